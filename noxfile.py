@@ -4,7 +4,8 @@
     nox -l                             list the sessions
     nox -s test -- tests/core -x       arguments after -- go to pytest (or to the session's program)
 
-Each session makes its own environment under .nox; -R uses it again as it is. tests/test_project.py holds the sessions to the Makefile's targets.
+Each session makes its own environment under .nox; -R uses it again as it is. tests/test_project.py
+holds the sessions to the Makefile's targets.
 """
 
 import shutil
@@ -17,7 +18,18 @@ nox.options.reuse_existing_virtualenvs = True
 
 TORCH = "torch==2.13.0"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-ORACLE = ["expecttest", "hypothesis", "mpi4py", "mpich", "onnx", "onnxruntime", "onnxscript", "pytest", "pytest-xdist", "scipy"]
+ORACLE = [
+    "expecttest",
+    "hypothesis",
+    "mpi4py",
+    "mpich",
+    "onnx",
+    "onnxruntime",
+    "onnxscript",
+    "pytest",
+    "pytest-xdist",
+    "scipy",
+]
 LEFT_BEHIND = [
     ".nox", ".venv", ".venv-oracle", ".venv-docs", ".venv-tours", ".venv-wheel",
     "build", "dist", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis",
@@ -41,7 +53,9 @@ def demo(session: nox.Session) -> None:
 def test(session: nox.Session) -> None:
     """Run the whole test suite."""
     session.install("--editable", ".[dev]")
-    session.run("python", "-m", "pytest", "-n", "2", "--dist", "loadfile", *session.posargs, env=ONE_THREAD)
+    session.run(
+        "python", "-m", "pytest", "-n", "2", "--dist", "loadfile", *session.posargs, env=ONE_THREAD
+    )
 
 
 @nox.session
@@ -58,7 +72,14 @@ def docs_check(session: nox.Session) -> None:
     """Check the links and examples of the documents, and the generated stubs."""
     session.install("--editable", ".[dev]")
     session.run("python", "tools/gen_stub.py", "--check")
-    session.run("python", "-m", "pytest", "tests/test_docs.py", "tests/test_architecture.py", *session.posargs)
+    session.run(
+        "python",
+        "-m",
+        "pytest",
+        "tests/test_docs.py",
+        "tests/test_architecture.py",
+        *session.posargs,
+    )
 
 
 @nox.session
@@ -72,7 +93,12 @@ def docs(session: nox.Session) -> None:
 def notebooks(session: nox.Session) -> None:
     """Run the tutorials and store their outputs."""
     session.install("--editable", ".")
-    session.run("python", "tools/docs/notebooks.py", "--write", *map(str, sorted(Path("docs/tutorials").glob("*.ipynb"))))
+    session.run(
+        "python",
+        "tools/docs/notebooks.py",
+        "--write",
+        *map(str, sorted(Path("docs/tutorials").glob("*.ipynb"))),
+    )
 
 
 @nox.session
@@ -80,7 +106,18 @@ def oracle(session: nox.Session) -> None:
     """Compare with PyTorch."""
     with_torch(session)
     session.run(
-        "python", "-m", "pytest", "-n", "2", "--dist", "loadfile", "-m", "oracle", "tests/oracle", *session.posargs, env=ONE_THREAD
+        "python",
+        "-m",
+        "pytest",
+        "-n",
+        "2",
+        "--dist",
+        "loadfile",
+        "-m",
+        "oracle",
+        "tests/oracle",
+        *session.posargs,
+        env=ONE_THREAD,
     )
 
 
@@ -89,7 +126,14 @@ def distributed(session: nox.Session) -> None:
     """Run every collective on 2, 3 and 4 ranks, with faults, next to PyTorch's gloo."""
     with_torch(session)
     tests = ["tests/distributed", "tests/oracle/test_distributed.py"]
-    session.run("python", "-m", "pytest", *tests, *session.posargs, env=ONE_THREAD | {"PELLUCID_TEST_RANKS": "2,3,4"})
+    session.run(
+        "python",
+        "-m",
+        "pytest",
+        *tests,
+        *session.posargs,
+        env=ONE_THREAD | {"PELLUCID_TEST_RANKS": "2,3,4"},
+    )
 
 
 @nox.session
@@ -101,22 +145,42 @@ def torchsuite(session: nox.Session) -> None:
     folder, *options = session.posargs
     Path("build").mkdir(exist_ok=True)
     command = ["python", f"{folder}/run.py", "--path", ".", "--json", "build/torchsuite.json"]
-    session.run(*command, *(options or ["--limit", "120", "--budget", "900"]), env=ONE_THREAD | {"IMPL": "pellucid"})
-    session.run("python", "tools/torchsuite_floor.py", "build/torchsuite.json", "tests/oracle/torchsuite.json")
+    session.run(
+        *command,
+        *(options or ["--limit", "120", "--budget", "900"]),
+        env=ONE_THREAD | {"IMPL": "pellucid"},
+    )
+    session.run(
+        "python",
+        "tools/torchsuite_floor.py",
+        "build/torchsuite.json",
+        "tests/oracle/torchsuite.json",
+    )
 
 
 @nox.session
 def tours(session: nox.Session) -> None:
     """Run libraries written for PyTorch, with PyTorch and with Pellucid."""
     with_torch(session, "pytest", "-r", "tests/oracle/tours/requirements.txt")
-    session.run("python", "-m", "pytest", "-m", "oracle", "tests/oracle/test_tours.py", *session.posargs, env=ONE_THREAD)
+    session.run(
+        "python",
+        "-m",
+        "pytest",
+        "-m",
+        "oracle",
+        "tests/oracle/test_tours.py",
+        *session.posargs,
+        env=ONE_THREAD,
+    )
 
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """Run random operations, programs and files: nox -s fuzz -- --seconds 60 --seed 7."""
     with_torch(session)
-    session.run("python", "tests/fuzz/run.py", *(session.posargs or ["--seconds", "60"]), env=ONE_THREAD)
+    session.run(
+        "python", "tests/fuzz/run.py", *(session.posargs or ["--seconds", "60"]), env=ONE_THREAD
+    )
 
 
 @nox.session

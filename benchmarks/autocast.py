@@ -1,10 +1,11 @@
-"""Training steps under `torch.autocast("cpu", dtype=torch.bfloat16)` and in float32, eager and compiled.
+"""Training steps under `torch.autocast("cpu", dtype=torch.bfloat16)` and in float32, eager and
+compiled.
 
     python benchmarks/autocast.py --processor-time
     python benchmarks/autocast.py --only GPT --rounds 5
 
-Compiled: Pellucid's whole step; of PyTorch the model, which is how its users compile. Where the processor has no instructions for bfloat16
-(AVX512-BF16), products are made in float32.
+Compiled: Pellucid's whole step; of PyTorch the model, which is how its users compile. Where the
+processor has no instructions for bfloat16 (AVX512-BF16), products are made in float32.
 """
 
 from __future__ import annotations
@@ -24,7 +25,14 @@ def gpt(lib):
 def mlp(lib):
     """Three layers of 1024, 256 rows."""
     nn = lib.nn
-    layers = nn.Linear(784, 1024), nn.GELU(), nn.LayerNorm(1024), nn.Linear(1024, 1024), nn.GELU(), nn.Linear(1024, 10)
+    layers = (
+        nn.Linear(784, 1024),
+        nn.GELU(),
+        nn.LayerNorm(1024),
+        nn.Linear(1024, 1024),
+        nn.GELU(),
+        nn.Linear(1024, 10),
+    )
     return nn.Sequential(*layers), lib.randn(256, 784), lib.randint(0, 10, (256,))
 
 
@@ -32,8 +40,17 @@ def cnn(lib):
     """Three blocks of convolution, batch norm and ReLU, 32 x 3 x 32 x 32."""
     nn, layers = lib.nn, []
     for a, b in ((3, 32), (32, 64), (64, 128)):
-        layers += [nn.Conv2d(a, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU(), nn.MaxPool2d(2)]
-    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(2048, 10)), lib.randn(32, 3, 32, 32), lib.randint(0, 10, (32,))
+        layers += [
+            nn.Conv2d(a, b, 3, padding=1, bias=False),
+            nn.BatchNorm2d(b),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+        ]
+    return (
+        nn.Sequential(*layers, nn.Flatten(), nn.Linear(2048, 10)),
+        lib.randn(32, 3, 32, 32),
+        lib.randint(0, 10, (32,)),
+    )
 
 
 def step(lib, make, low, compiled):

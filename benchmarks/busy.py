@@ -1,11 +1,13 @@
-"""Small programs on a busy machine: PyTorch and Pellucid, unpinned, beside processes that take the cores, as a Markdown table.
+"""Small programs on a busy machine: PyTorch and Pellucid, unpinned, beside processes that take the
+cores, as a Markdown table.
 
     python benchmarks/busy.py [--busy N] [--rounds N] [--only NAME ...] [--json FILE]
 
-Each program runs in a process of its own with the libraries' default numbers of threads, first by one library, then by the other, while N
-other processes (4 by default) compute without a pause. The seconds that pass count, imports not included; the median of the rounds is
-shown. Products of small matrices suffer most: where a library spreads them over threads, each waits for the system to give the second
-thread a core.
+Each program runs in a process of its own with the libraries' default numbers of threads, first by
+one library, then by the other, while N other processes (4 by default) compute without a pause. The
+seconds that pass count, imports not included; the median of the rounds is shown. Products of small
+matrices suffer most: where a library spreads them over threads, each waits for the system to give
+the second thread a core.
 """
 
 from __future__ import annotations
@@ -52,7 +54,12 @@ def tiny_mlp() -> None:
     import torch
     from torch import nn
 
-    train(nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64)), torch.randn(64, 64), torch.randn(64, 64), 500)
+    train(
+        nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64)),
+        torch.randn(64, 64),
+        torch.randn(64, 64),
+        500,
+    )
 
 
 def wide_mlp() -> None:
@@ -60,7 +67,12 @@ def wide_mlp() -> None:
     import torch
     from torch import nn
 
-    train(nn.Sequential(nn.Linear(64, 512), nn.Tanh(), nn.Linear(512, 10)), torch.randn(32, 64), torch.randn(32, 10), 200)
+    train(
+        nn.Sequential(nn.Linear(64, 512), nn.Tanh(), nn.Linear(512, 10)),
+        torch.randn(32, 64),
+        torch.randn(32, 10),
+        200,
+    )
 
 
 def tiny_transformer() -> None:
@@ -68,7 +80,12 @@ def tiny_transformer() -> None:
     import torch
     from torch import nn
 
-    train(nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True), torch.randn(8, 32, 64), torch.randn(8, 32, 64), 50)
+    train(
+        nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True),
+        torch.randn(8, 32, 64),
+        torch.randn(8, 32, 64),
+        50,
+    )
 
 
 def double_products() -> None:
@@ -91,7 +108,8 @@ def linear_algebra() -> None:
 
 
 PROGRAMS: dict[str, Callable[[], None]] = {
-    f.__name__: f for f in (demo, tiny_mlp, wide_mlp, tiny_transformer, double_products, linear_algebra)
+    f.__name__: f
+    for f in (demo, tiny_mlp, wide_mlp, tiny_transformer, double_products, linear_algebra)
 }
 
 
@@ -128,7 +146,9 @@ def run(library: str, name: str) -> float:
     environment = {key: value for key, value in os.environ.items() if key not in THREADS}
     command = [sys.executable, __file__, "--measure", library, name]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=LIMIT)
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=environment, timeout=LIMIT
+        )
     except subprocess.TimeoutExpired:
         return float("inf")
     if done.returncode:
@@ -138,11 +158,19 @@ def run(library: str, name: str) -> float:
 
 def main() -> None:
     """Run the programs and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--measure", nargs=2, metavar=("LIBRARY", "NAME"), help=argparse.SUPPRESS)
-    parser.add_argument("--busy", type=int, default=4, help="processes that compute beside (default 4)")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each program by each library (default 3)")
-    parser.add_argument("--only", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), help="these programs alone")
+    parser.add_argument(
+        "--busy", type=int, default=4, help="processes that compute beside (default 4)"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="runs of each program by each library (default 3)"
+    )
+    parser.add_argument(
+        "--only", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), help="these programs alone"
+    )
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     arguments = parser.parse_args()
     if arguments.measure:

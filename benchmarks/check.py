@@ -1,4 +1,6 @@
-"""What `pellucid check` costs: processor time of training steps under watch with all rules, relative to the same steps without."""
+"""What `pellucid check` costs: processor time of training steps under watch with all rules,
+relative to the same steps without.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ sys.path.insert(0, str(ROOT))
 
 
 def mlp(torch: Any) -> Callable[[], None]:
-    """Two small layers, 64 rows: next to nothing is computed, so this is what the recording itself costs."""
+    """Two small layers, 64 rows: next to nothing is computed, so this is what the recording itself
+    costs.
+    """
     nn = torch.nn
     model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 10))
     return training(torch, model, torch.randn(64, 32), torch.randint(0, 10, (64,)))
@@ -40,7 +44,11 @@ def transformer(torch: Any) -> Callable[[], None]:
     """Two encoder layers of width 128 on 16 sequences of 64."""
     nn = torch.nn
     layer = nn.TransformerEncoderLayer(128, 4, 256, dropout=0.1, batch_first=True)
-    model = nn.Sequential(nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), nn.Linear(128, 64), nn.Flatten(0, 1))
+    model = nn.Sequential(
+        nn.TransformerEncoder(layer, 2, enable_nested_tensor=False),
+        nn.Linear(128, 64),
+        nn.Flatten(0, 1),
+    )
     return training(torch, model, torch.randn(16, 64, 128), torch.randint(0, 64, (16 * 64,)))
 
 
@@ -62,7 +70,9 @@ def training(torch: Any, model: Any, x: Any, y: Any) -> Callable[[], None]:
 MODELS = {"small MLP": mlp, "convolutions": convolutions, "transformer": transformer}
 
 
-def measure(engine: str, make: Callable[[Any], Callable[[], None]], rounds: int, budget: float) -> tuple[float, float, float]:
+def measure(
+    engine: str, make: Callable[[Any], Callable[[], None]], rounds: int, budget: float
+) -> tuple[float, float, float]:
     """(seconds of a step, of a watched step, median ratio of the rounds)."""
     from pellucid.check import Settings
     from pellucid.check.recording.engine import load_engine
@@ -110,7 +120,15 @@ def main() -> int:
             except ImportError as error:
                 print(f"{engine}: {error}")
                 break
-            rows.append({"engine": engine, "model": name, "plain": plain, "watched": watched, "percent": 100 * (ratio - 1)})
+            rows.append(
+                {
+                    "engine": engine,
+                    "model": name,
+                    "plain": plain,
+                    "watched": watched,
+                    "percent": 100 * (ratio - 1),
+                }
+            )
             print(
                 f"{engine:<9} {name:<13} {1e3 * plain:8.3f} ms a step, watched {1e3 * watched:8.3f} ms: {100 * (ratio - 1):+6.1f} %",
                 flush=True,

@@ -1,4 +1,5 @@
-"""Whole training steps compiled: Pellucid's `compile` beside PyTorch (eager and torch.compile) and JAX (jit, with optax).
+"""Whole training steps compiled: Pellucid's `compile` beside PyTorch (eager and torch.compile) and
+JAX (jit, with optax).
 
     python benchmarks/compile.py                 # all cases, one core
     python benchmarks/compile.py gpt --threads 2
@@ -6,8 +7,9 @@
     python benchmarks/compile.py --large         # larger models, such as ResNet-50
     python benchmarks/compile.py --styles        # parts of programs: the model, the optimizer's step, decode loops, second-order steps
 
-Each round times every peer back to back; the table has medians in microseconds and the ratio to the fastest peer. Needs PyTorch;
-JAX (`pip install jax optax`) and torch.compile (a C++ compiler) are left out where they are missing.
+Each round times every peer back to back; the table has medians in microseconds and the ratio to the
+fastest peer. Needs PyTorch; JAX (`pip install jax optax`) and torch.compile (a C++ compiler) are
+left out where they are missing.
 """
 
 from __future__ import annotations
@@ -18,12 +20,18 @@ import sys
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("cases", nargs="*", help="names of cases (all when left out)")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--styles", action="store_true", help="the cases of compile_styles.py, in processor time")
-    parser.add_argument("--large", action="store_true", help="the cases of large_models.py, in processor time")
+    parser.add_argument(
+        "--styles", action="store_true", help="the cases of compile_styles.py, in processor time"
+    )
+    parser.add_argument(
+        "--large", action="store_true", help="the cases of large_models.py, in processor time"
+    )
     parser.add_argument("--peers", default="torch,torch.compile,jax", help="which peers to time")
     parser.add_argument("--seconds", type=float, default=0.15, help="time of one peer in one round")
     return parser.parse_args()
@@ -55,9 +63,17 @@ rng = np.random.default_rng(0)
 def mlp(sizes, batch):
     def make(lib):
         nn = lib.nn
-        model = nn.Sequential(nn.Linear(sizes[0], sizes[1]), nn.ReLU(), nn.Linear(sizes[1], sizes[2]))
+        model = nn.Sequential(
+            nn.Linear(sizes[0], sizes[1]), nn.ReLU(), nn.Linear(sizes[1], sizes[2])
+        )
         x, y = rng.standard_normal((batch, sizes[0]), np.float32), rng.integers(0, sizes[2], batch)
-        return model, lib.optim.Adam(model.parameters()), lib.nn.functional.cross_entropy, lib.from_numpy(x), lib.from_numpy(y)
+        return (
+            model,
+            lib.optim.Adam(model.parameters()),
+            lib.nn.functional.cross_entropy,
+            lib.from_numpy(x),
+            lib.from_numpy(y),
+        )
 
     return make
 
@@ -65,11 +81,26 @@ def mlp(sizes, batch):
 def cnn(lib):
     nn = lib.nn
     model = nn.Sequential(
-        nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten(),
-        nn.Linear(9216, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10),
-    )  # fmt: skip
+        nn.Conv2d(1, 32, 3),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 3),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Dropout(0.25),
+        nn.Flatten(),
+        nn.Linear(9216, 128),
+        nn.ReLU(),
+        nn.Dropout(0.5),
+        nn.Linear(128, 10),
+    )
     x, y = rng.standard_normal((64, 1, 28, 28), np.float32), rng.integers(0, 10, 64)
-    return model, lib.optim.Adam(model.parameters()), nn.functional.cross_entropy, lib.from_numpy(x), lib.from_numpy(y)
+    return (
+        model,
+        lib.optim.Adam(model.parameters()),
+        nn.functional.cross_entropy,
+        lib.from_numpy(x),
+        lib.from_numpy(y),
+    )
 
 
 def gpt(lib):
@@ -77,7 +108,13 @@ def gpt(lib):
 
     model = transformer(lib, 65, 128, 4, 4, 64)
     x, y = rng.integers(0, 65, (12, 64)), rng.integers(0, 65, 12 * 64)
-    return model, lib.optim.Adam(model.parameters()), lib.nn.functional.cross_entropy, lib.from_numpy(x), lib.from_numpy(y)
+    return (
+        model,
+        lib.optim.Adam(model.parameters()),
+        lib.nn.functional.cross_entropy,
+        lib.from_numpy(x),
+        lib.from_numpy(y),
+    )
 
 
 def resnet(lib):
@@ -85,9 +122,16 @@ def resnet(lib):
 
     nn = lib.nn
     model = nn.Sequential(
-        nn.Conv2d(3, 32, 3, 1, 1, bias=False), nn.BatchNorm2d(32), nn.ReLU(), residual(lib, 32, 32, 1), residual(lib, 32, 64, 2),
-        residual(lib, 64, 128, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 10),
-    )  # fmt: skip
+        nn.Conv2d(3, 32, 3, 1, 1, bias=False),
+        nn.BatchNorm2d(32),
+        nn.ReLU(),
+        residual(lib, 32, 32, 1),
+        residual(lib, 32, 64, 2),
+        residual(lib, 64, 128, 2),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(128, 10),
+    )
     x, y = rng.standard_normal((32, 3, 32, 32), np.float32), rng.integers(0, 10, 32)
     optimizer = lib.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     return model, optimizer, nn.functional.cross_entropy, lib.from_numpy(x), lib.from_numpy(y)
@@ -98,7 +142,13 @@ def lstm(lib):
 
     model = language_model(lib)
     x, y = rng.integers(0, 200, (35, 20)), rng.integers(0, 200, 700)
-    return model, lib.optim.Adam(model.parameters()), lib.nn.functional.cross_entropy, lib.from_numpy(x), lib.from_numpy(y)
+    return (
+        model,
+        lib.optim.Adam(model.parameters()),
+        lib.nn.functional.cross_entropy,
+        lib.from_numpy(x),
+        lib.from_numpy(y),
+    )
 
 
 def chain(lib):
@@ -201,10 +251,14 @@ def jax_steps():
     def mlp_of(sizes, batch):
         params = [dense(sizes[0], sizes[1]), dense(sizes[1], sizes[2])]
         x, y = rng.standard_normal((batch, sizes[0]), np.float32), rng.integers(0, sizes[2], batch)
-        return trainer(params, lambda p, x: linear(p[1], jax.nn.relu(linear(p[0], x))), optax.adam(1e-3), x, y)
+        return trainer(
+            params, lambda p, x: linear(p[1], jax.nn.relu(linear(p[0], x))), optax.adam(1e-3), x, y
+        )
 
     def conv(x, w, stride=1, padding="VALID"):
-        return jax.lax.conv_general_dilated(x, w, (stride, stride), padding, dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        return jax.lax.conv_general_dilated(
+            x, w, (stride, stride), padding, dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
 
     def filters(i, o, k=3):
         return jax.random.normal(next(key), (k, k, i, o)) * (i * k * k) ** -0.5
@@ -213,8 +267,14 @@ def jax_steps():
         return jnp.where(jax.random.bernoulli(k, 1 - p, x.shape), x / (1 - p), 0)
 
     def cnn_of():
-        params = {"c1": filters(1, 32), "b1": jnp.zeros(32), "c2": filters(32, 64), "b2": jnp.zeros(64), "f1": dense(9216, 128),
-                  "f2": dense(128, 10)}  # fmt: skip
+        params = {
+            "c1": filters(1, 32),
+            "b1": jnp.zeros(32),
+            "c2": filters(32, 64),
+            "b2": jnp.zeros(64),
+            "f1": dense(9216, 128),
+            "f2": dense(128, 10),
+        }
 
         def forward(p, x, k):
             k1, k2 = jax.random.split(k)
@@ -229,20 +289,31 @@ def jax_steps():
 
     def norm(p, x):
         mean = x.mean(-1, keepdims=True)
-        return (x - mean) * jax.lax.rsqrt(((x - mean) ** 2).mean(-1, keepdims=True) + 1e-5) * p["g"] + p["b"]
+        return (x - mean) * jax.lax.rsqrt(((x - mean) ** 2).mean(-1, keepdims=True) + 1e-5) * p[
+            "g"
+        ] + p["b"]
 
     def gpt_of(vocabulary=65, width=128, heads=4, layers=4, length=64):
         def affine():
             return {"g": jnp.ones(width), "b": jnp.zeros(width)}
 
         params = {
-            "tokens": jax.random.normal(next(key), (vocabulary, width)), "places": jax.random.normal(next(key), (length, width)),
+            "tokens": jax.random.normal(next(key), (vocabulary, width)),
+            "places": jax.random.normal(next(key), (length, width)),
             "blocks": [
-                {"n1": affine(), "n2": affine(), "qkv": dense(width, 3 * width), "out": dense(width, width),
-                 "f1": dense(width, 4 * width), "f2": dense(4 * width, width)} for _ in range(layers)
+                {
+                    "n1": affine(),
+                    "n2": affine(),
+                    "qkv": dense(width, 3 * width),
+                    "out": dense(width, width),
+                    "f1": dense(width, 4 * width),
+                    "f2": dense(4 * width, width),
+                }
+                for _ in range(layers)
             ],
-            "norm": affine(), "head": jax.random.normal(next(key), (width, vocabulary)) * width**-0.5,
-        }  # fmt: skip
+            "norm": affine(),
+            "head": jax.random.normal(next(key), (width, vocabulary)) * width**-0.5,
+        }
         mask = jnp.tril(jnp.ones((length, length), bool))
 
         def forward(p, ids):
@@ -251,12 +322,25 @@ def jax_steps():
             for q in p["blocks"]:
                 qkv = linear(q["qkv"], norm(q["n1"], x)).reshape(b, t, 3, heads, d // heads)
                 queries, keys, values = (qkv[:, :, k].transpose(0, 2, 1, 3) for k in range(3))
-                scores = jnp.where(mask, queries @ keys.transpose(0, 1, 3, 2) * (d // heads) ** -0.5, -jnp.inf)
-                x = x + linear(q["out"], (jax.nn.softmax(scores) @ values).transpose(0, 2, 1, 3).reshape(b, t, d))
-                x = x + linear(q["f2"], jax.nn.gelu(linear(q["f1"], norm(q["n2"], x)), approximate=False))
+                scores = jnp.where(
+                    mask, queries @ keys.transpose(0, 1, 3, 2) * (d // heads) ** -0.5, -jnp.inf
+                )
+                x = x + linear(
+                    q["out"],
+                    (jax.nn.softmax(scores) @ values).transpose(0, 2, 1, 3).reshape(b, t, d),
+                )
+                x = x + linear(
+                    q["f2"], jax.nn.gelu(linear(q["f1"], norm(q["n2"], x)), approximate=False)
+                )
             return (norm(p["norm"], x) @ p["head"]).reshape(-1, vocabulary)
 
-        return trainer(params, forward, optax.adam(1e-3), rng.integers(0, 65, (12, 64)), rng.integers(0, 65, 768))
+        return trainer(
+            params,
+            forward,
+            optax.adam(1e-3),
+            rng.integers(0, 65, (12, 64)),
+            rng.integers(0, 65, 768),
+        )
 
     def batch_norm(p, x):
         mean, var = x.mean((0, 1, 2)), x.var((0, 1, 2))
@@ -271,7 +355,12 @@ def jax_steps():
             return p | ({"cs": filters(i, o, 1), "ns": affine(o)} if stride != 1 or i != o else {})
 
         shapes = [(32, 32, 1), (32, 64, 2), (64, 128, 2)]
-        params = {"c": filters(3, 32), "n": affine(32), "blocks": [block(*s) for s in shapes], "f": dense(128, 10)}
+        params = {
+            "c": filters(3, 32),
+            "n": affine(32),
+            "blocks": [block(*s) for s in shapes],
+            "f": dense(128, 10),
+        }
 
         def forward(p, x):
             x = jax.nn.relu(batch_norm(p["n"], conv(x, p["c"], 1, "SAME")))
@@ -279,15 +368,20 @@ def jax_steps():
                 pads = ((1, 1), (1, 1))
                 out = jax.nn.relu(batch_norm(q["n1"], conv(x, q["c1"], stride, pads)))
                 out = batch_norm(q["n2"], conv(out, q["c2"], 1, pads))
-                x = jax.nn.relu(out + (batch_norm(q["ns"], conv(x, q["cs"], stride)) if "cs" in q else x))
+                x = jax.nn.relu(
+                    out + (batch_norm(q["ns"], conv(x, q["cs"], stride)) if "cs" in q else x)
+                )
             return linear(p["f"], x.mean((1, 2)))
 
         x, y = rng.standard_normal((32, 32, 32, 3), np.float32), rng.integers(0, 10, 32)
         return trainer(params, forward, optax.sgd(0.01, momentum=0.9), x, y)
 
     def lstm_of():
-        params = {"tokens": jax.random.normal(next(key), (200, 128)), "layers": [{"x": dense(128, 512), "h": dense(128, 512)} for _ in "12"],
-                  "head": dense(128, 200)}  # fmt: skip
+        params = {
+            "tokens": jax.random.normal(next(key), (200, 128)),
+            "layers": [{"x": dense(128, 512), "h": dense(128, 512)} for _ in "12"],
+            "head": dense(128, 200),
+        }
 
         def forward(p, ids):
             x = p["tokens"][ids]
@@ -305,18 +399,31 @@ def jax_steps():
                 _, x = jax.lax.scan(cell, (zero, zero), inputs)
             return linear(p["head"], x).reshape(-1, 200)
 
-        return trainer(params, forward, optax.adam(1e-3), rng.integers(0, 200, (35, 20)), rng.integers(0, 200, 700))
+        return trainer(
+            params,
+            forward,
+            optax.adam(1e-3),
+            rng.integers(0, 200, (35, 20)),
+            rng.integers(0, 200, 700),
+        )
 
     def chain_step():
         x = jnp.linspace(-3, 3, 2_000_000)
-        run = jax.jit(jax.value_and_grad(lambda v: (jnp.tanh(v) * jax.nn.sigmoid(v) + v * 0.5).mean()))
+        run = jax.jit(
+            jax.value_and_grad(lambda v: (jnp.tanh(v) * jax.nn.sigmoid(v) + v * 0.5).mean())
+        )
         return lambda: run(x)[1].block_until_ready()
 
     return {
-        "mlp16": lambda: mlp_of((20, 32, 4), 16), "mlp128": lambda: mlp_of((784, 128, 10), 128),
-        "mlp512": lambda: mlp_of((784, 1024, 10), 512), "cnn": cnn_of, "gpt": gpt_of, "resnet": resnet_of, "lstm": lstm_of,
+        "mlp16": lambda: mlp_of((20, 32, 4), 16),
+        "mlp128": lambda: mlp_of((784, 128, 10), 128),
+        "mlp512": lambda: mlp_of((784, 1024, 10), 512),
+        "cnn": cnn_of,
+        "gpt": gpt_of,
+        "resnet": resnet_of,
+        "lstm": lstm_of,
         "chain": chain_step,
-    }  # fmt: skip
+    }
 
 
 CASES = {
@@ -353,7 +460,10 @@ def compile_time(work):
 def whole_steps(key, torch, peers, jax_cases):
     """What is timed of a training step, by whose it is."""
     _, make, _ = CASES[key]
-    works = {"compiled": lambda: ours_of(make(pellucid)), "eager": lambda: step_of(pellucid, make(pellucid))}
+    works = {
+        "compiled": lambda: ours_of(make(pellucid)),
+        "eager": lambda: step_of(pellucid, make(pellucid)),
+    }
     if "torch" in peers:
         works["torch"] = lambda: step_of(torch, make(torch))
     if "torch.compile" in peers:
@@ -365,7 +475,10 @@ def whole_steps(key, torch, peers, jax_cases):
 
 def styles(make, torch, peers):
     """The same of a case of `compile_styles` or `large_models`."""
-    works = {"compiled": lambda: make(pellucid, pellucid.compile), "eager": lambda: make(pellucid, None)}
+    works = {
+        "compiled": lambda: make(pellucid, pellucid.compile),
+        "eager": lambda: make(pellucid, None),
+    }
     if "torch" in peers:
         works["torch"] = lambda: make(torch, None)
     if "torch.compile" in peers:
@@ -396,13 +509,23 @@ def main() -> None:
         except ImportError:
             peers.remove("jax")
     pellucid.set_num_threads(OPTIONS.threads)
-    print(f"threads: {OPTIONS.threads}; microseconds a step, median of {OPTIONS.rounds} rounds; ratio to the fastest peer")
+    print(
+        f"threads: {OPTIONS.threads}; microseconds a step, median of {OPTIONS.rounds} rounds; ratio to the fastest peer"
+    )
     heads = ["compiled", "eager", *peers]
-    print(f"{'case':46}" + "".join(f"{h:>15}" for h in heads) + f"{'ratio':>8}{'goal':>6}  compile seconds")
+    print(
+        f"{'case':46}"
+        + "".join(f"{h:>15}" for h in heads)
+        + f"{'ratio':>8}{'goal':>6}  compile seconds"
+    )
     for key in OPTIONS.cases or cases:
         title, make, goal = cases[key]
         pellucid.manual_seed(0)
-        made = styles(make, torch, peers) if others is not None else whole_steps(key, torch, peers, jax_cases)
+        made = (
+            styles(make, torch, peers)
+            if others is not None
+            else whole_steps(key, torch, peers, jax_cases)
+        )
         compiling = {}
         works = {}
         for name in made:
@@ -424,11 +547,13 @@ def main() -> None:
         rivals = [name for name in middle if name not in ("compiled", "eager")]
         ratio = ""
         if rivals:
-            ratio = (
-                f"{statistics.median(a / min(b) for a, *b in zip(times['compiled'], *(times[n] for n in rivals), strict=True)):.2f}"
-            )
+            ratio = f"{statistics.median(a / min(b) for a, *b in zip(times['compiled'], *(times[n] for n in rivals), strict=True)):.2f}"
         cells = "".join(f"{middle[h]:15,.1f}" if h in middle else f"{'-':>15}" for h in heads)
-        seconds = ", ".join(f"{n} {s:.2f}" for n, s in compiling.items() if n in ("compiled", "torch.compile", "jax"))
+        seconds = ", ".join(
+            f"{n} {s:.2f}"
+            for n, s in compiling.items()
+            if n in ("compiled", "torch.compile", "jax")
+        )
         print(f"{title:46}{cells}{ratio:>8}{goal:6.2f}  {seconds}", flush=True)
 
 

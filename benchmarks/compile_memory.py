@@ -1,12 +1,14 @@
-"""Memory of compiled training steps beside eager ones: resident megabytes above the state before the first step.
+"""Memory of compiled training steps beside eager ones: resident megabytes above the state before
+the first step.
 
     python benchmarks/compile_memory.py             # the cases of compile.py
     python benchmarks/compile_memory.py gpt lstm
     python benchmarks/compile_memory.py --torch     # PyTorch's eager steps too
 
-Each run has a process of its own. "steps" is the highest resident size of the process (the kernel's high-water mark, put back after
-the first calls) during five later steps: parameters' gradients, the optimizer's state, what a step keeps, and what stays of tracing
-and compiling. "from the start" counts the first calls too, with eager recording and the compiler at work. Needs Linux.
+Each run has a process of its own. "steps" is the highest resident size of the process (the kernel's
+high-water mark, put back after the first calls) during five later steps: parameters' gradients, the
+optimizer's state, what a step keeps, and what stays of tracing and compiling. "from the start"
+counts the first calls too, with eager recording and the compiler at work. Needs Linux.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ def measure(kind: str, case: str) -> dict[str, float]:
     step = cases.ours_of(parts) if kind == "compiled" else cases.step_of(lib, parts)
     lib.ones(128, 128) @ lib.ones(128, 128)  # what every process loads at its first kernel
     gc.collect()
-    give_back()  # what making the model and the data has freed: neither kind of step may use it without being charged for it
+    # what making the model and the data has freed: neither kind of step may use it without being
+    # charged for it
+    give_back()
     forget_peak()
     before = resident("VmRSS")
     for _ in range(WARM_UP):
@@ -69,7 +73,9 @@ def measure(kind: str, case: str) -> dict[str, float]:
 
 def main() -> int:
     """Print the table; returns 0."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("cases", nargs="*", help="names of cases (all when left out)")
     parser.add_argument("--torch", action="store_true", help="PyTorch's eager steps too")
     parser.add_argument("--measure", nargs=2, metavar=("KIND", "CASE"), help=argparse.SUPPRESS)
@@ -79,13 +85,17 @@ def main() -> int:
         return 0
     names = json.loads(_own(["-c", "import compile, json; print(json.dumps(list(compile.CASES)))"]))
     kinds = ["eager", "compiled", *(["torch"] if options.torch else [])]
-    print(f"| case | {' | '.join(f'{k}: steps' for k in kinds)} | ratio | {' | '.join(f'{k}: from the start' for k in kinds)} |")
+    print(
+        f"| case | {' | '.join(f'{k}: steps' for k in kinds)} | ratio | {' | '.join(f'{k}: from the start' for k in kinds)} |"
+    )
     print("|---|" + "---|" * (2 * len(kinds) + 1))
     for name in names:
         if options.cases and not any(text in name for text in options.cases):
             continue
         made = {kind: json.loads(_own([__file__, "--measure", kind, name])) for kind in kinds}
-        steps, start = ([f"{made[kind][when]:.1f}" for kind in kinds] for when in ("steps", "start"))
+        steps, start = (
+            [f"{made[kind][when]:.1f}" for kind in kinds] for when in ("steps", "start")
+        )
         ratio = made["compiled"]["steps"] / made["eager"]["steps"]
         print(f"| {name} | {' | '.join(steps)} | {ratio:.2f} | {' | '.join(start)} |", flush=True)
     return 0
@@ -95,7 +105,12 @@ def _own(arguments: list[str]) -> str:
     """The last line that a Python process of its own prints."""
     here = Path(__file__).resolve().parent
     path = os.pathsep.join([str(here), str(here.parent), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
     if done.returncode:
         raise RuntimeError(done.stderr)
     return done.stdout.splitlines()[-1]

@@ -1,6 +1,8 @@
-"""Programs that compile a part of what they do, as people write them: the model, the optimizer's step, a decode loop, a second-order step.
+"""Programs that compile a part of what they do, as people write them: the model, the optimizer's
+step, a decode loop, a second-order step.
 
-Each case is a function of a library and its `compile`, or None for eager, and gives what is timed. `compile.py --styles` runs them.
+Each case is a function of a library and its `compile`, or None for eager, and gives what is timed.
+`compile.py --styles` runs them.
 """
 
 from __future__ import annotations
@@ -58,7 +60,11 @@ def whole_step(parts, kind=None):
             optimizer.step()
             return loss
 
-        run = compile(step) if compile and lib.__name__ == "pellucid" else model_alone(parts, kind)(lib, compile)
+        run = (
+            compile(step)
+            if compile and lib.__name__ == "pellucid"
+            else model_alone(parts, kind)(lib, compile)
+        )
         return (lambda: run(x, y)) if compile and lib.__name__ == "pellucid" else run
 
     return make
@@ -93,7 +99,9 @@ def optimizer_alone(name, **options):
     def make(lib, compile):
         lib.manual_seed(0)
         nn = lib.nn
-        model = nn.Sequential(*[layer for _ in range(6) for layer in (nn.Linear(64, 64), nn.ReLU())])
+        model = nn.Sequential(
+            *[layer for _ in range(6) for layer in (nn.Linear(64, 64), nn.ReLU())]
+        )
         optimizer = getattr(lib.optim, name)(model.parameters(), **options)
         model(lib.randn(8, 64)).pow(2).mean().backward()
         return compile(optimizer.step) if compile else optimizer.step
@@ -118,7 +126,10 @@ def own_cache(layers=2, width=64, heads=4, steps=48):
 
             def forward(self, x, past):
                 b, t, _ = x.shape
-                q, k, v = (z.view(b, t, heads, -1).transpose(1, 2) for z in self.qkv(self.n1(x)).chunk(3, -1))
+                q, k, v = (
+                    z.view(b, t, heads, -1).transpose(1, 2)
+                    for z in self.qkv(self.n1(x)).chunk(3, -1)
+                )
                 if past is not None:
                     k, v = lib.cat([past[0], k], 2), lib.cat([past[1], v], 2)
                 y = F.scaled_dot_product_attention(q, k, v)
@@ -181,26 +192,43 @@ def own_generate(layers=2, width=64, heads=4, steps=48):
 
 
 def generate(kind, implementation="dynamic"):
-    """`generate` of a tiny model of transformers, which sees one library in a process: `pellucid run benchmarks/compile.py --styles` for ours."""
+    """`generate` of a tiny model of transformers, which sees one library in a process:
+    `pellucid run benchmarks/compile.py --styles` for ours.
+    """
 
     def make(lib, compile):
         import torch
         import transformers
 
         if torch.nn is not lib.nn:
-            raise ImportError(f"transformers uses {torch.__name__} {torch.__version__} in this process")
+            raise ImportError(
+                f"transformers uses {torch.__name__} {torch.__version__} in this process"
+            )
 
         lib.manual_seed(0)
         if kind == "gpt2":
             config = transformers.GPT2Config(
-                vocab_size=100, n_positions=128, n_embd=64, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=None
+                vocab_size=100,
+                n_positions=128,
+                n_embd=64,
+                n_layer=2,
+                n_head=4,
+                bos_token_id=0,
+                eos_token_id=None,
             )
             model = transformers.GPT2LMHeadModel(config)
         else:
             config = transformers.LlamaConfig(
-                vocab_size=100, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
-                num_key_value_heads=2, max_position_embeddings=128, bos_token_id=0, eos_token_id=None,
-            )  # fmt: skip
+                vocab_size=100,
+                hidden_size=64,
+                intermediate_size=128,
+                num_hidden_layers=2,
+                num_attention_heads=4,
+                num_key_value_heads=2,
+                max_position_embeddings=128,
+                bos_token_id=0,
+                eos_token_id=None,
+            )
             model = transformers.LlamaForCausalLM(config)
         model.eval()
         model.generation_config.pad_token_id = 0
@@ -209,7 +237,12 @@ def generate(kind, implementation="dynamic"):
         ids = lib.tensor([[1, 2, 3, 4]])
         mask = lib.ones_like(ids)
         return lambda: model.generate(
-            ids, attention_mask=mask, max_new_tokens=32, min_new_tokens=32, do_sample=False, cache_implementation=implementation
+            ids,
+            attention_mask=mask,
+            max_new_tokens=32,
+            min_new_tokens=32,
+            do_sample=False,
+            cache_implementation=implementation,
         )
 
     return make
@@ -236,12 +269,16 @@ def lengths(lib, compile):
 
 # ---- second order ------------------------------------------------------------------------------------------
 def pinn(kind="float32", points=256, width=32):
-    """A physics-informed network: the heat equation's residual, with two derivatives of the network."""
+    """A physics-informed network: the heat equation's residual, with two derivatives of the
+    network.
+    """
 
     def make(lib, compile):
         lib.manual_seed(0)
         nn = lib.nn
-        model = nn.Sequential(nn.Linear(2, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1))
+        model = nn.Sequential(
+            nn.Linear(2, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 1)
+        )
         x, t = _data(lib, 0, (points, 1), (points, 1))
         dtype = getattr(lib, kind)
         model, x, t = model.to(dtype), x.to(dtype), t.to(dtype)
@@ -270,7 +307,13 @@ def wgan(talks=False, batch=64):
     def make(lib, compile):
         lib.manual_seed(0)
         nn = lib.nn
-        critic = nn.Sequential(nn.Linear(64, 128), nn.LeakyReLU(0.2), nn.Linear(128, 128), nn.LeakyReLU(0.2), nn.Linear(128, 1))
+        critic = nn.Sequential(
+            nn.Linear(64, 128),
+            nn.LeakyReLU(0.2),
+            nn.Linear(128, 128),
+            nn.LeakyReLU(0.2),
+            nn.Linear(128, 1),
+        )
         maker = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 64))
         optimizer = lib.optim.Adam(critic.parameters(), betas=(0.0, 0.9))
         (real,) = _data(lib, 0, (batch, 64))
@@ -323,7 +366,9 @@ def talking_layer(lib, compile):
             print("hidden", tuple(x.shape), file=NOWHERE)
             return F.gelu(self.two(x))
 
-    model = nn.Sequential(nn.Linear(32, 128), nn.GELU(), Talking(), nn.LayerNorm(128), nn.Linear(128, 10))
+    model = nn.Sequential(
+        nn.Linear(32, 128), nn.GELU(), Talking(), nn.LayerNorm(128), nn.Linear(128, 10)
+    )
     optimizer = lib.optim.Adam(model.parameters())
     (x,) = _data(lib, 0, (64, 32))
     y = lib.arange(64) % 10
@@ -354,7 +399,14 @@ def talking_inference(lib, compile):
             print("hidden", tuple(x.shape), file=NOWHERE)
             return F.gelu(self.two(x))
 
-    model = nn.Sequential(nn.Linear(32, 128), nn.GELU(), nn.LayerNorm(128), Talking(), nn.LayerNorm(128), nn.Linear(128, 10)).eval()
+    model = nn.Sequential(
+        nn.Linear(32, 128),
+        nn.GELU(),
+        nn.LayerNorm(128),
+        Talking(),
+        nn.LayerNorm(128),
+        nn.Linear(128, 10),
+    ).eval()
     (x,) = _data(lib, 0, (64, 32))
     run = compile(model) if compile else model
 
@@ -381,11 +433,19 @@ def cases():
         "model_chain": ("chain of 2 million values to a scalar", chain, 1.0),
         "model_tensor": ("chain of 500,000 values to a tensor", chain_tensor, 1.0),
         "double_mlp16": ("float64 MLP 16x20-32-4, whole step", whole_step(small, "float64"), 0.5),
-        "double_mlp128": ("float64 MLP 128x784-128-10, whole step", whole_step(middle, "float64"), 0.7),
+        "double_mlp128": (
+            "float64 MLP 128x784-128-10, whole step",
+            whole_step(middle, "float64"),
+            0.7,
+        ),
         "double_cnn": ("float64 CNN, whole step", whole_step(cnn, "float64"), 0.7),
         "double_lstm": ("float64 LSTM, whole step", whole_step(lstm, "float64"), 0.7),
         "opt_adam": ("opt.step compiled: Adam, 12 parameters", optimizer_alone("Adam"), 0.5),
-        "opt_sgd": ("opt.step compiled: SGD momentum", optimizer_alone("SGD", lr=0.01, momentum=0.9), 0.5),
+        "opt_sgd": (
+            "opt.step compiled: SGD momentum",
+            optimizer_alone("SGD", lr=0.01, momentum=0.9),
+            0.5,
+        ),
         "opt_adamw": ("opt.step compiled: AdamW", optimizer_alone("AdamW"), 0.5),
         "decode_cache": ("decode loop, caches by cat", own_cache(), 0.5),
         "decode_growing": ("decode loop, growing sequence", own_generate(), 0.5),

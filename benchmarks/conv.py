@@ -1,9 +1,11 @@
 """Convolution and pooling kernels against PyTorch's, on the layers of three small networks.
 
-``python benchmarks/conv.py`` compares on one core; ``--no-pin`` with ``OMP_NUM_THREADS=2`` on two. Each convolution is
-timed forward, as gradient in the input and as gradient in the weight; the table of GFLOP/s follows the ratios. GFLOP/s count the
-multiplications of the definition, also where Winograd's method makes a quarter of them; for these the floor is stated: the
-multiply-adds that the method makes (whole tiles, whole vectors) at the measured peak rate, and the transforms' operations too.
+``python benchmarks/conv.py`` compares on one core; ``--no-pin`` with ``OMP_NUM_THREADS=2`` on two.
+Each convolution is timed forward, as gradient in the input and as gradient in the weight; the table
+of GFLOP/s follows the ratios. GFLOP/s count the multiplications of the definition, also where
+Winograd's method makes a quarter of them; for these the floor is stated: the multiply-adds that the
+method makes (whole tiles, whole vectors) at the measured peak rate, and the transforms' operations
+too.
 """
 
 from __future__ import annotations
@@ -109,7 +111,9 @@ def add_pool(pool: str) -> None:
             pair = ((kernel, kernel), (stride, stride), (padding, padding))
             return (
                 lambda: F.max_pool2d(x, kernel, stride, padding, return_indices=True),
-                lambda: aten.max_pool2d_with_indices_backward(values, x, *pair, (1, 1), False, index),
+                lambda: aten.max_pool2d_with_indices_backward(
+                    values, x, *pair, (1, 1), False, index
+                ),
                 lambda: F.avg_pool2d(x, kernel, stride, padding),
                 lambda: aten.avg_pool2d_backward(values, x, *pair, False, True, None),
             )[which]
@@ -138,7 +142,11 @@ def peak(rounds: int = 5) -> float:
         result = result + total.get()
     f.store(result, f.x)
     f.ret()
-    go, x, best = jit.compile_ir(module.text(), {"go": "ai"}, "peak rate")["go"], np.zeros(lanes, np.float32), np.inf
+    go, x, best = (
+        jit.compile_ir(module.text(), {"go": "ai"}, "peak rate")["go"],
+        np.zeros(lanes, np.float32),
+        np.inf,
+    )
     for _ in range(rounds + 1):
         start = perf_counter()
         go(x, count)
@@ -147,7 +155,9 @@ def peak(rounds: int = 5) -> float:
 
 
 def winograd_floor(name: str) -> tuple[float, float] | None:
-    """Operations of the products and of the transforms where a case goes by Winograd's method, else None."""
+    """Operations of the products and of the transforms where a case goes by Winograd's method, else
+    None.
+    """
     from pellucid.kernels.convolution import winograd as conv_winograd
     from pellucid.kernels.convolution import winograd_weight as conv_winograd_weight
     from pellucid.kernels.convolution.geometry import conv_geometry
@@ -165,14 +175,17 @@ def winograd_floor(name: str) -> tuple[float, float] | None:
         return None
     plane = geo.x if part == "input grad" else geo.out
     tiles = geo.n * (-(-plane[0] // TILE)) * (-(-plane[1] // TILE))
-    # A line of the source takes 24 operations, one of results 16, one of a gradient's 4 values 19; a tile has 12 and 10 of them.
+    # A line of the source takes 24 operations, one of results 16, one of a gradient's 4 values 19;
+    # a tile has 12 and 10 of them.
     source, other = (geo.o, geo.c) if part == "input grad" else (geo.c, geo.o)
     each = 12 * 24 * source + 10 * (19 if part == "weight grad" else 16) * other
     return 2.0 * POINTS * tiles * geo.c * geo.o, 1.0 * tiles * each
 
 
 def rates(results: list[harness.Result]) -> str:
-    """GFLOP/s of both sides, one line per convolution; with Winograd's method its floor, and the times over it."""
+    """GFLOP/s of both sides, one line per convolution; with Winograd's method its floor, and the
+    times over it.
+    """
     fastest = peak()
     lines = [
         "",

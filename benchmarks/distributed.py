@@ -1,14 +1,16 @@
-"""All-reduces and data-parallel steps of two ranks, a core each, beside PyTorch with gloo; and one rank against two.
+"""All-reduces and data-parallel steps of two ranks, a core each, beside PyTorch with gloo; and one
+rank against two.
 
     python benchmarks/distributed.py                    # everything
     python benchmarks/distributed.py --only all_reduce  # or: steps
     python benchmarks/distributed.py --rounds 20 --markdown
     python benchmarks/distributed.py --realtime         # with real-time priority: other programs take no time slices (for root)
 
-All processes are started at the beginning and work in turns, one library after the other within each round, so that both meet the same
-machine. The table has the minimum of all rounds: with other programs on the machine, waiting ranks lose time slices, and medians say more
-about those than about the libraries. `efficiency` is the time of a step of one rank over that of two, with the same batch for each rank
-(weak scaling; 100 % is perfect). Without PyTorch its columns are left out.
+All processes are started at the beginning and work in turns, one library after the other within
+each round, so that both meet the same machine. The table has the minimum of all rounds: with other
+programs on the machine, waiting ranks lose time slices, and medians say more about those than about
+the libraries. `efficiency` is the time of a step of one rank over that of two, with the same batch
+for each rank (weak scaling; 100 % is perfect). Without PyTorch its columns are left out.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ def model_of(name, torch):
     nn, functional = torch.nn, torch.nn.functional
     torch.manual_seed(0)
     if name == "digits":
-        model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10))
+        model = nn.Sequential(
+            nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10)
+        )
         return model, torch.randn(64, 64), torch.randint(0, 10, (64,)), functional.cross_entropy
     if name == "residual":
 
@@ -46,10 +50,22 @@ def model_of(name, torch):
                 return torch.relu(x + self.b(torch.relu(self.a(x))))
 
         model = nn.Sequential(
-            nn.Conv2d(3, 16, 3, padding=1), Block(16), Block(16), nn.Conv2d(16, 32, 3, 2, padding=1), Block(32), Block(32),
-            nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10),
-        )  # fmt: skip
-        return model, torch.randn(4, 3, 16, 16), torch.randint(0, 10, (4,)), functional.cross_entropy
+            nn.Conv2d(3, 16, 3, padding=1),
+            Block(16),
+            Block(16),
+            nn.Conv2d(16, 32, 3, 2, padding=1),
+            Block(32),
+            Block(32),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(32, 10),
+        )
+        return (
+            model,
+            torch.randn(4, 3, 16, 16),
+            torch.randint(0, 10, (4,)),
+            functional.cross_entropy,
+        )
 
     class Layer(nn.Module):
         def __init__(self, n, heads):
@@ -60,7 +76,10 @@ def model_of(name, torch):
 
         def forward(self, x):
             b, t, n = x.shape
-            q, k, v = (z.view(b, t, self.heads, -1).transpose(1, 2) for z in self.qkv(self.one(x)).split(n, 2))
+            q, k, v = (
+                z.view(b, t, self.heads, -1).transpose(1, 2)
+                for z in self.qkv(self.one(x)).split(n, 2)
+            )
             y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
             x = x + self.out(y.transpose(1, 2).reshape(b, t, n))
             return x + self.down(functional.gelu(self.up(self.two(x))))
@@ -147,7 +166,9 @@ class Rank:
 def take_precedence(on):
     """Give all threads of this process real-time priority, or take it away."""
     for thread in os.listdir("/proc/self/task"):
-        os.sched_setscheduler(int(thread), os.SCHED_RR if on else os.SCHED_OTHER, os.sched_param(1 if on else 0))
+        os.sched_setscheduler(
+            int(thread), os.SCHED_RR if on else os.SCHED_OTHER, os.sched_param(1 if on else 0)
+        )
 
 
 def serve(library, alone, realtime):
@@ -176,13 +197,42 @@ class Ranks:
         root = str(Path(__file__).resolve().parents[1])
         self.processes = []
         for rank in range(size):
-            more = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-            threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PELLUCID_NUM_THREADS"), 1)
+            more = {
+                "RANK": rank,
+                "LOCAL_RANK": rank,
+                "WORLD_SIZE": size,
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": port,
+            }
+            threads = dict.fromkeys(
+                (
+                    "OMP_NUM_THREADS",
+                    "OPENBLAS_NUM_THREADS",
+                    "MKL_NUM_THREADS",
+                    "PELLUCID_NUM_THREADS",
+                ),
+                1,
+            )
             path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
-            environment = os.environ | {k: str(v) for k, v in (more | threads | {"PYTHONPATH": path}).items()}
-            command = [sys.executable, __file__, "--serve", library, *["--alone"] * (size == 1), *["--realtime"] * realtime]
+            environment = os.environ | {
+                k: str(v) for k, v in (more | threads | {"PYTHONPATH": path}).items()
+            }
+            command = [
+                sys.executable,
+                __file__,
+                "--serve",
+                library,
+                *["--alone"] * (size == 1),
+                *["--realtime"] * realtime,
+            ]
             self.processes.append(
-                subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                subprocess.Popen(
+                    command,
+                    env=environment,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
             )
 
     def ask(self, *command):
@@ -221,15 +271,22 @@ def shown(rows, head, markdown):
         return
     widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
     for row in [head, *rows]:
-        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)), flush=True)
+        print(
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)),
+            flush=True,
+        )
 
 
 def size_text(size):
-    return f"{size} B" if size < 1024 else f"{size >> 10} KB" if size < 1 << 20 else f"{size >> 20} MB"
+    return (
+        f"{size} B" if size < 1024 else f"{size >> 10} KB" if size < 1 << 20 else f"{size >> 20} MB"
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", choices=("all_reduce", "steps"))
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--markdown", action="store_true")
@@ -246,7 +303,11 @@ def main():
         return Ranks(library, size, options.realtime)
 
     ours, theirs = ranks("pellucid", 2), ranks("torch", 2) if both else None
-    one, other = (ranks("pellucid", 1), ranks("torch", 1) if both else None) if options.only != "all_reduce" else (None, None)
+    one, other = (
+        (ranks("pellucid", 1), ranks("torch", 1) if both else None)
+        if options.only != "all_reduce"
+        else (None, None)
+    )
     if options.only != "steps":
         rows = []
         for size in SIZES:
@@ -256,7 +317,11 @@ def main():
             rows.append([size_text(size), *[f"{1e6 * t:,.0f}" for t in best.values()]])
             if both:
                 rows[-1].append(f"{best['pellucid'] / best['gloo']:.2f}")
-        shown(rows, ["all-reduce of", "us", *(["gloo, us", "ratio"] if both else [])], options.markdown)
+        shown(
+            rows,
+            ["all-reduce of", "us", *(["gloo, us", "ratio"] if both else [])],
+            options.markdown,
+        )
     if options.only != "all_reduce":
         rows = []
         for name, count in STEPS.items():
@@ -270,9 +335,15 @@ def main():
                 sides |= {"torch": (theirs, (False, count)), "torch one": (other, (False, count))}
             best = minima(sides, ("step", name), options.rounds)
             row = [name, *[f"{1e3 * best[k]:.2f}" for k in ("eager", "compiled")]]
-            row += [f"{100 * best['one'] / best['eager']:.0f} %", f"{100 * best['one compiled'] / best['compiled']:.0f} %"]
+            row += [
+                f"{100 * best['one'] / best['eager']:.0f} %",
+                f"{100 * best['one compiled'] / best['compiled']:.0f} %",
+            ]
             if both:
-                row += [f"{1e3 * best['torch']:.2f}", f"{100 * best['torch one'] / best['torch']:.0f} %"]
+                row += [
+                    f"{1e3 * best['torch']:.2f}",
+                    f"{100 * best['torch one'] / best['torch']:.0f} %",
+                ]
                 row += [f"{best[k] / best['torch']:.2f}" for k in ("eager", "compiled")]
             rows.append(row)
         head = ["step of two ranks", "eager, ms", "compiled, ms", "efficiency", "compiled"]

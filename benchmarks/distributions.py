@@ -1,4 +1,6 @@
-"""Distributions on small batches: making one (its parameters are checked), drawing, log probabilities, entropies."""
+"""Distributions on small batches: making one (its parameters are checked), drawing, log
+probabilities, entropies.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Large operations in bfloat16, float16 and float64: element-wise, activations, reductions, normalization, losses, products, updates.
+"""Large operations in bfloat16, float16 and float64: element-wise, activations, reductions,
+normalization, losses, products, updates.
 
-Cases are named "dtype: operation"; `--only bfloat16` takes one dtype. Backward is in the cases that say so.
+Cases are named "dtype: operation"; `--only bfloat16` takes one dtype. Backward is in the cases that
+say so.
 """
 
 from __future__ import annotations
@@ -16,7 +18,11 @@ def values(lib, kind, *shape, grad=False, shift=0):
     count = 1
     for size in shape:
         count *= size
-    x = (((lib.arange(count, dtype=lib.float32) + shift) * 0.37) % 4.0 - 2.0).reshape(shape).to(getattr(lib, kind))
+    x = (
+        (((lib.arange(count, dtype=lib.float32) + shift) * 0.37) % 4.0 - 2.0)
+        .reshape(shape)
+        .to(getattr(lib, kind))
+    )
     return x.requires_grad_() if grad else x
 
 
@@ -119,14 +125,20 @@ def each(kind):
     training("rms_norm", lambda lib: lib.nn.RMSNorm(COLUMNS, dtype=getattr(lib, kind)))
     training(
         "batch_norm",
-        lambda lib: (lambda norm: lambda x: norm(x.view(32, 16, 16, 32)))(lib.nn.BatchNorm2d(16, dtype=getattr(lib, kind))),
+        lambda lib: (lambda norm: lambda x: norm(x.view(32, 16, 16, 32)))(
+            lib.nn.BatchNorm2d(16, dtype=getattr(lib, kind))
+        ),
     )
     training(
         "group_norm",
-        lambda lib: (lambda norm: lambda x: norm(x.view(32, 16, 16, 32)))(lib.nn.GroupNorm(4, 16, dtype=getattr(lib, kind))),
+        lambda lib: (lambda norm: lambda x: norm(x.view(32, 16, 16, 32)))(
+            lib.nn.GroupNorm(4, 16, dtype=getattr(lib, kind))
+        ),
     )
     training("x * x + x", lambda lib: lambda x: x * x + x)
-    training("max_pool2d", lambda lib: lambda x: lib.nn.functional.max_pool2d(x.view(32, 16, 16, 32), 2))
+    training(
+        "max_pool2d", lambda lib: lambda x: lib.nn.functional.max_pool2d(x.view(32, 16, 16, 32), 2)
+    )
 
     @suite.case(f"{kind}: cross_entropy, with backward", target=1.2)
     def cross_entropy(lib):
@@ -158,7 +170,11 @@ def each(kind):
 
     @suite.case(f"{kind}: linear 1024x384x1536", target=1.2)
     def linear(lib):
-        x, w, b = values(lib, kind, 1024, 384), values(lib, kind, 1536, 384, shift=3), values(lib, kind, 1536)
+        x, w, b = (
+            values(lib, kind, 1024, 384),
+            values(lib, kind, 1536, 384, shift=3),
+            values(lib, kind, 1536),
+        )
         return lambda: lib.nn.functional.linear(x, w, b)
 
     @suite.case(f"{kind}: bmm 48x128x64", target=1.2)

@@ -1,4 +1,6 @@
-"""The engine's own cost: small operations, small backward passes, training steps of MLPs, long chains."""
+"""The engine's own cost: small operations, small backward passes, training steps of MLPs, long
+chains.
+"""
 
 from __future__ import annotations
 

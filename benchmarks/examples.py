@@ -1,10 +1,13 @@
-"""The examples' training steps under PyTorch and under Pellucid: the same files, losses and times side by side, as a Markdown table.
+"""The examples' training steps under PyTorch and under Pellucid: the same files, losses and times
+side by side, as a Markdown table.
 
 python benchmarks/examples.py [--cores N] [--only NAME] [--steps N] [--rounds N] [--json FILE]
 
-Each example runs at its full size, in a process of its own for each library and round, and is stopped after some steps. Times are
-taken from one call of `backward` to the next, so a step holds all that the script does: data, forward, backward, optimizer. On one core
-it is the process's own time on the processor, which others on the machine disturb less; on several it is the time that passes.
+Each example runs at its full size, in a process of its own for each library and round, and is
+stopped after some steps. Times are taken from one call of `backward` to the next, so a step holds
+all that the script does: data, forward, backward, optimizer. On one core it is the process's own
+time on the processor, which others on the machine disturb less; on several it is the time that
+passes.
 """
 
 from __future__ import annotations
@@ -67,11 +70,21 @@ def measure(library: str, script: str, calls: int) -> dict[str, Any]:
 def run(library: str, name: str, steps: int, cores: int) -> tuple[float, float]:
     """(seconds per step, loss of the last one) of an example in a process of its own."""
     allowed = sorted(os.sched_getaffinity(0))[-cores:] if hasattr(os, "sched_getaffinity") else None
-    environment = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(cores))}
+    environment = {
+        **os.environ,
+        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(cores)),
+    }
     for variable in ("PELLUCID_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # both follow OMP_NUM_THREADS
         environment.pop(variable, None)
     calls = CALLS.get(name, 1) * (steps + WARM_UP) + 1
-    command = [sys.executable, __file__, "--measure", library, str(EXAMPLES / f"{name}.py"), str(calls)]
+    command = [
+        sys.executable,
+        __file__,
+        "--measure",
+        library,
+        str(EXAMPLES / f"{name}.py"),
+        str(calls),
+    ]
 
     def pin() -> None:
         if allowed is not None:
@@ -83,14 +96,18 @@ def run(library: str, name: str, steps: int, cores: int) -> tuple[float, float]:
     made = json.loads(done.stdout.splitlines()[-1])
     per_step = CALLS.get(name, 1)
     times = made["times"][::per_step][WARM_UP:]
-    return (times[-1] - times[0]) / (len(times) - 1), made["losses"][len(made["losses"]) // per_step * per_step - 1]
+    return (times[-1] - times[0]) / (len(times) - 1), made["losses"][
+        len(made["losses"]) // per_step * per_step - 1
+    ]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the examples and print the table; returns 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cores", type=int, default=1, help="cores and threads (default 1)")
-    parser.add_argument("--only", default="", metavar="TEXT", help="examples whose name contains TEXT")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="examples whose name contains TEXT"
+    )
     parser.add_argument("--steps", type=int, default=30, help="steps that are timed (default 30)")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each library (default 5)")
     parser.add_argument("--json", metavar="FILE", help="also write the results there")
@@ -102,7 +119,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\n" + json.dumps(made))
         return 0
     rows = []
-    print("| example | loss, PyTorch | loss, Pellucid | step, PyTorch | step, Pellucid | ratio | rounds from - to |")
+    print(
+        "| example | loss, PyTorch | loss, Pellucid | step, PyTorch | step, Pellucid | ratio | rounds from - to |"
+    )
     print("|---|---|---|---|---|---|---|")
     for path in sorted(EXAMPLES.glob("*.py")):
         name = path.stem
@@ -118,11 +137,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         losses = got["torch"][1], got["pellucid"][1]
         times = statistics.median(theirs) * 1e3, statistics.median(ours) * 1e3
         ratio = statistics.median(ratios)
-        rows.append({"name": name, "losses": losses, "milliseconds": times, "ratio": ratio, "ratios": ratios})
-        cells = [name, *(f"{loss:.5f}" for loss in losses), *(f"{t:.2f} ms" for t in times), f"{ratio:.2f}"]
+        rows.append(
+            {
+                "name": name,
+                "losses": losses,
+                "milliseconds": times,
+                "ratio": ratio,
+                "ratios": ratios,
+            }
+        )
+        cells = [
+            name,
+            *(f"{loss:.5f}" for loss in losses),
+            *(f"{t:.2f} ms" for t in times),
+            f"{ratio:.2f}",
+        ]
         print(f"| {' | '.join(cells)} | {min(ratios):.2f} - {max(ratios):.2f} |", flush=True)
     if args.json:
-        Path(args.json).write_text(json.dumps({"cores": args.cores, "steps": args.steps, "results": rows}, indent=2) + "\n")
+        Path(args.json).write_text(
+            json.dumps({"cores": args.cores, "steps": args.steps, "results": rows}, indent=2) + "\n"
+        )
     return 0
 
 

@@ -15,16 +15,22 @@ A benchmark file builds a :class:`Suite`, registers cases, and calls :meth:`Suit
     if __name__ == "__main__":
         suite.main()
 
-Absolute times on a shared machine move by tens of percent from minute to minute; ratios taken in interleaved rounds
-move by a few. So each round times both sides back to back (in alternating order), gives one ratio, and the median of
-the rounds' ratios is the result. Below 1.0 Pellucid is the faster one.
+Absolute times on a shared machine move by tens of percent from minute to minute; ratios taken in
+interleaved rounds move by a few. So each round times both sides back to back (in alternating
+order), gives one ratio, and the median of the rounds' ratios is the result. Below 1.0 Pellucid is
+the faster one.
 """
 
 from __future__ import annotations
 
 import os
 
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PELLUCID_NUM_THREADS")
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "PELLUCID_NUM_THREADS",
+)
 for _variable in _THREAD_VARIABLES:
     os.environ.setdefault(_variable, "1")
 
@@ -47,7 +53,8 @@ from typing import Any  # noqa: E402
 Work = Callable[[], object]
 Make = Callable[[ModuleType], Work]
 
-ROUND_SECONDS = 0.05  # one side of one round; long enough that the clock and a stray interrupt do not matter
+# one side of one round; long enough that the clock and a stray interrupt do not matter
+ROUND_SECONDS = 0.05
 WARM_UP_SECONDS = 0.1  # caches, generated kernels and the processor's clock settle
 
 
@@ -58,8 +65,8 @@ _own_time = False  # count the process's own time on the processor, instead of t
 class Result:
     """One comparison: median seconds per call of each side, and the median ratio of the rounds.
 
-    ``ratio`` is ours/theirs; ``low`` and ``high`` are its quartiles. ``theirs`` and the ratios are None when the
-    other library was not there.
+    ``ratio`` is ours/theirs; ``low`` and ``high`` are its quartiles. ``theirs`` and the ratios are
+    None when the other library was not there.
     """
 
     name: str
@@ -81,7 +88,8 @@ class Result:
 def pin(core: int | None = None) -> int | None:
     """Keep this process on one core and return its number, or None where the system cannot do that.
 
-    Without ``core`` the last core the process may use is taken: the first ones serve most interrupts.
+    Without ``core`` the last core the process may use is taken: the first ones serve most
+    interrupts.
     """
     if not hasattr(os, "sched_setaffinity"):
         return None
@@ -123,8 +131,8 @@ def compare(
 ) -> Result:
     """Time two callables in interleaved rounds and return the median ratio of ours to theirs.
 
-    Each is called without arguments, often enough to fill ``seconds`` per round. The garbage collector is off while
-    the clock runs, as in ``timeit``.
+    Each is called without arguments, often enough to fill ``seconds`` per round. The garbage
+    collector is off while the clock runs, as in ``timeit``.
     """
     ours_calls = _calls_per_round(ours, seconds)
     theirs_calls = _calls_per_round(theirs, seconds) if theirs is not None else 0
@@ -183,7 +191,9 @@ def machine() -> dict[str, Any]:
         except metadata.PackageNotFoundError:
             continue
     return {
-        "processor": _first_line("/proc/cpuinfo", "model name") or platform.processor() or platform.machine(),
+        "processor": _first_line("/proc/cpuinfo", "model name")
+        or platform.processor()
+        or platform.machine(),
         "cores": os.cpu_count(),
         "pinned_to": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
         "threads": {name: os.environ.get(name) for name in _THREAD_VARIABLES},
@@ -195,7 +205,12 @@ def machine() -> dict[str, Any]:
 
 def human_time(seconds: float) -> str:
     """Give a duration with three digits and a readable unit."""
-    for limit, factor, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "us"), (1.0, 1e3, "ms"), (math.inf, 1.0, "s")):
+    for limit, factor, unit in (
+        (1e-6, 1e9, "ns"),
+        (1e-3, 1e6, "us"),
+        (1.0, 1e3, "ms"),
+        (math.inf, 1.0, "s"),
+    ):
         if seconds < limit:
             return f"{seconds * factor:.3g} {unit}"
     raise ValueError(f"not a duration: {seconds!r}")
@@ -240,16 +255,21 @@ def libraries() -> tuple[ModuleType, ModuleType | None]:
 
 
 class Suite:
-    """A named list of cases, run by :meth:`main` from the command line or by :meth:`run` from another program."""
+    """A named list of cases, run by :meth:`main` from the command line or by :meth:`run` from
+    another program.
+    """
 
     def __init__(self, title: str) -> None:
         self.title = title
         self.cases: list[tuple[str, Make, Make, float | None]] = []
 
-    def case(self, name: str, *, target: float | None = None, theirs: Make | None = None) -> Callable[[Make], Make]:
+    def case(
+        self, name: str, *, target: float | None = None, theirs: Make | None = None
+    ) -> Callable[[Make], Make]:
         """Register a function that is given a library and returns the callable to time.
 
-        ``theirs`` replaces it on PyTorch's side, for the few cases where the two are not written alike.
+        ``theirs`` replaces it on PyTorch's side, for the few cases where the two are not written
+        alike.
         """
 
         def register(make: Make) -> Make:
@@ -258,7 +278,9 @@ class Suite:
 
         return register
 
-    def run(self, *, only: str = "", rounds: int = 9, seconds: float = ROUND_SECONDS) -> list[Result]:
+    def run(
+        self, *, only: str = "", rounds: int = 9, seconds: float = ROUND_SECONDS
+    ) -> list[Result]:
         """Run the cases whose name contains ``only`` and return their results in order."""
         ours, theirs = libraries()
         results = []
@@ -267,21 +289,41 @@ class Suite:
                 continue
             mine = make(ours)
             other = make_theirs(theirs) if theirs is not None else None
-            results.append(compare(name, mine, other, rounds=rounds, seconds=seconds, target=target))
+            results.append(
+                compare(name, mine, other, rounds=rounds, seconds=seconds, target=target)
+            )
             print(f"  {name}: done", file=sys.stderr, flush=True)
         return results
 
     def main(self, argv: Sequence[str] | None = None) -> int:
         """Read the command line, run, print the table, and write JSON where asked. Returns 0."""
-        parser = argparse.ArgumentParser(description=f"Compare Pellucid with PyTorch: {self.title}.")
-        parser.add_argument("--only", default="", metavar="TEXT", help="run the cases whose name contains TEXT")
-        parser.add_argument("--rounds", type=int, default=9, help="interleaved rounds per case (default 9)")
-        parser.add_argument("--seconds", type=float, default=ROUND_SECONDS, help="length of one side of a round")
-        parser.add_argument("--core", type=int, help="core to stay on (default: the last one allowed)")
-        parser.add_argument("--no-pin", action="store_true", help="let the system move the process between cores")
-        parser.add_argument("--json", metavar="FILE", help="also write the results and the machine's description there")
+        parser = argparse.ArgumentParser(
+            description=f"Compare Pellucid with PyTorch: {self.title}."
+        )
         parser.add_argument(
-            "--processor-time", action="store_true", help="count the process's own time, on a machine that others use, too"
+            "--only", default="", metavar="TEXT", help="run the cases whose name contains TEXT"
+        )
+        parser.add_argument(
+            "--rounds", type=int, default=9, help="interleaved rounds per case (default 9)"
+        )
+        parser.add_argument(
+            "--seconds", type=float, default=ROUND_SECONDS, help="length of one side of a round"
+        )
+        parser.add_argument(
+            "--core", type=int, help="core to stay on (default: the last one allowed)"
+        )
+        parser.add_argument(
+            "--no-pin", action="store_true", help="let the system move the process between cores"
+        )
+        parser.add_argument(
+            "--json",
+            metavar="FILE",
+            help="also write the results and the machine's description there",
+        )
+        parser.add_argument(
+            "--processor-time",
+            action="store_true",
+            help="count the process's own time, on a machine that others use, too",
         )
         args = parser.parse_args(argv)
         if args.processor_time:
@@ -291,10 +333,16 @@ class Suite:
             pin(args.core)
         results = self.run(only=args.only, rounds=args.rounds, seconds=args.seconds)
         where = machine()
-        print(f"{self.title}: {where['processor']}, cores used {where['pinned_to']}, Python {where['python']}")
+        print(
+            f"{self.title}: {where['processor']}, cores used {where['pinned_to']}, Python {where['python']}"
+        )
         print(", ".join(f"{name} {version}" for name, version in where["versions"].items()))
         print(table(results))
         if args.json:
-            report = {"title": self.title, "machine": where, "results": [asdict(r) for r in results]}
+            report = {
+                "title": self.title,
+                "machine": where,
+                "results": [asdict(r) for r in results],
+            }
             Path(args.json).write_text(json.dumps(report, indent=2) + "\n")
         return 0

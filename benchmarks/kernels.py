@@ -1,12 +1,14 @@
-"""Generated kernels against PyTorch and NumPy at the sizes of small models, and against the machine's floor.
+"""Generated kernels against PyTorch and NumPy at the sizes of small models, and against the
+machine's floor.
 
-``python benchmarks/kernels.py`` compares on one core; ``--no-pin`` with ``OMP_NUM_THREADS=2`` on two. The first table is
-the usual one against PyTorch. The second one gives NumPy's time over ours (above 1.0 the kernel is the faster one) and our
-time over the floor: the larger of a plain copy of as many bytes and the multiplications at the processor's best rate, both
-measured on one core just before.
+``python benchmarks/kernels.py`` compares on one core; ``--no-pin`` with ``OMP_NUM_THREADS=2`` on
+two. The first table is the usual one against PyTorch. The second one gives NumPy's time over ours
+(above 1.0 the kernel is the faster one) and our time over the floor: the larger of a plain copy of
+as many bytes and the multiplications at the processor's best rate, both measured on one core just
+before.
 
-Sizes: mnist, a CNN on batches of 64; resnet, 32 images of 32 x 32; gpt, 12 sequences of 64 tokens, width 128, 4 heads; mlp,
-512 rows through 784 x 1024.
+Sizes: mnist, a CNN on batches of 64; resnet, 32 images of 32 x 32; gpt, 12 sequences of 64 tokens,
+width 128, 4 heads; mlp, 512 rows through 784 x 1024.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ def normal(*shape: int) -> np.ndarray:
 
 
 def case(name: str):
-    """Register a function of PyTorch (or None) that gives (ours, NumPy's or None, PyTorch's or None, bytes, flops)."""
+    """Register a function of PyTorch (or None) that gives (ours, NumPy's or None, PyTorch's or
+    None, bytes, flops).
+    """
 
     def register(make):
         cases[name] = make
@@ -43,7 +47,9 @@ def leaves(tensors):
     return [t.clone().requires_grad_() for t in tensors]
 
 
-def add_matmul(model: str, m: int, k: int, n: int, layout: str, batch: tuple[int, ...] = ()) -> None:
+def add_matmul(
+    model: str, m: int, k: int, n: int, layout: str, batch: tuple[int, ...] = ()
+) -> None:
     @case(f"matmul {model} {layout} {'x'.join(map(str, (*batch, m, k, n)))}")
     def make(torch):
         from pellucid.kernels.matmul import call as matmul
@@ -54,7 +60,13 @@ def add_matmul(model: str, m: int, k: int, n: int, layout: str, batch: tuple[int
         count = int(np.prod(batch))
         size = 4 * count * (m * k + k * n + m * n)
         theirs = torch and (lambda: torch.matmul(ta, tb))
-        return lambda: matmul.multiply(a, b), lambda: np.matmul(a, b), theirs, size, 2 * count * m * k * n
+        return (
+            lambda: matmul.multiply(a, b),
+            lambda: np.matmul(a, b),
+            theirs,
+            size,
+            2 * count * m * k * n,
+        )
 
 
 for sizes in (
@@ -81,7 +93,13 @@ def linear_relu(torch):
     tx, tw, tb = both(torch, x, w, b)
     theirs = torch and (lambda: torch.relu(torch.nn.functional.linear(tx, tw, tb)))
     size = 4 * (x.size + w.size + 512 * 1024)
-    return lambda: matmul.linear(x, w, b, relu=True), lambda: np.maximum(x @ w.T + b, 0), theirs, size, 2 * 512 * 784 * 1024
+    return (
+        lambda: matmul.linear(x, w, b, relu=True),
+        lambda: np.maximum(x @ w.T + b, 0),
+        theirs,
+        size,
+        2 * 512 * 784 * 1024,
+    )
 
 
 def add_elementwise(name: str, numpy, theirs, count: int) -> None:
@@ -100,10 +118,17 @@ def add_elementwise(name: str, numpy, theirs, count: int) -> None:
 
 for count in (1, 1000, 768 * 512, 32 * 64 * 32 * 32):
     add_elementwise("relu", lambda x, g: np.maximum(x, 0), lambda t, x, g: t.relu(x), count)
-    add_elementwise("relu_backward", lambda x, g: g * (x > 0), lambda t, x, g: t.ops.aten.threshold_backward(g, x, 0), count)
+    add_elementwise(
+        "relu_backward",
+        lambda x, g: g * (x > 0),
+        lambda t, x, g: t.ops.aten.threshold_backward(g, x, 0),
+        count,
+    )
     add_elementwise("gelu", None, lambda t, x, g: t.nn.functional.gelu(x), count)
     add_elementwise("gelu_backward", None, lambda t, x, g: t.ops.aten.gelu_backward(g, x), count)
-    add_elementwise("silu", lambda x, g: x / (1 + np.exp(-x)), lambda t, x, g: t.nn.functional.silu(x), count)
+    add_elementwise(
+        "silu", lambda x, g: x / (1 + np.exp(-x)), lambda t, x, g: t.nn.functional.silu(x), count
+    )
     add_elementwise("tanh", lambda x, g: np.tanh(x), lambda t, x, g: t.tanh(x), count)
     add_elementwise("exp", lambda x, g: np.exp(x), lambda t, x, g: t.exp(x), count)
     add_elementwise("add", lambda x, g: x + g, lambda t, x, g: x + g, count)
@@ -123,7 +148,13 @@ def add_rows(model: str, rows: int, columns: int) -> None:
             e = np.exp(x - x.max(-1, keepdims=True))
             return e / e.sum(-1, keepdims=True)
 
-        return lambda: softmax.softmax(x), numpy, torch and (lambda: torch.softmax(tx, -1)), 2 * size, 0
+        return (
+            lambda: softmax.softmax(x),
+            numpy,
+            torch and (lambda: torch.softmax(tx, -1)),
+            2 * size,
+            0,
+        )
 
     @case(f"cross_entropy {model} {rows}x{columns}")
     def cross_entropy(torch):
@@ -151,7 +182,13 @@ def add_rows(model: str, rows: int, columns: int) -> None:
         if torch:
             inputs = leaves([tx])
             theirs = gradient(torch, torch.nn.functional.cross_entropy(*inputs, tt), inputs, None)
-        return lambda: softmax.cross_entropy_backward(one, x, target, saved), None, theirs, 2 * size, 0
+        return (
+            lambda: softmax.cross_entropy_backward(one, x, target, saved),
+            None,
+            theirs,
+            2 * size,
+            0,
+        )
 
 
 add_rows("mnist", 64, 10)
@@ -183,7 +220,9 @@ def layer_norm_backward(torch):
     theirs = None
     if torch:
         tx, tw, tb, tg, tm, tr = both(torch, x, w, b, g, mean.reshape(-1, 1), rstd.reshape(-1, 1))
-        theirs = lambda: torch.ops.aten.native_layer_norm_backward(tg, tx, (128,), tm, tr, tw, tb, [True] * 3)
+        theirs = lambda: torch.ops.aten.native_layer_norm_backward(
+            tg, tx, (128,), tm, tr, tw, tb, [True] * 3
+        )
     return lambda: norm.layer_norm_backward(g, x, mean, rstd, w), None, theirs, 3 * x.nbytes, 0
 
 
@@ -213,7 +252,13 @@ def add_batch_norm(*shape: int) -> None:
             tg, tx, tw, tm, tr = both(torch, g, x, w, mean, rstd)
             function = torch.ops.aten.native_batch_norm_backward
             theirs = lambda: function(tg, tx, tw, None, None, tm, tr, True, 1e-5, [True] * 3)
-        return lambda: channel_norm.batch_norm_backward(g, x, mean, rstd, w), None, theirs, 3 * x.nbytes, 0
+        return (
+            lambda: channel_norm.batch_norm_backward(g, x, mean, rstd, w),
+            None,
+            theirs,
+            3 * x.nbytes,
+            0,
+        )
 
 
 for shape in ((32, 64, 32, 32), (32, 128, 16, 16), (32, 256, 4, 4), (512, 1024)):
@@ -240,7 +285,13 @@ def add_attention(causal: bool, batch: int, heads: int, length: int, width: int)
 
         function = torch and torch.nn.functional.scaled_dot_product_attention
         theirs = torch and (lambda: function(*tensors, is_causal=causal))
-        return lambda: attention.attention(q, k, v, None, causal), numpy, theirs, 4 * q.nbytes, flops
+        return (
+            lambda: attention.attention(q, k, v, None, causal),
+            numpy,
+            theirs,
+            4 * q.nbytes,
+            flops,
+        )
 
     @case(f"attention backward {label}")
     def backward(torch):
@@ -272,7 +323,13 @@ def add_reduction(name: str, axis, *shape: int) -> None:
         dims = tuple(range(x.ndim)) if axis is None else axis
         plain = {"sum": np.sum, "amax": np.max, "var": np.var}[name]
         theirs = torch and (lambda: getattr(torch, "var_mean" if name == "var" else name)(tx, dims))
-        return lambda: getattr(reduce, name)(x, axis), lambda: plain(x, axis), theirs, x.nbytes // 2, 0
+        return (
+            lambda: getattr(reduce, name)(x, axis),
+            lambda: plain(x, axis),
+            theirs,
+            x.nbytes // 2,
+            0,
+        )
 
 
 for name in ("sum", "amax", "var"):
@@ -303,11 +360,21 @@ def add_optimizer(name: str, fused: bool) -> None:
                 t.grad = torch.from_numpy(g)
             options = {"fused": True} if fused else {}
             optimizer = torch.optim.AdamW if name == "adamw" else torch.optim.SGD
-            theirs = optimizer(tensors, lr=1e-3, **({"momentum": 0.9} if name == "sgd" else {}), **options).step
+            theirs = optimizer(
+                tensors, lr=1e-3, **({"momentum": 0.9} if name == "sgd" else {}), **options
+            ).step
         if name == "adamw":
-            ours = lambda: optim.adam(params, grads, *state, step=3, lr=1e-3, weight_decay=0.01, decoupled=True)
+            ours = lambda: optim.adam(
+                params, grads, *state, step=3, lr=1e-3, weight_decay=0.01, decoupled=True
+            )
             return ours, None, theirs, 7 * size, 0
-        return lambda: optim.sgd(params, grads, state[0], lr=1e-3, momentum=0.9), None, theirs, 5 * size, 0
+        return (
+            lambda: optim.sgd(params, grads, state[0], lr=1e-3, momentum=0.9),
+            None,
+            theirs,
+            5 * size,
+            0,
+        )
 
 
 for fused in (False, True):
@@ -322,7 +389,13 @@ def embedding(torch):
     table, index = normal(65, 128), np.random.default_rng(0).integers(0, 65, (12, 64))
     t_table, t_index = both(torch, table, index)
     theirs = torch and (lambda: torch.nn.functional.embedding(t_index, t_table))
-    return lambda: embedding.gather_rows(table, index), lambda: table[index], theirs, 768 * 128 * 8, 0
+    return (
+        lambda: embedding.gather_rows(table, index),
+        lambda: table[index],
+        theirs,
+        768 * 128 * 8,
+        0,
+    )
 
 
 @case("embedding backward gpt")
@@ -368,12 +441,20 @@ def main() -> int:
     from pathlib import Path
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", metavar="TEXT", help="run the cases whose name contains TEXT")
-    parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds per case (default 5)")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="run the cases whose name contains TEXT"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="interleaved rounds per case (default 5)"
+    )
     parser.add_argument("--seconds", type=float, default=0.02, help="length of one side of a round")
     parser.add_argument("--core", type=int, help="core to stay on (default: the last one allowed)")
-    parser.add_argument("--no-pin", action="store_true", help="let the system move the process between cores")
-    parser.add_argument("--json", metavar="FILE", help="also write the results and the machine's description there")
+    parser.add_argument(
+        "--no-pin", action="store_true", help="let the system move the process between cores"
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", help="also write the results and the machine's description there"
+    )
     args = parser.parse_args()
     if not args.no_pin:
         harness.pin(args.core)
@@ -391,11 +472,17 @@ def main() -> int:
         result.notes.update(floor=lowest, numpy_over_ours=gain)
         results.append(result)
         gain_text = "-" if gain is None else f"{gain:.2f}"
-        lines.append(f"{name:50} {gain_text:>12} {harness.human_time(lowest):>10} {result.ours / lowest:>12.2f}")
+        lines.append(
+            f"{name:50} {gain_text:>12} {harness.human_time(lowest):>10} {result.ours / lowest:>12.2f}"
+        )
     where = harness.machine()
-    print(f"kernels: {where['processor']}, cores used {where['pinned_to']}, threads {where['threads']['OMP_NUM_THREADS']}")
+    print(
+        f"kernels: {where['processor']}, cores used {where['pinned_to']}, threads {where['threads']['OMP_NUM_THREADS']}"
+    )
     print(harness.table(results))
-    print(f"\n{'case':50} {'numpy/ours':>12} {'floor':>10} {'ours/floor':>12}   ({rate / 1e9:.0f} GFLOP/s at best)")
+    print(
+        f"\n{'case':50} {'numpy/ours':>12} {'floor':>10} {'ours/floor':>12}   ({rate / 1e9:.0f} GFLOP/s at best)"
+    )
     print("\n".join(lines))
     if args.json:
         report = {"title": "kernels", "machine": where, "results": [asdict(r) for r in results]}

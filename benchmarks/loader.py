@@ -1,7 +1,8 @@
-"""Loading batches: one pass over a data set of images in this process and with two workers, and putting samples together.
+"""Loading batches: one pass over a data set of images in this process and with two workers, and
+putting samples together.
 
-One call is a pass; worker processes are kept from pass to pass. `python benchmarks/loader.py --no-pin` lets the workers have cores of
-their own.
+One call is a pass; worker processes are kept from pass to pass.
+`python benchmarks/loader.py --no-pin` lets the workers have cores of their own.
 """
 
 from __future__ import annotations
@@ -46,7 +47,11 @@ def alone(lib):
 
 @suite.case("256x3x64x64 float32, two workers", target=1.0)
 def two(lib):
-    return passes(lib.utils.data.DataLoader(images(lib), batch_size=BATCH, num_workers=2, persistent_workers=True))
+    return passes(
+        lib.utils.data.DataLoader(
+            images(lib), batch_size=BATCH, num_workers=2, persistent_workers=True
+        )
+    )
 
 
 @suite.case("256x3x64x64 float32, two workers started for each pass", target=1.0)

@@ -1,7 +1,9 @@
-"""Generated loops: memory-bound chains, reductions by rows and columns, and tiny ones, by their rate and the machine's floor.
+"""Generated loops: memory-bound chains, reductions by rows and columns, and tiny ones, by their
+rate and the machine's floor.
 
-``python benchmarks/loops.py`` runs on one core; ``--no-pin`` with ``OMP_NUM_THREADS=2`` on two. GB/s counts each operand once;
-the floor is a copy of the same number of bytes, measured just before. Tiny loops are called from native code, without Python.
+``python benchmarks/loops.py`` runs on one core; ``--no-pin`` with ``OMP_NUM_THREADS=2`` on two.
+GB/s counts each operand once; the floor is a copy of the same number of bytes, measured just
+before. Tiny loops are called from native code, without Python.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ def last(steps: list[Step]):
 
 
 def chain(shape: tuple[int, ...]) -> Loop:
-    """tanh(x * 2 + 1) * sigmoid(x), and its gradient times g, both written: a forward and a backward in one pass."""
+    """tanh(x * 2 + 1) * sigmoid(x), and its gradient times g, both written: a forward and a
+    backward in one pass.
+    """
     d = dense(shape)
     s = [
         step("mul", X, ("const", 2.0)),
@@ -67,12 +71,18 @@ def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> Access:
 
 def plain(shape: tuple[int, ...], *steps: Step, bias: bool = False, two: bool = False) -> Loop:
     d = dense(shape)
-    reads = (d, *([d] if two else []), *([Access("float32", (0,) * (len(shape) - 1) + (1,))] if bias else []))
+    reads = (
+        d,
+        *([d] if two else []),
+        *([Access("float32", (0,) * (len(shape) - 1) + (1,))] if bias else []),
+    )
     return Loop(shape, reads, (), steps, (Write(("step", len(steps) - 1), d),))
 
 
 def sums(shape: tuple[int, ...], axes: tuple[int, ...], kind: str = "sum") -> Loop:
-    return Loop(shape, (dense(shape),), (), (), (), (Reduce(kind, X, axes, kept(shape, axes), "float32"),))
+    return Loop(
+        shape, (dense(shape),), (), (), (), (Reduce(kind, X, axes, kept(shape, axes), "float32"),)
+    )
 
 
 def bias_gradient(shape: tuple[int, ...]) -> Loop:
@@ -84,9 +94,16 @@ def bias_gradient(shape: tuple[int, ...]) -> Loop:
 
 def softmax(shape: tuple[int, ...]) -> Loop:
     """Three passes over each row."""
-    steps = (step("sub", X, ("reduce", 0)), step("exp", ("step", 0)), step("div", ("step", 1), ("reduce", 1)))
+    steps = (
+        step("sub", X, ("reduce", 0)),
+        step("exp", ("step", 0)),
+        step("div", ("step", 1), ("reduce", 1)),
+    )
     axes, d = (len(shape) - 1,), dense(shape)
-    reduces = (Reduce("max", X, axes, None, "float32"), Reduce("sum", ("step", 1), axes, None, "float32"))
+    reduces = (
+        Reduce("max", X, axes, None, "float32"),
+        Reduce("sum", ("step", 1), axes, None, "float32"),
+    )
     return Loop(shape, (d,), (), steps, (Write(("step", 2), d),), reduces)
 
 
@@ -102,7 +119,10 @@ def layer_norm(shape: tuple[int, ...]) -> Loop:
         step("mul", ("step", 4), G),
         step("add", ("step", 5), B),
     )
-    reduces = (Reduce("mean", X, axes, None, "float32"), Reduce("mean", ("step", 1), axes, None, "float32"))
+    reduces = (
+        Reduce("mean", X, axes, None, "float32"),
+        Reduce("mean", ("step", 1), axes, None, "float32"),
+    )
     return Loop(shape, (d, row, row), (), steps, (Write(("step", 6), d),), reduces)
 
 
@@ -113,8 +133,12 @@ LOOPS = {
     "chain forward and backward 2M": chain((TWO,)),
     "exp 2M": plain((TWO,), step("exp", X)),
     "gelu 2M": plain((TWO,), step("gelu", X)),
-    "bias + gelu 768 x 512": plain((768, 512), step("add", X, G), step("gelu", ("step", 0)), bias=True),
-    "bias + relu 512 x 1024": plain((512, 1024), step("add", X, G), step("relu", ("step", 0)), bias=True),
+    "bias + gelu 768 x 512": plain(
+        (768, 512), step("add", X, G), step("gelu", ("step", 0)), bias=True
+    ),
+    "bias + relu 512 x 1024": plain(
+        (512, 1024), step("add", X, G), step("relu", ("step", 0)), bias=True
+    ),
     "relu backward + bias gradient 512 x 1024": bias_gradient((512, 1024)),
     "relu backward + bias gradient 128 x 10": bias_gradient((128, 10)),
     "sum of all 2M": sums((TWO,), (0,)),
@@ -127,7 +151,9 @@ LOOPS = {
     "channel sums 32 x 64 x 16 x 16": sums((32, 64, 16, 16), (0, 2, 3)),
     "softmax 3072 x 64": softmax((3072, 64)),
     "layer norm 768 x 128": layer_norm((768, 128)),
-    "transposed copy 512 x 1024": Loop((512, 1024), (Access("float32", (1, 512)),), (), (), (Write(X, dense((512, 1024))),)),
+    "transposed copy 512 x 1024": Loop(
+        (512, 1024), (Access("float32", (1, 512)),), (), (), (Write(X, dense((512, 1024))),)
+    ),
     "softmax 16 x 10": softmax((16, 10)),
     "bias + relu 16 x 32": plain((16, 32), step("add", X, G), step("relu", ("step", 0)), bias=True),
     "relu backward + bias gradient 16 x 32": bias_gradient((16, 32)),
@@ -141,9 +167,17 @@ LOOPS = {
 def arrays_of(loop: Loop) -> list[np.ndarray]:
     rng = np.random.default_rng(0)
     made = []
-    for access in (*loop.reads, *(w.access for w in loop.writes), *(r.access for r in loop.reduces if r.access)):
+    for access in (
+        *loop.reads,
+        *(w.access for w in loop.writes),
+        *(r.access for r in loop.reduces if r.access),
+    ):
         size = 1 + sum((n - 1) * s for n, s in zip(loop.shape, access.strides, strict=True))
-        made.append(rng.standard_normal(size).astype(ml_dtypes.bfloat16 if access.dtype == "bfloat16" else access.dtype))
+        made.append(
+            rng.standard_normal(size).astype(
+                ml_dtypes.bfloat16 if access.dtype == "bfloat16" else access.dtype
+            )
+        )
     return made
 
 
@@ -216,7 +250,10 @@ def main() -> None:
         made = time.perf_counter() - started
         spent = seconds(run)
         rate = copy_rate(kernel.bytes) if kernel.bytes > 1 << 16 else float("nan")
-        print(f"{name:44} {spent * 1e6:10.3f} {kernel.bytes / spent / 1e9:8.1f} {rate / 1e9:8.1f} {made * 1e3:10.1f}", flush=True)
+        print(
+            f"{name:44} {spent * 1e6:10.3f} {kernel.bytes / spent / 1e9:8.1f} {rate / 1e9:8.1f} {made * 1e3:10.1f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

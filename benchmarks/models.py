@@ -24,7 +24,13 @@ def mlp(lib):
     nn = lib.nn
     lib.manual_seed(0)
     model = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
-    return training(lib, model, lib.randn(128, 784), lib.randint(0, 10, (128,)), lib.optim.Adam(model.parameters()))
+    return training(
+        lib,
+        model,
+        lib.randn(128, 784),
+        lib.randint(0, 10, (128,)),
+        lib.optim.Adam(model.parameters()),
+    )
 
 
 @suite.case("MNIST CNN, batch 64, Adam", target=1.0)
@@ -32,10 +38,25 @@ def mnist(lib):
     nn = lib.nn
     lib.manual_seed(0)
     model = nn.Sequential(
-        nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten(),
-        nn.Linear(9216, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10),
-    )  # fmt: skip
-    return training(lib, model, lib.randn(64, 1, 28, 28), lib.randint(0, 10, (64,)), lib.optim.Adam(model.parameters()))
+        nn.Conv2d(1, 32, 3),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 3),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Dropout(0.25),
+        nn.Flatten(),
+        nn.Linear(9216, 128),
+        nn.ReLU(),
+        nn.Dropout(0.5),
+        nn.Linear(128, 10),
+    )
+    return training(
+        lib,
+        model,
+        lib.randn(64, 1, 28, 28),
+        lib.randint(0, 10, (64,)),
+        lib.optim.Adam(model.parameters()),
+    )
 
 
 def residual(lib, before, after, stride):
@@ -51,7 +72,9 @@ def residual(lib, before, after, stride):
             self.bn2 = nn.BatchNorm2d(after)
             self.shortcut = nn.Sequential()
             if stride != 1 or before != after:
-                self.shortcut = nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after))
+                self.shortcut = nn.Sequential(
+                    nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after)
+                )
 
         def forward(self, x):
             out = functional.relu(self.bn1(self.conv1(x)))
@@ -65,9 +88,16 @@ def resnet(lib):
     nn = lib.nn
     lib.manual_seed(0)
     model = nn.Sequential(
-        nn.Conv2d(3, 32, 3, 1, 1, bias=False), nn.BatchNorm2d(32), nn.ReLU(), residual(lib, 32, 32, 1), residual(lib, 32, 64, 2),
-        residual(lib, 64, 128, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 10),
-    )  # fmt: skip
+        nn.Conv2d(3, 32, 3, 1, 1, bias=False),
+        nn.BatchNorm2d(32),
+        nn.ReLU(),
+        residual(lib, 32, 32, 1),
+        residual(lib, 32, 64, 2),
+        residual(lib, 64, 128, 2),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(128, 10),
+    )
     optimizer = lib.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     return training(lib, model, lib.randn(32, 3, 32, 32), lib.randint(0, 10, (32,)), optimizer)
 
@@ -86,7 +116,8 @@ def transformer(lib, vocabulary, width, heads, layers, length):
         def forward(self, x):
             batch, steps, _ = x.shape
             q, k, v = (
-                t.view(batch, steps, heads, width // heads).transpose(1, 2) for t in self.qkv(self.ln1(x)).split(width, dim=2)
+                t.view(batch, steps, heads, width // heads).transpose(1, 2)
+                for t in self.qkv(self.ln1(x)).split(width, dim=2)
             )
             y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
             x = x + self.proj(y.transpose(1, 2).contiguous().view(batch, steps, width))
@@ -95,7 +126,10 @@ def transformer(lib, vocabulary, width, heads, layers, length):
     class GPT(nn.Module):
         def __init__(self):
             super().__init__()
-            self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
+            self.tokens, self.positions = (
+                nn.Embedding(vocabulary, width),
+                nn.Embedding(length, width),
+            )
             self.blocks = nn.Sequential(*[Block() for _ in range(layers)])
             self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
 
@@ -111,17 +145,25 @@ def gpt(lib):
     lib.manual_seed(0)
     model = transformer(lib, 65, 128, 4, 4, 64)
     optimizer = lib.optim.Adam(model.parameters())
-    return training(lib, model, lib.randint(0, 65, (12, 64)), lib.randint(0, 65, (12 * 64,)), optimizer)
+    return training(
+        lib, model, lib.randint(0, 65, (12, 64)), lib.randint(0, 65, (12 * 64,)), optimizer
+    )
 
 
 def language_model(lib):
-    """Two LSTM layers between an embedding and a linear layer: (time, batch) of 200 words to (time * batch, 200) scores."""
+    """Two LSTM layers between an embedding and a linear layer: (time, batch) of 200 words to (time
+    * batch, 200) scores.
+    """
     nn = lib.nn
 
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.tokens, self.lstm, self.head = nn.Embedding(200, 128), nn.LSTM(128, 128, 2), nn.Linear(128, 200)
+            self.tokens, self.lstm, self.head = (
+                nn.Embedding(200, 128),
+                nn.LSTM(128, 128, 2),
+                nn.Linear(128, 200),
+            )
 
         def forward(self, index):
             return self.head(self.lstm(self.tokens(index))[0]).view(-1, 200)
@@ -134,7 +176,9 @@ def lstm(lib):
     lib.manual_seed(0)
     model = language_model(lib)
     optimizer = lib.optim.SGD(model.parameters(), lr=0.1)
-    return training(lib, model, lib.randint(0, 200, (35, 20)), lib.randint(0, 200, (700,)), optimizer)
+    return training(
+        lib, model, lib.randint(0, 200, (35, 20)), lib.randint(0, 200, (700,)), optimizer
+    )
 
 
 @suite.case("LSTM 64, 20 steps of 8, forward and backward", target=1.0)

@@ -1,4 +1,6 @@
-"""Single operations: everyday calls on a few numbers, where the engine's own cost shows, and large arrays, where the kernels do."""
+"""Single operations: everyday calls on a few numbers, where the engine's own cost shows, and large
+arrays, where the kernels do.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ TINY = {
     "where, recorded": lambda lib, x: lambda c=x > 0.5, w=x.requires_grad_(): lib.where(c, w, w),
     "masked_fill": lambda lib, x: lambda c=x > 0.5: x.masked_fill(c, 0.0),
     "addcmul": lambda lib, x: lambda: lib.addcmul(x, x, x, value=0.5),
-    "addcmul, recorded": lambda lib, x: lambda w=x.requires_grad_(): lib.addcmul(w, w, w, value=0.5),
+    "addcmul, recorded": lambda lib, x: (
+        lambda w=x.requires_grad_(): lib.addcmul(w, w, w, value=0.5)
+    ),
     "lerp": lambda lib, x: lambda: lib.lerp(x, x, 0.3),
     "sigmoid": lambda lib, x: lambda: lib.sigmoid(x),
     "sigmoid, recorded": lambda lib, x: lambda w=x.requires_grad_(): lib.sigmoid(w),

@@ -1,6 +1,8 @@
-"""Steps of optimizers over 5, 50 and 500 parameters, and what comes before them: zero_grad, clip_grad_norm_.
+"""Steps of optimizers over 5, 50 and 500 parameters, and what comes before them: zero_grad,
+clip_grad_norm_.
 
-PyTorch takes part with its default (one parameter after the other on a CPU), with `foreach=True` and, where it has it, `fused=True`.
+PyTorch takes part with its default (one parameter after the other on a CPU), with `foreach=True`
+and, where it has it, `fused=True`.
 """
 
 from __future__ import annotations
@@ -44,7 +46,11 @@ for _kind in KINDS:
             def _theirs(lib, kind=_kind, count=_count, size=_size, way=_way):
                 return optimizer(lib, kind, count, size, **way).step
 
-            @suite.case(f"{_kind}, {_count} x {_size}, PyTorch's {next(iter(_way), 'default')}", target=1.0, theirs=_theirs)
+            @suite.case(
+                f"{_kind}, {_count} x {_size}, PyTorch's {next(iter(_way), 'default')}",
+                target=1.0,
+                theirs=_theirs,
+            )
             def step(lib, kind=_kind, count=_count, size=_size):
                 return optimizer(lib, kind, count, size).step
 

@@ -1,4 +1,6 @@
-"""What looking costs: watching a training step, making pages of 10,000 nodes, and a frame of such a page in Chromium."""
+"""What looking costs: watching a training step, making pages of 10,000 nodes, and a frame of such a
+page in Chromium.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +52,19 @@ def median(work: Callable[[], Any], rounds: int) -> float:
 
 
 def watching(rounds: int) -> dict[str, float]:
-    """Seconds of a training step of a small MLP: as it is, with plots, and of its forward and backward recorded."""
+    """Seconds of a training step of a small MLP: as it is, with plots, and of its forward and
+    backward recorded.
+    """
     torch.manual_seed(0)
-    net = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
+    net = nn.Sequential(
+        nn.Linear(32, 64),
+        nn.ReLU(),
+        nn.Linear(64, 64),
+        nn.ReLU(),
+        nn.Linear(64, 64),
+        nn.ReLU(),
+        nn.Linear(64, 10),
+    )
     opt = optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
     x, y = torch.randn(32, 32), torch.randint(0, 10, (32,))
 
@@ -90,7 +102,10 @@ class Block(nn.Module):
 
 def modules() -> Any:
     """A run of 125 times 10 nested modules."""
-    return debug.draw(nn.Sequential(*[nn.Sequential(*[Block() for _ in range(10)]) for _ in range(125)]), torch.ones(2, 8))
+    return debug.draw(
+        nn.Sequential(*[nn.Sequential(*[Block() for _ in range(10)]) for _ in range(125)]),
+        torch.ones(2, 8),
+    )
 
 
 def recurrence() -> Any:
@@ -145,7 +160,12 @@ def main() -> int:
         else:
             print("no Chromium is installed: pages are not opened")
     if args.json:
-        report = {"title": "pictures", "machine": harness.machine(), "seconds": times, "pages": pages}
+        report = {
+            "title": "pictures",
+            "machine": harness.machine(),
+            "seconds": times,
+            "pages": pages,
+        }
         Path(args.json).write_text(json.dumps(report, indent=2) + "\n")
     return 0
 

@@ -1,6 +1,7 @@
 """Run every benchmark file of this folder, one after the other, each in a process of its own.
 
-python benchmarks/run.py [--json FOLDER] [options of a single benchmark, see `python benchmarks/NAME.py --help`]
+python benchmarks/run.py [--json FOLDER] [options of a single benchmark, see
+`python benchmarks/NAME.py --help`]
 """
 
 from __future__ import annotations
@@ -17,13 +18,19 @@ HELPERS = {"harness.py", "run.py"}
 
 def benchmarks() -> list[Path]:
     """The files that hold benchmarks, by name."""
-    return sorted(path for path in HERE.glob("*.py") if path.name not in HELPERS and not path.name.startswith("_"))
+    return sorted(
+        path
+        for path in HERE.glob("*.py")
+        if path.name not in HELPERS and not path.name.startswith("_")
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run them; returns the number of files that failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path, metavar="FOLDER", help="write one JSON file per benchmark there")
+    parser.add_argument(
+        "--json", type=Path, metavar="FOLDER", help="write one JSON file per benchmark there"
+    )
     args, rest = parser.parse_known_args(argv)
     failures = 0
     for path in benchmarks():

@@ -1,4 +1,5 @@
-"""Every operation of a broad list, by dtype and by size, compared with PyTorch; the worst ratios come first.
+"""Every operation of a broad list, by dtype and by size, compared with PyTorch; the worst ratios
+come first.
 
     python benchmarks/sizes.py                                  # all dtypes, all sizes
     python benchmarks/sizes.py --dtype float64 --size large     # a part
@@ -6,8 +7,9 @@
     python benchmarks/sizes.py --size small --recorded          # arguments that require gradients: forward, recorded
     python benchmarks/sizes.py --threads 2                      # the time that passes, with two threads on both sides
 
-A case is timed in short alternating rounds by the process's own time on the processor, and the ratio is that of the two
-lowest rounds. With more than one thread it is the time that passes, and a second column says what the threads gain Pellucid.
+A case is timed in short alternating rounds by the process's own time on the processor, and the
+ratio is that of the two lowest rounds. With more than one thread it is the time that passes, and a
+second column says what the threads gain Pellucid.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ class Operands:
         elif not kind.startswith(("float", "bfloat")):
             x = x * 25 + (50 if kind == "uint8" else 0)
         x = x.reshape(shape).to(getattr(lib, kind))
-        return x.requires_grad_() if self.recorded and (x.is_floating_point() or x.is_complex()) else x
+        return (
+            x.requires_grad_() if self.recorded and (x.is_floating_point() or x.is_complex()) else x
+        )
 
     def __getattr__(self, name: str) -> Any:
         rows, columns, lib = self.rows, self.columns, self.lib
@@ -91,7 +95,11 @@ class Operands:
                 n, side = {"small": (1, 4), "medium": (2, 16), "large": (8, 64)}[self.size]
                 made = self.values(n, 16, side, side)
             case "last":
-                made = self.image.detach().contiguous(memory_format=lib.channels_last).requires_grad_(self.image.requires_grad)
+                made = (
+                    self.image.detach()
+                    .contiguous(memory_format=lib.channels_last)
+                    .requires_grad_(self.image.requires_grad)
+                )
             case "filter":
                 made = self.values(16, 16, 3, 3, shift=3)
             case _:
@@ -106,17 +114,50 @@ def case(names: str, kinds: tuple[str, ...], function: Callable[..., Any]) -> No
 
 def methods(kinds: tuple[str, ...], *names: str, on: str = "x") -> None:
     for name in names:
-        case(name, kinds, lambda o, n=name: getattr(o.lib, n, None) and (lambda f=getattr(o.lib, n), x=getattr(o, on): f(x)))
+        case(
+            name,
+            kinds,
+            lambda o, n=name: (
+                getattr(o.lib, n, None) and (lambda f=getattr(o.lib, n), x=getattr(o, on): f(x))
+            ),
+        )
 
 
 methods(ALL, "neg", "abs", "square", "sign" if False else "positive")
 methods(NUMBERS, "exp", "sin", "cos", "tanh", "sigmoid", "reciprocal")
 methods(NUMBERS, "sqrt", "log", "rsqrt", "log1p", on="p")
-methods(FLOATS, "tan", "sinh", "atan", "asinh", "erf", "expm1", "exp2", "floor", "ceil", "round", "trunc", "frac", "relu")
+methods(
+    FLOATS,
+    "tan",
+    "sinh",
+    "atan",
+    "asinh",
+    "erf",
+    "expm1",
+    "exp2",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "frac",
+    "relu",
+)
 methods(FLOATS, "log2", "log10", "lgamma", "digamma", on="p")
 methods(REAL, "sign", "isnan", "isinf", "isfinite", "signbit")
 methods(("int64", "int32", "uint8", "bool"), "bitwise_not", "logical_not")
-for _name in ("gelu", "silu", "elu", "softplus", "hardswish", "hardsigmoid", "leaky_relu", "selu", "mish", "logsigmoid", "relu6"):
+for _name in (
+    "gelu",
+    "silu",
+    "elu",
+    "softplus",
+    "hardswish",
+    "hardsigmoid",
+    "leaky_relu",
+    "selu",
+    "mish",
+    "logsigmoid",
+    "relu6",
+):
     case(_name, FLOATS, lambda o, n=_name: lambda f=getattr(o.F, n), x=o.x: f(x))
 case("gelu tanh", FLOATS, lambda o: lambda f=o.F.gelu, x=o.x: f(x, approximate="tanh"))
 case("x + 1", ALL, lambda o: lambda x=o.x: x + 1)
@@ -173,12 +214,29 @@ for _name in ("sum", "prod", "cumsum", "cumprod"):
 for _name in ("mean", "logsumexp", "var", "std", "var_mean", "softmax", "log_softmax"):
     kinds = NUMBERS if _name == "mean" else FLOATS
     case(f"{_name} rows", kinds, lambda o, n=_name: lambda f=getattr(o.lib, n), x=o.x: f(x, dim=1))
-    case(f"{_name} columns", kinds, lambda o, n=_name: lambda f=getattr(o.lib, n), x=o.x: f(x, dim=0))
-for _name in ("amax", "amin", "max", "argmax", "median", "mode", "sort", "argsort", "cummax", "aminmax"):
+    case(
+        f"{_name} columns", kinds, lambda o, n=_name: lambda f=getattr(o.lib, n), x=o.x: f(x, dim=0)
+    )
+for _name in (
+    "amax",
+    "amin",
+    "max",
+    "argmax",
+    "median",
+    "mode",
+    "sort",
+    "argsort",
+    "cummax",
+    "aminmax",
+):
     kinds = REAL
     case(f"{_name} rows", kinds, lambda o, n=_name: lambda f=getattr(o.lib, n), x=o.x: f(x, dim=1))
     if _name != "mode":
-        case(f"{_name} columns", kinds, lambda o, n=_name: lambda f=getattr(o.lib, n), x=o.x: f(x, dim=0))
+        case(
+            f"{_name} columns",
+            kinds,
+            lambda o, n=_name: lambda f=getattr(o.lib, n), x=o.x: f(x, dim=0),
+        )
 case("topk rows", REAL, lambda o: lambda f=o.lib.topk, x=o.x: f(x, 4, 1))
 case("topk columns", REAL, lambda o: lambda f=o.lib.topk, x=o.x: f(x, 3, 0))
 case("kthvalue", REAL, lambda o: lambda f=o.lib.kthvalue, x=o.x: f(x, 3))
@@ -196,7 +254,11 @@ case("unique", REAL, lambda o: lambda f=o.lib.unique, x=o.x: f(x))
 case("nonzero", REAL, lambda o: lambda x=o.x: x.nonzero())
 case("histc", PRECISE, lambda o: lambda f=o.lib.histc, x=o.x: f(x, 10, -2, 2))
 case("bincount", ("int64",), lambda o: lambda f=o.lib.bincount, x=o.labels: f(x))
-case("bucketize", PRECISE, lambda o: lambda f=o.lib.bucketize, x=o.x, b=o.lib.linspace(-2, 2, 9).to(o.x.dtype): f(x, b))
+case(
+    "bucketize",
+    PRECISE,
+    lambda o: lambda f=o.lib.bucketize, x=o.x, b=o.lib.linspace(-2, 2, 9).to(o.x.dtype): f(x, b),
+)
 case("equal", ALL, lambda o: lambda f=o.lib.equal, x=o.x, y=o.x.clone(): f(x, y))
 case("item", ALL, lambda o: lambda x=o.x.detach()[0, 0]: x.item())
 
@@ -205,7 +267,11 @@ case("t contiguous", ALL, lambda o: lambda x=o.x: x.t().contiguous())
 case("permute contiguous", ALL, lambda o: lambda x=o.batch: x.permute(1, 0, 2).contiguous())
 case("to float32", (*ALL[1:5], "uint8"), lambda o: lambda x=o.x, k=o.lib.float32: x.to(k))
 case("to float64", ("float32", "int64"), lambda o: lambda x=o.x, k=o.lib.float64: x.to(k))
-case("to bfloat16", ("float32", "float64", "float16"), lambda o: lambda x=o.x, k=o.lib.bfloat16: x.to(k))
+case(
+    "to bfloat16",
+    ("float32", "float64", "float16"),
+    lambda o: lambda x=o.x, k=o.lib.bfloat16: x.to(k),
+)
 case("to int64", FLOATS, lambda o: lambda x=o.x, k=o.lib.int64: x.to(k))
 case("to bool", REAL, lambda o: lambda x=o.x, k=o.lib.bool: x.to(k))
 case("cat", ALL, lambda o: lambda f=o.lib.cat, a=[o.x, o.y]: f(a))
@@ -235,7 +301,9 @@ case("gather", ALL, lambda o: lambda x=o.x, i=o.index: x.gather(1, i))
 case("scatter", ALL, lambda o: lambda x=o.x, i=o.index, y=o.y: x.scatter(1, i, y))
 case("scatter_add", ALL, lambda o: lambda x=o.x, i=o.index, y=o.y: x.scatter_add(1, i, y))
 case("take_along_dim", ALL, lambda o: lambda f=o.lib.take_along_dim, x=o.x, i=o.index: f(x, i, 1))
-case("x[:, 0] = 1", ALL, lambda o: lambda x=o.x.detach().clone(): x.__setitem__((slice(None), 0), 1))
+case(
+    "x[:, 0] = 1", ALL, lambda o: lambda x=o.x.detach().clone(): x.__setitem__((slice(None), 0), 1)
+)
 case("x[mask] = 0", ALL, lambda o: lambda x=o.x.detach().clone(), m=o.mask: x.__setitem__(m, 0))
 case("embedding", NUMBERS, lambda o: lambda f=o.F.embedding, x=o.x, i=o.picks: f(i, x))
 case("one_hot", ("int64",), lambda o: lambda f=o.F.one_hot, x=o.labels, n=o.columns: f(x, n))
@@ -244,38 +312,64 @@ case("outer", ALL, lambda o: lambda f=o.lib.outer, x=o.row: f(x, x))
 
 case("mse_loss", FLOATS, lambda o: lambda f=o.F.mse_loss, x=o.x, y=o.y.detach(): f(x, y))
 case("l1_loss", FLOATS, lambda o: lambda f=o.F.l1_loss, x=o.x, y=o.y.detach(): f(x, y))
-case("smooth_l1_loss", FLOATS, lambda o: lambda f=o.F.smooth_l1_loss, x=o.x, y=o.y.detach(): f(x, y))
+case(
+    "smooth_l1_loss", FLOATS, lambda o: lambda f=o.F.smooth_l1_loss, x=o.x, y=o.y.detach(): f(x, y)
+)
 case("huber_loss", FLOATS, lambda o: lambda f=o.F.huber_loss, x=o.x, y=o.y.detach(): f(x, y))
-case("kl_div", FLOATS, lambda o: lambda f=o.F.kl_div, x=o.x, y=o.p.detach(): f(x, y, reduction="batchmean"))
+case(
+    "kl_div",
+    FLOATS,
+    lambda o: lambda f=o.F.kl_div, x=o.x, y=o.p.detach(): f(x, y, reduction="batchmean"),
+)
 case(
     "bce_with_logits", FLOATS,
     lambda o: lambda f=o.F.binary_cross_entropy_with_logits, x=o.x, y=o.mask.to(o.x.dtype): f(x, y),
 )  # fmt: skip
 case("cross_entropy", FLOATS, lambda o: lambda f=o.F.cross_entropy, x=o.x, y=o.labels: f(x, y))
 case("nll_loss", FLOATS, lambda o: lambda f=o.F.nll_loss, x=o.x, y=o.labels: f(x, y))
-case("layer_norm", FLOATS, lambda o: lambda f=o.F.layer_norm, x=o.x, r=o.row, s=(o.columns,): f(x, s, r, r))
-case("rms_norm", FLOATS, lambda o: lambda f=o.F.rms_norm, x=o.x, r=o.row, s=(o.columns,): f(x, s, r))
+case(
+    "layer_norm",
+    FLOATS,
+    lambda o: lambda f=o.F.layer_norm, x=o.x, r=o.row, s=(o.columns,): f(x, s, r, r),
+)
+case(
+    "rms_norm", FLOATS, lambda o: lambda f=o.F.rms_norm, x=o.x, r=o.row, s=(o.columns,): f(x, s, r)
+)
 case("group_norm", FLOATS, lambda o: lambda f=o.F.group_norm, x=o.image: f(x, 4))
 case("instance_norm", FLOATS, lambda o: lambda f=o.F.instance_norm, x=o.image: f(x))
-case("batch_norm", FLOATS, lambda o: lambda m=o.lib.nn.BatchNorm2d(16, dtype=o.image.dtype), x=o.image: m(x))
 case(
-    "batch_norm eval", FLOATS, lambda o: lambda m=o.lib.nn.BatchNorm2d(16, dtype=o.image.dtype).eval(), x=o.image: m(x)
-)  # fmt: skip
+    "batch_norm",
+    FLOATS,
+    lambda o: lambda m=o.lib.nn.BatchNorm2d(16, dtype=o.image.dtype), x=o.image: m(x),
+)
+case(
+    "batch_norm eval",
+    FLOATS,
+    lambda o: lambda m=o.lib.nn.BatchNorm2d(16, dtype=o.image.dtype).eval(), x=o.image: m(x),
+)
 case("max_pool2d", (*FLOATS, "int64"), lambda o: lambda f=o.F.max_pool2d, x=o.image: f(x, 2))
 case("avg_pool2d", FLOATS, lambda o: lambda f=o.F.avg_pool2d, x=o.image: f(x, 2))
 case("adaptive_avg_pool2d", FLOATS, lambda o: lambda f=o.F.adaptive_avg_pool2d, x=o.image: f(x, 1))
-case("interpolate nearest", FLOATS, lambda o: lambda f=o.F.interpolate, x=o.image: f(x, scale_factor=2))
 case(
-    "interpolate bilinear", FLOATS, lambda o: lambda f=o.F.interpolate, x=o.image: f(x, scale_factor=2, mode="bilinear")
-)  # fmt: skip
+    "interpolate nearest",
+    FLOATS,
+    lambda o: lambda f=o.F.interpolate, x=o.image: f(x, scale_factor=2),
+)
+case(
+    "interpolate bilinear",
+    FLOATS,
+    lambda o: lambda f=o.F.interpolate, x=o.image: f(x, scale_factor=2, mode="bilinear"),
+)
 case("pixel_shuffle", ALL, lambda o: lambda f=o.F.pixel_shuffle, x=o.image: f(x, 2))
 case("unfold", FLOATS, lambda o: lambda f=o.F.unfold, x=o.image: f(x, 3, padding=1))
 case("conv2d", FLOATS, lambda o: lambda f=o.F.conv2d, x=o.image, w=o.filter: f(x, w, padding=1))
 case("dropout", FLOATS, lambda o: lambda f=o.F.dropout, x=o.x: f(x, 0.1))
 case("conv2d last", FLOATS, lambda o: lambda f=o.F.conv2d, x=o.last, w=o.filter: f(x, w, padding=1))
 case(
-    "batch_norm last", FLOATS, lambda o: lambda m=o.lib.nn.BatchNorm2d(16, dtype=o.image.dtype), x=o.last: m(x)
-)  # fmt: skip
+    "batch_norm last",
+    FLOATS,
+    lambda o: lambda m=o.lib.nn.BatchNorm2d(16, dtype=o.image.dtype), x=o.last: m(x),
+)
 case("relu last", FLOATS, lambda o: lambda f=o.F.relu, x=o.last: f(x))
 case("max_pool2d last", FLOATS, lambda o: lambda f=o.F.max_pool2d, x=o.last: f(x, 2))
 case("avg_pool2d last", FLOATS, lambda o: lambda f=o.F.avg_pool2d, x=o.last: f(x, 2))
@@ -285,7 +379,11 @@ case("mm", ALL, lambda o: lambda x=o.square, y=o.other: x @ y)
 case("mv", ALL, lambda o: lambda x=o.x, y=o.row: x @ y)
 case("dot", ALL, lambda o: lambda f=o.lib.dot, x=o.x.reshape(-1), y=o.y.reshape(-1): f(x, y))
 case("bmm", ALL, lambda o: lambda x=o.batch, y=o.batch.mT: x @ y)
-case("linear", FLOATS, lambda o: lambda f=o.F.linear, x=o.square, w=o.other, b=o.values(o.other.shape[0]): f(x, w, b))
+case(
+    "linear",
+    FLOATS,
+    lambda o: lambda f=o.F.linear, x=o.square, w=o.other, b=o.values(o.other.shape[0]): f(x, w, b),
+)
 case("einsum", NUMBERS, lambda o: lambda f=o.lib.einsum, x=o.batch: f("bij,bkj->bik", x, x))
 case("cdist", PRECISE, lambda o: lambda f=o.lib.cdist, x=o.square, y=o.other: f(x, y))
 case("trace", ALL, lambda o: lambda x=o.square: x.trace())
@@ -296,19 +394,41 @@ case("real", ("complex64",), lambda o: lambda x=o.x: x.real + 1)
 case(
     "inv",
     ("float32", "float64", "complex64"),
-    lambda o: lambda f=o.lib.linalg.inv, x=o.lib.eye(len(o.square)) + o.square.detach() * 0.001: f(x),
+    lambda o: (
+        lambda f=o.lib.linalg.inv, x=o.lib.eye(len(o.square)) + o.square.detach() * 0.001: f(x)
+    ),
 )
 
-case("zeros", ALL, lambda o: lambda f=o.lib.zeros, s=(o.rows, o.columns), k=o.x.dtype: f(s, dtype=k))
-case("full", ALL, lambda o: lambda f=o.lib.full, s=(o.rows, o.columns), k=o.x.dtype: f(s, 2, dtype=k))
+case(
+    "zeros", ALL, lambda o: lambda f=o.lib.zeros, s=(o.rows, o.columns), k=o.x.dtype: f(s, dtype=k)
+)
+case(
+    "full", ALL, lambda o: lambda f=o.lib.full, s=(o.rows, o.columns), k=o.x.dtype: f(s, 2, dtype=k)
+)
 case("ones_like", ALL, lambda o: lambda f=o.lib.ones_like, x=o.x: f(x))
-case("empty", ALL, lambda o: lambda f=o.lib.empty, s=(o.rows, o.columns), k=o.x.dtype: f(s, dtype=k))
+case(
+    "empty", ALL, lambda o: lambda f=o.lib.empty, s=(o.rows, o.columns), k=o.x.dtype: f(s, dtype=k)
+)
 case("arange", REAL, lambda o: lambda f=o.lib.arange, n=o.rows, k=o.x.dtype: f(n, dtype=k))
-case("linspace", PRECISE, lambda o: lambda f=o.lib.linspace, n=o.rows * o.columns, k=o.x.dtype: f(0, 1, n, dtype=k))
+case(
+    "linspace",
+    PRECISE,
+    lambda o: lambda f=o.lib.linspace, n=o.rows * o.columns, k=o.x.dtype: f(0, 1, n, dtype=k),
+)
 case("tensor", REAL, lambda o: lambda f=o.lib.tensor, a=[1, 2, 3], k=o.x.dtype: f(a, dtype=k))
-case("rand", FLOATS, lambda o: lambda f=o.lib.rand, s=(o.rows, o.columns), k=o.x.dtype: f(s, dtype=k))
-case("randn", FLOATS, lambda o: lambda f=o.lib.randn, s=(o.rows, o.columns), k=o.x.dtype: f(s, dtype=k))
-case("randint", ("int64", "float32"), lambda o: lambda f=o.lib.randint, s=(o.rows, o.columns), k=o.x.dtype: f(0, 10, s, dtype=k))
+case(
+    "rand", FLOATS, lambda o: lambda f=o.lib.rand, s=(o.rows, o.columns), k=o.x.dtype: f(s, dtype=k)
+)
+case(
+    "randn",
+    FLOATS,
+    lambda o: lambda f=o.lib.randn, s=(o.rows, o.columns), k=o.x.dtype: f(s, dtype=k),
+)
+case(
+    "randint",
+    ("int64", "float32"),
+    lambda o: lambda f=o.lib.randint, s=(o.rows, o.columns), k=o.x.dtype: f(0, 10, s, dtype=k),
+)
 case("randperm", ("int64",), lambda o: lambda f=o.lib.randperm, n=o.rows * o.columns: f(n))
 case("bernoulli", FLOATS, lambda o: lambda x=o.x.detach().clone().fill_(0.3): x.bernoulli())
 case("bernoulli_", FLOATS, lambda o: lambda x=o.x.detach().clone(): x.bernoulli_(0.3))
@@ -319,22 +439,51 @@ case("multinomial", PRECISE, lambda o: lambda f=o.lib.multinomial, x=o.p.detach(
 
 #: Cases that make their own numbers or write into them: without a form that requires gradients.
 PLAIN = {
-    "add_", "mul_ number", "copy_", "zero_", "x[:, 0] = 1", "x[mask] = 0", "zeros", "full", "ones_like", "empty", "arange", "linspace",
-    "tensor", "rand", "randn", "randint", "randperm", "bernoulli", "bernoulli_", "uniform_", "normal_", "exponential_", "multinomial",
+    "add_",
+    "mul_ number",
+    "copy_",
+    "zero_",
+    "x[:, 0] = 1",
+    "x[mask] = 0",
+    "zeros",
+    "full",
+    "ones_like",
+    "empty",
+    "arange",
+    "linspace",
+    "tensor",
+    "rand",
+    "randn",
+    "randint",
+    "randperm",
+    "bernoulli",
+    "bernoulli_",
+    "uniform_",
+    "normal_",
+    "exponential_",
+    "multinomial",
     "item",
-}  # fmt: skip
+}
 
 
-def chosen(arguments: argparse.Namespace) -> Iterator[tuple[str, str, str, str, Callable[..., Any]]]:
+def chosen(
+    arguments: argparse.Namespace,
+) -> Iterator[tuple[str, str, str, str, Callable[..., Any]]]:
     """Dtype, size, name, direction and maker of each case that was asked for."""
     for kind in arguments.dtype:
         for size in arguments.size:
             for name, (kinds, make) in CASES.items():
-                if kind not in (kinds if kind not in EXTRA else (*kinds, kind) if "int64" in kinds else kinds):
+                if kind not in (
+                    kinds if kind not in EXTRA else (*kinds, kind) if "int64" in kinds else kinds
+                ):
                     continue
-                if arguments.only and not any(part == name or part in name for part in arguments.only):
+                if arguments.only and not any(
+                    part == name or part in name for part in arguments.only
+                ):
                     continue
-                if (arguments.recorded or arguments.backward) and (name in PLAIN or kind not in NUMBERS):
+                if (arguments.recorded or arguments.backward) and (
+                    name in PLAIN or kind not in NUMBERS
+                ):
                     continue
                 yield kind, size, name, "", make
 
@@ -350,11 +499,17 @@ def time_of(work: Callable[[], Any], calls: int, clock: Callable[[], float]) -> 
 def with_backward(work: Callable[[], Any]) -> Callable[[], Any]:
     """The call and the backward pass of its first floating result, with a seed of ones."""
     y = work()
-    first = next((t for t in (y if isinstance(y, (tuple, list)) else (y,)) if t.requires_grad), None)
+    first = next(
+        (t for t in (y if isinstance(y, (tuple, list)) else (y,)) if t.requires_grad), None
+    )
     if first is None:
         raise LookupError("no gradient")
     seed = first.detach().clone().fill_(1)
-    place = next((k for k, t in enumerate(y) if t is first), None) if isinstance(y, (tuple, list)) else None
+    place = (
+        next((k for k, t in enumerate(y) if t is first), None)
+        if isinstance(y, (tuple, list))
+        else None
+    )
 
     def run() -> None:
         out = work()
@@ -368,14 +523,25 @@ def main() -> None:
     parser.add_argument("--dtype", nargs="+", default=list(ALL), choices=ALL + EXTRA)
     parser.add_argument("--size", nargs="+", default=list(ROWS), choices=list(ROWS))
     parser.add_argument("--only", nargs="+", help="parts of the names of cases")
-    parser.add_argument("--recorded", action="store_true", help="arguments require gradients; forward only")
-    parser.add_argument("--backward", action="store_true", help="arguments require gradients; forward and backward")
+    parser.add_argument(
+        "--recorded", action="store_true", help="arguments require gradients; forward only"
+    )
+    parser.add_argument(
+        "--backward", action="store_true", help="arguments require gradients; forward and backward"
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--milliseconds", type=float, default=1.0, help="about the length of one round of one side")
+    parser.add_argument(
+        "--milliseconds", type=float, default=1.0, help="about the length of one round of one side"
+    )
     parser.add_argument("--above", type=float, default=0.0, help="print ratios from here on")
     arguments = parser.parse_args()
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PELLUCID_NUM_THREADS"):
+    for variable in (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "PELLUCID_NUM_THREADS",
+    ):
         os.environ[variable] = str(arguments.threads)
     import torch
 
@@ -398,7 +564,12 @@ def main() -> None:
             except Exception as error:
                 if lib is pellucid:
                     refused.append(
-                        (kind, size, name, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+                        (
+                            kind,
+                            size,
+                            name,
+                            f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
+                        )
                     )
                 break
             sides.append(work)
@@ -426,12 +597,23 @@ def main() -> None:
     results.sort(reverse=True)
     for ratio, kind, size, name, theirs, ours, single in results:
         if ratio >= arguments.above:
-            gain = f"  {single / ours:5.2f} from {arguments.threads} threads" if arguments.threads > 1 else ""
-            print(f"{ratio:7.2f}  {kind:9} {size:6} {name:24} {ours * 1e6:10.2f} us {theirs * 1e6:10.2f} us{gain}")
+            gain = (
+                f"  {single / ours:5.2f} from {arguments.threads} threads"
+                if arguments.threads > 1
+                else ""
+            )
+            print(
+                f"{ratio:7.2f}  {kind:9} {size:6} {name:24} {ours * 1e6:10.2f} us {theirs * 1e6:10.2f} us{gain}"
+            )
     for line in refused:
         print("refused:", *line)
     ratios = [r[0] for r in results]
-    print(f"{len(ratios)} cases; " + ", ".join(f"above {limit}: {sum(r > limit for r in ratios)}" for limit in (0.9, 1.2, 2, 3, 5)))
+    print(
+        f"{len(ratios)} cases; "
+        + ", ".join(
+            f"above {limit}: {sum(r > limit for r in ratios)}" for limit in (0.9, 1.2, 2, 3, 5)
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""What a process pays before and while it trains: import time and peak memory, each measured in fresh processes."""
+"""What a process pays before and while it trains: import time and peak memory, each measured in
+fresh processes.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ for _ in range(5):
 """
 ROOT = str(Path(__file__).resolve().parent.parent)
 # Users import compiled modules from anywhere; so do these processes, whatever the shell says.
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+}
 ENVIRONMENT["PYTHONPATH"] = os.pathsep.join([ROOT, *filter(None, [os.environ.get("PYTHONPATH")])])
 # VmHWM and not getrusage's ru_maxrss: that one also remembers the process that started this one.
 PEAK = """
@@ -47,7 +51,13 @@ def seconds(code: str) -> float:
 
 def peak_bytes(code: str) -> int:
     """Largest resident memory of a Python process that runs the code (Linux)."""
-    done = subprocess.run([sys.executable, "-c", code + PEAK], check=True, capture_output=True, text=True, env=ENVIRONMENT)
+    done = subprocess.run(
+        [sys.executable, "-c", code + PEAK],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
     return int(done.stdout) * 1024
 
 
@@ -75,15 +85,27 @@ def main() -> int:
     memory = {}
     if Path("/proc/self/status").exists():
         # The loaded library itself is taken off: what training needs remains.
-        memory = {name: peak_bytes(TRAIN.format(name=name)) - peak_bytes(IMPORT.format(name=name)) for name in names}
+        memory = {
+            name: peak_bytes(TRAIN.format(name=name)) - peak_bytes(IMPORT.format(name=name))
+            for name in names
+        }
     other = times.get("torch")
-    result = harness.Result("import", times["pellucid"], other, other and times["pellucid"] / other, rounds=args.rounds)
+    result = harness.Result(
+        "import", times["pellucid"], other, other and times["pellucid"] / other, rounds=args.rounds
+    )
     print(harness.table([result]))
     print(f"import pellucid: {times['pellucid']:.3f} s (budget 0.15 s)")
     for name, value in memory.items():
-        print(f"memory added by five MLP steps (512, 784-1024-10, Adam), {name}: {value / 2**20:.1f} MiB")
+        print(
+            f"memory added by five MLP steps (512, 784-1024-10, Adam), {name}: {value / 2**20:.1f} MiB"
+        )
     if args.json:
-        report = {"title": "startup", "machine": harness.machine(), "results": [asdict(result)], "memory_bytes": memory}
+        report = {
+            "title": "startup",
+            "machine": harness.machine(),
+            "results": [asdict(result)],
+            "memory_bytes": memory,
+        }
         Path(args.json).write_text(json.dumps(report, indent=2) + "\n")
     return 0
 

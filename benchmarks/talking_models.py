@@ -1,5 +1,6 @@
-"""Training steps with lines that no program can repeat, as scripts have them: prints and logs of losses, clocks, progress, files, masks,
-iterators, values that Python computes with. `training.py --lines` times them; their output goes nowhere.
+"""Training steps with lines that no program can repeat, as scripts have them: prints and logs of
+losses, clocks, progress, files, masks, iterators, values that Python computes with.
+`training.py --lines` times them; their output goes nowhere.
 
 Each function makes (step, inputs) with the library that it is given.
 """
@@ -18,7 +19,12 @@ LOG.addHandler(logging.StreamHandler(NOWHERE))
 def _classifier(torch, width=64, dropout=0.1):
     nn = torch.nn
     return nn.Sequential(
-        nn.Linear(32, width), nn.ReLU(), nn.Dropout(dropout), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 5)
+        nn.Linear(32, width),
+        nn.ReLU(),
+        nn.Dropout(dropout),
+        nn.Linear(width, width),
+        nn.ReLU(),
+        nn.Linear(width, 5),
     )
 
 
@@ -38,7 +44,10 @@ def print_at_the_end(torch):
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        print(f"loss {loss.item():.4f} norm {norm:.3f} {time.perf_counter() - begin:.3f} s", file=NOWHERE)
+        print(
+            f"loss {loss.item():.4f} norm {norm:.3f} {time.perf_counter() - begin:.3f} s",
+            file=NOWHERE,
+        )
         return loss.detach()
 
     return step, _batch(torch)
@@ -123,7 +132,9 @@ def gan(torch):
         made = maker(torch.randn(len(real), 16))
         yes, no = torch.ones(len(real), 1), torch.zeros(len(real), 1)
         for_judge.zero_grad()
-        judged = F.binary_cross_entropy_with_logits(judge(real), yes) + F.binary_cross_entropy_with_logits(judge(made.detach()), no)
+        judged = F.binary_cross_entropy_with_logits(
+            judge(real), yes
+        ) + F.binary_cross_entropy_with_logits(judge(made.detach()), no)
         judged.backward()
         for_judge.step()
         for_maker.zero_grad()
@@ -137,7 +148,9 @@ def gan(torch):
 
 
 def ppo(torch):
-    """Three passes of a clipped objective, which ends early where the policy moves too far; what happened is printed."""
+    """Three passes of a clipped objective, which ends early where the policy moves too far; what
+    happened is printed.
+    """
     nn, F = torch.nn, torch.nn.functional
     policy, value = _classifier(torch, dropout=0.0), nn.Linear(32, 1)
     optimizer = torch.optim.Adam([*policy.parameters(), *value.parameters()], lr=1e-4)
@@ -154,7 +167,11 @@ def ppo(torch):
             log_prob = chosen.log_prob(actions)
             ratio = (log_prob - before).exp()
             gain = torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
-            loss = 0.5 * F.mse_loss(value(x).squeeze(1), returns) - gain - 0.01 * chosen.entropy().mean()
+            loss = (
+                0.5 * F.mse_loss(value(x).squeeze(1), returns)
+                - gain
+                - 0.01 * chosen.entropy().mean()
+            )
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(policy.parameters(), 0.5)
@@ -222,7 +239,10 @@ def epoch(torch):
     model, F = _classifier(torch), torch.nn.functional
     optimizer = torch.optim.Adam(model.parameters())
     data = torch.utils.data.TensorDataset(torch.randn(512, 32), torch.randint(0, 5, (512,)))
-    train, test = torch.utils.data.DataLoader(data, batch_size=64), torch.utils.data.DataLoader(data, batch_size=256)
+    train, test = (
+        torch.utils.data.DataLoader(data, batch_size=64),
+        torch.utils.data.DataLoader(data, batch_size=256),
+    )
 
     def run():
         model.train()
@@ -271,7 +291,18 @@ def sharpness_aware(torch):
     return step, _batch(torch)
 
 
-MODELS = {f.__name__: f for f in (
-    print_at_the_end, print_before_backward, print_now_and_then, logging_meters, gan, ppo, plateau, batches_of_an_iterator, epoch,
-    sharpness_aware,
-)}  # fmt: skip
+MODELS = {
+    f.__name__: f
+    for f in (
+        print_at_the_end,
+        print_before_backward,
+        print_now_and_then,
+        logging_meters,
+        gan,
+        ppo,
+        plateau,
+        batches_of_an_iterator,
+        epoch,
+        sharpness_aware,
+    )
+}

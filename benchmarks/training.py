@@ -1,5 +1,5 @@
-"""Training steps of the kinds of models that people write, each compiled as a whole: what in it still is a call of Python, and its
-time beside Pellucid's eager one and PyTorch's.
+"""Training steps of the kinds of models that people write, each compiled as a whole: what in it
+still is a call of Python, and its time beside Pellucid's eager one and PyTorch's.
 
     python benchmarks/training.py                   # all models, one core
     python benchmarks/training.py dqn vae --rounds 9
@@ -7,8 +7,9 @@ time beside Pellucid's eager one and PyTorch's.
     python benchmarks/training.py --lines           # steps with lines that stay Python's (prints, clocks, iterators), compiled around them
     python benchmarks/training.py --markdown        # the table of docs/benchmarks.md
 
-Each round times the three back to back; the table has medians in microseconds, the median of the ratios compiled / eager and compiled /
-PyTorch, and of the schedule's items those that are native and those that are not. Without PyTorch its columns are left out.
+Each round times the three back to back; the table has medians in microseconds, the median of the
+ratios compiled / eager and compiled / PyTorch, and of the schedule's items those that are native
+and those that are not. Without PyTorch its columns are left out.
 """
 
 from __future__ import annotations
@@ -18,16 +19,25 @@ import os
 import sys
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("models", nargs="*", help="names of models (all when left out)")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.1, help="time of one side of a round")
     parser.add_argument("--lines", action="store_true", help="steps with lines that stay Python's")
-    parser.add_argument("--calls", action="store_true", help="list calls of Python, with the reason")
+    parser.add_argument(
+        "--calls", action="store_true", help="list calls of Python, with the reason"
+    )
     parser.add_argument("--markdown", action="store_true")
     OPTIONS = parser.parse_args()
-    for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PELLUCID_NUM_THREADS"):
+    for _name in (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "PELLUCID_NUM_THREADS",
+    ):
         os.environ[_name] = str(OPTIONS.threads)
 
 import gc
@@ -54,13 +64,19 @@ def timed(work, seconds):
 
 
 def called(function):
-    """Of a compiled function's last version: how many items are native, and (operation, reason) of those that are calls of Python."""
-    parts = [function] if function.graph_breaks is None else list(function.graph_breaks.made.values())
+    """Of a compiled function's last version: how many items are native, and (operation, reason) of
+    those that are calls of Python.
+    """
+    parts = (
+        [function] if function.graph_breaks is None else list(function.graph_breaks.made.values())
+    )
     versions = [part.versions[-1] for part in parts if part.versions]
     if not versions:
         return 0, [("everything", "; ".join(function.history))]
     items = [item for version in versions for run in version.code.executables for item in run.items]
-    calls = [(i.op, item.reason) for item in items if item.kind == "eager" for i in item.instructions]
+    calls = [
+        (i.op, item.reason) for item in items if item.kind == "eager" for i in item.instructions
+    ]
     return sum(item.kind != "eager" for item in items), calls
 
 
@@ -96,9 +112,17 @@ def row(name, make, torch):
     native, calls = called(compiled)
     cells = [f"{statistics.median(t) * 1e6:,.0f}" for t in times.values()]
     for other in list(times)[1:]:
-        cells.append(f"{statistics.median(a / b for a, b in zip(times['compiled'], times[other], strict=True)):.2f}")
+        cells.append(
+            f"{statistics.median(a / b for a, b in zip(times['compiled'], times[other], strict=True)):.2f}"
+        )
     counted = Counter(op for op, _ in calls)
-    return [name, *cells, str(native), str(len(calls)), ", ".join(f"{n} {op}" if n > 1 else op for op, n in counted.items())]
+    return [
+        name,
+        *cells,
+        str(native),
+        str(len(calls)),
+        ", ".join(f"{n} {op}" if n > 1 else op for op, n in counted.items()),
+    ]
 
 
 def main():
@@ -123,7 +147,14 @@ def main():
             for (op, reason), n in Counter(calls).items():
                 print(f"    {n} x {op}: {reason}")
         return
-    heads = ["model", "compiled", "eager", *["PyTorch"] * (torch is not None), "/ eager", *["/ PyTorch"] * (torch is not None)]
+    heads = [
+        "model",
+        "compiled",
+        "eager",
+        *["PyTorch"] * (torch is not None),
+        "/ eager",
+        *["/ PyTorch"] * (torch is not None),
+    ]
     heads += ["native", "Python", "called from Python"]
     if OPTIONS.markdown:
         print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
@@ -134,7 +165,10 @@ def main():
         if OPTIONS.markdown:
             print("| " + " | ".join(cells) + " |", flush=True)
         else:
-            print(f"{cells[0]:20}" + "".join(f"{c:>11}" for c in cells[1:-1]) + "  " + cells[-1], flush=True)
+            print(
+                f"{cells[0]:20}" + "".join(f"{c:>11}" for c in cells[1:-1]) + "  " + cells[-1],
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""Models as tutorials and papers' code have them, for any library with PyTorch's API: each function of `MODELS` takes the library and
-returns a whole training step and the tensors to call it with. Sizes are small ones, where what is around the kernels counts.
+"""Models as tutorials and papers' code have them, for any library with PyTorch's API: each function
+of `MODELS` takes the library and returns a whole training step and the tensors to call it with.
+Sizes are small ones, where what is around the kernels counts.
 """
 
 from __future__ import annotations
@@ -69,13 +70,23 @@ def dqn(lib):
             wanted = reward + 0.99 * target(following).max(1)[0] * (1 - done)
         return F.smooth_l1_loss(values, wanted)
 
-    return trained(adam(lib, net), loss_of), (d.normal(64, 8), d.whole(4, 64), d.normal(64), d.normal(64, 8), d.mask(64).float())
+    return trained(adam(lib, net), loss_of), (
+        d.normal(64, 8),
+        d.whole(4, 64),
+        d.normal(64),
+        d.normal(64, 8),
+        d.mask(64).float(),
+    )
 
 
 def ppo(lib):
     """Proximal policy optimization: clipped ratio, value loss and entropy."""
     d, F = Data(lib), lib.nn.functional
-    body, actor, critic = perceptron(lib, 8, 64, 64, act=lib.nn.Tanh), lib.nn.Linear(64, 4), lib.nn.Linear(64, 1)
+    body, actor, critic = (
+        perceptron(lib, 8, 64, 64, act=lib.nn.Tanh),
+        lib.nn.Linear(64, 4),
+        lib.nn.Linear(64, 1),
+    )
 
     def loss_of(state, action, old, advantage, returns):
         h = body(state)
@@ -99,9 +110,17 @@ def a2c(lib):
         dist = lib.distributions.Categorical(logits=actor(state), validate_args=False)
         value = critic(state).squeeze(-1)
         advantage = returns - value
-        return (-dist.log_prob(action) * advantage.detach()).mean() + advantage.pow(2).mean() - 0.01 * dist.entropy().mean()
+        return (
+            (-dist.log_prob(action) * advantage.detach()).mean()
+            + advantage.pow(2).mean()
+            - 0.01 * dist.entropy().mean()
+        )
 
-    return trained(adam(lib, actor, critic), loss_of), (d.normal(64, 8), d.whole(4, 64), d.normal(64))
+    return trained(adam(lib, actor, critic), loss_of), (
+        d.normal(64, 8),
+        d.whole(4, 64),
+        d.normal(64),
+    )
 
 
 # ---- words -------------------------------------------------------------------------------------------
@@ -117,7 +136,9 @@ def skipgram(lib):
         return -(F.logsigmoid(good) + F.logsigmoid(bad).sum(1)).mean()
 
     inputs = (d.whole(1000, 128), d.whole(1000, 128), d.whole(1000, 128, 5))
-    return trained(lib.optim.SGD([*center.parameters(), *context.parameters()], lr=0.1), loss_of), inputs
+    return trained(
+        lib.optim.SGD([*center.parameters(), *context.parameters()], lr=0.1), loss_of
+    ), inputs
 
 
 def classifier(lib):
@@ -132,7 +153,11 @@ def classifier(lib):
         keep = (~padding).unsqueeze(-1).float()
         return nn.functional.cross_entropy(head((h * keep).sum(1) / keep.sum(1)), y)
 
-    return trained(adam(lib, table, encoder, head), loss_of), (d.whole(500, 16, 32), d.lengths(16, 32), d.whole(5, 16))
+    return trained(adam(lib, table, encoder, head), loss_of), (
+        d.whole(500, 16, 32),
+        d.lengths(16, 32),
+        d.whole(5, 16),
+    )
 
 
 def translation(lib):
@@ -144,37 +169,74 @@ def translation(lib):
     causal = nn.Transformer.generate_square_subsequent_mask(15)
 
     def loss_of(x, y, x_padding):
-        h = model(source(x), target(y[:, :-1]), tgt_mask=causal, src_key_padding_mask=x_padding, memory_key_padding_mask=x_padding)
-        return nn.functional.cross_entropy(head(h).reshape(-1, 100), y[:, 1:].reshape(-1), ignore_index=0)
+        h = model(
+            source(x),
+            target(y[:, :-1]),
+            tgt_mask=causal,
+            src_key_padding_mask=x_padding,
+            memory_key_padding_mask=x_padding,
+        )
+        return nn.functional.cross_entropy(
+            head(h).reshape(-1, 100), y[:, 1:].reshape(-1), ignore_index=0
+        )
 
-    return trained(adam(lib, source, target, model, head), loss_of), (d.whole(100, 16, 20), d.whole(100, 16, 16), d.lengths(16, 20))
+    return trained(adam(lib, source, target, model, head), loss_of), (
+        d.whole(100, 16, 20),
+        d.whole(100, 16, 16),
+        d.lengths(16, 20),
+    )
 
 
 def attention_gru(lib):
     """A decoder step by step with additive attention over padded sources."""
     d, nn, F = Data(lib), lib.nn, lib.nn.functional
-    table, encoder, cell = nn.Embedding(50, 32), nn.GRU(32, 64, batch_first=True), nn.GRUCell(96, 64)
-    query, key, score, head = nn.Linear(64, 64), nn.Linear(64, 64), nn.Linear(64, 1), nn.Linear(64, 50)
+    table, encoder, cell = (
+        nn.Embedding(50, 32),
+        nn.GRU(32, 64, batch_first=True),
+        nn.GRUCell(96, 64),
+    )
+    query, key, score, head = (
+        nn.Linear(64, 64),
+        nn.Linear(64, 64),
+        nn.Linear(64, 1),
+        nn.Linear(64, 50),
+    )
 
     def loss_of(x, y, padding):
         memory, h = encoder(table(x))
         h, keys, made = h[0], key(memory), []
         for t in range(6):
-            e = score(lib.tanh(query(h).unsqueeze(1) + keys)).squeeze(-1).masked_fill(padding, float("-inf"))
+            e = (
+                score(lib.tanh(query(h).unsqueeze(1) + keys))
+                .squeeze(-1)
+                .masked_fill(padding, float("-inf"))
+            )
             context = lib.bmm(F.softmax(e, dim=1).unsqueeze(1), memory).squeeze(1)
             h = cell(lib.cat([table(y[:, t]), context], dim=1), h)
             made.append(head(h))
         return F.cross_entropy(lib.stack(made, 1).view(-1, 50), y[:, 1:].reshape(-1))
 
     modules = (table, encoder, cell, query, key, score, head)
-    return trained(adam(lib, *modules), loss_of), (d.whole(50, 16, 10), d.whole(50, 16, 7), d.lengths(16, 10))
+    return trained(adam(lib, *modules), loss_of), (
+        d.whole(50, 16, 10),
+        d.whole(50, 16, 7),
+        d.lengths(16, 10),
+    )
 
 
 def smoothing_gpt(lib):
     """A decoder block with a mask made by hand, weights shared with the table, and label smoothing."""
     d, nn, F = Data(lib), lib.nn, lib.nn.functional
-    table, places, norm = nn.Embedding(100, 64), nn.Parameter(lib.zeros(1, 32, 64)), nn.LayerNorm(64)
-    qkv, out, feed = nn.Linear(64, 192), nn.Linear(64, 64), perceptron(lib, 64, 256, 64, act=nn.GELU)
+    table, places, norm = (
+        nn.Embedding(100, 64),
+        nn.Parameter(lib.zeros(1, 32, 64)),
+        nn.LayerNorm(64),
+    )
+    qkv, out, feed = (
+        nn.Linear(64, 192),
+        nn.Linear(64, 64),
+        perceptron(lib, 64, 256, 64, act=nn.GELU),
+    )
     mask = lib.tril(lib.ones(32, 32)).view(1, 1, 32, 32)
 
     def loss_of(x, y):
@@ -183,18 +245,29 @@ def smoothing_gpt(lib):
         scores = (q @ k.transpose(-2, -1)) / math.sqrt(16)
         weights = F.dropout(F.softmax(scores.masked_fill(mask == 0, float("-inf")), dim=-1), 0.1)
         h = h + out((weights @ v).transpose(1, 2).contiguous().view(8, 32, 64))
-        return F.cross_entropy((feed(h) @ table.weight.T).view(-1, 100), y.view(-1), label_smoothing=0.1)
+        return F.cross_entropy(
+            (feed(h) @ table.weight.T).view(-1, 100), y.view(-1), label_smoothing=0.1
+        )
 
-    return trained(lib.optim.AdamW([places, *(p for m in (table, norm, qkv, out, feed) for p in m.parameters())]), loss_of), (
-        d.whole(100, 8, 32), d.whole(100, 8, 32),
-    )  # fmt: skip
+    return trained(
+        lib.optim.AdamW(
+            [places, *(p for m in (table, norm, qkv, out, feed) for p in m.parameters())]
+        ),
+        loss_of,
+    ), (
+        d.whole(100, 8, 32),
+        d.whole(100, 8, 32),
+    )
 
 
 # ---- images ------------------------------------------------------------------------------------------
 def wgan_gp(lib):
     """The critic's step: a gradient of a gradient."""
     d = Data(lib)
-    critic, net = perceptron(lib, 64, 128, 128, 1, act=lambda: lib.nn.LeakyReLU(0.2)), perceptron(lib, 16, 128, 64)
+    critic, net = (
+        perceptron(lib, 64, 128, 128, 1, act=lambda: lib.nn.LeakyReLU(0.2)),
+        perceptron(lib, 16, 128, 64),
+    )
 
     def loss_of(real):
         fake = net(lib.randn(real.size(0), 16)).detach()
@@ -212,7 +285,13 @@ def unet(lib, up="interpolate"):
     d, nn, F = Data(lib), lib.nn, lib.nn.functional
 
     def double(a, b):
-        return nn.Sequential(nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU(), nn.Conv2d(b, b, 3, padding=1), nn.ReLU())
+        return nn.Sequential(
+            nn.Conv2d(a, b, 3, padding=1),
+            nn.BatchNorm2d(b),
+            nn.ReLU(),
+            nn.Conv2d(b, b, 3, padding=1),
+            nn.ReLU(),
+        )
 
     one, two, three, back2, back1, last = (
         double(1, 8),
@@ -228,7 +307,9 @@ def unet(lib, up="interpolate"):
         return (
             layer(x)
             if up == "transpose"
-            else F.interpolate(x, scale_factor=2, mode=up, align_corners=None if up == "nearest" else False)
+            else F.interpolate(
+                x, scale_factor=2, mode=up, align_corners=None if up == "nearest" else False
+            )
         )
 
     def loss_of(x, y):
@@ -242,13 +323,24 @@ def unet(lib, up="interpolate"):
         return F.binary_cross_entropy_with_logits(logits, y) + dice
 
     modules = [one, two, three, back2, back1, last] + ([rise2, rise1] if up == "transpose" else [])
-    return trained(adam(lib, *modules), loss_of), (d.normal(4, 1, 32, 32), d.mask(4, 1, 32, 32).float())
+    return trained(adam(lib, *modules), loss_of), (
+        d.normal(4, 1, 32, 32),
+        d.mask(4, 1, 32, 32).float(),
+    )
 
 
 def segmentation(lib):
-    """Classes for each pixel, weighted, with pixels that are ignored; strided convolutions and one resize to the image's size."""
+    """Classes for each pixel, weighted, with pixels that are ignored; strided convolutions and one
+    resize to the image's size.
+    """
     d, nn, F = Data(lib), lib.nn, lib.nn.functional
-    body = nn.Sequential(nn.Conv2d(3, 16, 3, 2, 1), nn.ReLU(), nn.Conv2d(16, 32, 3, 2, 1), nn.ReLU(), nn.Conv2d(32, 5, 1))
+    body = nn.Sequential(
+        nn.Conv2d(3, 16, 3, 2, 1),
+        nn.ReLU(),
+        nn.Conv2d(16, 32, 3, 2, 1),
+        nn.ReLU(),
+        nn.Conv2d(32, 5, 1),
+    )
     weight = lib.tensor([1.0, 2.0, 1.0, 0.5, 1.5])
 
     def loss_of(x, y):
@@ -284,17 +376,25 @@ def mobile(lib):
         nn.Dropout(0.2),
         nn.Linear(1024, 10),
     )
-    return trained(adam(lib, model), lambda x, y: F.cross_entropy(model(x), y)), (d.normal(8, 3, 32, 32), d.whole(10, 8))
+    return trained(adam(lib, model), lambda x, y: F.cross_entropy(model(x), y)), (
+        d.normal(8, 3, 32, 32),
+        d.whole(10, 8),
+    )
 
 
 def group_resnet(lib):
-    """Residual blocks with group normalization, a stem with overlapping max pooling, average pooling in the shortcut."""
+    """Residual blocks with group normalization, a stem with overlapping max pooling, average
+    pooling in the shortcut.
+    """
     d, nn, F = Data(lib), lib.nn, lib.nn.functional
 
     class Block(nn.Module):
         def __init__(self, a, b):
             super().__init__()
-            self.c1, self.c2 = nn.Conv2d(a, b, 3, 2, 1, bias=False), nn.Conv2d(b, b, 3, 1, 1, bias=False)
+            self.c1, self.c2 = (
+                nn.Conv2d(a, b, 3, 2, 1, bias=False),
+                nn.Conv2d(b, b, 3, 1, 1, bias=False),
+            )
             self.n1, self.n2 = nn.GroupNorm(4, b), nn.GroupNorm(4, b)
             self.short = nn.Sequential(nn.AvgPool2d(2), nn.Conv2d(a, b, 1, bias=False))
 
@@ -302,20 +402,40 @@ def group_resnet(lib):
             return F.relu(self.n2(self.c2(F.relu(self.n1(self.c1(x))))) + self.short(x))
 
     model = nn.Sequential(
-        nn.Conv2d(3, 16, 3, 1, 1), nn.InstanceNorm2d(16, affine=True), nn.ReLU(), nn.MaxPool2d(3, 2, 1), Block(16, 32), Block(32, 64),
-        nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(256, 10),
-    )  # fmt: skip
-    return trained(adam(lib, model), lambda x, y: F.cross_entropy(model(x), y)), (d.normal(8, 3, 32, 32), d.whole(10, 8))
+        nn.Conv2d(3, 16, 3, 1, 1),
+        nn.InstanceNorm2d(16, affine=True),
+        nn.ReLU(),
+        nn.MaxPool2d(3, 2, 1),
+        Block(16, 32),
+        Block(32, 64),
+        nn.AdaptiveAvgPool2d(2),
+        nn.Flatten(),
+        nn.Linear(256, 10),
+    )
+    return trained(adam(lib, model), lambda x, y: F.cross_entropy(model(x), y)), (
+        d.normal(8, 3, 32, 32),
+        d.whole(10, 8),
+    )
 
 
 def vae(lib):
     """A convolutional variational autoencoder with transposed convolutions."""
     d, nn, F = Data(lib), lib.nn, lib.nn.functional
     encoder = nn.Sequential(
-        nn.Conv2d(1, 16, 4, 2, 1), nn.ReLU(), nn.Conv2d(16, 32, 4, 2, 1), nn.ReLU(), nn.Flatten(), nn.Linear(1568, 32)
+        nn.Conv2d(1, 16, 4, 2, 1),
+        nn.ReLU(),
+        nn.Conv2d(16, 32, 4, 2, 1),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(1568, 32),
     )
     grow = nn.Linear(16, 1568)
-    decoder = nn.Sequential(nn.ConvTranspose2d(32, 16, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(16, 1, 4, 2, 1), nn.Sigmoid())
+    decoder = nn.Sequential(
+        nn.ConvTranspose2d(32, 16, 4, 2, 1),
+        nn.ReLU(),
+        nn.ConvTranspose2d(16, 1, 4, 2, 1),
+        nn.Sigmoid(),
+    )
 
     def loss_of(x):
         mean, log_var = encoder(x).chunk(2, 1)
@@ -347,7 +467,11 @@ def simclr(lib):
 def clip(lib):
     """Two towers, a learned temperature, both directions."""
     d, nn, F = Data(lib), lib.nn, lib.nn.functional
-    image, text, scale = perceptron(lib, 64, 128, 32), nn.EmbeddingBag(500, 32, mode="mean"), nn.Parameter(lib.tensor(2.6))
+    image, text, scale = (
+        perceptron(lib, 64, 128, 32),
+        nn.EmbeddingBag(500, 32, mode="mean"),
+        nn.Parameter(lib.tensor(2.6)),
+    )
 
     def loss_of(x, words):
         a, b = image(x), text(words)
@@ -368,7 +492,9 @@ def triplet(lib):
     def loss_of(a, b, c):
         a, b, c = net(a), net(b), net(c)
         return (
-            F.triplet_margin_loss(a, b, c, margin=1.0) + (1 - F.cosine_similarity(a, b)).mean() + F.pairwise_distance(a, b).mean()
+            F.triplet_margin_loss(a, b, c, margin=1.0)
+            + (1 - F.cosine_similarity(a, b)).mean()
+            + F.pairwise_distance(a, b).mean()
         )
 
     return trained(adam(lib, net), loss_of), (d.normal(64, 64), d.normal(64, 64), d.normal(64, 64))
@@ -391,7 +517,9 @@ def distilled(lib):
 
 # ---- graphs ------------------------------------------------------------------------------------------
 def gcn(lib):
-    """Two graph convolutions over an edge list, with `index_add_`; the loss over nodes that a list names."""
+    """Two graph convolutions over an edge list, with `index_add_`; the loss over nodes that a list
+    names.
+    """
     d, nn, F = Data(lib), lib.nn, lib.nn.functional
     one, two = nn.Linear(32, 32), nn.Linear(32, 7)
 
@@ -400,9 +528,18 @@ def gcn(lib):
 
     def loss_of(x, source, target, weight, known, y):
         h = F.dropout(F.relu(spread(one(x), source, target, weight)), 0.5)
-        return F.nll_loss(F.log_softmax(spread(two(h), source, target, weight), dim=1)[known], y[known])
+        return F.nll_loss(
+            F.log_softmax(spread(two(h), source, target, weight), dim=1)[known], y[known]
+        )
 
-    inputs = (d.normal(200, 32), d.whole(200, 1000), d.whole(200, 1000), d.uniform(1000), d.whole(200, 60), d.whole(7, 200))
+    inputs = (
+        d.normal(200, 32),
+        d.whole(200, 1000),
+        d.whole(200, 1000),
+        d.uniform(1000),
+        d.whole(200, 60),
+        d.whole(7, 200),
+    )
     return trained(adam(lib, one, two), loss_of), inputs
 
 
@@ -418,7 +555,9 @@ def gat(lib):
         e = (e - top.index_select(0, target)).exp()
         total = lib.zeros(200).scatter_add(0, target, e)
         weight = e / (total[target] + 1e-9)
-        made = lib.zeros(200, 32).scatter_add(0, target.unsqueeze(1).expand(-1, 32), h[source] * weight.unsqueeze(1))
+        made = lib.zeros(200, 32).scatter_add(
+            0, target.unsqueeze(1).expand(-1, 32), h[source] * weight.unsqueeze(1)
+        )
         return F.cross_entropy(head(F.elu(made)), y)
 
     inputs = (d.normal(200, 32), d.whole(200, 1000), d.whole(200, 1000), d.whole(7, 200))
@@ -440,7 +579,9 @@ def mixture(lib):
 
 
 def nerf(lib):
-    """A radiance field: positional encoding, a perceptron over samples of rays, compositing with a running product."""
+    """A radiance field: positional encoding, a perceptron over samples of rays, compositing with a
+    running product.
+    """
     d, F = Data(lib), lib.nn.functional
     net = perceptron(lib, 39, 64, 64, 4)
     bands = 2.0 ** lib.arange(6)
@@ -480,7 +621,9 @@ def tcn(lib):
     """Dilated causal convolutions over time, weight normalized."""
     d, nn, F = Data(lib), lib.nn, lib.nn.functional
     norm = nn.utils.parametrizations.weight_norm
-    layers = nn.ModuleList(norm(nn.Conv1d(8 if k == 0 else 16, 16, 3, dilation=2**k)) for k in range(3))
+    layers = nn.ModuleList(
+        norm(nn.Conv1d(8 if k == 0 else 16, 16, 3, dilation=2**k)) for k in range(3)
+    )
     head = nn.Linear(16, 4)
 
     def loss_of(x, y):
@@ -509,16 +652,22 @@ def realnvp(lib):
 
 
 def ranking(lib):
-    """Scores of pairs that a user saw: weighted binary cross-entropy, running sums over sorted scores, spans of positions."""
+    """Scores of pairs that a user saw: weighted binary cross-entropy, running sums over sorted
+    scores, spans of positions.
+    """
     d, nn, F = Data(lib), lib.nn, lib.nn.functional
     user, thing = nn.Embedding(200, 16), nn.Embedding(300, 16)
 
     def loss_of(who, what, seen, weight):
         scores = (user(who).unsqueeze(1) * thing(what)).sum(-1)
-        pair = F.binary_cross_entropy_with_logits(scores, seen, weight=weight, pos_weight=lib.tensor(3.0))
+        pair = F.binary_cross_entropy_with_logits(
+            scores, seen, weight=weight, pos_weight=lib.tensor(3.0)
+        )
         ordered, place = scores.sort(dim=1, descending=True)
         likelihood = ordered - ordered.flip(1).logcumsumexp(1).flip(1)
-        return pair - 0.1 * likelihood.mean() + 0.01 * seen.gather(1, place).cumsum(1).float().mean()
+        return (
+            pair - 0.1 * likelihood.mean() + 0.01 * seen.gather(1, place).cumsum(1).float().mean()
+        )
 
     inputs = (d.whole(200, 64), d.whole(300, 64, 10), d.mask(64, 10).float(), d.uniform(64, 10))
     return trained(adam(lib, user, thing), loss_of), inputs
@@ -527,7 +676,11 @@ def ranking(lib):
 def sac(lib):
     """Soft actor-critic: squashed normal policy, two critics, the least of both."""
     d, F = Data(lib), lib.nn.functional
-    actor, one, two = perceptron(lib, 8, 64, 4), perceptron(lib, 10, 64, 1), perceptron(lib, 10, 64, 1)
+    actor, one, two = (
+        perceptron(lib, 8, 64, 4),
+        perceptron(lib, 10, 64, 1),
+        perceptron(lib, 10, 64, 1),
+    )
 
     def loss_of(state, action, wanted):
         mean, log_std = actor(state).chunk(2, -1)
@@ -536,14 +689,22 @@ def sac(lib):
         chosen = lib.tanh(raw)
         logp = (normal.log_prob(raw) - lib.log(1 - chosen.pow(2) + 1e-6)).sum(-1)
         taken, fresh = lib.cat([state, action], -1), lib.cat([state, chosen], -1)
-        critic = F.mse_loss(one(taken).squeeze(-1), wanted) + F.mse_loss(two(taken).squeeze(-1), wanted)
+        critic = F.mse_loss(one(taken).squeeze(-1), wanted) + F.mse_loss(
+            two(taken).squeeze(-1), wanted
+        )
         return critic + (0.2 * logp - lib.minimum(one(fresh), two(fresh)).squeeze(-1)).mean()
 
-    return trained(adam(lib, actor, one, two), loss_of), (d.normal(64, 8), d.normal(64, 2), d.normal(64))
+    return trained(adam(lib, actor, one, two), loss_of), (
+        d.normal(64, 8),
+        d.normal(64, 2),
+        d.normal(64),
+    )
 
 
 def vision(lib):
-    """Masked patches: those that are kept are gathered, encoded by multi-head attention, and scattered among mask tokens."""
+    """Masked patches: those that are kept are gathered, encoded by multi-head attention, and
+    scattered among mask tokens.
+    """
     d, nn, F = Data(lib), lib.nn, lib.nn.functional
     embed, attention, norm, head = (
         nn.Linear(16, 64),
@@ -561,15 +722,41 @@ def vision(lib):
         h = token.expand(8, 16, 64).scatter(1, keep.unsqueeze(-1).expand(-1, -1, 64), h)
         return F.l1_loss(head(h), x)
 
-    optimizer = lib.optim.AdamW([token, *(p for m in (embed, attention, norm, head) for p in m.parameters())])
+    optimizer = lib.optim.AdamW(
+        [token, *(p for m in (embed, attention, norm, head) for p in m.parameters())]
+    )
     return trained(optimizer, loss_of), (d.normal(8, 16, 16),)
 
 
 MODELS = {
-    "dqn": dqn, "ppo": ppo, "a2c": a2c, "sac": sac, "skipgram": skipgram, "classifier": classifier, "translation": translation,
-    "attention_gru": attention_gru, "smoothing_gpt": smoothing_gpt, "wgan_gp": wgan_gp,
-    "unet_nearest": lambda lib: unet(lib, "nearest"), "unet_bilinear": lambda lib: unet(lib, "bilinear"),
-    "unet_transpose": lambda lib: unet(lib, "transpose"), "segmentation": segmentation, "mobile": mobile, "group_resnet": group_resnet,
-    "vae": vae, "simclr": simclr, "clip": clip, "triplet": triplet, "distilled": distilled, "gcn": gcn, "gat": gat,
-    "mixture": mixture, "nerf": nerf, "experts": experts, "tcn": tcn, "realnvp": realnvp, "ranking": ranking, "vision": vision,
-}  # fmt: skip
+    "dqn": dqn,
+    "ppo": ppo,
+    "a2c": a2c,
+    "sac": sac,
+    "skipgram": skipgram,
+    "classifier": classifier,
+    "translation": translation,
+    "attention_gru": attention_gru,
+    "smoothing_gpt": smoothing_gpt,
+    "wgan_gp": wgan_gp,
+    "unet_nearest": lambda lib: unet(lib, "nearest"),
+    "unet_bilinear": lambda lib: unet(lib, "bilinear"),
+    "unet_transpose": lambda lib: unet(lib, "transpose"),
+    "segmentation": segmentation,
+    "mobile": mobile,
+    "group_resnet": group_resnet,
+    "vae": vae,
+    "simclr": simclr,
+    "clip": clip,
+    "triplet": triplet,
+    "distilled": distilled,
+    "gcn": gcn,
+    "gat": gat,
+    "mixture": mixture,
+    "nerf": nerf,
+    "experts": experts,
+    "tcn": tcn,
+    "realnvp": realnvp,
+    "ranking": ranking,
+    "vision": vision,
+}

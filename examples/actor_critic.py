@@ -1,4 +1,5 @@
-"""Actor-critic reinforcement learning on a pole that must be balanced (the equations of Barto, Sutton, Anderson, 1983).
+"""Actor-critic reinforcement learning on a pole that must be balanced (the equations of Barto,
+Sutton, Anderson, 1983).
 
 python actor_critic.py [--episodes N] [--quick]
 """
@@ -31,9 +32,16 @@ class CartPole:
         x, x_dot, theta, theta_dot = self.state
         force = 10.0 if action == 1 else -10.0
         temp = (force + 0.05 * theta_dot**2 * math.sin(theta)) / 1.1
-        theta_acc = (9.8 * math.sin(theta) - math.cos(theta) * temp) / (0.5 * (4.0 / 3.0 - 0.1 * math.cos(theta) ** 2 / 1.1))
+        theta_acc = (9.8 * math.sin(theta) - math.cos(theta) * temp) / (
+            0.5 * (4.0 / 3.0 - 0.1 * math.cos(theta) ** 2 / 1.1)
+        )
         x_acc = temp - 0.05 * theta_acc * math.cos(theta) / 1.1
-        self.state = [x + 0.02 * x_dot, x_dot + 0.02 * x_acc, theta + 0.02 * theta_dot, theta_dot + 0.02 * theta_acc]
+        self.state = [
+            x + 0.02 * x_dot,
+            x_dot + 0.02 * x_acc,
+            theta + 0.02 * theta_dot,
+            theta_dot + 0.02 * theta_acc,
+        ]
         return self.state, 1.0, abs(self.state[0]) > 2.4 or abs(self.state[2]) > 12 * math.pi / 180
 
 

@@ -1,4 +1,5 @@
-"""A character-level GPT on a text, after the small ones that people write to learn: 4 blocks, causal attention, AdamW.
+"""A character-level GPT on a text, after the small ones that people write to learn: 4 blocks,
+causal attention, AdamW.
 
     python char_gpt.py [--steps N] [--text FILE] [--quick]
 
@@ -44,7 +45,9 @@ class Block(nn.Module):
         self.ln_1 = nn.LayerNorm(width)
         self.attn = CausalSelfAttention(width, heads)
         self.ln_2 = nn.LayerNorm(width)
-        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        self.mlp = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
+        )
 
     def forward(self, x):
         x = x + self.attn(self.ln_1(x))
@@ -83,7 +86,9 @@ class GPT(nn.Module):
         logits = self.lm_head(self.transformer.ln_f(x))
         loss = None
         if targets is not None:
-            loss = F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1), ignore_index=-1)
+            loss = F.cross_entropy(
+                logits.view(-1, logits.size(-1)), targets.view(-1), ignore_index=-1
+            )
         return logits, loss
 
     @torch.no_grad()
@@ -118,10 +123,14 @@ def main():
     decay = [p for p in model.parameters() if p.dim() >= 2]
     rest = [p for p in model.parameters() if p.dim() < 2]
     optimizer = torch.optim.AdamW(
-        [{"params": decay, "weight_decay": 0.1}, {"params": rest, "weight_decay": 0.0}], lr=1e-3, betas=(0.9, 0.99)
+        [{"params": decay, "weight_decay": 0.1}, {"params": rest, "weight_decay": 0.0}],
+        lr=1e-3,
+        betas=(0.9, 0.99),
     )
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    print(f"{len(data)} characters, {len(chars)} different, {sum(p.numel() for p in model.parameters())} parameters")
+    print(
+        f"{len(data)} characters, {len(chars)} different, {sum(p.numel() for p in model.parameters())} parameters"
+    )
     start = time.time()
     for step in range(1, steps + 1):
         ix = torch.randint(len(data) - block, (batch,))

@@ -68,7 +68,13 @@ def main():
     parser.add_argument("--quick", action="store_true", help="20 steps")
     args = parser.parse_args()
     torch.manual_seed(args.seed)
-    images = torch.from_numpy(np.loadtxt(DATA, delimiter=",", dtype=np.float32)[:, :64]).view(-1, 1, 8, 8) / 8 - 1
+    images = (
+        torch.from_numpy(np.loadtxt(DATA, delimiter=",", dtype=np.float32)[:, :64]).view(
+            -1, 1, 8, 8
+        )
+        / 8
+        - 1
+    )
     loader = DataLoader(TensorDataset(images), batch_size=64, shuffle=True, drop_last=True)
     netG, netD = Generator().apply(weights_init), Discriminator().apply(weights_init)
     criterion = nn.BCELoss()
@@ -101,7 +107,9 @@ def main():
             optimizerG.step()
             iters += 1
             if args.quick or iters % 20 == 0:
-                print(f"[{epoch}] step {iters:3d} Loss_D {errD.item():.4f} Loss_G {errG.item():.4f} D(x) {D_x:.4f}")
+                print(
+                    f"[{epoch}] step {iters:3d} Loss_D {errD.item():.4f} Loss_G {errG.item():.4f} D(x) {D_x:.4f}"
+                )
             if args.quick and iters == 20:
                 break
     print(f"{iters} steps in {time.time() - start:.1f} s")

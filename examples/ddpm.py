@@ -1,4 +1,5 @@
-"""A denoising diffusion model (Ho, Jain and Abbeel, 2020) of the handwritten digits, sampled from averaged weights.
+"""A denoising diffusion model (Ho, Jain and Abbeel, 2020) of the handwritten digits, sampled from
+averaged weights.
 
 python ddpm.py [--epochs N] [--quick]
 """
@@ -61,7 +62,9 @@ class Attention(nn.Module):
 
     def forward(self, x):
         b, c, h, w = x.shape
-        q, k, v = (t.reshape(b, self.heads, -1, h * w) for t in self.to_qkv(self.norm(x)).chunk(3, dim=1))
+        q, k, v = (
+            t.reshape(b, self.heads, -1, h * w) for t in self.to_qkv(self.norm(x)).chunk(3, dim=1)
+        )
         sim = torch.einsum("b h d i, b h d j -> b h i j", q * self.scale, k)
         attn = sim.softmax(dim=-1)
         out = torch.einsum("b h i j, b h d j -> b h i d", attn, v)
@@ -73,7 +76,10 @@ class Unet(nn.Module):
         super().__init__()
         time_dim = dim * 4
         self.time_mlp = nn.Sequential(
-            SinusoidalPositionEmbeddings(dim), nn.Linear(dim, time_dim), nn.GELU(), nn.Linear(time_dim, time_dim)
+            SinusoidalPositionEmbeddings(dim),
+            nn.Linear(dim, time_dim),
+            nn.GELU(),
+            nn.Linear(time_dim, time_dim),
         )
         self.init_conv = nn.Conv2d(1, dim, 3, padding=1)
         dims = [dim, *(dim * m for m in dim_mults)]
@@ -81,7 +87,12 @@ class Unet(nn.Module):
         self.ups = nn.ModuleList([])
         for dim_in, dim_out in zip(dims[:-1], dims[1:]):
             self.downs.append(
-                nn.ModuleList([ResnetBlock(dim_in, dim_out, time_dim), nn.Conv2d(dim_out, dim_out, 4, stride=2, padding=1)])
+                nn.ModuleList(
+                    [
+                        ResnetBlock(dim_in, dim_out, time_dim),
+                        nn.Conv2d(dim_out, dim_out, 4, stride=2, padding=1),
+                    ]
+                )
             )
         self.mid1 = ResnetBlock(dims[-1], dims[-1], time_dim)
         self.mid_attn = Attention(dims[-1])
@@ -90,7 +101,10 @@ class Unet(nn.Module):
             self.ups.append(
                 nn.ModuleList(
                     [
-                        nn.Sequential(nn.Upsample(scale_factor=2, mode="nearest"), nn.Conv2d(dim_out, dim_out, 3, padding=1)),
+                        nn.Sequential(
+                            nn.Upsample(scale_factor=2, mode="nearest"),
+                            nn.Conv2d(dim_out, dim_out, 3, padding=1),
+                        ),
                         ResnetBlock(dim_out * 2, dim_in, time_dim),
                     ]
                 )
@@ -123,7 +137,9 @@ class Diffusion(nn.Module):
         self.register_buffer("sqrt_recip_alphas", torch.sqrt(1.0 / alphas))
         self.register_buffer("sqrt_alphas_cumprod", torch.sqrt(alphas_cumprod))
         self.register_buffer("sqrt_one_minus_alphas_cumprod", torch.sqrt(1.0 - alphas_cumprod))
-        self.register_buffer("posterior_variance", betas * (1.0 - alphas_cumprod_prev) / (1.0 - alphas_cumprod))
+        self.register_buffer(
+            "posterior_variance", betas * (1.0 - alphas_cumprod_prev) / (1.0 - alphas_cumprod)
+        )
 
     @staticmethod
     def cosine_beta_schedule(timesteps, s=0.008):
@@ -151,10 +167,14 @@ class Diffusion(nn.Module):
             t = torch.full((shape[0],), i, dtype=torch.long)
             mean = self.extract(self.sqrt_recip_alphas, t, shape) * (
                 img
-                - self.extract(self.betas, t, shape) * model(img, t) / self.extract(self.sqrt_one_minus_alphas_cumprod, t, shape)
+                - self.extract(self.betas, t, shape)
+                * model(img, t)
+                / self.extract(self.sqrt_one_minus_alphas_cumprod, t, shape)
             )
             if i > 0:
-                mean += torch.sqrt(self.extract(self.posterior_variance, t, shape)) * torch.randn_like(img)
+                mean += torch.sqrt(
+                    self.extract(self.posterior_variance, t, shape)
+                ) * torch.randn_like(img)
             img = mean
         return img
 
@@ -177,12 +197,19 @@ def main():
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     images = torch.from_numpy(np.loadtxt(DATA, delimiter=",", dtype=np.float32)[:, :64]) / 8 - 1
-    loader = DataLoader(TensorDataset(images.reshape(-1, 1, 8, 8)), batch_size=64, shuffle=True, drop_last=True)
+    loader = DataLoader(
+        TensorDataset(images.reshape(-1, 1, 8, 8)), batch_size=64, shuffle=True, drop_last=True
+    )
     model, diffusion = Unet(), Diffusion(10 if args.quick else 100)
-    averaged, ema = copy.deepcopy(model).eval().requires_grad_(False), EMA(0.9 if args.quick else 0.99)
+    averaged, ema = (
+        copy.deepcopy(model).eval().requires_grad_(False),
+        EMA(0.9 if args.quick else 0.99),
+    )
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
     epochs = 1 if args.quick else args.epochs
-    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=epochs * len(loader))
+    scheduler = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, 2e-3, total_steps=epochs * len(loader)
+    )
     print(f"{sum(p.numel() for p in model.parameters())} parameters")
     start = time.time()
     for epoch in range(epochs):
@@ -201,7 +228,13 @@ def main():
                 print(f"step {step:3d} loss {loss.item():.4f} lr {scheduler.get_last_lr()[0]:.6f}")
         print(f"epoch {epoch + 1} mean loss {total / len(loader):.4f}")
     print(f"trained in {time.time() - start:.1f} s")
-    for row in diffusion.sample(averaged, (4, 1, 8, 8)).clamp(-1, 1).squeeze(1).permute(1, 0, 2).reshape(8, 32):
+    for row in (
+        diffusion.sample(averaged, (4, 1, 8, 8))
+        .clamp(-1, 1)
+        .squeeze(1)
+        .permute(1, 0, 2)
+        .reshape(8, 32)
+    ):
         print("".join(" .:-=+*#%@"[min(int((v + 1) * 5), 9)] for v in row.tolist()))
 
 

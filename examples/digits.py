@@ -2,7 +2,8 @@
 
     python digits.py [--epochs N] [--seed N] [--quick]
 
-The data lies beside this file, in data/digits.csv.gz: one digit per line, 64 pixels from 0 to 16, then the class.
+The data lies beside this file, in data/digits.csv.gz: one digit per line, 64 pixels from 0 to 16,
+then the class.
 """
 
 import argparse
@@ -99,9 +100,15 @@ def evaluate(model, loader):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--epochs", type=int, default=12, help="passes over the training set (default 12)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of weights, split and batches (default 0)")
-    parser.add_argument("--quick", action="store_true", help="two epochs, to see that everything runs")
+    parser.add_argument(
+        "--epochs", type=int, default=12, help="passes over the training set (default 12)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of weights, split and batches (default 0)"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="two epochs, to see that everything runs"
+    )
     args = parser.parse_args()
     epochs = 2 if args.quick else args.epochs
 
@@ -114,7 +121,9 @@ def main():
     model = Network()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     parameters = sum(p.numel() for p in model.parameters())
-    print(f"{len(train_set)} digits to learn from, {len(test_set)} to test on, {parameters} parameters")
+    print(
+        f"{len(train_set)} digits to learn from, {len(test_set)} to test on, {parameters} parameters"
+    )
 
     start = time.perf_counter()
     for epoch in range(1, epochs + 1):

@@ -1,4 +1,5 @@
-"""A graph convolutional network (Kipf and Welling, 2016): label the members of communities from a few known ones.
+"""A graph convolutional network (Kipf and Welling, 2016): label the members of communities from a
+few known ones.
 
 python gcn.py [--epochs N] [--quick]
 """
@@ -61,7 +62,9 @@ def main():
     parser.add_argument("--quick", action="store_true", help="20 epochs on a smaller graph")
     args = parser.parse_args()
     torch.manual_seed(args.seed)
-    adjacency, features, labels = communities(120 if args.quick else 400, 4, torch.Generator().manual_seed(5))
+    adjacency, features, labels = communities(
+        120 if args.quick else 400, 4, torch.Generator().manual_seed(5)
+    )
     weights = normalize(adjacency)
     target, source = weights.nonzero(as_tuple=True)
     edges = (source, target, weights[target, source])

@@ -1,4 +1,5 @@
-"""A neural ordinary differential equation (Chen et al., 2018) that learns a spiral, solved with Runge-Kutta steps.
+"""A neural ordinary differential equation (Chen et al., 2018) that learns a spiral, solved with
+Runge-Kutta steps.
 
 python neural_ode.py [--iterations N] [--quick]
 """
@@ -56,7 +57,9 @@ def main():
     torch.manual_seed(args.seed)
     t = torch.linspace(0.0, 12.5, 500)
     with torch.no_grad():
-        true_y = odeint(Lambda(torch.tensor([[-0.1, 2.0], [-2.0, -0.1]])), torch.tensor([[2.0, 0.0]]), t)
+        true_y = odeint(
+            Lambda(torch.tensor([[-0.1, 2.0], [-2.0, -0.1]])), torch.tensor([[2.0, 0.0]]), t
+        )
     func = ODEFunc()
     optimizer = torch.optim.RMSprop(func.parameters(), lr=1e-3)
     start = time.time()

@@ -1,10 +1,12 @@
-"""Train a network on handwritten digits, quantise it in two ways, and compare accuracy, size and time.
+"""Train a network on handwritten digits, quantise it in two ways, and compare accuracy, size and
+time.
 
     python quantize_digits.py [--epochs N] [--seed N] [--quick]
 
-Static quantisation puts bytes in the place of weights and results: the network runs with some training images first, whose results tell
-the range of each layer. Dynamic quantisation needs no images; it is for linear layers, whose inputs it rounds whenever they run.
-The data lies beside this file, in data/digits.csv.gz.
+Static quantisation puts bytes in the place of weights and results: the network runs with some
+training images first, whose results tell the range of each layer. Dynamic quantisation needs no
+images; it is for linear layers, whose inputs it rounds whenever they run. The data lies beside this
+file, in data/digits.csv.gz.
 """
 
 import argparse
@@ -16,13 +18,23 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.ao.quantization import DeQuantStub, QuantStub, convert, fuse_modules, get_default_qconfig, prepare, quantize_dynamic
+from torch.ao.quantization import (
+    DeQuantStub,
+    QuantStub,
+    convert,
+    fuse_modules,
+    get_default_qconfig,
+    prepare,
+    quantize_dynamic,
+)
 
 DATA = Path(__file__).resolve().parent / "data" / "digits.csv.gz"
 
 
 class Network(nn.Module):
-    """Two convolutions with batch norms, and two linear layers, between the stubs where numbers become bytes and floats again."""
+    """Two convolutions with batch norms, and two linear layers, between the stubs where numbers
+    become bytes and floats again.
+    """
 
     def __init__(self, channels=32):
         super().__init__()
@@ -44,7 +56,9 @@ class Network(nn.Module):
 
 
 def load(quick):
-    """Images (n, 1, 8, 8) from 0 to 1 and labels, shuffled, in two parts: for training and for testing."""
+    """Images (n, 1, 8, 8) from 0 to 1 and labels, shuffled, in two parts: for training and for
+    testing.
+    """
     table = np.loadtxt(DATA, delimiter=",", dtype=np.int64)
     images = torch.from_numpy(table[:, :64]).float().div(16).view(-1, 1, 8, 8)
     labels = torch.from_numpy(table[:, 64].copy())
@@ -82,7 +96,9 @@ def static(model, images):
 
 
 def describe(name, model, images, labels):
-    """Print how many labels are right, the bytes of the parameters in a file, and the time for all images."""
+    """Print how many labels are right, the bytes of the parameters in a file, and the time for all
+    images.
+    """
     with torch.no_grad():
         right = (model(images).argmax(1) == labels).float().mean().item()
         times = []

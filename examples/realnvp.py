@@ -1,4 +1,5 @@
-"""A normalising flow (real NVP; Dinh, Sohl-Dickstein and Bengio, 2017) that learns the density of two half moons.
+"""A normalising flow (real NVP; Dinh, Sohl-Dickstein and Bengio, 2017) that learns the density of
+two half moons.
 
 python realnvp.py [--steps N] [--quick]
 """
@@ -34,7 +35,11 @@ class AffineCoupling(nn.Module, Transform):
         self.register_buffer("mask", mask)
         width = mask.numel()
         self.net = nn.Sequential(
-            nn.Linear(width, hidden), nn.LeakyReLU(), nn.Linear(hidden, hidden), nn.LeakyReLU(), nn.Linear(hidden, 2 * width)
+            nn.Linear(width, hidden),
+            nn.LeakyReLU(),
+            nn.Linear(hidden, hidden),
+            nn.LeakyReLU(),
+            nn.Linear(hidden, 2 * width),
         )
         nn.init.zeros_(self.net[-1].weight)
         nn.init.zeros_(self.net[-1].bias)
@@ -91,7 +96,9 @@ def main():
         entropy = -flow.log_prob(points).mean()
         back = flow.transforms[0].inv(flow.transforms[0](points))
         sample = flow.sample((4000,))
-    print(f"test loss {entropy.item():.4f}, there and back {'exact' if torch.allclose(back, points, atol=1e-4) else 'not exact'}")
+    print(
+        f"test loss {entropy.item():.4f}, there and back {'exact' if torch.allclose(back, points, atol=1e-4) else 'not exact'}"
+    )
     print(f"trained in {time.time() - start:.1f} s")
     histogram = torch.histogramdd(sample, bins=[36, 14], range=[-1.6, 2.6, -1.0, 1.6]).hist
     for row in histogram.T.flip(0):

@@ -31,21 +31,26 @@ def shapes(count, size, generator):
         ]
     )
     mask = masks[labels, torch.arange(count)].float()
-    images = mask[:, None] * colour[:, :, None, None] + 0.1 * torch.randn(count, 3, size, size, generator=generator)
+    images = mask[:, None] * colour[:, :, None, None] + 0.1 * torch.randn(
+        count, 3, size, size, generator=generator
+    )
     return images, labels
 
 
 class BasicBlock(nn.Module):
     def __init__(self, in_planes, planes, stride=1):
         super().__init__()
-        self.conv1 = nn.Conv2d(in_planes, planes, kernel_size=3, stride=stride, padding=1, bias=False)
+        self.conv1 = nn.Conv2d(
+            in_planes, planes, kernel_size=3, stride=stride, padding=1, bias=False
+        )
         self.bn1 = nn.BatchNorm2d(planes)
         self.conv2 = nn.Conv2d(planes, planes, kernel_size=3, stride=1, padding=1, bias=False)
         self.bn2 = nn.BatchNorm2d(planes)
         self.shortcut = nn.Sequential()
         if stride != 1 or in_planes != planes:
             self.shortcut = nn.Sequential(
-                nn.Conv2d(in_planes, planes, kernel_size=1, stride=stride, bias=False), nn.BatchNorm2d(planes)
+                nn.Conv2d(in_planes, planes, kernel_size=1, stride=stride, bias=False),
+                nn.BatchNorm2d(planes),
             )
 
     def forward(self, x):
@@ -61,7 +66,9 @@ class ResNet(nn.Module):
         self.conv1 = nn.Conv2d(3, widths[0], kernel_size=3, stride=1, padding=1, bias=False)
         self.bn1 = nn.BatchNorm2d(widths[0])
         before = [widths[0], *widths[:-1]]
-        self.layers = nn.Sequential(*[BasicBlock(a, b, 1 if a == b else 2) for a, b in zip(before, widths)])
+        self.layers = nn.Sequential(
+            *[BasicBlock(a, b, 1 if a == b else 2) for a, b in zip(before, widths)]
+        )
         self.linear = nn.Linear(widths[-1], num_classes)
 
     def forward(self, x):
@@ -79,7 +86,9 @@ def main():
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     generator = torch.Generator().manual_seed(3)
-    size, widths, batch, steps = (16, (8, 16), 16, 20) if args.quick else (32, (32, 64, 128), 32, args.steps)
+    size, widths, batch, steps = (
+        (16, (8, 16), 16, 20) if args.quick else (32, (32, 64, 128), 32, args.steps)
+    )
     model = ResNet(widths)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4)
     scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=steps)
@@ -93,7 +102,9 @@ def main():
         optimizer.step()
         scheduler.step()
         if args.quick or step % 5 == 0:
-            print(f"step {step:3d} loss {loss.item():.4f} learning rate {scheduler.get_last_lr()[0]:.5f}")
+            print(
+                f"step {step:3d} loss {loss.item():.4f} learning rate {scheduler.get_last_lr()[0]:.5f}"
+            )
     print(f"{steps} steps in {time.time() - start:.1f} s")
     model.eval()
     with torch.no_grad():

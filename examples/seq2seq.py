@@ -1,4 +1,5 @@
-"""A recurrent encoder and decoder with additive attention (Bahdanau et al., 2015) that learns to reverse and sort words.
+"""A recurrent encoder and decoder with additive attention (Bahdanau et al., 2015) that learns to
+reverse and sort words.
 
 python seq2seq.py [--steps N] [--quick]
 """
@@ -29,14 +30,21 @@ class Words(IterableDataset):
         while True:
             word = [rng.randrange(len(LETTERS)) for _ in range(rng.randint(3, 9))]
             target = sorted(word) if LETTERS[word[0]] in "aei" else word[::-1]
-            yield torch.tensor([3 + c for c in word]), torch.tensor([SOS] + [3 + c for c in target] + [EOS])
+            yield (
+                torch.tensor([3 + c for c in word]),
+                torch.tensor([SOS] + [3 + c for c in target] + [EOS]),
+            )
 
 
 def collate_fn(batch):
     batch.sort(key=lambda pair: len(pair[0]), reverse=True)
     sources, targets = zip(*batch)
     lengths = torch.tensor([len(s) for s in sources])
-    return pad_sequence(sources, batch_first=True), lengths, pad_sequence(targets, batch_first=True, padding_value=PAD)
+    return (
+        pad_sequence(sources, batch_first=True),
+        lengths,
+        pad_sequence(targets, batch_first=True, padding_value=PAD),
+    )
 
 
 class Encoder(nn.Module):

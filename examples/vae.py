@@ -58,7 +58,9 @@ def main():
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     images = torch.from_numpy(np.loadtxt(DATA, delimiter=",", dtype=np.float32)[:, :64]) / 16
-    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(images), batch_size=64, shuffle=True)
+    loader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(images), batch_size=64, shuffle=True
+    )
     model = VAE()
     optimizer = optim.Adam(model.parameters(), lr=1e-3)
     start = time.time()

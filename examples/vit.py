@@ -21,8 +21,12 @@ class ViT(nn.Module):
         self.to_patch = nn.Conv2d(1, dim, kernel_size=patch, stride=patch)
         self.cls = nn.Parameter(torch.zeros(1, 1, dim))
         self.pos = nn.Parameter(torch.empty(1, (image // patch) ** 2 + 1, dim).normal_(std=0.02))
-        layer = nn.TransformerEncoderLayer(dim, heads, 4 * dim, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
-        self.encoder = nn.TransformerEncoder(layer, depth, norm=nn.LayerNorm(dim), enable_nested_tensor=False)
+        layer = nn.TransformerEncoderLayer(
+            dim, heads, 4 * dim, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+        )
+        self.encoder = nn.TransformerEncoder(
+            layer, depth, norm=nn.LayerNorm(dim), enable_nested_tensor=False
+        )
         self.head = nn.Linear(dim, classes)
 
     def forward(self, x):
@@ -39,7 +43,10 @@ def main():
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     table = np.loadtxt(DATA, delimiter=",", dtype=np.int64)
-    data = TensorDataset(torch.from_numpy(table[:, :64]).float().view(-1, 1, 8, 8) / 16, torch.from_numpy(table[:, 64].copy()))
+    data = TensorDataset(
+        torch.from_numpy(table[:, :64]).float().view(-1, 1, 8, 8) / 16,
+        torch.from_numpy(table[:, 64].copy()),
+    )
     train, test = random_split(data, [0.8, 0.2])
     loader = DataLoader(train, batch_size=64, shuffle=True)
     model = ViT()

@@ -10,9 +10,17 @@ import time
 import torch
 import torch.nn as nn
 
-WORDS = ("the a one every some my your their old young quick slow small great red blue cat dog bird fox man girl king queen "
-         "sees hears likes fears finds helps calls follows and but then while").split()  # fmt: skip
-DETERMINERS, ADJECTIVES, NOUNS, VERBS, JOINS = WORDS[:8], WORDS[8:16], WORDS[16:24], WORDS[24:32], WORDS[32:]
+WORDS = (
+    "the a one every some my your their old young quick slow small great red blue cat dog bird fox man girl king queen "
+    "sees hears likes fears finds helps calls follows and but then while"
+).split()
+DETERMINERS, ADJECTIVES, NOUNS, VERBS, JOINS = (
+    WORDS[:8],
+    WORDS[8:16],
+    WORDS[16:24],
+    WORDS[24:32],
+    WORDS[32:],
+)
 
 
 def corpus(length, generator):
@@ -23,7 +31,15 @@ def corpus(length, generator):
 
     out = []
     while len(out) < length:
-        out += [pick(DETERMINERS), pick(ADJECTIVES), pick(NOUNS), pick(VERBS), pick(DETERMINERS), pick(NOUNS), pick(JOINS)]
+        out += [
+            pick(DETERMINERS),
+            pick(ADJECTIVES),
+            pick(NOUNS),
+            pick(VERBS),
+            pick(DETERMINERS),
+            pick(NOUNS),
+            pick(JOINS),
+        ]
     index = {w: i for i, w in enumerate(WORDS)}
     return torch.tensor([index[w] for w in out[:length]])
 
@@ -48,7 +64,9 @@ class RNNModel(nn.Module):
 
     def init_hidden(self, bsz):
         weight = next(self.parameters())
-        return weight.new_zeros(self.nlayers, bsz, self.nhid), weight.new_zeros(self.nlayers, bsz, self.nhid)
+        return weight.new_zeros(self.nlayers, bsz, self.nhid), weight.new_zeros(
+            self.nlayers, bsz, self.nhid
+        )
 
 
 def batchify(data, bsz):
@@ -89,7 +107,9 @@ def main():
                 p.data.add_(p.grad, alpha=-lr)
             steps += 1
             if args.quick or steps % 10 == 0:
-                print(f"step {steps:4d} loss {loss.item():.4f} perplexity {math.exp(loss.item()):.2f}")
+                print(
+                    f"step {steps:4d} loss {loss.item():.4f} perplexity {math.exp(loss.item()):.2f}"
+                )
             if args.quick and steps == 20:
                 break
     print(f"{steps} steps in {time.time() - start:.1f} s")

@@ -1,4 +1,6 @@
-"""`torch._VF`: PyTorch's functions as its C++ code has them, for code that reaches there; here the public ones."""
+"""`torch._VF`: PyTorch's functions as its C++ code has them, for code that reaches there; here the
+public ones.
+"""
 
 from __future__ import annotations
 

@@ -27,64 +27,249 @@ _attach.publish(globals(), "torch")
 for _name, _dtype in _dtypes.BY_NAME.items():
     globals()[_name] = _dtype
 for _name in (
-    "Size", "channels_last", "channels_last_3d", "contiguous_format", "device", "dtype", "finfo", "get_default_dtype", "iinfo",
-    "layout", "memory_format", "preserve_format", "promote_types", "can_cast", "set_default_dtype", "strided",
-):  # fmt: skip
+    "Size",
+    "channels_last",
+    "channels_last_3d",
+    "contiguous_format",
+    "device",
+    "dtype",
+    "finfo",
+    "get_default_dtype",
+    "iinfo",
+    "layout",
+    "memory_format",
+    "preserve_format",
+    "promote_types",
+    "can_cast",
+    "set_default_dtype",
+    "strided",
+):
     globals()[_name] = getattr(_dtypes, _name)
 globals().update(_affine_arrays.SCHEMES)
 qscheme = _affine_arrays.qscheme
-for _name in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled"):
+for _name in (
+    "no_grad",
+    "enable_grad",
+    "set_grad_enabled",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+):
     globals()[_name] = getattr(_modes, _name)
 
 _HOME = __name__  # `__name__` may be "torch": see `interop.as_torch`
 
 # Loaded when first used, so that `import pellucid` stays fast.
 _LAZY = (
-    "_C", "_VF", "_custom_ops", "classes", "_dynamo", "_functorch", "_guards", "_higher_order_ops", "_inductor", "_jit_internal", "_logging", "_ops",
-    "_subclasses", "_tensor", "_tensor_str", "_utils", "_vmap_internals", "accelerator", "amp", "ao", "autograd", "backends", "check", "compiler",
-    "cpu", "cuda", "data", "datasets", "debug", "distributed", "distributions", "export", "fft", "func", "functional", "futures",
-    "fx", "hub", "interop", "jit", "library", "linalg", "masked", "mps", "multiprocessing", "nested", "nn", "onnx", "optim",
-    "overrides", "package", "profiler", "quantization", "quantized", "quasirandom", "random", "scalar",
-    "serialization", "signal", "sparse", "special", "storage",
-    "testing", "torch_version", "types", "utils", "version", "xpu",
-)  # fmt: skip
+    "_C",
+    "_VF",
+    "_custom_ops",
+    "classes",
+    "_dynamo",
+    "_functorch",
+    "_guards",
+    "_higher_order_ops",
+    "_inductor",
+    "_jit_internal",
+    "_logging",
+    "_ops",
+    "_subclasses",
+    "_tensor",
+    "_tensor_str",
+    "_utils",
+    "_vmap_internals",
+    "accelerator",
+    "amp",
+    "ao",
+    "autograd",
+    "backends",
+    "check",
+    "compiler",
+    "cpu",
+    "cuda",
+    "data",
+    "datasets",
+    "debug",
+    "distributed",
+    "distributions",
+    "export",
+    "fft",
+    "func",
+    "functional",
+    "futures",
+    "fx",
+    "hub",
+    "interop",
+    "jit",
+    "library",
+    "linalg",
+    "masked",
+    "mps",
+    "multiprocessing",
+    "nested",
+    "nn",
+    "onnx",
+    "optim",
+    "overrides",
+    "package",
+    "profiler",
+    "quantization",
+    "quantized",
+    "quasirandom",
+    "random",
+    "scalar",
+    "serialization",
+    "signal",
+    "sparse",
+    "special",
+    "storage",
+    "testing",
+    "torch_version",
+    "types",
+    "utils",
+    "version",
+    "xpu",
+)
 
 _LAZY_NAMES = {
-    "autocast": "amp", "is_autocast_enabled": "amp.autocast_mode", "get_autocast_dtype": "amp.autocast_mode",
-    "is_autocast_available": "amp.autocast_mode", "GradScaler": "amp",
-    "compile": "compiler", "vmap": "func", "save": "serialization", "load": "serialization", "return_types": "ops",
-    "__config__": "__config__", "Future": "futures", "ScriptModule": "jit", "ScriptFunction": "jit",
-    **dict.fromkeys((
-        "PyTorchFileReader", "PyTorchFileWriter", "Block", "ClassType", "CompilationUnit", "DictType", "FloatType", "FunctionSchema", "Graph",
-        "IntType", "JITException", "ListType", "Node", "NoneType", "OptionalType", "ScriptMethod", "ScriptObject", "StringType", "TensorType",
-        "TupleType", "Type", "Value", "Argument", "parse_schema", "DeviceObjType",
-    ), "_C"),
-    "lstm": "nn._recurrent", "gru": "nn._recurrent", "rnn_tanh": "nn._recurrent", "rnn_relu": "nn._recurrent",
-    "Stream": "cuda", "Event": "cuda",
-    **dict.fromkeys((
-        "_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
-        "_check_tensor_all_with", "_check_type", "_check_value", "_check_with", "_shape_as_tensor",
-    ), "_checks"),
-    "Tag": "aten.overload", "explain": "debug", "DisableTorchFunctionSubclass": "overrides", "DisableTorchFunction": "overrides",
-    **dict.fromkeys((
-        "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor", "sparse_csr_tensor",
-        "hsmm", "hspmm", "saddmm", "smm", "sspaddmm", "resize_as_sparse_", "ccol_indices_copy", "col_indices_copy", "crow_indices_copy",
-        "indices_copy", "row_indices_copy", "values_copy", "_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo",
-    ), "sparse"),
-    **dict.fromkeys((
-        "_empty_affine_quantized", "_empty_per_channel_affine_quantized", "_make_per_channel_quantized_tensor",
-        "_make_per_tensor_quantized_tensor", "quantize_per_channel", "quantize_per_tensor", "quantize_per_tensor_dynamic",
-    ), "quantized"),
-    "_tensor_classes": "api.settings", "_storage_classes": "api.settings", "_softmax_backward_data": "aten.computed",
+    "autocast": "amp",
+    "is_autocast_enabled": "amp.autocast_mode",
+    "get_autocast_dtype": "amp.autocast_mode",
+    "is_autocast_available": "amp.autocast_mode",
+    "GradScaler": "amp",
+    "compile": "compiler",
+    "vmap": "func",
+    "save": "serialization",
+    "load": "serialization",
+    "return_types": "ops",
+    "__config__": "__config__",
+    "Future": "futures",
+    "ScriptModule": "jit",
+    "ScriptFunction": "jit",
+    **dict.fromkeys(
+        (
+            "PyTorchFileReader",
+            "PyTorchFileWriter",
+            "Block",
+            "ClassType",
+            "CompilationUnit",
+            "DictType",
+            "FloatType",
+            "FunctionSchema",
+            "Graph",
+            "IntType",
+            "JITException",
+            "ListType",
+            "Node",
+            "NoneType",
+            "OptionalType",
+            "ScriptMethod",
+            "ScriptObject",
+            "StringType",
+            "TensorType",
+            "TupleType",
+            "Type",
+            "Value",
+            "Argument",
+            "parse_schema",
+            "DeviceObjType",
+        ),
+        "_C",
+    ),
+    "lstm": "nn._recurrent",
+    "gru": "nn._recurrent",
+    "rnn_tanh": "nn._recurrent",
+    "rnn_relu": "nn._recurrent",
+    "Stream": "cuda",
+    "Event": "cuda",
+    **dict.fromkeys(
+        (
+            "_assert",
+            "_assert_async",
+            "_check",
+            "_check_index",
+            "_check_is_size",
+            "_check_not_implemented",
+            "_check_tensor_all",
+            "_check_tensor_all_with",
+            "_check_type",
+            "_check_value",
+            "_check_with",
+            "_shape_as_tensor",
+        ),
+        "_checks",
+    ),
+    "Tag": "aten.overload",
+    "explain": "debug",
+    "DisableTorchFunctionSubclass": "overrides",
+    "DisableTorchFunction": "overrides",
+    **dict.fromkeys(
+        (
+            "sparse_bsc_tensor",
+            "sparse_bsr_tensor",
+            "sparse_compressed_tensor",
+            "sparse_coo_tensor",
+            "sparse_csc_tensor",
+            "sparse_csr_tensor",
+            "hsmm",
+            "hspmm",
+            "saddmm",
+            "smm",
+            "sspaddmm",
+            "resize_as_sparse_",
+            "ccol_indices_copy",
+            "col_indices_copy",
+            "crow_indices_copy",
+            "indices_copy",
+            "row_indices_copy",
+            "values_copy",
+            "_convert_indices_from_coo_to_csr",
+            "_convert_indices_from_csr_to_coo",
+        ),
+        "sparse",
+    ),
+    **dict.fromkeys(
+        (
+            "_empty_affine_quantized",
+            "_empty_per_channel_affine_quantized",
+            "_make_per_channel_quantized_tensor",
+            "_make_per_tensor_quantized_tensor",
+            "quantize_per_channel",
+            "quantize_per_tensor",
+            "quantize_per_tensor_dynamic",
+        ),
+        "quantized",
+    ),
+    "_tensor_classes": "api.settings",
+    "_storage_classes": "api.settings",
+    "_softmax_backward_data": "aten.computed",
     "_log_softmax_backward_data": "aten.computed",
-    "is_anomaly_enabled": "autograd.anomaly_mode", "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
-    **dict.fromkeys((
-        "autocast_decrement_nesting", "autocast_increment_nesting", "is_autocast_cache_enabled", "set_autocast_cache_enabled",
-        "set_autocast_dtype", "set_autocast_enabled", "get_autocast_gpu_dtype", "set_autocast_gpu_dtype",
-    ), "amp.autocast_mode"),
-    **{f"{verb}_autocast_{kind}_{what}": "amp.autocast_mode" for kind in ("cpu", "ipu", "xla")
-       for verb, what in (("get", "dtype"), ("set", "dtype"), ("is", "enabled"), ("set", "enabled"))},
-}  # fmt: skip
+    "is_anomaly_enabled": "autograd.anomaly_mode",
+    "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
+    **dict.fromkeys(
+        (
+            "autocast_decrement_nesting",
+            "autocast_increment_nesting",
+            "is_autocast_cache_enabled",
+            "set_autocast_cache_enabled",
+            "set_autocast_dtype",
+            "set_autocast_enabled",
+            "get_autocast_gpu_dtype",
+            "set_autocast_gpu_dtype",
+        ),
+        "amp.autocast_mode",
+    ),
+    **{
+        f"{verb}_autocast_{kind}_{what}": "amp.autocast_mode"
+        for kind in ("cpu", "ipu", "xla")
+        for verb, what in (
+            ("get", "dtype"),
+            ("set", "dtype"),
+            ("is", "enabled"),
+            ("set", "enabled"),
+        )
+    },
+}
 
 
 def __getattr__(name: str) -> _Any:
@@ -95,7 +280,9 @@ def __getattr__(name: str) -> _Any:
     if name == "load_ipython_extension":  # `%load_ext pellucid`
         return _importlib.import_module(f"{_HOME}.cli.notebook").load_ipython_extension
     if name == "__all__":
-        shown = {n for n, value in globals().items() if not isinstance(value, type(_sys))} | set(_LAZY_NAMES)
+        shown = {n for n, value in globals().items() if not isinstance(value, type(_sys))} | set(
+            _LAZY_NAMES
+        )
         return sorted(n for n in shown if not n.startswith("_") and n != "annotations")
     if name == "torch":  # PyTorch's package holds itself by that name
         return _sys.modules[_HOME]
@@ -122,7 +309,9 @@ _ops_package = _importlib.import_module(f"{_HOME}.ops")
 
 def _operators(name: str) -> _Any:
     if name.startswith(_ASKED_BY_TOOLS):
-        raise AttributeError(f"module {_ops_package.__name__!r} has no attribute {name!r}", name=name)
+        raise AttributeError(
+            f"module {_ops_package.__name__!r} has no attribute {name!r}", name=name
+        )
     space = getattr(__getattr__("_ops").ops, name)
     if name == "quantized" and "linear" not in vars(space):
         vars(space).update(_importlib.import_module(f"{_HOME}.quantized.operators").OPERATORS)
@@ -136,7 +325,9 @@ _sparse_arrays.LENT.append(lambda: globals().get("sparse") or __getattr__("spars
 _affine_arrays.LENT.append(lambda: globals().get("quantized") or __getattr__("quantized"))
 _attach.LENT["ao.nn"] = lambda name: _importlib.import_module(f"{__name__}.ao.nn.{name}")
 _attach.LENT["torchvision/_C"] = lambda: _importlib.import_module(f"{__name__}._torchvision")
-_attach.LENT["foreach"] = lambda name: getattr(_importlib.import_module(f"{_HOME}._foreach"), name, None)
+_attach.LENT["foreach"] = lambda name: getattr(
+    _importlib.import_module(f"{_HOME}._foreach"), name, None
+)
 _attach.LENT["operators"] = lambda: _importlib.import_module(f"{__name__}.aten.level")
 _attach.LENT["sharded"] = lambda name: _importlib.import_module(f"{__name__}.sharded.{name}")
 _attach.LENT["compile"] = lambda *args, **kwargs: __getattr__("compile")(*args, **kwargs)

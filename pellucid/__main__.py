@@ -1,4 +1,6 @@
-"""`python -m pellucid SCRIPT [ARGS]`: short for `pellucid run`; with a command's name in place of SCRIPT, that command."""
+"""`python -m pellucid SCRIPT [ARGS]`: short for `pellucid run`; with a command's name in place of
+SCRIPT, that command.
+"""
 
 import difflib
 import os
@@ -8,7 +10,8 @@ from pellucid.cli import COMMANDS, main
 
 if __name__ == "__main__":
     arguments = sys.argv[1:]
-    # Options of `run` (-m, -c, -) and file names start a script; a script called like a command is reached by its path.
+    # Options of `run` (-m, -c, -) and file names start a script; a script called like a command is
+    # reached by its path.
     first = arguments[0] if arguments else "--help"
     typing_error = not os.path.exists(first) and difflib.get_close_matches(first, COMMANDS)
     if first not in (*COMMANDS, "-h", "--help", "-V", "--version") and not typing_error:

@@ -27,9 +27,12 @@ def _check_with(error: type[Exception], cond: Any, message: Any = None) -> None:
         raise ArgumentTypeError(f"cond must be a bool, but got {type(cond)}")
     if not cond:
         raise error(
-            _message(message, "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
-                     "enhancement request to PyTorch.)")
-        )  # fmt: skip
+            _message(
+                message,
+                "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
+                "enhancement request to PyTorch.)",
+            )
+        )
 
 
 def _check(cond: Any, message: Callable[[], Any] | str | None = None) -> None:

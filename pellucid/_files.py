@@ -25,16 +25,19 @@ _MARK, _END = ".pellucid-", ".part"
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], sync: bool = False) -> Iterator[IO[bytes]]:
-    """A new binary file beside `path`, which takes its place in one step when the block ends without an exception.
+    """A new binary file beside `path`, which takes its place in one step when the block ends
+    without an exception.
 
-    A reader sees the old file or the new one, and of several writers at once the last one's. The mode of an older file is kept, and
-    links are followed. A place that is no regular file (a pipe, a device) is written to directly. What writers that were killed
-    have left beside `path` is removed.
+    A reader sees the old file or the new one, and of several writers at once the last one's. The
+    mode of an older file is kept, and links are followed. A place that is no regular file (a pipe,
+    a device) is written to directly. What writers that were killed have left beside `path` is
+    removed.
 
     The file knows its path (`name`), for libraries that open it by themselves.
 
     Args:
-        sync: wait until the disk has it all, so that a crash of the machine leaves no half file either.
+        sync: wait until the disk has it all, so that a crash of the machine leaves no half file
+            either.
     """
     path = os.path.realpath(path)
     mode = None
@@ -73,11 +76,15 @@ def replacing(path: str | os.PathLike[str], sync: bool = False) -> Iterator[IO[b
 
 
 def _created(folder: str, stem: str, mode: int) -> tuple[str, int]:
-    """A new file that this process has locked: the lock says that its writer lives, and ends with it however it ends."""
+    """A new file that this process has locked: the lock says that its writer lives, and ends with
+    it however it ends.
+    """
     while True:
         part = os.path.join(folder, stem + os.urandom(4).hex() + _END)
         try:
-            handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+            handle = os.open(
+                part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode
+            )
         except FileExistsError:
             continue
         if fcntl is None:
@@ -96,10 +103,13 @@ def _clean(folder: str, stem: str) -> None:
     except OSError:
         return
     for name in names:
-        if not (name.startswith(stem) and name.endswith(_END) and len(name) == len(stem) + 8 + len(_END)):
+        if not (
+            name.startswith(stem) and name.endswith(_END) and len(name) == len(stem) + 8 + len(_END)
+        ):
             continue
         part = os.path.join(folder, name)
-        with contextlib.suppress(OSError):  # it is locked by a writer, gone meanwhile, or somebody else's
+        # it is locked by a writer, gone meanwhile, or somebody else's
+        with contextlib.suppress(OSError):
             if fcntl is None:
                 os.unlink(part)  # Windows refuses while it is open
                 continue
@@ -114,14 +124,26 @@ def _clean(folder: str, stem: str) -> None:
 
 # ---- what is compressed --------------------------------------------------------------------------
 # What the standard library raises for archives that lie about themselves, beside zipfile.BadZipFile.
-LIES = (EOFError, OSError, NotImplementedError, RuntimeError, ValueError, OverflowError, IndexError, struct.error, zlib.error)
+LIES = (
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+    IndexError,
+    struct.error,
+    zlib.error,
+)
 _FREE, _RATIO = 64 << 20, 100
 
 
 def bound(packed: int, free: int = _FREE) -> int:
-    """How many bytes this many compressed bytes may stand for: `free`, and beyond that a hundred times as many.
+    """How many bytes this many compressed bytes may stand for: `free`, and beyond that a hundred
+    times as many.
 
-    A kilobyte can be made to stand for a megabyte, and what is unpacked from it for a gigabyte. What is stored in earnest expands less.
+    A kilobyte can be made to stand for a megabyte, and what is unpacked from it for a gigabyte.
+    What is stored in earnest expands less.
     """
     return free + _RATIO * packed
 
@@ -139,7 +161,9 @@ def record_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, free: int = _FR
         min(info.compress_size, archive.start_dir),
     )  # no record is larger than what precedes the directory
     if size > (packed if info.compress_type == 0 else bound(packed, free)):
-        raise ValueError(f"{packed} bytes of the file are said to hold {size}: it is damaged, or made to fill the memory")
+        raise ValueError(
+            f"{packed} bytes of the file are said to hold {size}: it is damaged, or made to fill the memory"
+        )
     return size
 
 
@@ -151,7 +175,8 @@ def unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: memoryview) 
     """
     with archive.open(info) as record:
         filled = 0
-        while filled < len(target):  # never more at once than the record is to have: what is compressed may expand to anything
+        # never more at once than the record is to have: what is compressed may expand to anything
+        while filled < len(target):
             count = record.readinto(target[filled : filled + (1 << 24)])  # type: ignore[attr-defined]
             if not count:
                 raise EOFError("the record ends early")

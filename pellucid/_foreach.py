@@ -1,4 +1,5 @@
-"""`torch._foreach_*`: one operation on each tensor of a list. Optimizers of other libraries are written with them.
+"""`torch._foreach_*`: one operation on each tensor of a list. Optimizers of other libraries are
+written with them.
 
 >>> import pellucid as torch
 >>> torch._foreach_add([torch.ones(1), torch.zeros(1)], 2.0)
@@ -31,8 +32,12 @@ def _others(tensors: Sequence[Tensor], other: Any) -> list[Any]:
     if len(other) != len(tensors):
         kind = "list" if other and isinstance(other[0], Tensor) else "scalar list"
         if kind == "list":
-            raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(other)}")
-        raise RuntimeError(f"Tensor list must have same number of elements as scalar list, got {len(tensors)} and {len(other)}")
+            raise RuntimeError(
+                f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(other)}"
+            )
+        raise RuntimeError(
+            f"Tensor list must have same number of elements as scalar list, got {len(tensors)} and {len(other)}"
+        )
     return list(other)
 
 
@@ -66,14 +71,33 @@ def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
             return x.clamp(**{limit: other})
         return function(x, other, **options)
 
-    def new(self: Any, other: Any = None, *, scalar: Any = None, scalars: Any = None, exponent: Any = None, **options: Any) -> Any:
+    def new(
+        self: Any,
+        other: Any = None,
+        *,
+        scalar: Any = None,
+        scalars: Any = None,
+        exponent: Any = None,
+        **options: Any,
+    ) -> Any:
         given = next(x for x in (other, scalar, scalars, exponent) if x is not None)
         if not isinstance(self, (list, tuple)):  # pow(number, tensors)
             return tuple([function(self, x) for x in _checked(given)])
-        return tuple([apply(x, y, options) for x, y in zip(_checked(self), _others(self, given), strict=True)])
+        return tuple(
+            [
+                apply(x, y, options)
+                for x, y in zip(_checked(self), _others(self, given), strict=True)
+            ]
+        )
 
     def written(
-        self: Any, other: Any = None, *, scalar: Any = None, scalars: Any = None, exponent: Any = None, **options: Any
+        self: Any,
+        other: Any = None,
+        *,
+        scalar: Any = None,
+        scalars: Any = None,
+        exponent: Any = None,
+        **options: Any,
     ) -> None:
         given = next(x for x in (other, scalar, scalars, exponent) if x is not None)
         for x, y in zip(_checked(self), _others(self, given), strict=True):
@@ -90,23 +114,40 @@ def _addc(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
     def values(self: Any, value: Any, scalars: Any) -> list[Any]:
         given = value if scalars is None else scalars
-        return given.tolist() if isinstance(given, Tensor) and given.dim() == 1 else _others(self, given)
+        return (
+            given.tolist()
+            if isinstance(given, Tensor) and given.dim() == 1
+            else _others(self, given)
+        )
 
-    def new(self: Any, tensor1: Any, tensor2: Any, value: Any = 1, *, scalars: Any = None) -> tuple[Tensor, ...]:
+    def new(
+        self: Any, tensor1: Any, tensor2: Any, value: Any = 1, *, scalars: Any = None
+    ) -> tuple[Tensor, ...]:
         rows = zip(_checked(self), tensor1, tensor2, values(self, value, scalars), strict=True)
         return tuple([function(x, a, b, value=v) for x, a, b, v in rows])
 
-    def written(self: Any, tensor1: Any, tensor2: Any, value: Any = 1, *, scalars: Any = None) -> None:
-        for x, a, b, v in zip(_checked(self), tensor1, tensor2, values(self, value, scalars), strict=True):
+    def written(
+        self: Any, tensor1: Any, tensor2: Any, value: Any = 1, *, scalars: Any = None
+    ) -> None:
+        for x, a, b, v in zip(
+            _checked(self), tensor1, tensor2, values(self, value, scalars), strict=True
+        ):
             method(x, a, b, value=v)
 
     return new, written
 
 
-def _foreach_lerp(self: Any, tensors1: Any, weights: Any = None, *, weight: Any = None) -> tuple[Tensor, ...]:
+def _foreach_lerp(
+    self: Any, tensors1: Any, weights: Any = None, *, weight: Any = None
+) -> tuple[Tensor, ...]:
     """`lerp` of each pair, with a weight for each pair or one for all."""
     given = weight if weights is None else weights
-    return tuple([x.lerp(y, w) for x, y, w in zip(_checked(self), tensors1, _others(self, given), strict=True)])
+    return tuple(
+        [
+            x.lerp(y, w)
+            for x, y, w in zip(_checked(self), tensors1, _others(self, given), strict=True)
+        ]
+    )
 
 
 def _foreach_lerp_(self: Any, tensors1: Any, weights: Any = None, *, weight: Any = None) -> None:
@@ -136,7 +177,9 @@ def _foreach_zero_(self: Any) -> None:
 def _foreach_copy_(self: Any, src: Any, non_blocking: bool = False) -> None:
     """Copy each tensor of the second list into that of the first."""
     if len(self) != len(src):
-        raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(self)} and {len(src)}")
+        raise RuntimeError(
+            f"Tensor lists must have the same number of tensors, got {len(self)} and {len(src)}"
+        )
     for x, y in zip(_checked(self), src, strict=True):
         x.copy_(y)
 

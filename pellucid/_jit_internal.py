@@ -23,8 +23,14 @@ def _copy_to_script_wrapper(fn: Any) -> Any:
 
 
 def boolean_dispatch(
-    arg_name: str, arg_index: int, default: bool, if_true: Any, if_false: Any, module_name: str | None, func_name: str | None
-) -> Any:  # fmt: skip
+    arg_name: str,
+    arg_index: int,
+    default: bool,
+    if_true: Any,
+    if_false: Any,
+    module_name: str | None,
+    func_name: str | None,
+) -> Any:
     """A function that is one of two, by the value of an argument."""
 
     def fn(*args: Any, **kwargs: Any) -> Any:

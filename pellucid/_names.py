@@ -6,10 +6,18 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-NUMPY_NAMES = {"a": "input", "x": "input", "x1": "input", "x2": "other", "axis": "dim", "keepdims": "keepdim"}
+NUMPY_NAMES = {
+    "a": "input",
+    "x": "input",
+    "x1": "input",
+    "x2": "other",
+    "axis": "dim",
+    "keepdims": "keepdim",
+}
 
 
-# How names begin that tools ask a module for (pytest, unittest, inspect): a module that has every name for its own does not have those.
+# How names begin that tools ask a module for (pytest, unittest, inspect): a module that has every
+# name for its own does not have those.
 ASKED_BY_TOOLS = ("__", "pytest", "setup", "setUp", "teardown", "tearDown", "load_tests")
 
 
@@ -30,9 +38,11 @@ def renamed(function: Callable[..., Any], given: dict[str, Any]) -> dict[str, An
 
 
 class Plain:
-    """The parameters of a function that take a truth value, a number or a text, and the classes that they take without a question.
+    """The parameters of a function that take a truth value, a number or a text, and the classes
+    that they take without a question.
 
-    It is read when the function is first called; a call that it finds nothing doubtful in needs no signature of PyTorch's.
+    It is read when the function is first called; a call that it finds nothing doubtful in needs no
+    signature of PyTorch's.
     """
 
     __slots__ = ("function", "names", "places")
@@ -46,12 +56,18 @@ class Plain:
         inner = inspect.unwrap(self.function) if self.function is not None else None
         code = getattr(inner, "__code__", None)
         annotations = getattr(inner, "__annotations__", {})
-        self.names = {name: set(_CLASSES[kind]) for name, kind in annotations.items() if kind in _CLASSES and name != "return"}
+        self.names = {
+            name: set(_CLASSES[kind])
+            for name, kind in annotations.items()
+            if kind in _CLASSES and name != "return"
+        }
         order = code.co_varnames[: code.co_argcount] if code is not None else ()
         self.places = [(k, self.names[name]) for k, name in enumerate(order) if name in self.names]
         self.function = None
 
-    def doubtful(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[set[type], Any]]:
+    def doubtful(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[tuple[set[type], Any]]:
         """The arguments of other classes, with the classes that are known."""
         if self.names is _UNREAD:
             self._read()
@@ -77,7 +93,9 @@ _CLASSES |= {f"{kind} | None": (*found, type(None)) for kind, found in _CLASSES.
 
 
 class WithOut(inspect.Signature):
-    """The signature of a function with `out=` added; read when somebody asks, not for every function at every start."""
+    """The signature of a function with `out=` added; read when somebody asks, not for every
+    function at every start.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -88,8 +106,12 @@ class WithOut(inspect.Signature):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         signature = inspect.signature(self._function)
         parameters = list(signature.parameters.values())
-        where = len(parameters) - (1 if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD else 0)
-        parameters.insert(where, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+        where = len(parameters) - (
+            1 if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD else 0
+        )
+        parameters.insert(
+            where, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
+        )
         super().__init__(parameters, return_annotation=signature.return_annotation)
         return getattr(self, name)
 

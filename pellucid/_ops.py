@@ -23,11 +23,17 @@ def len_torch_dispatch_stack() -> int:
 
 def dispatch_get_all_op_names() -> list[str]:
     """The full names of all operators."""
-    spaces: dict[str, Any] = {"aten": aten(), **{name: table for name, table in DEFINED.items() if name != "aten"}}
+    spaces: dict[str, Any] = {
+        "aten": aten(),
+        **{name: table for name, table in DEFINED.items() if name != "aten"},
+    }
     return [
         f"{space}::{name}" + (f".{overload}" if overload != "default" else "")
-        for space, table in spaces.items() for name, known in table.items() for overload, (about, _) in known.items() if "j" not in about
-    ]  # fmt: skip
+        for space, table in spaces.items()
+        for name, known in table.items()
+        for overload, (about, _) in known.items()
+        if "j" not in about
+    ]
 
 
 def dispatch_has_kernel_for_dispatch_key(name: str, key: Any) -> bool:
@@ -55,9 +61,11 @@ def jit_get_all_schemas() -> list[FunctionSchema]:
 
 
 class HigherOrderOperator(abc.ABC):
-    """An operator that takes functions: a base class of programs' own, and the class that handlers of operators ask for.
+    """An operator that takes functions: a base class of programs' own, and the class that handlers
+    of operators ask for.
 
-    `py_impl` registers what computes it for a dispatch key; the class's own call runs that of "Autograd", "CompositeExplicitAutograd" or "CPU".
+    `py_impl` registers what computes it for a dispatch key; the class's own call runs that of
+    "Autograd", "CompositeExplicitAutograd" or "CPU".
     """
 
     def __init__(self, name: str, *, cacheable: bool = False) -> None:
@@ -91,13 +99,24 @@ class HigherOrderOperator(abc.ABC):
         for key in ("Autograd", "AutogradCPU", "CompositeExplicitAutograd", "CPU"):
             if key in self.py_kernels:
                 return self.py_kernels[key](*args, **kwargs)
-        raise NotImplementedError(f"could not find kernel for HigherOrderOperator {self._name} at dispatch key CPU")
+        raise NotImplementedError(
+            f"could not find kernel for HigherOrderOperator {self._name} at dispatch key CPU"
+        )
 
     def __str__(self) -> str:
         return self._name
 
 
 __all__ = [
-    "Argument", "FunctionSchema", "HigherOrderOperator", "Tag", "OpOverload", "OpOverloadPacket", "OperatorBase",
-    "_OpNamespace", "_Ops", "ops", "parse_schema",
-]  # fmt: skip
+    "Argument",
+    "FunctionSchema",
+    "HigherOrderOperator",
+    "Tag",
+    "OpOverload",
+    "OpOverloadPacket",
+    "OperatorBase",
+    "_OpNamespace",
+    "_Ops",
+    "ops",
+    "parse_schema",
+]

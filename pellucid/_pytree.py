@@ -1,4 +1,5 @@
-"""Nested containers as lists of their leaves, and classes of programs as containers (`torch.utils._pytree`).
+"""Nested containers as lists of their leaves, and classes of programs as containers
+(`torch.utils._pytree`).
 
 >>> from pellucid.utils._pytree import tree_flatten, tree_map, tree_unflatten
 >>> leaves, spec = tree_flatten({"a": 1, "b": (2, 3)})
@@ -17,15 +18,51 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 __all__ = [
-    "Context", "FlattenFunc", "GetAttrKey", "KeyEntry", "KeyPath", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "SUPPORTED_NODES",
-    "TreeSpec", "UnflattenFunc", "arg_tree_leaves", "is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance", "is_structseq",
-    "is_structseq_class", "is_structseq_instance",
-    "key_get", "keystr",
-    "register_constant", "register_dataclass", "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only",
-    "tree_flatten", "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_",
-    "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure", "tree_unflatten", "treespec_dumps", "treespec_loads",
+    "Context",
+    "FlattenFunc",
+    "GetAttrKey",
+    "KeyEntry",
+    "KeyPath",
+    "LeafSpec",
+    "MappingKey",
+    "PyTree",
+    "SequenceKey",
+    "SUPPORTED_NODES",
+    "TreeSpec",
+    "UnflattenFunc",
+    "arg_tree_leaves",
+    "is_namedtuple",
+    "is_namedtuple_class",
+    "is_namedtuple_instance",
+    "is_structseq",
+    "is_structseq_class",
+    "is_structseq_instance",
+    "key_get",
+    "keystr",
+    "register_constant",
+    "register_dataclass",
+    "register_pytree_node",
+    "tree_all",
+    "tree_all_only",
+    "tree_any",
+    "tree_any_only",
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_is_leaf",
+    "tree_iter",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_",
+    "tree_map_only",
+    "tree_map_only_",
+    "tree_map_with_path",
+    "tree_structure",
+    "tree_unflatten",
+    "treespec_dumps",
+    "treespec_loads",
     "treespec_pprint",
-]  # fmt: skip
+]
 
 PyTree = Any
 Context = Any
@@ -102,20 +139,28 @@ class NodeDef(NamedTuple):
 
 SUPPORTED_NODES: dict[Any, NodeDef] = {}
 _NAMES: dict[Any, str] = {}  # what types are called in dumped structures
-_CONTEXTS: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {}  # their contexts to and from what json writes
+# their contexts to and from what json writes
+_CONTEXTS: dict[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {}
 
 
 def register_pytree_node(
-    cls: Any, flatten_fn: Any, unflatten_fn: Any, *, serialized_type_name: str | None = None, to_dumpable_context: Any = None,
-    from_dumpable_context: Any = None, flatten_with_keys_fn: Any = None,
-) -> None:  # fmt: skip
+    cls: Any,
+    flatten_fn: Any,
+    unflatten_fn: Any,
+    *,
+    serialized_type_name: str | None = None,
+    to_dumpable_context: Any = None,
+    from_dumpable_context: Any = None,
+    flatten_with_keys_fn: Any = None,
+) -> None:
     """Make a class a container.
 
     Args:
         flatten_fn: `object -> (children, context)`.
         unflatten_fn: `(children, context) -> object`.
         flatten_with_keys_fn: `object -> ([(key, child)], context)`.
-        serialized_type_name, to_dumpable_context, from_dumpable_context: how `treespec_dumps` writes it.
+        serialized_type_name, to_dumpable_context, from_dumpable_context: how `treespec_dumps`
+            writes it.
 
     Raises:
         ValueError: it is one already.
@@ -123,7 +168,9 @@ def register_pytree_node(
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     if (to_dumpable_context is None) != (from_dumpable_context is None):
-        raise ValueError(f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered.")
+        raise ValueError(
+            f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered."
+        )
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
     if serialized_type_name is not None:
         _NAMES[cls] = serialized_type_name
@@ -141,11 +188,17 @@ def _deregister_pytree_node(cls: Any) -> None:
 
 
 def register_dataclass(
-    cls: Any, *, field_names: list[str] | None = None, drop_field_names: list[str] | None = None, serialized_type_name: str | None = None
-) -> None:  # fmt: skip
+    cls: Any,
+    *,
+    field_names: list[str] | None = None,
+    drop_field_names: list[str] | None = None,
+    serialized_type_name: str | None = None,
+) -> None:
     """Make a dataclass a container of its fields; those that are None are in the structure."""
     dropped = set(drop_field_names or [])
-    names = field_names or [f.name for f in dataclasses.fields(cls) if f.init and f.name not in dropped]
+    names = field_names or [
+        f.name for f in dataclasses.fields(cls) if f.init and f.name not in dropped
+    ]
 
     def flatten(obj: Any) -> tuple[list[Any], Any]:
         there = [n for n in names if getattr(obj, n) is not None]
@@ -158,17 +211,32 @@ def register_dataclass(
         values, context = flatten(obj)
         return [(GetAttrKey(n), v) for n, v in zip(context[0], values, strict=True)], context
 
-    register_pytree_node(cls, flatten, unflatten, serialized_type_name=serialized_type_name, flatten_with_keys_fn=with_keys)
+    register_pytree_node(
+        cls,
+        flatten,
+        unflatten,
+        serialized_type_name=serialized_type_name,
+        flatten_with_keys_fn=with_keys,
+    )
 
 
 def register_constant(cls: Any) -> None:
     """Make values of a class part of the structure, instead of leaves."""
-    register_pytree_node(cls, lambda obj: ([], obj), lambda values, context: context, flatten_with_keys_fn=lambda obj: ([], obj))
+    register_pytree_node(
+        cls,
+        lambda obj: ([], obj),
+        lambda values, context: context,
+        flatten_with_keys_fn=lambda obj: ([], obj),
+    )
 
 
 def is_namedtuple_class(cls: Any) -> bool:
     """Whether a type is one of named tuples."""
-    return isinstance(cls, type) and issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
+    return (
+        isinstance(cls, type)
+        and issubclass(cls, tuple)
+        and isinstance(getattr(cls, "_fields", None), tuple)
+    )
 
 
 def is_namedtuple_instance(obj: Any) -> bool:
@@ -182,11 +250,16 @@ def is_namedtuple(obj: Any) -> bool:
 
 
 def is_structseq_class(cls: Any) -> bool:
-    """Whether a type is a struct sequence of Python: a tuple whose items have names and whose type counts them (`time.struct_time`)."""
+    """Whether a type is a struct sequence of Python: a tuple whose items have names and whose type
+    counts them (`time.struct_time`).
+    """
     return (
         isinstance(cls, type)
         and cls.__bases__ == (tuple,)
-        and all(isinstance(getattr(cls, name, None), int) for name in ("n_fields", "n_sequence_fields", "n_unnamed_fields"))
+        and all(
+            isinstance(getattr(cls, name, None), int)
+            for name in ("n_fields", "n_sequence_fields", "n_unnamed_fields")
+        )
     )
 
 
@@ -224,44 +297,88 @@ def _deque(tree: Any) -> tuple[list[Any], Any]:
 _Named: Any = namedtuple  # what all named tuples are registered under
 
 register_pytree_node(
-    tuple, _tuple, lambda v, c: tuple(v), serialized_type_name="builtins.tuple", flatten_with_keys_fn=_by_index(_tuple)
+    tuple,
+    _tuple,
+    lambda v, c: tuple(v),
+    serialized_type_name="builtins.tuple",
+    flatten_with_keys_fn=_by_index(_tuple),
 )
 register_pytree_node(
-    list, _tuple, lambda v, c: list(v), serialized_type_name="builtins.list", flatten_with_keys_fn=_by_index(_tuple)
+    list,
+    _tuple,
+    lambda v, c: list(v),
+    serialized_type_name="builtins.list",
+    flatten_with_keys_fn=_by_index(_tuple),
 )
 register_pytree_node(
-    dict, lambda d: (list(d.values()), list(d)), lambda v, c: dict(zip(c, v, strict=True)), serialized_type_name="builtins.dict",
+    dict,
+    lambda d: (list(d.values()), list(d)),
+    lambda v, c: dict(zip(c, v, strict=True)),
+    serialized_type_name="builtins.dict",
     flatten_with_keys_fn=_by_key,
-)  # fmt: skip
+)
 register_pytree_node(
-    _Named, lambda t: (list(t), type(t)), lambda v, c: c(*v), serialized_type_name="collections.namedtuple",
-    flatten_with_keys_fn=lambda t: ([(GetAttrKey(n), v) for n, v in zip(t._fields, t, strict=True)], type(t)),
+    _Named,
+    lambda t: (list(t), type(t)),
+    lambda v, c: c(*v),
+    serialized_type_name="collections.namedtuple",
+    flatten_with_keys_fn=lambda t: (
+        [(GetAttrKey(n), v) for n, v in zip(t._fields, t, strict=True)],
+        type(t),
+    ),
     to_dumpable_context=lambda c: f"{c.__module__}.{c.__qualname__}",
-    from_dumpable_context=lambda c: functools.reduce(getattr, c.split(".")[1:], importlib.import_module(c.split(".")[0])),
-)  # fmt: skip
+    from_dumpable_context=lambda c: functools.reduce(
+        getattr, c.split(".")[1:], importlib.import_module(c.split(".")[0])
+    ),
+)
 register_pytree_node(
-    OrderedDict, lambda d: (list(d.values()), list(d)), lambda v, c: OrderedDict(zip(c, v, strict=True)),
-    serialized_type_name="collections.OrderedDict", flatten_with_keys_fn=_by_key,
-)  # fmt: skip
+    OrderedDict,
+    lambda d: (list(d.values()), list(d)),
+    lambda v, c: OrderedDict(zip(c, v, strict=True)),
+    serialized_type_name="collections.OrderedDict",
+    flatten_with_keys_fn=_by_key,
+)
 register_pytree_node(
-    defaultdict, lambda d: (list(d.values()), [d.default_factory, list(d)]),
-    lambda v, c: defaultdict(c[0], zip(c[1], v, strict=True)), serialized_type_name="collections.defaultdict", flatten_with_keys_fn=_by_key,
-    to_dumpable_context=lambda c: {"default_factory_module": c[0].__module__, "default_factory_name": c[0].__qualname__, "dict_context": c[1]},
+    defaultdict,
+    lambda d: (list(d.values()), [d.default_factory, list(d)]),
+    lambda v, c: defaultdict(c[0], zip(c[1], v, strict=True)),
+    serialized_type_name="collections.defaultdict",
+    flatten_with_keys_fn=_by_key,
+    to_dumpable_context=lambda c: {
+        "default_factory_module": c[0].__module__,
+        "default_factory_name": c[0].__qualname__,
+        "dict_context": c[1],
+    },
     from_dumpable_context=lambda c: [
-        getattr(importlib.import_module(c["default_factory_module"]), c["default_factory_name"]), c["dict_context"]
+        getattr(importlib.import_module(c["default_factory_module"]), c["default_factory_name"]),
+        c["dict_context"],
     ],
-)  # fmt: skip
+)
 register_pytree_node(
-    deque, _deque, lambda v, c: deque(v, maxlen=c), serialized_type_name="collections.deque", flatten_with_keys_fn=_by_index(_deque)
+    deque,
+    _deque,
+    lambda v, c: deque(v, maxlen=c),
+    serialized_type_name="collections.deque",
+    flatten_with_keys_fn=_by_index(_deque),
 )
 _DICTS = {dict, OrderedDict, defaultdict}
 
 
-# The rules of lists and dictionaries under PyTorch's names: libraries register classes of their own with them.
-_list_flatten, _list_unflatten = SUPPORTED_NODES[list].flatten_fn, SUPPORTED_NODES[list].unflatten_fn
+# The rules of lists and dictionaries under PyTorch's names: libraries register classes of their own
+# with them.
+_list_flatten, _list_unflatten = (
+    SUPPORTED_NODES[list].flatten_fn,
+    SUPPORTED_NODES[list].unflatten_fn,
+)
 _list_flatten_with_keys = SUPPORTED_NODES[list].flatten_with_keys_fn
-_tuple_flatten, _tuple_unflatten = SUPPORTED_NODES[tuple].flatten_fn, SUPPORTED_NODES[tuple].unflatten_fn
-_dict_flatten, _dict_unflatten = SUPPORTED_NODES[dict].flatten_fn, SUPPORTED_NODES[dict].unflatten_fn
+_tuple_flatten, _tuple_unflatten = (
+    SUPPORTED_NODES[tuple].flatten_fn,
+    SUPPORTED_NODES[tuple].unflatten_fn,
+)
+_dict_flatten, _dict_unflatten = (
+    SUPPORTED_NODES[dict].flatten_fn,
+    SUPPORTED_NODES[dict].unflatten_fn,
+)
 
 
 def _dict_flatten_with_keys(d: Any) -> tuple[list[tuple[Any, Any]], Any]:
@@ -285,9 +402,13 @@ _is_leaf = tree_is_leaf
 
 # ---- structures --------------------------------------------------------------------------------
 class TreeSpec:
-    """The structure of a container: its type, what it keeps beside its children, and their structures. A leaf has no type."""
+    """The structure of a container: its type, what it keeps beside its children, and their
+    structures. A leaf has no type.
+    """
 
-    def __init__(self, type: Any, context: Any = None, children_specs: Iterable[TreeSpec] = ()) -> None:
+    def __init__(
+        self, type: Any, context: Any = None, children_specs: Iterable[TreeSpec] = ()
+    ) -> None:
         self.type, self._context, self._children = type, context, list(children_specs)
         self.num_children = len(self._children)
         self.num_nodes: int = 1 + sum(c.num_nodes for c in self._children)
@@ -330,16 +451,24 @@ class TreeSpec:
             keys = self._context[1] if self.type is defaultdict else self._context
             missing, extra = set(keys) - set(tree), set(tree) - set(keys)
             if missing or extra:
-                said = (f"; missing key(s): {missing}" if missing else "") + (f"; extra key(s): {extra}" if extra else "")
+                said = (f"; missing key(s): {missing}" if missing else "") + (
+                    f"; extra key(s): {extra}" if extra else ""
+                )
                 raise ValueError(f"Node keys mismatch{said}.")
             values = [tree[k] for k in keys]
         else:
             values, context = SUPPORTED_NODES[kind].flatten_fn(tree)
             if len(values) != self.num_children:
-                raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(values)}.")
+                raise ValueError(
+                    f"Node arity mismatch; expected {self.num_children}, but got {len(values)}."
+                )
             if self.type is not deque and context != self._context:
                 raise ValueError(f"Node context mismatch for custom node type {self.type!r}.")
-        return [x for child, value in zip(self._children, values, strict=True) for x in child.flatten_up_to(value)]
+        return [
+            x
+            for child, value in zip(self._children, values, strict=True)
+            for x in child.flatten_up_to(value)
+        ]
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """The container with these leaves.
@@ -358,7 +487,9 @@ class TreeSpec:
     def _made(self, leaves: Iterator[Any]) -> Any:
         if self.is_leaf():
             return next(leaves)
-        return SUPPORTED_NODES[self.type].unflatten_fn([c._made(leaves) for c in self._children], self._context)
+        return SUPPORTED_NODES[self.type].unflatten_fn(
+            [c._made(leaves) for c in self._children], self._context
+        )
 
     def _shown(self, indent: int) -> str:
         if self.is_leaf():
@@ -373,7 +504,11 @@ class TreeSpec:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TreeSpec):
             return NotImplemented
-        return (self.type, self._context, self._children) == (other.type, other._context, other._children)
+        return (self.type, self._context, self._children) == (
+            other.type,
+            other._context,
+            other._children,
+        )
 
     def __hash__(self) -> int:
         return hash((self.type, str(self._context), tuple(self._children)))
@@ -405,7 +540,9 @@ def _gather(tree: Any, leaves: list[Any], is_leaf: Any) -> TreeSpec:
     return TreeSpec(kind, context, [_gather(value, leaves, is_leaf) for value in values])
 
 
-def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
+def tree_flatten(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> tuple[list[Any], TreeSpec]:
     """(leaves from left to right, structure)."""
     leaves: list[Any] = []
     spec = _gather(tree, leaves, is_leaf)
@@ -420,7 +557,9 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
         ValueError: there are more or fewer leaves than it has.
     """
     if not isinstance(treespec, TreeSpec):
-        raise TypeError(f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}.")
+        raise TypeError(
+            f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}."
+        )
     return treespec.unflatten(leaves)
 
 
@@ -444,8 +583,11 @@ def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
     return [leaf for value in (*args, *kwargs.values()) for leaf in tree_leaves(value)]
 
 
-def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """The tree with `func` applied to each leaf, and to the parts in the same places of further trees.
+def tree_map(
+    func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
+    """The tree with `func` applied to each leaf, and to the parts in the same places of further
+    trees.
 
     Raises:
         ValueError: trees of another structure.
@@ -454,14 +596,18 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable
     return spec.unflatten(map(func, leaves, *[spec.flatten_up_to(r) for r in rests]))
 
 
-def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+def tree_map_(
+    func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
     """Call `func` with each leaf, as `tree_map`; returns the tree itself."""
     leaves, spec = tree_flatten(tree, is_leaf)
     deque(map(func, leaves, *[spec.flatten_up_to(r) for r in rests]), maxlen=0)
     return tree
 
 
-def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+def map_only(
+    type_or_types_or_pred: Any, /
+) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Decorator: the function changes values of some types alone, or those that a predicate names."""
     chosen = type_or_types_or_pred
     if isinstance(chosen, (type, tuple)) or type(chosen).__name__ == "UnionType":
@@ -472,35 +618,59 @@ def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[[Any], Any]], 
 
 
 def tree_map_only(
-    type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None
+    type_or_types_or_pred: Any,
+    /,
+    func: Callable[[Any], Any],
+    tree: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
 ) -> Any:
     """The tree with `func` applied to the leaves of some types; the others stay."""
     return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
 def tree_map_only_(
-    type_or_types_or_pred: Any, /, func: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None
+    type_or_types_or_pred: Any,
+    /,
+    func: Callable[[Any], Any],
+    tree: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
 ) -> Any:
     """Call `func` with the leaves of some types; returns the tree itself."""
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
-def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+def tree_all(
+    pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> bool:
     """Whether something holds of all leaves."""
     return all(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+def tree_any(
+    pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> bool:
     """Whether something holds of a leaf."""
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_all_only(kind: Any, /, pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+def tree_all_only(
+    kind: Any,
+    /,
+    pred: Callable[[Any], bool],
+    tree: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> bool:
     """Whether something holds of all leaves of some types."""
     return all(pred(x) for x in tree_iter(tree, is_leaf) if isinstance(x, kind))
 
 
-def tree_any_only(kind: Any, /, pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+def tree_any_only(
+    kind: Any,
+    /,
+    pred: Callable[[Any], bool],
+    tree: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> bool:
     """Whether something holds of a leaf of some types."""
     return any(pred(x) for x in tree_iter(tree, is_leaf) if isinstance(x, kind))
 
@@ -519,24 +689,39 @@ def _paths(path: KeyPath, tree: Any, is_leaf: Any) -> Iterator[tuple[KeyPath, An
         yield from _paths((*path, key), value, is_leaf)
 
 
-def tree_flatten_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
+def tree_flatten_with_path(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
     """([(path, leaf)], structure)."""
     return list(_paths((), tree, is_leaf)), tree_structure(tree, is_leaf)
 
 
-def tree_leaves_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[tuple[KeyPath, Any]]:
+def tree_leaves_with_path(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> list[tuple[KeyPath, Any]]:
     """[(path, leaf)]."""
     return list(_paths((), tree, is_leaf))
 
 
-def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+def tree_map_with_path(
+    func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
     """As `tree_map`; `func` gets the path, too."""
     found, spec = tree_flatten_with_path(tree, is_leaf)
-    return spec.unflatten([func(k, v, *r) for (k, v), *r in zip(found, *[spec.flatten_up_to(r) for r in rests], strict=True)])
+    return spec.unflatten(
+        [
+            func(k, v, *r)
+            for (k, v), *r in zip(found, *[spec.flatten_up_to(r) for r in rests], strict=True)
+        ]
+    )
 
 
-def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec, is_leaf: Any = None) -> list[Any] | None:
-    """A tree that ends early, its leaves repeated for what is below them; None where the structures differ."""
+def _broadcast_to_and_flatten(
+    tree: Any, treespec: TreeSpec, is_leaf: Any = None
+) -> list[Any] | None:
+    """A tree that ends early, its leaves repeated for what is below them; None where the structures
+    differ.
+    """
     if tree_is_leaf(tree, is_leaf):
         return [tree] * treespec.num_leaves
     if treespec.is_leaf() or _get_node_type(tree) is not treespec.type:
@@ -563,7 +748,11 @@ def _written(spec: TreeSpec) -> dict[str, Any]:
             "`serialized_type_name` kwarg."
         )
     context = _CONTEXTS[spec.type][0](spec.context) if spec.type in _CONTEXTS else spec.context
-    return {"type": _NAMES[spec.type], "context": json.dumps(context), "children_spec": [_written(c) for c in spec.children_specs]}
+    return {
+        "type": _NAMES[spec.type],
+        "context": json.dumps(context),
+        "children_spec": [_written(c) for c in spec.children_specs],
+    }
 
 
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
@@ -591,7 +780,9 @@ def _read(written: dict[str, Any]) -> TreeSpec:
         raise NotImplementedError(f"Deserializing `{written['type']}` in pytree is not registered.")
     context = json.loads(written["context"])
     return TreeSpec(
-        kind, _CONTEXTS[kind][1](context) if kind in _CONTEXTS else context, [_read(c) for c in written["children_spec"]]
+        kind,
+        _CONTEXTS[kind][1](context) if kind in _CONTEXTS else context,
+        [_read(c) for c in written["children_spec"]],
     )
 
 

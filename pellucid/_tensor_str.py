@@ -1,4 +1,6 @@
-"""How tensors are printed, under the names of `torch._tensor_str`. Classes that print themselves are made of these parts."""
+"""How tensors are printed, under the names of `torch._tensor_str`. Classes that print themselves
+are made of these parts.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,22 @@ __all__ = ["PRINT_OPTS", "get_printoptions", "printoptions", "set_printoptions"]
 
 
 def _tensor_str(self: Tensor, indent: int) -> str:
-    """The elements in brackets, `[]` where there are none; `indent` is the column of the first bracket.
+    """The elements in brackets, `[]` where there are none; `indent` is the column of the first
+    bracket.
 
     >>> import pellucid as torch
     >>> _tensor_str(torch.tensor([[1.0, 2.5], [3.0, 4.0]]), 1)
     '[[1.0000, 2.5000],\\n  [3.0000, 4.0000]]'
     """
     with no_grad():
-        return _body(self.detach().resolve_conj()._array, indent, np.asarray) if self.numel() else "[]"
+        return (
+            _body(self.detach().resolve_conj()._array, indent, np.asarray) if self.numel() else "[]"
+        )
 
 
 def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newline: bool) -> str:
-    """The text with `, suffix` for each of them and a bracket that closes, in lines of the width of the print options.
+    """The text with `, suffix` for each of them and a bracket that closes, in lines of the width of
+    the print options.
 
     >>> _add_suffixes("ab([1]", ["x=1"], 3, False)
     'ab([1], x=1)'
@@ -37,7 +43,9 @@ def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newli
 
 
 def _str_intern(inp: Tensor, *, tensor_contents: str | None = None) -> str:
-    """What a tensor prints as, whatever its class says of itself; `tensor_contents` stands in the place of its elements."""
+    """What a tensor prints as, whatever its class says of itself; `tensor_contents` stands in the
+    place of its elements.
+    """
     return _repr(inp, tensor_contents=tensor_contents)
 
 

@@ -1,10 +1,13 @@
-"""The operators of torchvision's compiled part, which is built against PyTorch's C++ library and cannot be loaded here.
+"""The operators of torchvision's compiled part, which is built against PyTorch's C++ library and
+cannot be loaded here.
 
-`torch.ops.load_library` of that part imports this module, so `torchvision.ops.nms`, `roi_align`, `deform_conv2d` and their kin work, and so do
-the detection models. Gradients are registered by torchvision itself, in Python, over the operators `_..._backward`.
+`torch.ops.load_library` of that part imports this module, so `torchvision.ops.nms`, `roi_align`,
+`deform_conv2d` and their kin work, and so do the detection models. Gradients are registered by
+torchvision itself, in Python, over the operators `_..._backward`.
 
-Sources: He et al., "Mask R-CNN", 2017 (RoIAlign); Girshick, "Fast R-CNN", 2015 (RoI pooling); Dai et al., "R-FCN", 2016 (position-sensitive
-pooling) and "Deformable convolutional networks", 2017; Zhu et al., "Deformable ConvNets v2", 2018 (masks).
+Sources: He et al., "Mask R-CNN", 2017 (RoIAlign); Girshick, "Fast R-CNN", 2015 (RoI pooling); Dai
+et al., "R-FCN", 2016 (position-sensitive pooling) and "Deformable convolutional networks", 2017;
+Zhu et al., "Deformable ConvNets v2", 2018 (masks).
 """
 
 from __future__ import annotations
@@ -38,7 +41,9 @@ def _define(schema: str) -> str:
 
 
 def _operator(schema: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Define an operator; the function decorated computes it. Programs may have declared it already, for where nothing computes it."""
+    """Define an operator; the function decorated computes it. Programs may have declared it
+    already, for where nothing computes it.
+    """
     name = _define(schema)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,7 +66,8 @@ def _floats(x: Tensor) -> np.ndarray:
 # ---- boxes -------------------------------------------------------------------------------------
 @_operator("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """Indices of the boxes `(n, 4)` that no box of a higher score overlaps by more than the threshold, the highest score first.
+    """Indices of the boxes `(n, 4)` that no box of a higher score overlaps by more than the
+    threshold, the highest score first.
 
     Raises:
         RuntimeError: shapes that are not those of boxes and their scores.
@@ -91,18 +97,35 @@ def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 
 
 def _corners(box: np.ndarray) -> list[tuple[float, float]]:
-    """The corners of (center x, center y, width, height, degrees counter-clockwise as one sees it), in order."""
+    """The corners of (center x, center y, width, height, degrees counter-clockwise as one sees it),
+    in order.
+    """
     x, y, w, h, angle = (float(v) for v in box)
     c, s = math.cos(math.radians(angle)) / 2, math.sin(math.radians(angle)) / 2
-    return [(x + i * c * w + j * s * h, y - i * s * w + j * c * h) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+    return [
+        (x + i * c * w + j * s * h, y - i * s * w + j * c * h)
+        for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))
+    ]
 
 
 def _area(corners: list[tuple[float, float]]) -> float:
-    return abs(sum(a[0] * b[1] - a[1] * b[0] for a, b in zip(corners, corners[1:] + corners[:1], strict=True))) / 2
+    return (
+        abs(
+            sum(
+                a[0] * b[1] - a[1] * b[0]
+                for a, b in zip(corners, corners[1:] + corners[:1], strict=True)
+            )
+        )
+        / 2
+    )
 
 
-def _clip(polygon: list[tuple[float, float]], window: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The part of a convex polygon inside another whose corners run as those of `_corners` (Sutherland and Hodgman, 1974)."""
+def _clip(
+    polygon: list[tuple[float, float]], window: list[tuple[float, float]]
+) -> list[tuple[float, float]]:
+    """The part of a convex polygon inside another whose corners run as those of `_corners`
+    (Sutherland and Hodgman, 1974).
+    """
     for a, b in zip(window, window[1:] + window[:1], strict=True):
         side = [(b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0]) for p in polygon]
         kept: list[tuple[float, float]] = []
@@ -132,8 +155,12 @@ def box_iou_rotated(boxes1: Tensor, boxes2: Tensor) -> Tensor:
 
 
 # ---- regions read between pixels ---------------------------------------------------------------
-def _weights(start: float, length: float, bins: int, samples: int, size: int, dtype: Any) -> np.ndarray:
-    """(bins, size): what each pixel along one dimension counts in the mean of a bin's samples, each read linearly between two pixels."""
+def _weights(
+    start: float, length: float, bins: int, samples: int, size: int, dtype: Any
+) -> np.ndarray:
+    """(bins, size): what each pixel along one dimension counts in the mean of a bin's samples, each
+    read linearly between two pixels.
+    """
     step = length / bins
     at = start + step * (np.arange(bins)[:, None] + (np.arange(samples) + 0.5) / max(samples, 1))
     inside = (at >= -1) & (at <= size)
@@ -149,14 +176,27 @@ def _weights(start: float, length: float, bins: int, samples: int, size: int, dt
 
 
 def _regions(
-    rois: Tensor, scale: float, bins: tuple[int, int], sizes: tuple[int, int], ratio: int, shift: float, least: float
+    rois: Tensor,
+    scale: float,
+    bins: tuple[int, int],
+    sizes: tuple[int, int],
+    ratio: int,
+    shift: float,
+    least: float,
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """For each region its image and the weights of rows and of columns."""
     values = _floats(rois)
     for image, left, top, right, bottom in values.astype(np.float64):
         x, y = left * scale - shift, top * scale - shift
-        width, height = max(right * scale - shift - x, least), max(bottom * scale - shift - y, least)
-        samples = (ratio, ratio) if ratio > 0 else (math.ceil(height / bins[0]), math.ceil(width / bins[1]))
+        width, height = (
+            max(right * scale - shift - x, least),
+            max(bottom * scale - shift - y, least),
+        )
+        samples = (
+            (ratio, ratio)
+            if ratio > 0
+            else (math.ceil(height / bins[0]), math.ceil(width / bins[1]))
+        )
         yield (
             int(image),
             _weights(y, height, bins[0], samples[0], sizes[0], values.dtype),
@@ -178,31 +218,57 @@ def _like(array: np.ndarray, x: Tensor) -> Tensor:
     return make_tensor(np.ascontiguousarray(array.astype(x._array.dtype, copy=False)))
 
 
-_BOUNDS = {True: (0.5, -math.inf), False: (0.0, 1.0)}  # `aligned`: shift of the pixels, least size of a region
+# `aligned`: shift of the pixels, least size of a region
+_BOUNDS = {True: (0.5, -math.inf), False: (0.0, 1.0)}
 
 
-@_operator(f"roi_align(Tensor input, Tensor rois, {_POOLED}, int sampling_ratio, bool aligned) -> Tensor")
+@_operator(
+    f"roi_align(Tensor input, Tensor rois, {_POOLED}, int sampling_ratio, bool aligned) -> Tensor"
+)
 def roi_align(
-    input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, sampling_ratio: int, aligned: bool
+    input: Tensor,
+    rois: Tensor,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    sampling_ratio: int,
+    aligned: bool,
 ) -> Tensor:
-    """Regions `(k, 5)` of images `(n, c, h, w)`, each read in a grid of bins: `(k, c, pooled_height, pooled_width)`."""
+    """Regions `(k, 5)` of images `(n, c, h, w)`, each read in a grid of bins:
+    `(k, c, pooled_height, pooled_width)`.
+    """
     _check_regions(input, rois)
     x, bins = _floats(input), (pooled_height, pooled_width)
     made = np.zeros((len(rois), x.shape[1], *bins), x.dtype)
-    regions = _regions(rois, spatial_scale, bins, x.shape[2:], sampling_ratio, *_BOUNDS[bool(aligned)])
+    regions = _regions(
+        rois, spatial_scale, bins, x.shape[2:], sampling_ratio, *_BOUNDS[bool(aligned)]
+    )
     for k, (image, rows, columns) in enumerate(regions):
         made[k] = rows @ x[image] @ columns.T
     return _like(made, input)
 
 
-@_operator(f"_roi_align_backward(Tensor grad, Tensor rois, {_POOLED}, {_SIZES}, int sampling_ratio, bool aligned) -> Tensor")
+@_operator(
+    f"_roi_align_backward(Tensor grad, Tensor rois, {_POOLED}, {_SIZES}, int sampling_ratio, bool aligned) -> Tensor"
+)
 def _roi_align_backward(
-    grad: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, batch_size: int, channels: int, height: int,
-    width: int, sampling_ratio: int, aligned: bool,
-) -> Tensor:  # fmt: skip
+    grad: Tensor,
+    rois: Tensor,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    batch_size: int,
+    channels: int,
+    height: int,
+    width: int,
+    sampling_ratio: int,
+    aligned: bool,
+) -> Tensor:
     g, bins = _floats(grad), (pooled_height, pooled_width)
     made = np.zeros((batch_size, channels, height, width), g.dtype)
-    regions = _regions(rois, spatial_scale, bins, (height, width), sampling_ratio, *_BOUNDS[bool(aligned)])
+    regions = _regions(
+        rois, spatial_scale, bins, (height, width), sampling_ratio, *_BOUNDS[bool(aligned)]
+    )
     for k, (image, rows, columns) in enumerate(regions):
         made[image] += rows.T @ g[k] @ columns
     return _like(made, grad)
@@ -218,9 +284,16 @@ def _check_channels(channels: int, bins: tuple[int, int]) -> None:
         raise OperationError("input channels must be a multiple of pooling height * pooling width")
 
 
-@_operator(f"ps_roi_align(Tensor input, Tensor rois, {_POOLED}, int sampling_ratio) -> (Tensor, Tensor)")
+@_operator(
+    f"ps_roi_align(Tensor input, Tensor rois, {_POOLED}, int sampling_ratio) -> (Tensor, Tensor)"
+)
 def ps_roi_align(
-    input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, sampling_ratio: int
+    input: Tensor,
+    rois: Tensor,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    sampling_ratio: int,
 ) -> tuple[Tensor, Tensor]:
     """`roi_align` where each bin has channels of its own; the second result says which."""
     x, bins = _floats(input), (pooled_height, pooled_width)
@@ -229,7 +302,9 @@ def ps_roi_align(
     places = _channels_of_bins(x.shape[1], bins)
     i, j = np.indices(bins)
     made = np.zeros((len(rois), *places.shape), x.dtype)
-    for k, (image, rows, columns) in enumerate(_regions(rois, spatial_scale, bins, x.shape[2:], sampling_ratio, 0.5, -math.inf)):
+    for k, (image, rows, columns) in enumerate(
+        _regions(rois, spatial_scale, bins, x.shape[2:], sampling_ratio, 0.5, -math.inf)
+    ):
         made[k] = (rows @ x[image] @ columns.T)[places, i, j]
     return _like(made, input), make_tensor(np.repeat(places[None], len(rois), 0))
 
@@ -238,9 +313,18 @@ def ps_roi_align(
     f"_ps_roi_align_backward(Tensor grad, Tensor rois, Tensor channel_mapping, {_POOLED}, int sampling_ratio, {_SIZES}) -> Tensor"
 )
 def _ps_roi_align_backward(
-    grad: Tensor, rois: Tensor, channel_mapping: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, sampling_ratio: int,
-    batch_size: int, channels: int, height: int, width: int,
-) -> Tensor:  # fmt: skip
+    grad: Tensor,
+    rois: Tensor,
+    channel_mapping: Tensor,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    sampling_ratio: int,
+    batch_size: int,
+    channels: int,
+    height: int,
+    width: int,
+) -> Tensor:
     g, bins = _floats(grad), (pooled_height, pooled_width)
     places = _channels_of_bins(channels, bins)
     i, j = np.indices(bins)
@@ -260,18 +344,27 @@ def _rounded(value: np.ndarray) -> np.ndarray:
     return np.trunc(value + np.copysign(np.asarray(0.5, value.dtype), value)).astype(np.int64)
 
 
-def _edges(start: int, length: int, bins: int, size: int, dtype: Any, last: int) -> list[tuple[int, int]]:
+def _edges(
+    start: int, length: int, bins: int, size: int, dtype: Any, last: int
+) -> list[tuple[int, int]]:
     """First pixel and the one after the last of each bin along one dimension, cut at 0 and `last`."""
     step = np.asarray(length, dtype) / np.asarray(bins, dtype)
     at = np.arange(bins + 1).astype(dtype)
     low = np.floor(at[:-1] * step).astype(np.int64) + start
     high = np.ceil(at[1:] * step).astype(np.int64) + start
-    return [(min(max(int(a), 0), last), min(max(int(b), 0), last)) for a, b in zip(low, high, strict=True)]
+    return [
+        (min(max(int(a), 0), last), min(max(int(b), 0), last))
+        for a, b in zip(low, high, strict=True)
+    ]
 
 
 @_operator(f"roi_pool(Tensor input, Tensor rois, {_POOLED}) -> (Tensor, Tensor)")
-def roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int) -> tuple[Tensor, Tensor]:
-    """The largest value in each bin of the regions, 0 in empty ones, and its place in the image (-1)."""
+def roi_pool(
+    input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
+) -> tuple[Tensor, Tensor]:
+    """The largest value in each bin of the regions, 0 in empty ones, and its place in the image
+    (-1).
+    """
     _check_regions(input, rois)
     x, values = _floats(input), _floats(rois)
     height, width = x.shape[2:]
@@ -279,8 +372,12 @@ def roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: i
     places = np.full(made.shape, -1, np.int32)
     for k, roi in enumerate(values):
         left, top, right, bottom = _rounded(roi[1:] * np.asarray(spatial_scale, values.dtype))
-        rows = _edges(int(top), max(int(bottom - top) + 1, 1), pooled_height, height, values.dtype, height)
-        columns = _edges(int(left), max(int(right - left) + 1, 1), pooled_width, width, values.dtype, width)
+        rows = _edges(
+            int(top), max(int(bottom - top) + 1, 1), pooled_height, height, values.dtype, height
+        )
+        columns = _edges(
+            int(left), max(int(right - left) + 1, 1), pooled_width, width, values.dtype, width
+        )
         for i, (a, b) in enumerate(rows):
             for j, (c, d) in enumerate(columns):
                 if b > a and d > c:
@@ -291,11 +388,21 @@ def roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: i
     return _like(made, input), make_tensor(places)
 
 
-@_operator(f"_roi_pool_backward(Tensor grad, Tensor rois, Tensor argmax, {_POOLED}, {_SIZES}) -> Tensor")
+@_operator(
+    f"_roi_pool_backward(Tensor grad, Tensor rois, Tensor argmax, {_POOLED}, {_SIZES}) -> Tensor"
+)
 def _roi_pool_backward(
-    grad: Tensor, rois: Tensor, argmax: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, batch_size: int,
-    channels: int, height: int, width: int,
-) -> Tensor:  # fmt: skip
+    grad: Tensor,
+    rois: Tensor,
+    argmax: Tensor,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    batch_size: int,
+    channels: int,
+    height: int,
+    width: int,
+) -> Tensor:
     g, places = _floats(grad), _array(argmax)
     made = np.zeros((batch_size, channels, height * width), g.dtype)
     k, c, _, _ = np.nonzero(places >= 0)
@@ -311,8 +418,12 @@ def _pixels(
     values = _floats(rois)
     for k, roi in enumerate(values):
         left, top, right, bottom = _rounded(roi[1:] * np.asarray(scale, values.dtype))
-        rows = _edges(int(top), max(int(bottom - top), 1), bins[0], sizes[0], values.dtype, sizes[0] - 1)
-        columns = _edges(int(left), max(int(right - left), 1), bins[1], sizes[1], values.dtype, sizes[1] - 1)
+        rows = _edges(
+            int(top), max(int(bottom - top), 1), bins[0], sizes[0], values.dtype, sizes[0] - 1
+        )
+        columns = _edges(
+            int(left), max(int(right - left), 1), bins[1], sizes[1], values.dtype, sizes[1] - 1
+        )
         for i, (a, b) in enumerate(rows):
             for j, (c, d) in enumerate(columns):
                 if b > a and d > c:
@@ -320,8 +431,12 @@ def _pixels(
 
 
 @_operator(f"ps_roi_pool(Tensor input, Tensor rois, {_POOLED}) -> (Tensor, Tensor)")
-def ps_roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int) -> tuple[Tensor, Tensor]:
-    """The mean of each bin of the regions, read from channels of its own; the second result says which."""
+def ps_roi_pool(
+    input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int
+) -> tuple[Tensor, Tensor]:
+    """The mean of each bin of the regions, read from channels of its own; the second result says
+    which.
+    """
     x, bins = _floats(input), (pooled_height, pooled_width)
     _check_regions(input, rois)
     _check_channels(x.shape[1], bins)
@@ -332,11 +447,21 @@ def ps_roi_pool(input: Tensor, rois: Tensor, spatial_scale: float, pooled_height
     return _like(made, input), make_tensor(np.repeat(places[None], len(rois), 0))
 
 
-@_operator(f"_ps_roi_pool_backward(Tensor grad, Tensor rois, Tensor channel_mapping, {_POOLED}, {_SIZES}) -> Tensor")
+@_operator(
+    f"_ps_roi_pool_backward(Tensor grad, Tensor rois, Tensor channel_mapping, {_POOLED}, {_SIZES}) -> Tensor"
+)
 def _ps_roi_pool_backward(
-    grad: Tensor, rois: Tensor, channel_mapping: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, batch_size: int,
-    channels: int, height: int, width: int,
-) -> Tensor:  # fmt: skip
+    grad: Tensor,
+    rois: Tensor,
+    channel_mapping: Tensor,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    batch_size: int,
+    channels: int,
+    height: int,
+    width: int,
+) -> Tensor:
     g, bins = _floats(grad), (pooled_height, pooled_width)
     places = _channels_of_bins(channels, bins)
     made = np.zeros((batch_size, channels, height, width), g.dtype)
@@ -348,9 +473,18 @@ def _ps_roi_pool_backward(
 
 # ---- deformable convolution --------------------------------------------------------------------
 def _deformed(
-    input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor, stride: tuple[int, int], pad: tuple[int, int],
-    dilation: tuple[int, int], groups: int, offset_groups: int, use_mask: bool,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    offset: Tensor,
+    mask: Tensor,
+    bias: Tensor,
+    stride: tuple[int, int],
+    pad: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+    offset_groups: int,
+    use_mask: bool,
+) -> Tensor:
     """The convolution in operations, so that its gradients follow."""
     n, channels, height, width = input.shape
     outs, _, kh, kw = weight.shape
@@ -373,44 +507,70 @@ def _deformed(
         at_y, at_x = rows + down, columns + across
         inside = (at_y >= 0) & (at_y < height) & (at_x >= 0) & (at_x < width)
         place = np.where(inside, at_y * width + at_x, 0).reshape(n, offset_groups, 1, -1)
-        share = (part_y if down else 1 - part_y) * (part_x if across else 1 - part_x) * make_tensor(inside.astype(kind))
-        index = make_tensor(np.ascontiguousarray(np.broadcast_to(place, (*flat.shape[:3], place.shape[3]))))
+        share = (
+            (part_y if down else 1 - part_y)
+            * (part_x if across else 1 - part_x)
+            * make_tensor(inside.astype(kind))
+        )
+        index = make_tensor(
+            np.ascontiguousarray(np.broadcast_to(place, (*flat.shape[:3], place.shape[3])))
+        )
         total = total + flat.gather(3, index) * share.reshape(n, offset_groups, 1, -1)
     if use_mask:
         total = total * mask.reshape(n, offset_groups, 1, -1)
     columns_of = total.reshape(n, groups, channels // groups * kh * kw, oh * ow)
-    made = F.matmul(weight.reshape(1, groups, outs // groups, -1), columns_of).reshape(n, outs, oh, ow)
+    made = F.matmul(weight.reshape(1, groups, outs // groups, -1), columns_of).reshape(
+        n, outs, oh, ow
+    )
     return made + bias.reshape(1, outs, 1, 1)
 
 
 def _deform_arguments(args: tuple[Any, ...]) -> tuple[Any, ...]:
     stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups, offset_groups, use_mask = args
-    return (stride_h, stride_w), (pad_h, pad_w), (dilation_h, dilation_w), groups, offset_groups, use_mask
+    return (
+        (stride_h, stride_w),
+        (pad_h, pad_w),
+        (dilation_h, dilation_w),
+        groups,
+        offset_groups,
+        use_mask,
+    )
 
 
 @_operator(f"deform_conv2d({_DEFORM}) -> Tensor")
-def deform_conv2d(input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor, *args: Any) -> Tensor:
-    """A convolution whose kernel reads each of its pixels from a place of its own, linearly between four pixels.
+def deform_conv2d(
+    input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor, *args: Any
+) -> Tensor:
+    """A convolution whose kernel reads each of its pixels from a place of its own, linearly between
+    four pixels.
 
     Raises:
         RuntimeError: offsets or masks of the wrong number of channels.
     """
     use_mask, offset_groups, (kh, kw) = args[-1], args[-2], weight.shape[2:]
     if offset.shape[1] != offset_groups * 2 * kh * kw:
-        raise OperationError(f"offset.shape[1] is not valid: got: {offset.shape[1]} expected: {offset_groups * 2 * kh * kw}")
+        raise OperationError(
+            f"offset.shape[1] is not valid: got: {offset.shape[1]} expected: {offset_groups * 2 * kh * kw}"
+        )
     if use_mask and mask.shape[1] != offset_groups * kh * kw:
-        raise OperationError(f"mask.shape[1] is not valid: got: {mask.shape[1]} expected: {offset_groups * kh * kw}")
+        raise OperationError(
+            f"mask.shape[1] is not valid: got: {mask.shape[1]} expected: {offset_groups * kh * kw}"
+        )
     with no_grad():
         return _deformed(input, weight, offset, mask, bias, *_deform_arguments(args))
 
 
-@_operator(f"_deform_conv2d_backward(Tensor grad, {_DEFORM}) -> (Tensor, Tensor, Tensor, Tensor, Tensor)")
+@_operator(
+    f"_deform_conv2d_backward(Tensor grad, {_DEFORM}) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"
+)
 def _deform_conv2d_backward(grad: Tensor, *args: Any) -> tuple[Tensor, ...]:
     leaves = [x.detach().requires_grad_() for x in args[:5]]
     with enable_grad():
         made = _deformed(*leaves, *_deform_arguments(args[5:]))
         found = gradients_of(made, leaves, grad.detach(), allow_unused=True)
-    return tuple(x.new_zeros(x.shape) if g is None else g for x, g in zip(args, found, strict=False))
+    return tuple(
+        x.new_zeros(x.shape) if g is None else g for x, g in zip(args, found, strict=False)
+    )
 
 
 # ---- what is asked for and not there -----------------------------------------------------------

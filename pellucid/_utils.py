@@ -55,7 +55,9 @@ def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterable[list[T
             yield group
 
 
-def _reorder_tensors_as(tensors: Sequence[Tensor], ordered_tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+def _reorder_tensors_as(
+    tensors: Sequence[Tensor], ordered_tensors: Sequence[Tensor]
+) -> tuple[Tensor, ...]:
     """The tensors in the order of the dtypes of others."""
     by_dtype: dict[Any, list[Tensor]] = defaultdict(list)
     for tensor in tensors:
@@ -132,11 +134,15 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
         return device
     if optional:
         return -1
-    raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    raise ValueError(
+        f"Expected a torch.device with a specified index or an integer, but got:{device}"
+    )
 
 
 def _get_device_module(device_type: str) -> ModuleType:
     """The module of a kind of device: `torch.cpu`."""
     if device_type != "cpu":
-        raise RuntimeError(f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'.")
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'."
+        )
     return _cpu

@@ -9,7 +9,10 @@ from .func import vmap as vmap
 
 
 def _vmap(
-    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    allow_none_pass_through: bool = False,
 ) -> Callable[..., Any]:
     """As `vmap`; with `allow_none_pass_through`, results that are None stay so."""
     if not allow_none_pass_through:

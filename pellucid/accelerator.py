@@ -1,4 +1,6 @@
-"""`torch.accelerator` without one: questions are answered (there is none), everything that needs one refuses."""
+"""`torch.accelerator` without one: questions are answered (there is none), everything that needs
+one refuses.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,22 @@ def _refusal(name: str) -> Any:
 
 
 for _name in (
-    "current_device_idx", "current_device_index", "current_stream", "device_index", "empty_cache", "get_memory_info",
-    "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats",
-    "reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_idx", "set_device_index", "set_stream", "synchronize",
-):  # fmt: skip
+    "current_device_idx",
+    "current_device_index",
+    "current_stream",
+    "device_index",
+    "empty_cache",
+    "get_memory_info",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_accumulated_memory_stats",
+    "reset_peak_memory_stats",
+    "set_device_idx",
+    "set_device_index",
+    "set_stream",
+    "synchronize",
+):
     globals()[_name] = _refusal(_name)

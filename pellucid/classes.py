@@ -1,4 +1,5 @@
-"""`torch.classes`: classes that compiled extensions of PyTorch register. There are none here, and asking for one says so.
+"""`torch.classes`: classes that compiled extensions of PyTorch register. There are none here, and
+asking for one says so.
 
 >>> import pellucid as torch
 >>> torch.classes.mylib.Thing

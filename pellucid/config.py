@@ -1,8 +1,8 @@
 """Every environment variable that Pellucid reads, and the flags made from them.
 
-The variables are read once, when this module is imported. Each becomes a module attribute with the same name in small
-letters, without the prefix: `PELLUCID_KERNELS` is `config.kernels`. Code reads it as `config.kernels` each time, so
-that it can be changed while a program runs.
+The variables are read once, when this module is imported. Each becomes a module attribute with the
+same name in small letters, without the prefix: `PELLUCID_KERNELS` is `config.kernels`. Code reads
+it as `config.kernels` each time, so that it can be changed while a program runs.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def _default_num_threads() -> int:
     text = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if text.isdecimal() and int(text) > 0:
         return int(text)
-    if hasattr(os, "sched_getaffinity"):  # Linux: the cores that this process may use, not those of the machine
+    # Linux: the cores that this process may use, not those of the machine
+    if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
@@ -195,7 +196,9 @@ def override(**flags: Any) -> Iterator[None]:
 def describe() -> str:
     """A table of all flags with their present values, one on a line, as text."""
     here = globals()
-    return "\n".join(f"{PREFIX + name.upper()} = {here[name]}\n    {v.doc}" for name, v in VARIABLES.items())
+    return "\n".join(
+        f"{PREFIX + name.upper()} = {here[name]}\n    {v.doc}" for name, v in VARIABLES.items()
+    )
 
 
 globals().update(read_environment())

@@ -27,7 +27,9 @@ class Named:
         raise ArgumentTypeError(f"cannot create 'torch.{cls.__name__}' instances")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise MissingAttributeError(f"'torch.{type(self).__name__}' object has no attribute '{name}'")
+        raise MissingAttributeError(
+            f"'torch.{type(self).__name__}' object has no attribute '{name}'"
+        )
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -36,12 +38,15 @@ class Named:
         return self.name
 
 
-# Layouts and memory formats -----------------------------------------------------------------------------------------
+# Layouts and memory formats
+# -----------------------------------------------------------------------------------------
 
 
 @final
 class layout(Named):
-    """How a tensor's elements are arranged in memory. Tensors here are `strided`; the others can be named."""
+    """How a tensor's elements are arranged in memory. Tensors here are `strided`; the others can be
+    named.
+    """
 
     __slots__ = ()
     __module__ = "pellucid"
@@ -49,7 +54,9 @@ class layout(Named):
 
 @final
 class memory_format(Named):
-    """An order of dimensions in memory: `contiguous_format`, `channels_last`, `channels_last_3d`, `preserve_format`."""
+    """An order of dimensions in memory: `contiguous_format`, `channels_last`, `channels_last_3d`,
+    `preserve_format`.
+    """
 
     __slots__ = ()
     __module__ = "pellucid"
@@ -75,7 +82,8 @@ channels_last_3d: memory_format = _named(memory_format, "channels_last_3d")
 preserve_format: memory_format = _named(memory_format, "preserve_format")
 
 
-# Devices ------------------------------------------------------------------------------------------------------------
+# Devices
+# ------------------------------------------------------------------------------------------------------------
 
 DEVICE_TYPES: Final = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga",
@@ -86,19 +94,23 @@ _find_accelerator: Callable[[], str | None] = lambda: None
 
 
 def set_accelerator_finder(find: Callable[[], str | None]) -> None:
-    """Tell how to find the type of the machine's accelerator (`"cuda"`, or None), which a bare number stands for."""
+    """Tell how to find the type of the machine's accelerator (`"cuda"`, or None), which a bare
+    number stands for.
+    """
     global _find_accelerator
     _find_accelerator = find
 
 
 @final
 class device:
-    """Where a tensor's elements live: a type (`"cpu"`, `"cuda"`, `"meta"`) and, where there are several, an index.
+    """Where a tensor's elements live: a type (`"cpu"`, `"cuda"`, `"meta"`) and, where there are
+    several, an index.
 
     Naming a device does not ask whether the machine has one. Equal devices are one object.
 
     Args:
-        type: a device type, `"type:index"`, or a device. A bare number is an index of the machine's accelerator.
+        type: a device type, `"type:index"`, or a device. A bare number is an index of the machine's
+            accelerator.
         index: the index, when `type` has none.
 
     Raises:
@@ -131,14 +143,20 @@ class device:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("type", "index"):
-            raise MissingAttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+            raise MissingAttributeError(
+                f"attribute '{name}' of 'torch.device' objects is not writable"
+            )
         raise MissingAttributeError(f"'torch.device' object has no attribute '{name}'")
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __repr__(self) -> str:
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        return (
+            f"device(type='{self.type}')"
+            if self.index is None
+            else f"device(type='{self.type}', index={self.index})"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return device, ((self.type,) if self.index is None else (self.type, self.index))
@@ -149,7 +167,11 @@ def _device_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[An
     if "device" in kwargs and not args and len(kwargs) == 1:
         args, kwargs = (kwargs["device"],), {}
     names = ("type", "index")
-    if len(args) > 2 or not set(kwargs) <= set(names[len(args) :]) or not (args or "type" in kwargs):
+    if (
+        len(args) > 2
+        or not set(kwargs) <= set(names[len(args) :])
+        or not (args or "type" in kwargs)
+    ):
         raise ArgumentTypeError(_device_mismatch([*args, *kwargs.values()]))
     given = dict(zip(names, args, strict=False)) | kwargs
     kind, index = given["type"], given.get("index")
@@ -160,19 +182,28 @@ def _device_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[An
             _checked_index(kind)
             accelerator = _find_accelerator()
             if accelerator is None:
-                raise DeviceError("Cannot access accelerator device when none is available.", found=f"device index {kind}")
+                raise DeviceError(
+                    "Cannot access accelerator device when none is available.",
+                    found=f"device index {kind}",
+                )
             return accelerator, kind
         if not isinstance(kind, str):
             raise ArgumentTypeError(_device_mismatch([kind]))
         return _parse_device(kind)
     if not isinstance(kind, str):
-        raise ArgumentTypeError(f"device(): argument 'type' (position 1) must be str, not {_type_name(kind)}")
+        raise ArgumentTypeError(
+            f"device(): argument 'type' (position 1) must be str, not {_type_name(kind)}"
+        )
     if not isinstance(index, SupportsIndex) or isinstance(index, bool):
-        raise ArgumentTypeError(f"device(): argument 'index' (position 2) must be int, not {_type_name(index)}")
+        raise ArgumentTypeError(
+            f"device(): argument 'index' (position 2) must be int, not {_type_name(index)}"
+        )
     number = _checked_index(as_index(index))
     name, inner = _parse_device(kind)
     if inner is not None:
-        raise DeviceError(f"type (string) must not include an index because index was passed explicitly: {kind}")
+        raise DeviceError(
+            f"type (string) must not include an index because index was passed explicitly: {kind}"
+        )
     return name, number
 
 
@@ -198,12 +229,22 @@ def _parse_device(text: str) -> tuple[str, int | None]:
     if not text:
         raise DeviceError("Device string must not be empty")
     name, colon, digits = text.partition(":")
-    if colon and not (name and digits.isascii() and digits.isdecimal() and (digits == "0" or digits[0] != "0")):
-        raise DeviceError(f"Invalid device string: '{text}'", hint="write a type, or a type and an index: 'cpu', 'cuda:0'")
+    if colon and not (
+        name and digits.isascii() and digits.isdecimal() and (digits == "0" or digits[0] != "0")
+    ):
+        raise DeviceError(
+            f"Invalid device string: '{text}'",
+            hint="write a type, or a type and an index: 'cpu', 'cuda:0'",
+        )
     if re.fullmatch("[A-Za-z_]+", name) is None:
-        raise DeviceError(f"Invalid device string: '{text}'", hint="write a type, or a type and an index: 'cpu', 'cuda:0'")
+        raise DeviceError(
+            f"Invalid device string: '{text}'",
+            hint="write a type, or a type and an index: 'cpu', 'cuda:0'",
+        )
     if name not in DEVICE_TYPES:
-        raise DeviceError(f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {name}")
+        raise DeviceError(
+            f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {name}"
+        )
     return name, int(digits) if colon else None
 
 
@@ -211,7 +252,8 @@ cpu = device("cpu")
 meta = device("meta")
 
 
-# Sizes --------------------------------------------------------------------------------------------------------------
+# Sizes
+# --------------------------------------------------------------------------------------------------------------
 
 
 class Size(tuple[int, ...]):
@@ -253,7 +295,9 @@ class Size(tuple[int, ...]):
 
     def __add__(self, other: Any) -> Size:
         if not isinstance(other, tuple):
-            raise ArgumentTypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
+            raise ArgumentTypeError(
+                f"can only concatenate tuple (not {type(other).__name__}) to torch.Size"
+            )
         return size_of(tuple.__add__(self, other))
 
     def __radd__(self, other: Any) -> Size:
@@ -271,10 +315,11 @@ class Size(tuple[int, ...]):
 
 
 register_pytree_node(
-    Size, lambda size: (list(size), None), lambda values, _: tuple(values), flatten_with_keys_fn=lambda size: (
-        [(SequenceKey(k), n) for k, n in enumerate(size)], None
-    ),
-)  # fmt: skip
+    Size,
+    lambda size: (list(size), None),
+    lambda values, _: tuple(values),
+    flatten_with_keys_fn=lambda size: ([(SequenceKey(k), n) for k, n in enumerate(size)], None),
+)
 
 
 def size_of(sizes: Iterable[int]) -> Size:

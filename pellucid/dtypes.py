@@ -1,4 +1,6 @@
-"""Element types, how they are promoted, and their limits. Every dtype is a singleton: compare with `is`."""
+"""Element types, how they are promoted, and their limits. Every dtype is a singleton: compare with
+`is`.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,12 @@ class dtype(Named):
     Attributes:
         name: PyTorch's name without the module, `"float32"`.
         numpy: the NumPy dtype of the arrays that hold such elements.
-        scalar_type_name, c_name: the names that PyTorch's error messages use, `"Float"` and `"float"`.
+        scalar_type_name, c_name: the names that PyTorch's error messages use, `"Float"` and
+            `"float"`.
         abbr: `"f32"`.
         itemsize: bytes for one element.
-        is_floating_point, is_complex, is_signed, is_integral: `bool` counts as integral here, as in promotion.
+        is_floating_point, is_complex, is_signed, is_integral: `bool` counts as integral here, as in
+            promotion.
         is_float8, is_wide_unsigned: members of the two families with promotion rules of their own.
         category: 0 bool, 1 integer, 2 floating point, 3 complex.
 
@@ -76,8 +80,11 @@ class dtype(Named):
     scalar_type_name: str
 
     def __getattr__(self, name: str) -> Any:
-        if name == "numpy":  # left out for types without tensors: np.empty(n, dtype=None) would quietly give float64
-            raise DtypeError(f"{self!r} has no NumPy counterpart, so tensors of it are not supported")
+        # left out for types without tensors: np.empty(n, dtype=None) would quietly give float64
+        if name == "numpy":
+            raise DtypeError(
+                f"{self!r} has no NumPy counterpart, so tensors of it are not supported"
+            )
         raise MissingAttributeError(f"'torch.dtype' object has no attribute '{name}'")
 
     def to_real(self) -> dtype:
@@ -105,7 +112,15 @@ BY_NAME: dict[str, dtype] = {}
 BY_NUMPY: dict[np.dtype[Any], dtype] = {}
 
 
-def _make(name: str, scalar_type_name: str, c_name: str, abbr: str, array_type: Any, category: int, itemsize: int) -> dtype:
+def _make(
+    name: str,
+    scalar_type_name: str,
+    c_name: str,
+    abbr: str,
+    array_type: Any,
+    category: int,
+    itemsize: int,
+) -> dtype:
     made = object.__new__(dtype)
     fields: dict[str, Any] = {
         "name": name,
@@ -146,41 +161,90 @@ float16 = half = _make("float16", "Half", "c10::Half", "f16", np.float16, FLOATI
 bfloat16 = _make("bfloat16", "BFloat16", "c10::BFloat16", "bf16", ml_dtypes.bfloat16, FLOATING, 2)
 float32 = float_ = _make("float32", "Float", "float", "f32", np.float32, FLOATING, 4)
 float64 = double = _make("float64", "Double", "double", "f64", np.float64, FLOATING, 8)
-complex32 = chalf = _make("complex32", "ComplexHalf", "c10::complex<c10::Half>", "c32", None, COMPLEX, 4)
-complex64 = cfloat = _make("complex64", "ComplexFloat", "c10::complex<float>", "c64", np.complex64, COMPLEX, 8)
-complex128 = cdouble = _make("complex128", "ComplexDouble", "c10::complex<double>", "c128", np.complex128, COMPLEX, 16)
+complex32 = chalf = _make(
+    "complex32", "ComplexHalf", "c10::complex<c10::Half>", "c32", None, COMPLEX, 4
+)
+complex64 = cfloat = _make(
+    "complex64", "ComplexFloat", "c10::complex<float>", "c64", np.complex64, COMPLEX, 8
+)
+complex128 = cdouble = _make(
+    "complex128", "ComplexDouble", "c10::complex<double>", "c128", np.complex128, COMPLEX, 16
+)
 bool_ = _make("bool", "Bool", "bool", "b8", np.bool_, BOOL, 1)
-float8_e4m3fn = _make("float8_e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", "f8e4m3fn", ml_dtypes.float8_e4m3fn, FLOATING, 1)
-float8_e5m2 = _make("float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", "f8e5m2", ml_dtypes.float8_e5m2, FLOATING, 1)
+float8_e4m3fn = _make(
+    "float8_e4m3fn",
+    "Float8_e4m3fn",
+    "c10::Float8_e4m3fn",
+    "f8e4m3fn",
+    ml_dtypes.float8_e4m3fn,
+    FLOATING,
+    1,
+)
+float8_e5m2 = _make(
+    "float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", "f8e5m2", ml_dtypes.float8_e5m2, FLOATING, 1
+)
 
-for _real, _complex in ((float16, complex32), (bfloat16, complex64), (float32, complex64), (float64, complex128)):
+for _real, _complex in (
+    (float16, complex32),
+    (bfloat16, complex64),
+    (float32, complex64),
+    (float64, complex128),
+):
     object.__setattr__(_real, "_complex", _complex)
     if _real is not bfloat16:
         object.__setattr__(_complex, "_real", _real)
 
 _ORDINARY = len(ALL)
 for _name, _bytes in {
-    "qint8": 1, "quint8": 1, "qint32": 4, "quint4x2": 1, "quint2x4": 1, "bits8": 1, "bits16": 2, "bits1x8": 1, "bits2x4": 1, "bits4x2": 1,
+    "qint8": 1,
+    "quint8": 1,
+    "qint32": 4,
+    "quint4x2": 1,
+    "quint2x4": 1,
+    "bits8": 1,
+    "bits16": 2,
+    "bits1x8": 1,
+    "bits2x4": 1,
+    "bits4x2": 1,
     **{f"{_sign}int{_n}": 1 for _sign in ("u", "") for _n in range(1, 8)},
-}.items():  # fmt: skip
+}.items():
     _make(
-        _name, _name.replace("q", "Q").replace("uint", "UInt").replace("int", "Int"), f"c10::{_name}", _name, None, INTEGER, _bytes
+        _name,
+        _name.replace("q", "Q").replace("uint", "UInt").replace("int", "Int"),
+        f"c10::{_name}",
+        _name,
+        None,
+        INTEGER,
+        _bytes,
     )
-for _name, _bytes in {"float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1, "float4_e2m1fn_x2": 1}.items():
+for _name, _bytes in {
+    "float8_e4m3fnuz": 1,
+    "float8_e5m2fnuz": 1,
+    "float8_e8m0fnu": 1,
+    "float4_e2m1fn_x2": 1,
+}.items():
     _make(_name, _name.capitalize(), f"c10::{_name.capitalize()}", _name, None, FLOATING, _bytes)
 NAMED_ONLY: dict[str, dtype] = {kind.name: BY_NAME.pop(kind.name) for kind in ALL[_ORDINARY:]}
 """Types that can be named and compared; there are no tensors of them, and every use of their elements refuses."""
 del ALL[_ORDINARY:]
 
 BY_NAME |= {
-    "half": half, "float": float_, "double": double, "chalf": chalf, "cfloat": cfloat, "cdouble": cdouble,
-    "short": short, "int": int_, "long": long,
-}  # fmt: skip
+    "half": half,
+    "float": float_,
+    "double": double,
+    "chalf": chalf,
+    "cfloat": cfloat,
+    "cdouble": cdouble,
+    "short": short,
+    "int": int_,
+    "long": long,
+}
 """All names that the package offers, aliases included: `BY_NAME["float"] is float32`."""
 
 
 def from_numpy(array_type: np.dtype[Any]) -> dtype:
-    """The dtype of arrays with this NumPy dtype (`BY_NUMPY[array.dtype]` is the same without the messages).
+    """The dtype of arrays with this NumPy dtype (`BY_NUMPY[array.dtype]` is the same without the
+    messages).
 
     Raises:
         TypeError: strings, objects, dates and other types that tensors cannot hold.
@@ -205,7 +269,8 @@ def from_numpy(array_type: np.dtype[Any]) -> dtype:
     )
 
 
-# The default floating-point type ------------------------------------------------------------------------------------
+# The default floating-point type
+# ------------------------------------------------------------------------------------
 
 _TYPE = type  # `finfo` and `iinfo` have an argument of that name
 _OF_PYTHON = {float: float64, int: int64, bool: bool_, complex: complex128}
@@ -241,11 +306,17 @@ def set_default_dtype(d: dtype, /) -> None:
     """
     global _default
     if not isinstance(d, dtype):
-        raise ArgumentTypeError("invalid dtype object: only floating-point types are supported as the default type")
+        raise ArgumentTypeError(
+            "invalid dtype object: only floating-point types are supported as the default type"
+        )
     if not d.is_floating_point:
-        raise ArgumentTypeError("only floating-point types are supported as the default type", found=d)
+        raise ArgumentTypeError(
+            "only floating-point types are supported as the default type", found=d
+        )
     if d.is_float8:
-        raise ArgumentTypeError(f"couldn't find storage object {d.scalar_type_name}Storage", found=d)
+        raise ArgumentTypeError(
+            f"couldn't find storage object {d.scalar_type_name}Storage", found=d
+        )
     _default = d
     _RESULT.clear()
 
@@ -256,7 +327,8 @@ def is_dtype(value: object) -> bool:
 
 
 def check_dtype(kind: Any, function: str) -> dtype | None:
-    """A `dtype=` argument: a dtype, a Python number type (`float` is float64, `int` is int64), or None.
+    """A `dtype=` argument: a dtype, a Python number type (`float` is float64, `int` is int64), or
+    None.
 
     Raises:
         TypeError: anything else.
@@ -269,25 +341,30 @@ def check_dtype(kind: Any, function: str) -> dtype | None:
         return kind
     found = _OF_PYTHON.get(kind) if isinstance(kind, type) else None
     if found is None:
-        raise ArgumentTypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {_type_name(kind)}")
+        raise ArgumentTypeError(
+            f"{function}(): argument 'dtype' must be torch.dtype, not {_type_name(kind)}"
+        )
     return found
 
 
 def _type_name(value: object) -> str:
-    """The name of a value's type as PyTorch's messages say it: with the module of what is not built in."""
+    """The name of a value's type as PyTorch's messages say it: with the module of what is not built
+    in.
+    """
     kind = value.__class__
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
-# Promotion ----------------------------------------------------------------------------------------------------------
+# Promotion
+# ----------------------------------------------------------------------------------------------------------
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest type, in size and category, that can hold values of both.
 
     Raises:
-        RuntimeError: an 8-bit floating-point type meets another type, or uint16, uint32 or uint64 meets anything but
-            itself and floating point.
+        RuntimeError: an 8-bit floating-point type meets another type, or uint16, uint32 or uint64
+            meets anything but itself and floating point.
         TypeError: an argument is not a dtype.
 
     Example:
@@ -314,7 +391,10 @@ def _check_dtypes(function: str, **arguments: object) -> None:
 def _no_promotion(a: dtype, b: dtype) -> dtype:
     pair = f"attempted to promote {a.scalar_type_name} and {b.scalar_type_name}"
     if a.is_float8 or b.is_float8:
-        raise DtypeError(f"Promotion for Float8 Types is not supported, {pair}", hint="convert one operand first: x.to(dtype)")
+        raise DtypeError(
+            f"Promotion for Float8 Types is not supported, {pair}",
+            hint="convert one operand first: x.to(dtype)",
+        )
     raise DtypeError(
         f"Promotion for uint16, uint32, uint64 types is not supported, {pair}",
         hint="convert the unsigned operand first, for example x.to(torch.int64)",
@@ -354,8 +434,9 @@ for _a in ALL:
         if (_made := _promote(_a, _b)) is not None:
             _PROMOTED[_a, _b] = _made
 
-# How an operand takes part in promotion. Within one category (bool < integer < floating < complex) tensors with
-# dimensions decide alone; tensors without dimensions and Python numbers count only when their category is higher.
+# How an operand takes part in promotion. Within one category (bool < integer < floating < complex)
+# tensors with dimensions decide alone; tensors without dimensions and Python numbers count only
+# when their category is higher.
 TENSOR: Final = 0
 SCALAR_TENSOR: Final = 1
 NUMBER: Final = 2
@@ -364,7 +445,8 @@ _RESULT: dict[tuple[tuple[dtype, int], ...], dtype] = {}
 
 
 def number_dtype(value: complex) -> dtype:
-    """The type that a Python number stands for: bool, int64, the default type, or the complex type of that.
+    """The type that a Python number stands for: bool, int64, the default type, or the complex type
+    of that.
 
     Raises:
         TypeError: not a number.
@@ -381,7 +463,8 @@ def number_dtype(value: complex) -> dtype:
 
 
 def result_type(*operands: tuple[dtype, int]) -> dtype:
-    """The type in which an operation computes; operands are given as (dtype, TENSOR | SCALAR_TENSOR | NUMBER).
+    """The type in which an operation computes; operands are given as (dtype, TENSOR | SCALAR_TENSOR
+    | NUMBER).
 
     Raises:
         RuntimeError: two of the types have no common type; see `promote_types`.
@@ -426,7 +509,8 @@ def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether values may be converted without leaving the category downwards (complex, floating point, integer, bool).
+    """Whether values may be converted without leaving the category downwards (complex, floating
+    point, integer, bool).
 
     Raises:
         TypeError: an argument is not a dtype.
@@ -439,7 +523,8 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return from_.category <= to.category
 
 
-# Numeric limits -----------------------------------------------------------------------------------------------------
+# Numeric limits
+# -----------------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -448,7 +533,13 @@ def _limits(d: dtype) -> tuple[float, ...]:
     limits: Any = ml_dtypes.finfo(d.numpy)
     # The number of decimal digits that survive: floor(fraction bits * log10(2)).
     resolution = float(f"1e-{math.floor(limits.nmant * math.log10(2))}")
-    return float(limits.eps), float(limits.max), float(limits.min), float(limits.smallest_normal), resolution
+    return (
+        float(limits.eps),
+        float(limits.max),
+        float(limits.min),
+        float(limits.smallest_normal),
+        resolution,
+    )
 
 
 class finfo:
@@ -480,9 +571,13 @@ class finfo:
         d = get_default_dtype() if type is None else type
         d = _OF_PYTHON.get(d, d) if isinstance(d, _TYPE) else d
         if not isinstance(d, dtype):
-            raise ArgumentTypeError(f"finfo(): argument 'type' (position 1) must be torch.dtype, not {_type_name(d)}")
+            raise ArgumentTypeError(
+                f"finfo(): argument 'type' (position 1) must be torch.dtype, not {_type_name(d)}"
+            )
         if d.category < FLOATING:
-            raise ArgumentTypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+            raise ArgumentTypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
         d = d.to_real()
         self.dtype = d.name
         self.bits = d.itemsize * 8
@@ -517,11 +612,15 @@ class iinfo:
     def __init__(self, type: dtype) -> None:
         type = _OF_PYTHON.get(type, type) if isinstance(type, _TYPE) else type
         if not isinstance(type, dtype):
-            raise ArgumentTypeError(f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {_type_name(type)}")
+            raise ArgumentTypeError(
+                f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {_type_name(type)}"
+            )
         if type is bool_:
             raise ArgumentTypeError("torch.bool is not supported by torch.iinfo")
         if type.category != INTEGER:
-            raise ArgumentTypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+            raise ArgumentTypeError(
+                "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'"
+            )
         self.dtype = type.name
         self.bits = type.itemsize * 8
         self.max = (1 << (self.bits - type.is_signed)) - 1

@@ -1,10 +1,12 @@
 """The exceptions that Pellucid raises, and the one place where their text is made.
 
-An exception has the class that PyTorch raises in the same situation, and `str(error)` is PyTorch's whole message and nothing
-else, so scripts that catch, print or match it behave alike. What Pellucid knows beyond that stands in a note (PEP 678), which
-Python, pytest, IPython and Jupyter show below the message: what was expected and found, where the tensors were made, and what to do.
+An exception has the class that PyTorch raises in the same situation, and `str(error)` is PyTorch's
+whole message and nothing else, so scripts that catch, print or match it behave alike. What Pellucid
+knows beyond that stands in a note (PEP 678), which Python, pytest, IPython and Jupyter show below
+the message: what was expected and found, where the tensors were made, and what to do.
 
-The facts stay on the exception, too (`error.facts.op`, `.operands`, `.source`, `.hint` ...), for tools.
+The facts stay on the exception, too (`error.facts.op`, `.operands`, `.source`, `.hint` ...), for
+tools.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ ending: list[Callable[[BaseException], None]] = []
 
 
 def warn_once(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of the user's program, once per process, or each time after `set_warn_always(True)`."""
+    """Warn at the line of the user's program, once per process, or each time after
+    `set_warn_always(True)`.
+    """
     if text in WARNED and not warn_always:
         return
     WARNED.add(text)
@@ -35,7 +39,8 @@ def warn_once(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 def interruption(error: BaseException | None) -> BaseException | None:
-    """What a handler of a signal raised, where that is what an error is or came from; None for all other errors.
+    """What a handler of a signal raised, where that is what an error is or came from; None for all
+    other errors.
 
     Such an error (of a time limit, say) says nothing about the code it came into.
     """
@@ -61,8 +66,8 @@ def _code_of(handler: Any) -> CodeType | None:
 
 
 def pass_on(error: BaseException) -> None:
-    """Raise what a handler of a signal raised, before an error is taken for one of the code that it came into: to be tried again in
-    another way, or to be explained.
+    """Raise what a handler of a signal raised, before an error is taken for one of the code that it
+    came into: to be tried again in another way, or to be explained.
     """
     found = interruption(error)
     if found is not None:
@@ -70,13 +75,17 @@ def pass_on(error: BaseException) -> None:
 
 
 def module_path() -> str | None:
-    """The module whose forward is running, as 'net.3: Linear(in_features=...)', found from the frames; None outside of modules."""
+    """The module whose forward is running, as 'net.3: Linear(in_features=...)', found from the
+    frames; None outside of modules.
+    """
     frame: FrameType | None = sys._getframe(1)
     chain: list[Any] = []
     while frame is not None:
         if frame.f_code.co_name == "forward":
             candidate = frame.f_locals.get("self")
-            if isinstance(getattr(candidate, "_modules", None), dict) and (not chain or chain[-1] is not candidate):
+            if isinstance(getattr(candidate, "_modules", None), dict) and (
+                not chain or chain[-1] is not candidate
+            ):
                 chain.append(candidate)
         frame = frame.f_back
     if not chain:
@@ -93,16 +102,25 @@ def module_path() -> str | None:
 def outside() -> int:
     """The `stacklevel` of the user's line, for a warning that the caller of this gives."""
     package, level, frame = __name__.partition(".")[0], 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+    while (
+        frame.f_back is not None
+        and frame.f_globals.get("__name__", "").partition(".")[0] == package
+    ):
         frame, level = frame.f_back, level + 1
     return level
 
 
 def other_dtype(wanted: Any, given: Any, op: str, kind: str = "") -> Exception:
-    """The error for `out=` of a dtype that the result does not have; "found" is the kind of most functions of single elements."""
+    """The error for `out=` of a dtype that the result does not have; "found" is the kind of most
+    functions of single elements.
+    """
     if kind == "found":
-        return DtypeError(f"Found dtype {given.scalar_type_name} but expected {wanted.scalar_type_name}", op=op)
-    return DtypeError(f"Expected out tensor to have dtype {wanted.c_name}, but got {given.c_name} instead", op=op)
+        return DtypeError(
+            f"Found dtype {given.scalar_type_name} but expected {wanted.scalar_type_name}", op=op
+        )
+    return DtypeError(
+        f"Expected out tensor to have dtype {wanted.c_name}, but got {given.c_name} instead", op=op
+    )
 
 
 def returned_nothing(got: object) -> None:
@@ -114,7 +132,9 @@ def returned_nothing(got: object) -> None:
 
 
 class Operand(NamedTuple):
-    """One tensor that took part in a failed operation: its name in the call, and where it came from."""
+    """One tensor that took part in a failed operation: its name in the call, and where it came
+    from.
+    """
 
     name: str
     shape: Sequence[int] | None = None
@@ -124,32 +144,38 @@ class Operand(NamedTuple):
 
 
 class Noted(NamedTuple):
-    """What is found out when an error is made, and used where whoever raised it says nothing: see `Facts.completed`."""
+    """What is found out when an error is made, and used where whoever raised it says nothing: see
+    `Facts.completed`.
+    """
 
     op: str | None
     operands: list[Operand]
     dims: tuple[int, ...]
     notes: tuple[str, ...]
     hint: str | None
-    sentence: str | None = None  # PyTorch's words, where the call tells more than the place where the mistake was noticed
+    # PyTorch's words, where the call tells more than the place where the mistake was noticed
+    sentence: str | None = None
     cls: type = str  # the class of PyTorch's error, if it is another
 
 
 # Finds the user's line when an error is made inside the library; `core.source` puts itself here.
 locate: Callable[[], object] | None = None
-# Finds the tensors of the call that failed and the likely repair; `api.messages.facts` puts itself here.
+# Finds the tensors of the call that failed and the likely repair; `api.messages.facts` puts itself
+# here.
 gather: Callable[[Any, str], Noted | None] | None = None
 
 
 class Facts:
-    """What is known about an error beside its sentence, as `error.facts`, for tools; `lines` is what people read.
+    """What is known about an error beside its sentence, as `error.facts`, for tools; `lines` is
+    what people read.
 
     Attributes:
         kind: which of the kinds of this module the error is.
         op: name of the operation that failed.
         source: where it was called, usually `"file.py:12"`; anything with a readable `str`.
         operands: the tensors involved, shown with their shapes lined up from the right.
-        dims: offending dimensions, counted from the right (-1 is the last); they are marked under the shapes.
+        dims: offending dimensions, counted from the right (-1 is the last); they are marked under
+            the shapes.
         expected, found: what the operation wanted and what it got, in words.
         notes: further lines, shown as they are.
         hint: the likely fix.
@@ -183,7 +209,9 @@ class Facts:
     ) -> None:
         """Fill in what is not known yet: a fact given earlier stays, notes are appended."""
         given = {"op": op, "source": source, "expected": expected, "found": found, "hint": hint}
-        for name, value in (given | {"operands": tuple(operands) or None, "dims": tuple(dims) or None}).items():
+        for name, value in (
+            given | {"operands": tuple(operands) or None, "dims": tuple(dims) or None}
+        ).items():
             if value is not None and name not in self.__dict__:
                 setattr(self, name, value)
         notes = tuple(notes)
@@ -191,7 +219,9 @@ class Facts:
             self.notes = self.notes + notes
 
     def completed(self) -> Facts:
-        """These facts, and what was noted when the error was made where nothing better was said since."""
+        """These facts, and what was noted when the error was made where nothing better was said
+        since.
+        """
         noted = self.noted
         if noted is None:
             return self
@@ -201,7 +231,12 @@ class Facts:
         # The same tensors, with the names that the user's program has for them.
         if [o.shape for o in self.operands] == [o.shape for o in noted.operands] and self.operands:
             whole.operands = tuple(noted.operands)
-        whole.add(op=noted.op, operands=noted.operands, dims=noted.dims, notes=() if placed else noted.notes)
+        whole.add(
+            op=noted.op,
+            operands=noted.operands,
+            dims=noted.dims,
+            notes=() if placed else noted.notes,
+        )
         whole.hint = noted.hint or self.hint
         return whole
 
@@ -209,7 +244,10 @@ class Facts:
         """The lines that stand below the sentence."""
         facts = self.completed()
         lines = []
-        where = " ".join(([f"in {facts.op}"] if facts.op else []) + ([f"at {facts.source}"] if facts.source else []))
+        where = " ".join(
+            ([f"in {facts.op}"] if facts.op else [])
+            + ([f"at {facts.source}"] if facts.source else [])
+        )
         if where:
             lines.append(f"  {where}")
         if facts.expected is not None:
@@ -223,7 +261,8 @@ class Facts:
         return lines
 
     def __getstate__(self) -> dict[str, Any]:
-        # Sources may be code objects and dtypes may be anything: what travels to another process is their text.
+        # Sources may be code objects and dtypes may be anything: what travels to another process is
+        # their text.
         state = dict(self.completed().__dict__)
         if "source" in state:
             state["source"] = str(state["source"])
@@ -245,7 +284,8 @@ def _plain(operand: Operand) -> Operand:
 
 
 class Kind:
-    """A kind of error. Called with PyTorch's sentence and facts, it makes an exception of the class that PyTorch raises.
+    """A kind of error. Called with PyTorch's sentence and facts, it makes an exception of the class
+    that PyTorch raises.
 
     Args:
         name: the kind's own name, by which `explain` speaks of it.
@@ -280,7 +320,9 @@ class Kind:
         if gather is not None and self.shows_operands:
             known.noted = gather(self, sentence)
         sentence = known.noted and known.noted.sentence or sentence
-        cls = known.noted.cls if known.noted and issubclass(known.noted.cls, Exception) else self.cls
+        cls = (
+            known.noted.cls if known.noted and issubclass(known.noted.cls, Exception) else self.cls
+        )
         error: Exception = cls(sentence) if sentence else cls()
         error.facts = known  # type: ignore[attr-defined]
         return _write(error, known)
@@ -310,7 +352,8 @@ class _Note(str):
 def add(error: Exception, **facts: Any) -> Exception:
     """Add facts to an error that `facts_of` knows: see `Facts.add`. Returns the error.
 
-    The code that notices a mistake knows the fact; its caller knows the operation, the tensors and the line.
+    The code that notices a mistake knows the fact; its caller knows the operation, the tensors and
+    the line.
     """
     known: Facts = error.facts  # type: ignore[attr-defined]
     known.add(**facts)
@@ -318,7 +361,9 @@ def add(error: Exception, **facts: Any) -> Exception:
 
 
 def hinted(error: Exception, hint: str) -> Exception:
-    """An exception of a class of its own, with a hint below its message, as the kinds of this module show theirs."""
+    """An exception of a class of its own, with a hint below its message, as the kinds of this
+    module show theirs.
+    """
     error.add_note(f"  hint: {hint}")
     return error
 
@@ -337,8 +382,11 @@ def facts_of(error: BaseException) -> Facts | None:
     return known if isinstance(known, Facts) else None
 
 
-def of_arguments(error: Exception, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-    """The error of a call of a public function in PyTorch's words, where PyTorch does not take the arguments; other errors as they are.
+def of_arguments(
+    error: Exception, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Exception:
+    """The error of a call of a public function in PyTorch's words, where PyTorch does not take the
+    arguments; other errors as they are.
 
     An error of a user's object that the function called is its own.
     """
@@ -348,24 +396,35 @@ def of_arguments(error: Exception, function: Any, args: tuple[Any, ...], kwargs:
     if trace is None or not trace.tb_frame.f_code.co_filename.startswith(os.path.dirname(__file__)):
         return error
     plain = isinstance(error, TypeError) and facts_of(error) is None
-    if not plain and (refuse is None or not isinstance(error, _NOT_OF_VALUES) or refuse(function, args, kwargs) is None):
+    if not plain and (
+        refuse is None
+        or not isinstance(error, _NOT_OF_VALUES)
+        or refuse(function, args, kwargs) is None
+    ):
         return error
     told = ArgumentTypeError(str(error))
     told.__suppress_context__ = True
     return told
 
 
-def admit(function: Any, doubtful: list[tuple[set[type], Any]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def admit(
+    function: Any,
+    doubtful: list[tuple[set[type], Any]],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
     """Refuse a call of a public function whose arguments PyTorch does not take.
 
     Args:
-        doubtful: the arguments in question, each with the classes that are known to be taken; what is taken now is added.
+        doubtful: the arguments in question, each with the classes that are known to be taken; what
+            is taken now is added.
 
     Raises:
         TypeError: in PyTorch's words.
     """
     asked = all(type(value).__module__ in _PLAIN_MODULES for _, value in doubtful)
-    if not asked or refuse is None:  # a number of the tracer's, an object that handles functions itself
+    # a number of the tracer's, an object that handles functions itself
+    if not asked or refuse is None:
         return
     text = refuse(function, args, kwargs)
     if text is not None:
@@ -375,7 +434,13 @@ def admit(function: Any, doubtful: list[tuple[set[type], Any]], args: tuple[Any,
             kinds.add(type(value))
 
 
-_PLAIN_MODULES = ("builtins", "numpy", "pellucid", "pellucid.core.tensor", "pellucid.sparse._tensor")
+_PLAIN_MODULES = (
+    "builtins",
+    "numpy",
+    "pellucid",
+    "pellucid.core.tensor",
+    "pellucid.sparse._tensor",
+)
 
 
 # What functions raise for arguments of a wrong type, apart from what PyTorch would say.
@@ -385,16 +450,22 @@ refuse: Callable[[Any, tuple[Any, ...], dict[str, Any]], str | None] | None = No
 Given = tuple[tuple[Any, ...], dict[str, Any]]
 # Arguments as PyTorch's signatures read them; `api.messages.facts` puts itself here.
 fit: Callable[[Any, tuple[Any, ...], dict[str, Any]], Given | None] | None = None
-forwarding: set[CodeType | str] = set()  # functions that do nothing before they pass their arguments on, and files of such
+# functions that do nothing before they pass their arguments on, and files of such
+forwarding: set[CodeType | str] = set()
 
 
-def fitted(function: Any, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given | None:
-    """The arguments under the function's own names, where Python refused them and PyTorch takes them; None otherwise.
+def fitted(
+    function: Any, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Given | None:
+    """The arguments under the function's own names, where Python refused them and PyTorch takes
+    them; None otherwise.
 
     Called from the frame that called the function.
     """
     trace = error.__traceback__ and error.__traceback__.tb_next
-    while trace is not None and not forwarding.isdisjoint((trace.tb_frame.f_code, trace.tb_frame.f_code.co_filename)):
+    while trace is not None and not forwarding.isdisjoint(
+        (trace.tb_frame.f_code, trace.tb_frame.f_code.co_filename)
+    ):
         trace = trace.tb_next
     if not kwargs or fit is None or trace is not None or not isinstance(error, TypeError):
         return None
@@ -423,13 +494,15 @@ class AcceleratorError(RuntimeError):
 
 # Shapes do not fit the operation or each other.
 ShapeError = Kind("ShapeError", RuntimeError, shows_operands=True)
-# Shapes do not fit, where PyTorch raises ValueError: most losses, batch norm with one value per channel.
+# Shapes do not fit, where PyTorch raises ValueError: most losses, batch norm with one value per
+# channel.
 ShapeValueError = Kind("ShapeValueError", ValueError, shows_operands=True)
 # The operation is not defined for these element types, or they may not be mixed.
 DtypeError = Kind("DtypeError", RuntimeError, shows_operands=True)
 # A device that does not exist, is not available, or is not where the other operands are.
 DeviceError = Kind("DeviceError", RuntimeError)
-# Backward is impossible: nothing requires a gradient, the graph is freed, a saved value was overwritten.
+# Backward is impossible: nothing requires a gradient, the graph is freed, a saved value was
+# overwritten.
 GraphError = Kind("GraphError", RuntimeError)
 # An operation was refused for a reason other than shape, element type, device or graph.
 OperationError = Kind("OperationError", RuntimeError, shows_operands=True)
@@ -454,7 +527,8 @@ SingularError = Kind("SingularError", LinAlgError, shows_operands=True)
 
 
 def aligned_operands(operands: Sequence[Operand], dims: Iterable[int] = ()) -> list[str]:
-    """One line for each operand with the shapes lined up from the right, then a line that marks `dims`.
+    """One line for each operand with the shapes lined up from the right, then a line that marks
+    `dims`.
 
     Example:
         >>> print("\\n".join(aligned_operands([Operand("input", (8, 3)), Operand("mask", (8,))], dims=[-1])))
@@ -466,27 +540,39 @@ def aligned_operands(operands: Sequence[Operand], dims: Iterable[int] = ()) -> l
         return []
     cells = [None if o.shape is None else [str(size) for size in o.shape] for o in operands]
     depth = max((len(row) for row in cells if row is not None), default=0)
-    # widths[k] is the width of column -(k+1): columns are counted from the right, as broadcasting does.
-    widths = [max(len(row[-1 - k]) for row in cells if row is not None and len(row) > k) for k in range(depth)]
+    # widths[k] is the width of column -(k+1): columns are counted from the right, as broadcasting
+    # does.
+    widths = [
+        max(len(row[-1 - k]) for row in cells if row is not None and len(row) > k)
+        for k in range(depth)
+    ]
     total = sum(widths) + 2 * max(depth - 1, 0) + 2 if any(row is not None for row in cells) else 0
     name_width = max(len(o.name) for o in operands)
     dtype_width = max(len(_dtype_name(o.dtype)) for o in operands)
 
     lines = []
     for operand, row in zip(operands, cells, strict=True):
-        shape = "" if row is None else "[" + ", ".join(row[-k].rjust(widths[k - 1]) for k in range(len(row), 0, -1)) + "]"
+        shape = (
+            ""
+            if row is None
+            else "[" + ", ".join(row[-k].rjust(widths[k - 1]) for k in range(len(row), 0, -1)) + "]"
+        )
         parts = [operand.name.ljust(name_width)]
         if dtype_width:
             parts.append(_dtype_name(operand.dtype).ljust(dtype_width))
         parts.append(shape.rjust(total))
         if operand.op or operand.source:
-            by = ([f"by {operand.op}"] if operand.op else []) + ([f"at {operand.source}"] if operand.source else [])
+            by = ([f"by {operand.op}"] if operand.op else []) + (
+                [f"at {operand.source}"] if operand.source else []
+            )
             parts.append(" ".join(["made", *by]))
         lines.append("  " + "  ".join(parts).rstrip())
 
     marked = {dim for dim in dims if -depth <= dim < 0}
     if marked:
-        marks = "  ".join(("^" if -k in marked else " ") * widths[k - 1] for k in range(depth, 0, -1))
+        marks = "  ".join(
+            ("^" if -k in marked else " ") * widths[k - 1] for k in range(depth, 0, -1)
+        )
         left = 2 + name_width + 2 + (dtype_width + 2 if dtype_width else 0) + 1
         lines.append((" " * left + marks).rstrip())
     return lines

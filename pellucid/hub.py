@@ -1,4 +1,6 @@
-"""`torch.hub` without the network: models from local folders and files that are already there. Nothing is downloaded."""
+"""`torch.hub` without the network: models from local folders and files that are already there.
+Nothing is downloaded.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +16,41 @@ from urllib.parse import urlparse
 from .errors import UnsupportedError
 from .serialization import load as _load_file
 
-__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+__all__ = [
+    "download_url_to_file",
+    "get_dir",
+    "help",
+    "list",
+    "load",
+    "load_state_dict_from_url",
+    "set_dir",
+]
 
 _chosen: str | None = None
 
 
 def urlopen(url: Any, *args: Any, **options: Any) -> NoReturn:
     """Refuse: nothing is downloaded."""
-    raise UnsupportedError(f"torch.hub.urlopen({url!r}): nothing is downloaded; put the file where torch.hub.get_dir() says")
+    raise UnsupportedError(
+        f"torch.hub.urlopen({url!r}): nothing is downloaded; put the file where torch.hub.get_dir() says"
+    )
 
 
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # the beginning of a file's SHA-256 in its name
 
 
 def _get_torch_home() -> str:
-    """The folder of downloaded things: `TORCH_HOME`, else `XDG_CACHE_HOME/torch`, else `~/.cache/torch`."""
+    """The folder of downloaded things: `TORCH_HOME`, else `XDG_CACHE_HOME/torch`, else
+    `~/.cache/torch`.
+    """
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")
     return os.path.expanduser(os.environ.get("TORCH_HOME") or os.path.join(cache, "torch"))
 
 
 def get_dir() -> str:
-    """The folder for hub files: the one set, else `hub` below `TORCH_HOME`, `XDG_CACHE_HOME/torch` or `~/.cache/torch`."""
+    """The folder for hub files: the one set, else `hub` below `TORCH_HOME`, `XDG_CACHE_HOME/torch`
+    or `~/.cache/torch`.
+    """
     return _chosen if _chosen is not None else os.path.join(_get_torch_home(), "hub")
 
 
@@ -44,14 +60,17 @@ def set_dir(d: str | os.PathLike[str]) -> None:
     _chosen = os.path.expanduser(os.fspath(d))
 
 
-def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> NoReturn:
+def download_url_to_file(
+    url: str, dst: str, hash_prefix: str | None = None, progress: bool = True
+) -> NoReturn:
     """Refused.
 
     Raises:
         NotImplementedError: always; nothing is downloaded.
     """
     raise UnsupportedError(
-        "torch.hub.download_url_to_file is not supported: nothing is downloaded", hint=f"fetch {url} to {dst} yourself"
+        "torch.hub.download_url_to_file is not supported: nothing is downloaded",
+        hint=f"fetch {url} to {dst} yourself",
     )
 
 
@@ -64,12 +83,15 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = True,
 ) -> Any:
-    """Load the file that the URL names from `model_dir` (`checkpoints` in the hub's folder by default), where it must be already.
+    """Load the file that the URL names from `model_dir` (`checkpoints` in the hub's folder by
+    default), where it must be already.
 
     Raises:
         NotImplementedError: when it is not there, with the place.
     """
-    path = Path(model_dir or os.path.join(get_dir(), "checkpoints")) / (file_name or os.path.basename(urlparse(url).path))
+    path = Path(model_dir or os.path.join(get_dir(), "checkpoints")) / (
+        file_name or os.path.basename(urlparse(url).path)
+    )
     if not path.is_file():
         raise UnsupportedError(
             "torch.hub.load_state_dict_from_url is not supported for files that are not there yet: nothing is downloaded",
@@ -98,7 +120,11 @@ def _hubconf(name: str, folder: Any, source: str) -> ModuleType:
         spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(path.parent))
-    missing = [package for package in getattr(module, "dependencies", []) if importlib.util.find_spec(package) is None]
+    missing = [
+        package
+        for package in getattr(module, "dependencies", [])
+        if importlib.util.find_spec(package) is None
+    ]
     if missing:
         raise RuntimeError(f"Missing dependencies: {', '.join(missing)}")
     return module
@@ -155,4 +181,6 @@ def list(
 ) -> Any:
     """The names of the entries; see `load`."""
     module = _hubconf("list", github, source)
-    return [name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")]
+    return [
+        name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")
+    ]

@@ -1,7 +1,8 @@
-"""`torch.library`: operators that programs define, with a schema, kernels, gradients and rules for `vmap`.
+"""`torch.library`: operators that programs define, with a schema, kernels, gradients and rules for
+`vmap`.
 
-They are found in `torch.ops` and take part in everything that operators take part in. What computes one is Python: a compiled function
-is cut there.
+They are found in `torch.ops` and take part in everything that operators take part in. What computes
+one is Python: a compiled function is cut there.
 
 >>> import pellucid as torch
 >>> @torch.library.custom_op("docs::scaled", mutates_args=())
@@ -32,10 +33,26 @@ from .core.tensor import Tensor
 from .errors import ArgumentValueError, UnsupportedError
 
 __all__ = [
-    "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl", "impl_abstract", "infer_schema",
-    "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel", "register_torch_dispatch", "register_vmap",
-    "triton_op", "wrap_triton",
-]  # fmt: skip
+    "CustomOpDef",
+    "Library",
+    "custom_op",
+    "define",
+    "fallthrough_kernel",
+    "get_ctx",
+    "get_kernel",
+    "impl",
+    "impl_abstract",
+    "infer_schema",
+    "opcheck",
+    "register_autocast",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+    "register_torch_dispatch",
+    "register_vmap",
+    "triton_op",
+    "wrap_triton",
+]
 
 _KEYS = {
     "cpu": "CPU",
@@ -50,9 +67,15 @@ _KEYS = {
 
 # ---- schemas from annotations ------------------------------------------------------------------
 _TYPES: dict[Any, str] = {
-    Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", dtypes.dtype: "ScalarType", dtypes.device: "Device",
+    Tensor: "Tensor",
+    int: "SymInt",
+    float: "float",
+    bool: "bool",
+    str: "str",
+    dtypes.dtype: "ScalarType",
+    dtypes.device: "Device",
     bool | int | float: "Scalar",
-}  # fmt: skip
+}
 _LISTS = (list, collections.abc.Sequence)
 
 
@@ -76,7 +99,11 @@ def _type_text(kind: Any) -> str | None:
 
 
 def infer_schema(
-    prototype_function: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None
+    prototype_function: Callable[..., Any],
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    op_name: str | None = None,
 ) -> str:
     """The schema of an operator from a function's annotations.
 
@@ -123,13 +150,17 @@ def infer_schema(
             refuse(f"Parameter {name} has unsupported type {parameter.annotation}.")
         if name in written or (unknown and kind.startswith("Tensor")):
             if not kind.startswith("Tensor"):
-                refuse(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated")
+                refuse(
+                    f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated"
+                )
             kind = f"Tensor(a{place}!){kind.removeprefix('Tensor')}"
         words.append(f"{kind} {name}" + _default(name, parameter, refuse))
     strange = written - set(signature.parameters)
     if strange:
-        refuse(f"{strange} in mutates_args were not found in the custom op's signature. mutates_args should contain the names of all args "
-               "that the custom op mutates, or just the string 'unknown' if you don't know.")  # fmt: skip
+        refuse(
+            f"{strange} in mutates_args were not found in the custom op's signature. mutates_args should contain the names of all args "
+            "that the custom op mutates, or just the string 'unknown' if you don't know."
+        )
     if signature.return_annotation is signature.empty:
         refuse("No return type annotation was provided. Please add one.")
     result = _result_text(hints.get("return", signature.return_annotation), refuse)
@@ -162,7 +193,11 @@ def _result_text(kind: Any, refuse: Callable[[str], NoReturn]) -> str:
     for word, part in zip(words, typing.get_args(kind) if several else (kind,), strict=True):
         if word is None or word not in ("Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"):
             refuse(f"Return has unsupported type {part}.")
-    return f"({', '.join(typing.cast('list[str]', words))})" if several and len(words) != 1 else f"{words[0]}"
+    return (
+        f"({', '.join(typing.cast('list[str]', words))})"
+        if several and len(words) != 1
+        else f"{words[0]}"
+    )
 
 
 # ---- operators by name ---------------------------------------------------------------------------
@@ -201,7 +236,9 @@ def define(qualname: str, schema: Any, *, lib: Library | None = None, tags: Any 
         RuntimeError: there is such an operator already.
     """
     if not isinstance(qualname, str):
-        raise ArgumentValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
+        raise ArgumentValueError(
+            f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}"
+        )
     namespace, name = _split(qualname)
     if not re.fullmatch(r"\(.*\) -> .*", schema):
         raise ArgumentValueError(
@@ -214,7 +251,8 @@ def define(qualname: str, schema: Any, *, lib: Library | None = None, tags: Any 
 
 
 def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
-    """Register what computes an operator on kinds of devices ("cpu", "default", ...), or for one of PyTorch's dispatch keys.
+    """Register what computes an operator on kinds of devices ("cpu", "default", ...), or for one of
+    PyTorch's dispatch keys.
 
     Without `func`, a decorator.
     """
@@ -234,7 +272,8 @@ class Library:
 
     Args:
         ns: the namespace.
-        kind: "DEF" for all definitions of a namespace, "FRAGMENT" for some of them, "IMPL" for kernels only.
+        kind: "DEF" for all definitions of a namespace, "FRAGMENT" for some of them, "IMPL" for
+            kernels only.
         dispatch_key: the key of `impl` where none is given.
 
     >>> import pellucid as torch
@@ -287,7 +326,9 @@ class Library:
             TypeError: `fn` cannot be called.
         """
         if not callable(fn):
-            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+            raise TypeError(
+                f"Input function is required to be a callable but found type {type(fn)}"
+            )
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         if isinstance(op_name, _overload.OpOverload):
             op = op_name
@@ -296,11 +337,15 @@ class Library:
         op.py_kernels[key] = _with_keyset(fn) if with_keyset else fn
         self._kernels.append((op, key))
 
-    def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
+    def fallback(
+        self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False
+    ) -> None:
         """Refused: there is no kernel for all operators."""
         raise UnsupportedError("torch.library.Library.fallback is not supported")
 
-    def _register_fake(self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, **options: Any) -> None:
+    def _register_fake(
+        self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, **options: Any
+    ) -> None:
         register_fake(op_name if "::" in op_name else f"{self.ns}::{op_name}", fn)
 
     def _destroy(self) -> None:
@@ -346,43 +391,65 @@ def get_kernel(op: Any, dispatch_key: Any) -> Callable[..., Any]:
 
 
 # ---- rules for an operator -----------------------------------------------------------------------
-def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Library | None = None) -> Any:
-    """Register what computes an operator on kinds of devices; None: on all. Without `func`, a decorator."""
+def register_kernel(
+    op: Any, device_types: Any, func: Any = None, /, *, lib: Library | None = None
+) -> Any:
+    """Register what computes an operator on kinds of devices; None: on all. Without `func`, a
+    decorator.
+    """
     kinds = ("default",) if device_types is None else device_types
     return impl(op, kinds, func, lib=lib)
 
 
 def register_fake(
-    op: Any, func: Any = None, /, *, lib: Library | None = None, _stacklevel: int = 1, allow_override: bool = False
+    op: Any,
+    func: Any = None,
+    /,
+    *,
+    lib: Library | None = None,
+    _stacklevel: int = 1,
+    allow_override: bool = False,
 ) -> Any:
-    """Register what says the shapes and dtypes of the results, on tensors without data (device "meta"). Without `func`, a decorator.
+    """Register what says the shapes and dtypes of the results, on tensors without data (device
+    "meta"). Without `func`, a decorator.
 
-    The operator may be defined later (in PyTorch it must be there): packages whose compiled operators are not loaded stay importable.
+    The operator may be defined later (in PyTorch it must be there): packages whose compiled
+    operators are not loaded stay importable.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             _found(op).py_kernels["Meta"] = function
-        except RuntimeError:  # of a library whose compiled part is not loaded here: the rule waits for the operator
+        except RuntimeError:
+            # of a library whose compiled part is not loaded here: the rule waits for the operator
             _overload.EARLY[op] = function
         return function
 
     return register if func is None else register(func)
 
 
-def impl_abstract(qualname: Any, func: Any = None, *, lib: Library | None = None, _stacklevel: int = 1) -> Any:
+def impl_abstract(
+    qualname: Any, func: Any = None, *, lib: Library | None = None, _stacklevel: int = 1
+) -> Any:
     """The older name of `register_fake`."""
     return register_fake(qualname, func, lib=lib)
 
 
-def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context: Any = None, lib: Library | None = None) -> None:
+def register_autograd(
+    op: Any,
+    backward: Callable[..., Any],
+    /,
+    *,
+    setup_context: Any = None,
+    lib: Library | None = None,
+) -> None:
     """Register the gradient of an operator.
 
     Args:
         op: its name, or what `custom_op` returned.
         backward: `backward(ctx, *grads)` returns a gradient, or None, for each argument.
-        setup_context: `setup_context(ctx, inputs, output)` keeps what backward needs; with keyword-only arguments in the schema, it also
-            takes `keyword_only_inputs`.
+        setup_context: `setup_context(ctx, inputs, output)` keeps what backward needs; with
+            keyword-only arguments in the schema, it also takes `keyword_only_inputs`.
 
     Raises:
         RuntimeError: the operator writes to its arguments.
@@ -414,7 +481,8 @@ def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context
 
 
 def register_vmap(op: Any, func: Any = None, /, *, lib: Library | None = None) -> Any:
-    """Register how `vmap` runs an operator: `func(info, in_dims, *args)` returns (results, their batch dimensions).
+    """Register how `vmap` runs an operator: `func(info, in_dims, *args)` returns (results, their
+    batch dimensions).
 
     Without `func`, a decorator. An operator without it runs sample by sample.
     """
@@ -427,25 +495,39 @@ def register_vmap(op: Any, func: Any = None, /, *, lib: Library | None = None) -
     return register if func is None else register(func)
 
 
-def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None) -> None:
-    """Register the dtype that floating-point arguments are cast to inside of `autocast` on a device."""
+def register_autocast(
+    op: Any, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None
+) -> None:
+    """Register the dtype that floating-point arguments are cast to inside of `autocast` on a
+    device.
+    """
     from .amp.autocast_mode import autocast, is_autocast_enabled
 
     found = _found(op)
 
     def cast(*args: Any, **kwargs: Any) -> Any:
         def convert(x: Any) -> Any:
-            return x.to(cast_inputs) if isinstance(x, Tensor) and x.is_floating_point() and x.dtype != dtypes.float64 else x
+            return (
+                x.to(cast_inputs)
+                if isinstance(x, Tensor) and x.is_floating_point() and x.dtype != dtypes.float64
+                else x
+            )
 
         with autocast(device_type, enabled=False):
-            return found(*[convert(x) for x in args], **{name: convert(x) for name, x in kwargs.items()})
+            return found(
+                *[convert(x) for x in args], **{name: convert(x) for name, x in kwargs.items()}
+            )
 
     cast.applies = lambda: is_autocast_enabled(device_type)  # type: ignore[attr-defined]
     found.py_kernels["Autocast"] = cast
 
 
-def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Any = None, /, *, lib: Library | None = None) -> Any:
-    """Register what a class with `__torch_dispatch__` does with an operator: `func(mode or class, func, types, args, kwargs)`."""
+def register_torch_dispatch(
+    op: Any, torch_dispatch_class: Any, func: Any = None, /, *, lib: Library | None = None
+) -> Any:
+    """Register what a class with `__torch_dispatch__` does with an operator:
+    `func(mode or class, func, types, args, kwargs)`.
+    """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         _found(op).py_kernels[torch_dispatch_class] = function
@@ -490,11 +572,15 @@ def _differentiable(op: _overload.OpOverload) -> None:
         return (*made, *[None] * (len(schema.arguments) - len(made)))
 
     body: dict[str, Any] = {
-        "forward": staticmethod(forward), "setup_context": staticmethod(setup_context), "backward": staticmethod(backward),
+        "forward": staticmethod(forward),
+        "setup_context": staticmethod(setup_context),
+        "backward": staticmethod(backward),
         "__module__": __name__,
-    }  # fmt: skip
+    }
     if rules.get("vmap") is not None:
-        body["vmap"] = staticmethod(lambda info, in_dims, *args: rules["vmap"](info, in_dims, *args))
+        body["vmap"] = staticmethod(
+            lambda info, in_dims, *args: rules["vmap"](info, in_dims, *args)
+        )
     function: Any = types.new_class(name, (Function,), exec_body=lambda space: space.update(body))
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -507,11 +593,15 @@ def _differentiable(op: _overload.OpOverload) -> None:
 class CustomOpDef:
     """What `custom_op` returns: an operator with its rules. Called, it runs the operator."""
 
-    def __init__(self, namespace: str, name: str, schema: str, fn: Callable[..., Any], tags: Any = ()) -> None:
+    def __init__(
+        self, namespace: str, name: str, schema: str, fn: Callable[..., Any], tags: Any = ()
+    ) -> None:
         self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
         self._opoverload = _overload.define(namespace, name + schema, tags)
         self._written = [
-            (k, a) for k, a in enumerate(self._opoverload._schema.arguments) if a.alias_info is not None and a.alias_info.is_write
+            (k, a)
+            for k, a in enumerate(self._opoverload._schema.arguments)
+            if a.alias_info is not None and a.alias_info.is_write
         ]
         self.__name__ = name
         self._kernel_off: set[str] = set()
@@ -538,7 +628,13 @@ class CustomOpDef:
 
     def register_kernel(self, device_types: Any, fn: Any = None, /) -> Any:
         """Register what computes it on kinds of devices; None: on all. Without `fn`, a decorator."""
-        kinds = ("default",) if device_types is None else (device_types,) if isinstance(device_types, str) else tuple(device_types)
+        kinds = (
+            ("default",)
+            if device_types is None
+            else (device_types,)
+            if isinstance(device_types, str)
+            else tuple(device_types)
+        )
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             for kind in kinds:
@@ -556,7 +652,12 @@ class CustomOpDef:
             for k, _ in self._written:
                 for t in (values[k],) if isinstance(values[k], Tensor) else values[k] or ():
                     bump(t, self._name)
-            given = {id(t._array) for v in values for t in (v if isinstance(v, (list, tuple)) else (v,)) if isinstance(t, Tensor)}
+            given = {
+                id(t._array)
+                for v in values
+                for t in (v if isinstance(v, (list, tuple)) else (v,))
+                if isinstance(t, Tensor)
+            }
             for t in made if isinstance(made, (list, tuple)) else (made,):
                 if isinstance(t, Tensor) and id(t._array) in given:
                     raise RuntimeError(
@@ -575,7 +676,9 @@ class CustomOpDef:
         register_fake(self, fn)
         return fn
 
-    def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Any = None) -> None:
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Any = None
+    ) -> None:
         """Register the gradient: see `torch.library.register_autograd`."""
         register_autograd(self, backward, setup_context=setup_context)
 
@@ -593,15 +696,23 @@ class CustomOpDef:
 
 
 def custom_op(
-    name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str], device_types: Any = None, schema: str | None = None, tags: Any = None
-) -> Any:  # fmt: skip
+    name: str,
+    fn: Any = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: Any = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> Any:
     """An operator from a function of Python. Without `fn`, a decorator.
 
     Args:
         name: namespace and name, such as "mylib::op".
         mutates_args: the names of the arguments that the function writes to, or "unknown".
         device_types: kinds of devices that the function computes on; None: all.
-        schema: the operator's schema without its name; made from the annotations where it is left out.
+        schema: the operator's schema without its name; made from the annotations where it is left
+            out.
 
     Raises:
         ValueError: the name has no namespace, or there is no schema for the annotations.
@@ -623,7 +734,9 @@ class _FakeContext:
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> NoReturn:
         """Refused: sizes are numbers here."""
-        raise UnsupportedError("torch.library.get_ctx().new_dynamic_size is not supported: sizes are Python numbers here")
+        raise UnsupportedError(
+            "torch.library.get_ctx().new_dynamic_size is not supported: sizes are Python numbers here"
+        )
 
     create_unbacked_symint = new_dynamic_size
 
@@ -638,7 +751,9 @@ def wrap_triton(triton_kernel: Callable[..., Any], /) -> NoReturn:
     raise UnsupportedError("torch.library.wrap_triton is not supported: there is no Triton here")
 
 
-def triton_op(name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None) -> NoReturn:
+def triton_op(
+    name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None
+) -> NoReturn:
     """Refused: there is no Triton."""
     raise UnsupportedError("torch.library.triton_op is not supported: there is no Triton here")
 
@@ -648,12 +763,18 @@ def opcheck(
     args: tuple[Any, ...],
     kwargs: dict[str, Any] | None = None,
     *,
-    test_utils: Any = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"),
+    test_utils: Any = (
+        "test_schema",
+        "test_autograd_registration",
+        "test_faketensor",
+        "test_aot_dispatch_dynamic",
+    ),
     raise_exception: bool = True,
     atol: float | None = None,
     rtol: float | None = None,
 ) -> dict[str, Any]:
-    """Check an operator on arguments: what it writes to is in its schema, its results' shapes are those of its fake, gradients flow.
+    """Check an operator on arguments: what it writes to is in its schema, its results' shapes are
+    those of its fake, gradients flow.
 
     Returns:
         "SUCCESS" or the error for each of the checks.
@@ -675,17 +796,31 @@ def opcheck(
             results[name] = "SUCCESS"
         except Exception as error:
             if raise_exception:
-                raise RuntimeError(f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)") from error
+                raise RuntimeError(
+                    f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)"
+                ) from error
             results[name] = error
     return results
 
 
 def _tensors(tree: Any) -> list[Tensor]:
-    parts = tree if isinstance(tree, (list, tuple)) else tree.values() if isinstance(tree, dict) else (tree,)
+    parts = (
+        tree
+        if isinstance(tree, (list, tuple))
+        else tree.values()
+        if isinstance(tree, dict)
+        else (tree,)
+    )
     return [
         t
         for part in parts
-        for t in ([part] if isinstance(part, Tensor) else _tensors(part) if isinstance(part, (list, tuple)) else [])
+        for t in (
+            [part]
+            if isinstance(part, Tensor)
+            else _tensors(part)
+            if isinstance(part, (list, tuple))
+            else []
+        )
     ]
 
 
@@ -695,17 +830,29 @@ def _check_schema(op: Any, args: Any, kwargs: Any) -> None:
     op(*args, **kwargs)
     for argument, value, copy in zip(op._schema.arguments, values, copies, strict=True):
         written = argument.alias_info is not None and argument.alias_info.is_write
-        if isinstance(value, Tensor) and not written and not bool(((value == copy) | (value != value)).all()):
-            raise RuntimeError(f"Argument {argument.name} is not defined as mutable but was mutated")
+        if (
+            isinstance(value, Tensor)
+            and not written
+            and not bool(((value == copy) | (value != value)).all())
+        ):
+            raise RuntimeError(
+                f"Argument {argument.name} is not defined as mutable but was mutated"
+            )
 
 
 def _check_autograd(op: Any, args: Any, kwargs: Any) -> None:
     wanting = [t for t in _tensors([args, kwargs]) if t.requires_grad]
     if wanting and not op._schema.is_mutable:
         with enable_grad():
-            made = [t for t in _tensors([op(*args, **kwargs)]) if t.is_floating_point() or t.is_complex()]
+            made = [
+                t
+                for t in _tensors([op(*args, **kwargs)])
+                if t.is_floating_point() or t.is_complex()
+            ]
         if made and not any(isinstance(t.grad_fn, Node) for t in made):
-            raise RuntimeError("the operator's results do not require grad although an argument does: register_autograd is missing")
+            raise RuntimeError(
+                "the operator's results do not require grad although an argument does: register_autograd is missing"
+            )
 
 
 def _check_fake(op: Any, args: Any, kwargs: Any) -> None:
@@ -719,7 +866,9 @@ def _check_fake(op: Any, args: Any, kwargs: Any) -> None:
     real, fake = _tensors([op(*args, **kwargs)]), _tensors([op(*meta(args), **meta(kwargs))])
     for one, other in zip(real, fake, strict=True):
         if one.shape != other.shape or one.dtype != other.dtype:
-            raise RuntimeError(f"the fake says {other.dtype}{list(other.shape)}, the operator returns {one.dtype}{list(one.shape)}")
+            raise RuntimeError(
+                f"the fake says {other.dtype}{list(other.shape)}, the operator returns {one.dtype}{list(one.shape)}"
+            )
 
 
 def _check_backward(op: Any, args: Any, kwargs: Any) -> None:

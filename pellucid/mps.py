@@ -1,4 +1,6 @@
-"""`torch.mps` on a machine without it: questions are answered (there is no device), everything that needs one refuses."""
+"""`torch.mps` on a machine without it: questions are answered (there is no device), everything that
+needs one refuses.
+"""
 
 from __future__ import annotations
 

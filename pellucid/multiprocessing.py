@@ -1,7 +1,8 @@
 """Python's `multiprocessing`, with tensors (PyTorch's `torch.multiprocessing`).
 
-A tensor in shared memory (`share_memory_`, `Module.share_memory`) arrives in another process as the same memory; any other tensor
-arrives as a copy. PyTorch moves every tensor that it sends into shared memory; here `share_memory_` says so.
+A tensor in shared memory (`share_memory_`, `Module.share_memory`) arrives in another process as the
+same memory; any other tensor arrives as a copy. PyTorch moves every tensor that it sends into
+shared memory; here `share_memory_` says so.
 """
 
 from __future__ import annotations
@@ -22,9 +23,17 @@ from .errors import GraphError
 from .errors import ending as _ending
 
 __all__ = [
-    *_multiprocessing.__all__, "ProcessContext", "ProcessExitedException", "ProcessRaisedException", "SpawnContext",
-    "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn", "start_processes",
-]  # fmt: skip
+    *_multiprocessing.__all__,
+    "ProcessContext",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "SpawnContext",
+    "get_all_sharing_strategies",
+    "get_sharing_strategy",
+    "set_sharing_strategy",
+    "spawn",
+    "start_processes",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -50,7 +59,13 @@ def _reduce(tensor: Tensor) -> Any:
     if within is None or tensor._node is not None:
         return tensor.__reduce_ex__(2)
     where = _memory.layout(tensor._array, within)
-    return _rebuild, (_reduction.DupFd(within.fd), len(within), where, isinstance(tensor, Parameter), tensor.requires_grad)
+    return _rebuild, (
+        _reduction.DupFd(within.fd),
+        len(within),
+        where,
+        isinstance(tensor, Parameter),
+        tensor.requires_grad,
+    )
 
 
 if sys.platform != "win32":
@@ -96,7 +111,14 @@ class ProcessRaisedException(ProcessException):
 class ProcessExitedException(ProcessException):
     """The process ended by itself with `exit_code`, or was killed by `signal_name`."""
 
-    def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None) -> None:
+    def __init__(
+        self,
+        msg: str,
+        error_index: int,
+        error_pid: int,
+        exit_code: int,
+        signal_name: str | None = None,
+    ) -> None:
         super().__init__(msg, error_index, error_pid)
         self.exit_code = exit_code
         self.signal_name = signal_name
@@ -127,14 +149,19 @@ class ProcessContext:
         return [int(process.pid) for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait for a process to end; True when all have. When one failed, the others are stopped and its error is raised.
+        """Wait for a process to end; True when all have. When one failed, the others are stopped
+        and its error is raised.
 
         `timeout` and `grace_period` (for the others to end by themselves) are in seconds.
         """
-        running = {process.sentinel: i for i, process in enumerate(self.processes) if process.is_alive()}
+        running = {
+            process.sentinel: i for i, process in enumerate(self.processes) if process.is_alive()
+        }
         if running:
             _connection.wait(list(running), timeout)
-        failed = next((i for i, p in enumerate(self.processes) if p.exitcode not in (None, 0)), None)
+        failed = next(
+            (i for i, p in enumerate(self.processes) if p.exitcode not in (None, 0)), None
+        )
         if failed is None:
             return all(process.exitcode == 0 for process in self.processes)
         end = time.monotonic() + (grace_period or 0)
@@ -156,14 +183,20 @@ class ProcessContext:
             text = None
         if text is not None:
             return ProcessRaisedException(
-                f"\n\n-- Process {index} terminated with the following error:\n{text}", index, process.pid
-            )  # fmt: skip
+                f"\n\n-- Process {index} terminated with the following error:\n{text}",
+                index,
+                process.pid,
+            )
         if code < 0:
             import signal
 
             name = signal.Signals(-code).name
-            return ProcessExitedException(f"process {index} terminated with signal {name}", index, process.pid, code, name)
-        return ProcessExitedException(f"process {index} terminated with exit code {code}", index, process.pid, code)
+            return ProcessExitedException(
+                f"process {index} terminated with signal {name}", index, process.pid, code, name
+            )
+        return ProcessExitedException(
+            f"process {index} terminated with exit code {code}", index, process.pid, code
+        )
 
 
 SpawnContext = ProcessContext
@@ -177,7 +210,8 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Run `fn(i, *args)` in `nprocs` processes; with `join`, wait for all of them, else return their context.
+    """Run `fn(i, *args)` in `nprocs` processes; with `join`, wait for all of them, else return
+    their context.
 
     Raises:
         ProcessRaisedException: the function raised in one of them.

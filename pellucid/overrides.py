@@ -25,7 +25,8 @@ DisableTorchFunction = overriding.DisableTorchFunction
 
 
 class TorchFunctionMode:
-    """Context manager whose `__torch_function__` is called in place of every public function and method inside the block.
+    """Context manager whose `__torch_function__` is called in place of every public function and
+    method inside the block.
 
     >>> import pellucid as torch
     >>> class Log(torch.overrides.TorchFunctionMode):
@@ -71,7 +72,9 @@ def has_torch_function_variadic(*args: Any) -> bool:
     return has_torch_function(args)
 
 
-def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
     """Call a function through `__torch_function__` of the arguments' types.
 
     Raises:
@@ -87,11 +90,15 @@ def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterabl
         if result is not NotImplemented:
             return result
     name = f"{public_api.__module__}.{public_api.__name__}"
-    raise TypeError(f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}")
+    raise TypeError(
+        f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}"
+    )
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
-    """Decorator: the function is taken over by the types of the arguments that `dispatcher(*args, **kwargs)` returns."""
+    """Decorator: the function is taken over by the types of the arguments that
+    `dispatcher(*args, **kwargs)` returns.
+    """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -124,7 +131,8 @@ def get_default_nowrap_functions() -> set[Any]:
 
 
 def get_overridable_functions() -> dict[Any, list[Any]]:
-    """The public functions and methods that can be taken over, by the module or class that has them.
+    """The public functions and methods that can be taken over, by the module or class that has
+    them.
 
     >>> import pellucid as torch
     >>> table = torch.overrides.get_overridable_functions()
@@ -132,12 +140,19 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
     (True, True, False)
     """
     ignored = get_ignored_functions()
-    found = {_space(space): [f for f in table.values() if f not in ignored] for space, table in attach.FUNCTIONS.items()}
+    found = {
+        _space(space): [f for f in table.values() if f not in ignored]
+        for space, table in attach.FUNCTIONS.items()
+    }
     methods = []
     for name, value in vars(Tensor).items():
         if isinstance(value, property):
             methods.append(value.__get__)
-        elif callable(value) and value not in ignored and name not in ("__dict__", "__weakref__", "__slots__"):
+        elif (
+            callable(value)
+            and value not in ignored
+            and name not in ("__dict__", "__weakref__", "__slots__")
+        ):
             methods.append(value)
     found[Tensor] = methods
     return found
@@ -170,7 +185,7 @@ _IGNORED = {
         "__torch_function__ _make_subclass _make_wrapper_subclass _typed_storage as_subclass new new_empty new_empty_strided new_full new_ones "
         "new_tensor new_zeros reinforce stride to_padded_tensor to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr unflatten"
     ),
-}  # fmt: skip
+}
 
 
 def _space(name: str) -> Any:
@@ -211,7 +226,8 @@ def _result_of_tests(function: Callable[..., Any]) -> Callable[..., int]:
 
 @functools.cache
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., int]]:
-    """For every function and method that can be taken over, a function of the same arguments that returns -1.
+    """For every function and method that can be taken over, a function of the same arguments that
+    returns -1.
 
     >>> import inspect
     >>> import pellucid as torch
@@ -219,14 +235,20 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., int]]:
     >>> stub(torch.ones(1, 1), torch.ones(1, 1)), "mat2" in inspect.signature(stub).parameters
     (-1, True)
     """
-    return {function: _result_of_tests(function) for table in get_overridable_functions().values() for function in table}
+    return {
+        function: _result_of_tests(function)
+        for table in get_overridable_functions().values()
+        for function in table
+    }
 
 
 def resolve_name(f: Any) -> str | None:
     """The public name of a function or method, such as `torch.Tensor.add`; None for another."""
     if getattr(f, "__name__", "") == "__get__":
         owner = f.__self__
-        return next((f"torch.Tensor.{k}.__get__" for k, v in vars(Tensor).items() if v is owner), None)
+        return next(
+            (f"torch.Tensor.{k}.__get__" for k, v in vars(Tensor).items() if v is owner), None
+        )
     for space, table in attach.FUNCTIONS.items():
         for name, value in table.items():
             if f == value:
@@ -235,7 +257,9 @@ def resolve_name(f: Any) -> str | None:
 
 
 class enable_reentrant_dispatch:  # noqa: N801 (PyTorch's name)
-    """Context manager that changes nothing: `__torch_function__` may be entered again at any time here."""
+    """Context manager that changes nothing: `__torch_function__` may be entered again at any time
+    here.
+    """
 
     def __enter__(self) -> None:
         pass

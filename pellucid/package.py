@@ -1,4 +1,6 @@
-"""`torch.package`: PyTorch's archives of code and models together, which are not supported. `torch.save` and `torch.load` are there for models."""
+"""`torch.package`: PyTorch's archives of code and models together, which are not supported.
+`torch.save` and `torch.load` are there for models.
+"""
 
 from __future__ import annotations
 

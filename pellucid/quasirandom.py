@@ -21,17 +21,23 @@ _BITS = 30
 
 @functools.cache
 def _table() -> tuple[Any, Any]:
-    """Primitive polynomials (bits of their coefficients) and first direction numbers, per dimension."""
+    """Primitive polynomials (bits of their coefficients) and first direction numbers, per
+    dimension.
+    """
     path = files("scipy.stats") / "_sobol_direction_numbers.npz"
     try:
         with path.open("rb") as file, np.load(file) as stored:
             return stored["poly"], stored["vinit"]
     except OSError as error:
-        raise UnsupportedError("SobolEngine needs the table of direction numbers that SciPy brings along") from error
+        raise UnsupportedError(
+            "SobolEngine needs the table of direction numbers that SciPy brings along"
+        ) from error
 
 
 def _directions(dimension: int) -> Any:
-    """Direction numbers as integers of 30 bits, (dimension, 30); in the first dimension they are single bits."""
+    """Direction numbers as integers of 30 bits, (dimension, 30); in the first dimension they are
+    single bits.
+    """
     polynomials, starts = (a[:dimension] for a in _table())
     v = np.ones((dimension, _BITS), np.int64)
     degrees = np.frexp(polynomials.astype(np.float64))[1] - 1
@@ -52,14 +58,16 @@ class SobolEngine:
 
     Args:
         dimension: of the cube, 1 to 21201.
-        scramble: shift the digits and mix them by random triangular matrices (Matousek's form of Owen's scrambling).
+        scramble: shift the digits and mix them by random triangular matrices (Matousek's form of
+            Owen's scrambling).
         seed: of the scrambling; without it the global random stream is used.
 
     Raises:
         ValueError: a dimension out of range.
 
-    Source: Sobol, "The distribution of points in a cube", 1967; Joe, Kuo, "Constructing Sobol sequences with better two-dimensional
-    projections", 2008 (direction numbers); Owen, "Scrambling Sobol and Niederreiter-Xing points", 1998.
+    Source: Sobol, "The distribution of points in a cube", 1967; Joe, Kuo, "Constructing Sobol
+    sequences with better two-dimensional projections", 2008 (direction numbers); Owen, "Scrambling
+    Sobol and Niederreiter-Xing points", 1998.
 
     Example:
         >>> import pellucid as torch
@@ -74,7 +82,9 @@ class SobolEngine:
 
     def __init__(self, dimension: int, scramble: bool = False, seed: int | None = None) -> None:
         if dimension > self.MAXDIM or dimension < 1:
-            raise ArgumentValueError(f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}]")
+            raise ArgumentValueError(
+                f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}]"
+            )
         self.seed = seed
         self.scramble = scramble
         self.dimension = dimension
@@ -96,17 +106,24 @@ class SobolEngine:
         self.shift = make_tensor(digits @ (1 << np.arange(_BITS)))
         lower = np.tril(randint(2, (self.dimension, _BITS, _BITS), generator=generator)._array, -1)
         lower += np.eye(_BITS, dtype=np.int64)
-        rows = lower @ (1 << np.arange(_BITS - 1, -1, -1))  # digit p of a new number is the parity of row p and the old number
+        # digit p of a new number is the parity of row p and the old number
+        rows = lower @ (1 << np.arange(_BITS - 1, -1, -1))
         old, new = self.sobolstate._array, np.zeros((self.dimension, _BITS), np.int64)
         for p in range(_BITS):
-            new |= (np.bitwise_count(rows[:, p, None] & old).astype(np.int64) & 1) << (_BITS - 1 - p)
+            new |= (np.bitwise_count(rows[:, p, None] & old).astype(np.int64) & 1) << (
+                _BITS - 1 - p
+            )
         self.sobolstate = make_tensor(new)
 
     def _points(self, start: int, n: int) -> Any:
-        """Points start, ..., start + n - 1 as integers: the shift and the directions of the set bits of each Gray code."""
+        """Points start, ..., start + n - 1 as integers: the shift and the directions of the set
+        bits of each Gray code.
+        """
         index = np.arange(start, start + n, dtype=np.int64)
         if n and index[-1] >= 1 << _BITS:
-            raise ArgumentValueError(f"SobolEngine has {1 << _BITS} points, but point {index[-1]} is asked for")
+            raise ArgumentValueError(
+                f"SobolEngine has {1 << _BITS} points, but point {index[-1]} is asked for"
+            )
         gray = index ^ (index >> 1)
         points = np.repeat(self.shift._array[None], n, 0)
         for k in range(_BITS):
@@ -115,7 +132,9 @@ class SobolEngine:
                 points[chosen] ^= self.sobolstate._array[:, k]
         return points
 
-    def draw(self, n: int = 1, out: Tensor | None = None, dtype: dtypes.dtype | None = None) -> Tensor:
+    def draw(
+        self, n: int = 1, out: Tensor | None = None, dtype: dtypes.dtype | None = None
+    ) -> Tensor:
         """The next `n` points, (n, dimension), in [0, 1)."""
         kind = dtypes.get_default_dtype() if dtype is None else dtype
         points = self._points(self.num_generated, n)
@@ -126,7 +145,9 @@ class SobolEngine:
             return out.resize_as_(result).copy_(result)
         return result
 
-    def draw_base2(self, m: int, out: Tensor | None = None, dtype: dtypes.dtype | None = None) -> Tensor:
+    def draw_base2(
+        self, m: int, out: Tensor | None = None, dtype: dtypes.dtype | None = None
+    ) -> Tensor:
         """The next `2**m` points; with those drawn before, their number must be a power of 2.
 
         Raises:

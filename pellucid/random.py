@@ -14,14 +14,27 @@ from .ops.create.random import manual_seed as manual_seed
 from .ops.create.random import seed as seed
 from .ops.create.random import set_rng_state as set_rng_state
 
-__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state", "thread_safe_generator"]
+__all__ = [
+    "fork_rng",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+    "thread_safe_generator",
+]
 
 
 @contextmanager
 def fork_rng(
-    devices: Any = None, enabled: bool = True, _caller: str = "fork_rng", _devices_kw: str = "devices", device_type: str = "cuda"
+    devices: Any = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str = "cuda",
 ) -> Iterator[None]:
-    """Inside the block random numbers are drawn as usual; afterwards the stream continues from where it was before.
+    """Inside the block random numbers are drawn as usual; afterwards the stream continues from
+    where it was before.
 
     >>> import pellucid as torch
     >>> _ = torch.manual_seed(0)
@@ -35,7 +48,9 @@ def fork_rng(
             f"torch has no module of `{device_type}`, you should register a module by `torch._register_device_module`."
         )
     if devices:
-        warnings.warn("fork_rng: this build computes on the CPU, whose stream alone is forked", stacklevel=3)
+        warnings.warn(
+            "fork_rng: this build computes on the CPU, whose stream alone is forked", stacklevel=3
+        )
     if not enabled:
         yield
         return

@@ -1,8 +1,10 @@
-"""Reverse-mode automatic differentiation, the whole of it, on single numbers. It needs nothing else of this package.
+"""Reverse-mode automatic differentiation, the whole of it, on single numbers. It needs nothing else
+of this package.
 
-A `Value` is a number that remembers how it was made: from which Values (`_prev`), by what (`_op`), and how a gradient is passed
-back to them (`_backward`). Arithmetic on Values therefore builds a graph while it computes. `backward()` walks the graph from the
-result to the inputs, once, and leaves in every Value's `grad` the derivative of the result with respect to it.
+A `Value` is a number that remembers how it was made: from which Values (`_prev`), by what (`_op`),
+and how a gradient is passed back to them (`_backward`). Arithmetic on Values therefore builds a
+graph while it computes. `backward()` walks the graph from the result to the inputs, once, and
+leaves in every Value's `grad` the derivative of the result with respect to it.
 
 >>> x, y = Value(2.0), Value(3.0)
 >>> f = (x + y) * x
@@ -10,9 +12,10 @@ result to the inputs, once, and leaves in every Value's `grad` the derivative of
 >>> f.data, x.grad, y.grad
 (10.0, 7.0, 2.0)
 
-There are three ideas, and each has its place below: every operation knows its own derivatives (`__mul__` and its neighbours), the
-chain rule multiplies along a path (`_backward` is given the gradient of its result), and the paths that lead to one Value are
-added up (`backward`). `Neuron`, `Layer` and `MLP` at the end show that nothing more is needed to train a network.
+There are three ideas, and each has its place below: every operation knows its own derivatives
+(`__mul__` and its neighbours), the chain rule multiplies along a path (`_backward` is given the
+gradient of its result), and the paths that lead to one Value are added up (`backward`). `Neuron`,
+`Layer` and `MLP` at the end show that nothing more is needed to train a network.
 
 After micrograd (A. Karpathy, 2020); the method is that of S. Linnainmaa (1970).
 """
@@ -32,8 +35,12 @@ __all__ = ["MLP", "Layer", "Module", "Neuron", "Value"]
 Backward = Callable[[float], tuple[float, ...]]
 
 
-def _with_numbers(method: Callable[[Value, Value], Value]) -> Callable[[Value, Value | float], Value]:
-    """Arithmetic also with plain numbers, which become leaves. About anything else Python asks the other operand."""
+def _with_numbers(
+    method: Callable[[Value, Value], Value],
+) -> Callable[[Value, Value | float], Value]:
+    """Arithmetic also with plain numbers, which become leaves. About anything else Python asks the
+    other operand.
+    """
 
     @wraps(method)
     def operator(self: Value, other: Value | float) -> Value:
@@ -47,8 +54,8 @@ def _with_numbers(method: Callable[[Value, Value], Value]) -> Callable[[Value, V
 class Value:
     """A number in a graph.
 
-    Attributes: `data`, the number; `grad`, the derivative of what `backward()` was called on with respect to this Value, summed
-    over calls; `label`, a name for drawings.
+    Attributes: `data`, the number; `grad`, the derivative of what `backward()` was called on with
+    respect to this Value, summed over calls; `label`, a name for drawings.
 
     Raises:
         TypeError: the number is not a real number.
@@ -58,7 +65,8 @@ class Value:
     """
 
     __slots__ = ("__weakref__", "_backward", "_op", "_prev", "data", "grad", "label")
-    __array_ufunc__ = None  # so that NumPy's numbers, too, leave arithmetic with a Value to the Value
+    # so that NumPy's numbers, too, leave arithmetic with a Value to the Value
+    __array_ufunc__ = None
 
     def __init__(self, data: Real | float, label: str = "") -> None:
         if not isinstance(data, Real):
@@ -66,7 +74,8 @@ class Value:
         self.data = float(data)
         self.grad = 0.0
         self.label = label
-        self._prev: tuple[Value, ...] = ()  # in order, and twice where a Value was used twice: x * x
+        # in order, and twice where a Value was used twice: x * x
+        self._prev: tuple[Value, ...] = ()
         self._op = ""
         self._backward: Backward = _nothing
 
@@ -93,14 +102,18 @@ class Value:
     @_with_numbers
     def __truediv__(self, other: Value) -> Value:
         a, b = self.data, other.data
-        return _result(_compute("/", truediv, a, b), (self, other), "/", lambda g: (g / b, -g * (a / b) / b))
+        return _result(
+            _compute("/", truediv, a, b), (self, other), "/", lambda g: (g / b, -g * (a / b) / b)
+        )
 
     def __pow__(self, other: Value | float) -> Value:
         """`x ** 3` with a number, which has no derivative of its own, or `x ** y` with a Value."""
         if isinstance(other, Real):
             a, n = self.data, float(other)
             out = _compute("**", math.pow, a, n)
-            return _result(out, (self,), f"**{n:g}", lambda g: (g * n * math.pow(a, n - 1) if n else 0.0,))
+            return _result(
+                out, (self,), f"**{n:g}", lambda g: (g * n * math.pow(a, n - 1) if n else 0.0,)
+            )
         if not isinstance(other, Value):
             return NotImplemented
         a, b = self.data, other.data
@@ -201,7 +214,8 @@ class Value:
 
     # ---- backward ----
     def topological_order(self) -> list[Value]:
-        """Every Value that this one depends on, each once, and each after all that it was made from; this one last.
+        """Every Value that this one depends on, each once, and each after all that it was made
+        from; this one last.
 
         >>> x = Value(3.0)
         >>> [v._op or "leaf" for v in (x * x + 1).topological_order()]
@@ -209,7 +223,8 @@ class Value:
         """
         order: list[Value] = []
         seen: set[Value] = set()
-        waiting = [(self, False)]  # a stack of our own: Python's would overflow at a graph 1,000 deep
+        # a stack of our own: Python's would overflow at a graph 1,000 deep
+        waiting = [(self, False)]
         while waiting:
             value, inputs_done = waiting.pop()
             if inputs_done:
@@ -221,11 +236,12 @@ class Value:
         return order
 
     def backward(self) -> None:
-        """Add to the `grad` of every Value in the graph the derivative of this one with respect to it.
+        """Add to the `grad` of every Value in the graph the derivative of this one with respect to
+        it.
 
         Raises:
-            ZeroDivisionError, ValueError, OverflowError: an operation has no finite derivative where it was computed; then every
-                `grad` is as it was.
+            ZeroDivisionError, ValueError, OverflowError: an operation has no finite derivative
+                where it was computed; then every `grad` is as it was.
 
         >>> x = Value(3.0)
         >>> (x * x).backward()
@@ -233,7 +249,8 @@ class Value:
         6.0
         """
         gradients = {self: 1.0}  # d self / d self
-        # From the result back: when a Value's turn comes, all that was made from it has been, so its gradient is complete.
+        # From the result back: when a Value's turn comes, all that was made from it has been, so
+        # its gradient is complete.
         for value in reversed(self.topological_order()):
             try:
                 parts = value._backward(gradients[value])
@@ -285,7 +302,8 @@ class Neuron(Module):
     Args:
         nin: number of inputs.
         activation: name of a method of Value ("tanh", "relu", "sigmoid"), or None.
-        rng: where the weights come from, uniformly between -1 and 1 over the root of `nin`; the bias starts at 0.
+        rng: where the weights come from, uniformly between -1 and 1 over the root of `nin`; the
+            bias starts at 0.
 
     >>> neuron = Neuron(2, activation=None)
     >>> neuron.w = [Value(2.0), Value(-1.0)]
@@ -293,7 +311,9 @@ class Neuron(Module):
     5.0
     """
 
-    def __init__(self, nin: int, activation: str | None = "tanh", rng: random.Random | None = None) -> None:
+    def __init__(
+        self, nin: int, activation: str | None = "tanh", rng: random.Random | None = None
+    ) -> None:
         draw = (rng or random).uniform
         bound = 1 / math.sqrt(nin)
         self.w = [Value(draw(-bound, bound), label=f"w{i}") for i in range(nin)]
@@ -321,7 +341,9 @@ class Layer(Module):
     16
     """
 
-    def __init__(self, nin: int, nout: int, activation: str | None = "tanh", rng: random.Random | None = None) -> None:
+    def __init__(
+        self, nin: int, nout: int, activation: str | None = "tanh", rng: random.Random | None = None
+    ) -> None:
         self.neurons = [Neuron(nin, activation, rng) for _ in range(nout)]
 
     def __call__(self, x: Sequence[Value | float]) -> list[Value]:
@@ -338,7 +360,8 @@ class Layer(Module):
 
 
 class MLP(Module):
-    """Layers one after the other; the last one has no activation. A single output comes as a Value, several as a list.
+    """Layers one after the other; the last one has no activation. A single output comes as a Value,
+    several as a list.
 
     >>> model = MLP(2, [4, 1], rng=random.Random(1))
     >>> xs, ys = [(0, 0), (0, 1), (1, 0), (1, 1)], [0, 1, 1, 0]
@@ -352,10 +375,19 @@ class MLP(Module):
     [0, 1, 1, 0]
     """
 
-    def __init__(self, nin: int, nouts: Sequence[int], activation: str | None = "tanh", rng: random.Random | None = None) -> None:
+    def __init__(
+        self,
+        nin: int,
+        nouts: Sequence[int],
+        activation: str | None = "tanh",
+        rng: random.Random | None = None,
+    ) -> None:
         sizes = [nin, *nouts]
         last = len(nouts) - 1
-        self.layers = [Layer(a, b, None if i == last else activation, rng) for i, (a, b) in enumerate(zip(sizes, nouts))]
+        self.layers = [
+            Layer(a, b, None if i == last else activation, rng)
+            for i, (a, b) in enumerate(zip(sizes, nouts))
+        ]
 
     def __call__(self, x: Sequence[Value | float]) -> Value | list[Value]:
         out = self.layers[0](x)

@@ -15,7 +15,9 @@ with contextlib.suppress(ImportError):  # the environments of the tours have no 
     from hypothesis import HealthCheck, settings
 
     # How long a busy machine takes to draw an example says nothing about the code.
-    settings.register_profile("pellucid", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile(
+        "pellucid", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
     settings.load_profile("pellucid")
 
 
@@ -34,15 +36,21 @@ def same_package_in_child_processes():
 
 @pytest.fixture(autouse=True)
 def torch_stays_what_it_was():
-    """`as_torch()` changes names and messages of the whole process: who calls it starts a process of its own, or later tests fail."""
+    """`as_torch()` changes names and messages of the whole process: who calls it starts a process
+    of its own, or later tests fail.
+    """
     before = sys.modules.get("torch")
     yield
-    assert sys.modules.get("torch") is not pellucid or before is pellucid, "this test left Pellucid in PyTorch's place"
+    assert sys.modules.get("torch") is not pellucid or before is pellucid, (
+        "this test left Pellucid in PyTorch's place"
+    )
 
 
 @pytest.fixture(autouse=True)
 def nobody_is_left_on_the_stack():
-    """Tensors of a type that handles operators keep their interpreter on the thread's stack until they are collected: not into the next test."""
+    """Tensors of a type that handles operators keep their interpreter on the thread's stack until
+    they are collected: not into the next test.
+    """
     yield
     if interpret.thread.stack.all:
         gc.collect()

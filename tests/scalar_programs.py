@@ -1,4 +1,6 @@
-"""Random straight-line programs that run on Values and on tensors without dimensions alike: what tests of `scalar` compare."""
+"""Random straight-line programs that run on Values and on tensors without dimensions alike: what
+tests of `scalar` compare.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,19 @@ NUMBERS = st.floats(-2, 2).map(lambda x: round(x, 3))
 PROGRAMS = st.tuples(
     st.lists(NUMBERS, min_size=1, max_size=4),
     st.lists(
-        st.tuples(st.sampled_from(sorted(OPERATIONS)), st.integers(0, 30), st.integers(0, 30), NUMBERS), min_size=1, max_size=12
+        st.tuples(
+            st.sampled_from(sorted(OPERATIONS)), st.integers(0, 30), st.integers(0, 30), NUMBERS
+        ),
+        min_size=1,
+        max_size=12,
     ),
 )
 
 
 def run(program, leaf, number):
-    """Result and gradients of the leaves as numbers: `leaf` makes a leaf of a number, `number` reads one."""
+    """Result and gradients of the leaves as numbers: `leaf` makes a leaf of a number, `number`
+    reads one.
+    """
     numbers, steps = program
     leaves = [leaf(x) for x in numbers]
     values = list(leaves)
@@ -51,7 +59,8 @@ def run(program, leaf, number):
         a, b = values[i % len(values)], values[j % len(values)]
         if name == "choice by comparison":
             assume(abs(number(a) - number(b)) > 1e-9 and abs(number(b) - c) > 1e-9)
-        if name in ("relu", "pow", "inverse", "fractional power", "exp", "log"):  # next to a kink rounding would decide
+        # next to a kink rounding would decide
+        if name in ("relu", "pow", "inverse", "fractional power", "exp", "log"):
             assume(number(a) == 0 or abs(number(a)) > 1e-9)
         values.append(OPERATIONS[name](a, b, c))
         assume(abs(number(values[-1])) < 1e4)

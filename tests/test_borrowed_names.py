@@ -1,4 +1,6 @@
-"""Names that other libraries take from inside PyTorch's modules: optimizers, attention layers, index conversions, properties."""
+"""Names that other libraries take from inside PyTorch's modules: optimizers, attention layers,
+index conversions, properties.
+"""
 
 import pytest
 
@@ -21,7 +23,9 @@ def test_parts_of_complex_tensors_can_be_assigned():
     real = torch.zeros(2)
     real.real = torch.ones(2)
     assert real.tolist() == [1, 1]
-    with pytest.raises(RuntimeError, match="imag is not implemented for tensors with non-complex dtypes"):
+    with pytest.raises(
+        RuntimeError, match="imag is not implemented for tensors with non-complex dtypes"
+    ):
         real.imag = 1.0
 
 
@@ -33,14 +37,20 @@ def test_scripted_functions_raise_as_torchscript_does():
         assert n < 3, "too many"
         return x
 
-    for n, text in ((2, "builtins.ValueError: no two"), (4, "RuntimeError: AssertionError: too many")):
+    for n, text in (
+        (2, "builtins.ValueError: no two"),
+        (4, "RuntimeError: AssertionError: too many"),
+    ):
         with pytest.raises(torch.jit.Error, match=text):
             f(torch.ones(1), n)
     with pytest.raises(
-        RuntimeError, match=r"f\(\) is missing value for argument 'x'. Declaration: f\(Tensor x, int n=1\) -> Tensor"
+        RuntimeError,
+        match=r"f\(\) is missing value for argument 'x'. Declaration: f\(Tensor x, int n=1\) -> Tensor",
     ):
         f()
-    with pytest.raises(RuntimeError, match=r"f\(\) expected at most 2 argument\(s\) but received 3"):
+    with pytest.raises(
+        RuntimeError, match=r"f\(\) expected at most 2 argument\(s\) but received 3"
+    ):
         f(torch.ones(1), 1, 2)
     with pytest.raises(RuntimeError, match="Unknown keyword argument 'z' for operator 'f'"):
         f(torch.ones(1), z=1)
@@ -75,7 +85,9 @@ def test_optimizers_written_with_the_helpers_of_pytorchs():
         def step(self):
             for group in self.param_groups:
                 lists = [group["params"], [p.grad for p in group["params"]]]
-                for (_, kind), ((params, grads), places) in self._group_tensors_by_device_and_dtype(lists, True).items():
+                for (_, kind), ((params, grads), places) in self._group_tensors_by_device_and_dtype(
+                    lists, True
+                ).items():
                     assert [group["params"][k].dtype for k in places] == [kind] * len(places)
                     assert _default_to_fused_or_foreach(params, False) == (False, False)
                     for p, g in zip(params, grads, strict=True):
@@ -87,7 +99,10 @@ def test_optimizers_written_with_the_helpers_of_pytorchs():
     assert not Descent([a, b], False).step()
     assert a.tolist() == [0.5, 0.5]
     assert b.tolist() == [0.5]
-    params, grads = [torch.ones(2, dtype=torch.complex64), torch.ones(2)], [torch.ones(2, dtype=torch.complex64), torch.ones(2)]
+    params, grads = (
+        [torch.ones(2, dtype=torch.complex64), torch.ones(2)],
+        [torch.ones(2, dtype=torch.complex64), torch.ones(2)],
+    )
     _view_as_real(params, grads)
     assert [tuple(x.shape) for x in (*params, *grads)] == [(2, 2), (2,), (2, 2), (2,)]
 
@@ -100,7 +115,9 @@ def test_parts_of_attention():
     assert all(torch.allclose(x, y) for x, y in zip(packed, single, strict=True))
     with pytest.raises(AssertionError, match=r"expecting key weights shape of \(4, 4\)"):
         F._in_projection(q, k, k, weight[:4], weight[4:8, :2], weight[8:])
-    assert F._canonical_mask(torch.tensor([True, False]), "m", None, "", torch.float32).tolist() == [float("-inf"), 0]
+    assert F._canonical_mask(
+        torch.tensor([True, False]), "m", None, "", torch.float32
+    ).tolist() == [float("-inf"), 0]
     with pytest.warns(UserWarning, match="Support for mismatched m and n is deprecated"):
         F._canonical_mask(torch.zeros(2), "m", torch.bool, "n", torch.float32)
     assert F._none_or_dtype(None) is None
@@ -114,8 +131,14 @@ def test_rows_and_where_they_begin():
     starts = torch._convert_indices_from_coo_to_csr(rows, 5)
     assert starts.tolist() == [0, 2, 2, 3, 4, 4]
     assert torch._convert_indices_from_coo_to_csr(rows[:0], 2, out_int32=True).dtype is torch.int32
-    assert torch._convert_indices_from_csr_to_coo(starts, columns).tolist() == [rows.tolist(), columns.tolist()]
-    assert torch._convert_indices_from_csr_to_coo(starts, columns, transpose=True).tolist() == [columns.tolist(), rows.tolist()]
+    assert torch._convert_indices_from_csr_to_coo(starts, columns).tolist() == [
+        rows.tolist(),
+        columns.tolist(),
+    ]
+    assert torch._convert_indices_from_csr_to_coo(starts, columns, transpose=True).tolist() == [
+        columns.tolist(),
+        rows.tolist(),
+    ]
     with pytest.raises(NotImplementedError, match="not implemented for 'Float'"):
         torch._convert_indices_from_coo_to_csr(torch.ones(2), 3)
 
@@ -140,7 +163,9 @@ def test_a_loader_may_get_another_sampler():
 
     loader = Loader([1, 2])
     assert [batch.tolist() for batch in loader] == [[2, 1]]
-    with pytest.raises(ValueError, match="batch_sampler attribute should not be set after Loader is initialized"):
+    with pytest.raises(
+        ValueError, match="batch_sampler attribute should not be set after Loader is initialized"
+    ):
         loader.batch_sampler = None
 
 
@@ -170,7 +195,9 @@ def test_operators_that_a_program_declared_before_torchvision_get_their_kernels(
         "torch.ops.load_library('torchvision/_C.so')\n"
         "print(torch.ops.torchvision.nms(torch.tensor([[0.0, 0, 1, 1], [0, 0, 1, 1]]), torch.tensor([0.1, 0.9]), 0.5).tolist())\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.stdout == "[1]\n", done.stderr
 
 
@@ -186,7 +213,12 @@ def test_the_test_case_that_libraries_derive_from():
     case.assertEqual("a", "a")
     case.assertEqual(torch.ones(1), torch.ones(1, dtype=torch.float64), exact_dtype=False)
     case.assertNotEqual(torch.ones(1), torch.zeros(1))
-    for x, y in ((torch.ones(1), torch.zeros(1)), (1, 2), ("a", "b"), (torch.ones(1), torch.ones(1, dtype=torch.float64))):
+    for x, y in (
+        (torch.ones(1), torch.zeros(1)),
+        (1, 2),
+        ("a", "b"),
+        (torch.ones(1), torch.ones(1, dtype=torch.float64)),
+    ):
         with pytest.raises(AssertionError):
             case.assertEqual(x, y)
 

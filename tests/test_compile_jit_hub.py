@@ -1,4 +1,6 @@
-"""torch.compile, torch.jit and torch.hub: what scripts may keep, and clear words where they may not."""
+"""torch.compile, torch.jit and torch.hub: what scripts may keep, and clear words where they may
+not.
+"""
 
 import pytest
 
@@ -42,7 +44,10 @@ def test_a_compiled_module():
 def test_compile_checks_its_options():
     with pytest.raises(RuntimeError, match="Either mode or options can be specified"):
         torch.compile(abs, mode="default", options={})
-    with pytest.raises(RuntimeError, match="Unrecognized mode=fast, should be one of: default, lite, reduce-overhead"):
+    with pytest.raises(
+        RuntimeError,
+        match="Unrecognized mode=fast, should be one of: default, lite, reduce-overhead",
+    ):
         torch.compile(abs, mode="fast")
     with pytest.raises(TypeError, match="takes a function or a module, not int"):
         torch.compile(3)
@@ -61,7 +66,11 @@ def test_compiler():
         and c.assume_constant_result(f) is f
     )
     c.set_default_backend("eager")
-    assert c.get_default_backend() == "eager" and c.list_backends() == ["eager", "inductor"] and torch.compile(f) is f
+    assert (
+        c.get_default_backend() == "eager"
+        and c.list_backends() == ["eager", "inductor"]
+        and torch.compile(f) is f
+    )
     with pytest.raises(RuntimeError, match="Invalid backend: 'nvfuser'"):
         torch.compile(f, backend="nvfuser")
     with c.set_stance("force_eager"):
@@ -76,10 +85,22 @@ def test_marks_for_torchscript_leave_functions_alone():
 
     jit = torch.jit
     assert all(
-        mark(f) is f for mark in (jit.ignore, jit.ignore(drop=True), jit.unused, jit.export, jit.interface, jit.script_method)
+        mark(f) is f
+        for mark in (
+            jit.ignore,
+            jit.ignore(drop=True),
+            jit.unused,
+            jit.export,
+            jit.interface,
+            jit.script_method,
+        )
     )
     assert not jit.is_scripting() and not jit.is_tracing()
-    assert jit.annotate(list[int], [1]) == [1] and jit.isinstance([1], list[int]) and not jit.isinstance(1, (str, list))
+    assert (
+        jit.annotate(list[int], [1]) == [1]
+        and jit.isinstance([1], list[int])
+        and not jit.isinstance(1, (str, list))
+    )
     assert not isinstance(torch.nn.Linear(1, 1), (jit.ScriptModule, jit.ScriptFunction))
     assert jit.wait(jit.fork(lambda x, y: x - y, 5, y=2)) == 3
     with jit.optimized_execution(False), jit.strict_fusion():
@@ -88,11 +109,15 @@ def test_marks_for_torchscript_leave_functions_alone():
 
 def test_hub_does_not_download(tmp_path, monkeypatch):
     hub = torch.hub
-    with pytest.raises(NotImplementedError, match=r"torch.hub.load is not supported for source='github'"):
+    with pytest.raises(
+        NotImplementedError, match=r"torch.hub.load is not supported for source='github'"
+    ):
         hub.load("pytorch/vision", "resnet18")
     with pytest.raises(NotImplementedError, match="nothing is downloaded"):
         hub.download_url_to_file("https://example.org/a.pt", "a.pt")
-    with pytest.raises(ValueError, match='Unknown source: "ftp". Allowed values: "github" | "local".'):
+    with pytest.raises(
+        ValueError, match='Unknown source: "ftp". Allowed values: "github" | "local".'
+    ):
         hub.list("x", source="ftp")
 
 
@@ -117,7 +142,10 @@ def test_hub_loads_from_a_folder(tmp_path):
     )
     hub = torch.hub
     assert hub.load(tmp_path, "small", source="local", scale=2) == 6
-    assert hub.list(tmp_path, source="local") == ["small"] and hub.help(tmp_path, "small", source="local") == "A number."
+    assert (
+        hub.list(tmp_path, source="local") == ["small"]
+        and hub.help(tmp_path, "small", source="local") == "A number."
+    )
     with pytest.raises(RuntimeError, match="Cannot find callable big in hubconf"):
         hub.load(tmp_path, "big", source="local")
     (tmp_path / "hubconf.py").write_text("dependencies = ['not_there_at_all']\n")

@@ -1,4 +1,6 @@
-"""The documents keep their word: examples run, links lead somewhere, commands exist, steps can be followed."""
+"""The documents keep their word: examples run, links lead somewhere, commands exist, steps can be
+followed.
+"""
 
 import doctest
 import os
@@ -20,10 +22,16 @@ def blocks(text, language="python"):
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_examples_of_a_document_run(path):
-    examples = "\n".join(block for block in blocks(path.read_text(encoding="utf-8")) if block.startswith(">>> "))
-    test = doctest.DocTestParser().get_doctest(examples, {"__name__": "__main__"}, path.name, str(path), 0)
+    examples = "\n".join(
+        block for block in blocks(path.read_text(encoding="utf-8")) if block.startswith(">>> ")
+    )
+    test = doctest.DocTestParser().get_doctest(
+        examples, {"__name__": "__main__"}, path.name, str(path), 0
+    )
     report = []
-    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False).run(test, out=report.append)
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False).run(
+        test, out=report.append
+    )
     assert result.failed == 0, "".join(report)
 
 
@@ -40,13 +48,20 @@ def test_links_to_files_lead_somewhere(path):
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_files_that_are_named_exist(path):
-    named = re.findall(r"`((?:pellucid|tests|docs|tools|examples|benchmarks)/[\w./-]*\w)`", path.read_text(encoding="utf-8"))
+    named = re.findall(
+        r"`((?:pellucid|tests|docs|tools|examples|benchmarks)/[\w./-]*\w)`",
+        path.read_text(encoding="utf-8"),
+    )
     invented = {"pellucid/ops/gudermannian.py"}  # the operation that CONTRIBUTING adds
     assert [name for name in named if name not in invented and not (ROOT / name).exists()] == []
 
 
 def test_make_targets_that_are_named_exist():
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    targets = set(
+        re.findall(
+            r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
+    )
     for path in DOCUMENTS:
         text = path.read_text(encoding="utf-8")
         commands = re.findall(r"(?:^    |`)make ([a-z-]+)", text, flags=re.MULTILINE)
@@ -56,7 +71,11 @@ def test_make_targets_that_are_named_exist():
 def test_adding_an_operation_works_as_written():
     """The code of CONTRIBUTING's steps, in a process of its own, as if the files had been written."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    steps = dict(re.findall(r"<!-- step: (\w+) -->\n```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL))
+    steps = dict(
+        re.findall(
+            r"<!-- step: (\w+) -->\n```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL
+        )
+    )
     assert steps.keys() == {"record", "publish", "test"}
     program = f"""
 import doctest, sys, types
@@ -78,10 +97,13 @@ print("added")
 import pytest
 sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-k", "gudermannian", "tests/ops/test_table.py"]))
 """
-    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, cwd=ROOT
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("added\n")
-    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 6  # each property of the table, for the new record
+    # each property of the table, for the new record
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 6
 
 
 def test_the_tour_of_the_readme_prints_what_it_shows(tmp_path):
@@ -97,11 +119,18 @@ def test_the_tour_of_the_readme_prints_what_it_shows(tmp_path):
     for block in shown:
         command, _, expected = block.partition("\n")
         done = subprocess.run(
-            [sys.executable, "-m", *command.split()[1:]], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300
+            [sys.executable, "-m", *command.split()[1:]],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=environment,
+            timeout=300,
         )
         got = (done.stdout + done.stderr).partition("\npellucid check:")[0].strip()
         got = got if command.startswith("$ pellucid run") else got.removeprefix("loss 5.2881\n")
-        assert doctest.OutputChecker().check_output(expected.strip(), got, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE), got
+        assert doctest.OutputChecker().check_output(
+            expected.strip(), got, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        ), got
 
 
 def test_the_sizes_of_the_readme_add_up():
@@ -110,42 +139,80 @@ def test_the_sizes_of_the_readme_add_up():
     parts = [
         int(n)
         for n in re.search(
-            r"(\d+) MB of that is llvmlite \(LLVM\), about (\d+) MB SciPy, (\d+) MB NumPy and less than (\d+) MB", text
+            r"(\d+) MB of that is llvmlite \(LLVM\), about (\d+) MB SciPy, (\d+) MB NumPy and less than (\d+) MB",
+            text,
         ).groups()
     ]
     assert 0.85 * whole <= sum(parts) <= whole
 
 
-# Phrases that read as translated, and what to write instead: CONTRIBUTING.md, "Words". Names, code and quotations are not looked at.
+# Phrases that read as translated, and what to write instead: CONTRIBUTING.md, "Words". Names, code
+# and quotations are not looked at.
 WORST = {
-    "stays Python's": "keeps running in Python", "of one's own": "your own", "under watch": "while being recorded",
-    "takes no part in": "is not used in", "with commas between": "comma-separated", "right, but slower": "correct, but slower",
-    "nothing is paid": "there is no overhead", "no program can repeat": "cannot be compiled", "hangs at": "belongs to",
-    "cannot be known now": "can no longer be determined", "is no tensor": "is not a tensor", "is no number": "is not a number",
-    "is no copy": "does not copy", "wrong medicine": "wrong fix", "said in words": "as text", "ever other": "ever-changing",
-    "compile, looked into": "inside compile", "beside PyTorch": "compared with PyTorch", "expand each other": "broadcast",
-    "where notes are taken": "while gradients are recorded", "an update by hand": "a manual update",
-    "Is it compiled whole": "Is it compiled as a single graph", "has to do everything (right": "has to do everything (correct",
-}  # fmt: skip
+    "stays Python's": "keeps running in Python",
+    "of one's own": "your own",
+    "under watch": "while being recorded",
+    "takes no part in": "is not used in",
+    "with commas between": "comma-separated",
+    "right, but slower": "correct, but slower",
+    "nothing is paid": "there is no overhead",
+    "no program can repeat": "cannot be compiled",
+    "hangs at": "belongs to",
+    "cannot be known now": "can no longer be determined",
+    "is no tensor": "is not a tensor",
+    "is no number": "is not a number",
+    "is no copy": "does not copy",
+    "wrong medicine": "wrong fix",
+    "said in words": "as text",
+    "ever other": "ever-changing",
+    "compile, looked into": "inside compile",
+    "beside PyTorch": "compared with PyTorch",
+    "expand each other": "broadcast",
+    "where notes are taken": "while gradients are recorded",
+    "an update by hand": "a manual update",
+    "Is it compiled whole": "Is it compiled as a single graph",
+    "has to do everything (right": "has to do everything (correct",
+}
 
 
 def test_the_worst_phrases_are_gone():
-    """In documents, tutorials, docstrings and messages; a comment of the source may be as short as it likes."""
+    """In documents, tutorials, docstrings and messages; a comment of the source may be as short as
+    it likes.
+    """
     found = []
-    texts = [*DOCUMENTS, *sorted((ROOT / "docs" / "tutorials").glob("*.ipynb")), *sorted((ROOT / "pellucid").rglob("*.py"))]
+    texts = [
+        *DOCUMENTS,
+        *sorted((ROOT / "docs" / "tutorials").glob("*.ipynb")),
+        *sorted((ROOT / "pellucid").rglob("*.py")),
+    ]
     for path in texts:
         if path.name == "CONTRIBUTING.md":
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             shown = line.partition("  # ")[0] if path.suffix == ".py" else line
-            found += [f"{path.relative_to(ROOT)}:{number}: {p!r}: write {better!r}" for p, better in WORST.items() if p in shown]
+            found += [
+                f"{path.relative_to(ROOT)}:{number}: {p!r}: write {better!r}"
+                for p, better in WORST.items()
+                if p in shown
+            ]
     assert found == [], "\n".join(found)
 
 
 def test_no_conflict_of_a_merge_is_left():
-    texts = [*DOCUMENTS, *(path for folder in ("pellucid", "tests", "tools") for path in (ROOT / folder).rglob("*.py"))]
+    texts = [
+        *DOCUMENTS,
+        *(
+            path
+            for folder in ("pellucid", "tests", "tools")
+            for path in (ROOT / folder).rglob("*.py")
+        ),
+    ]
     marks = ("<" * 7 + " ", ">" * 7 + " ")
-    assert [str(p) for p in texts if any(line.startswith(marks) for line in p.read_text(encoding="utf-8").splitlines())] == []
+    assert [
+        str(p)
+        for p in texts
+        if any(line.startswith(marks) for line in p.read_text(encoding="utf-8").splitlines())
+    ] == []
 
 
 def test_the_words_are_listed_for_contributors():

@@ -22,8 +22,16 @@ def test_names_and_numpy():
 
 def test_quantised_elements_are_no_numbers_of_numpy():
     """They lie in arrays with a field of their name, so that no arithmetic takes them for integers."""
-    fields = {str(d): array_type for array_type, d in dtypes.BY_NUMPY.items() if array_type.names is not None}
-    assert fields == {"torch.quint8": [("quint8", "u1")], "torch.qint8": [("qint8", "i1")], "torch.qint32": [("qint32", "i4")]}
+    fields = {
+        str(d): array_type
+        for array_type, d in dtypes.BY_NUMPY.items()
+        if array_type.names is not None
+    }
+    assert fields == {
+        "torch.quint8": [("quint8", "u1")],
+        "torch.qint8": [("qint8", "i1")],
+        "torch.qint32": [("qint32", "i4")],
+    }
     with pytest.raises(RuntimeError, match=r"torch\.quint8 has no NumPy counterpart"):
         torch.quint8.numpy
 
@@ -51,7 +59,9 @@ def test_values_are_closed():
             cls("float32")
     with pytest.raises(AttributeError, match="'torch.dtype' object has no attribute 'size'"):
         dtypes.float32.size
-    with pytest.raises(AttributeError, match="attribute 'type' of 'torch.device' objects is not writable"):
+    with pytest.raises(
+        AttributeError, match="attribute 'type' of 'torch.device' objects is not writable"
+    ):
         devices.cpu.type = "cuda"
 
 
@@ -72,9 +82,16 @@ def test_numbers_do_not_widen():
     for d in (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64):
         assert dtypes.result_type((d, TENSOR), (dtypes.number_dtype(2.5), NUMBER)) is d
         assert dtypes.result_type((d, TENSOR), (dtypes.float64, SCALAR_TENSOR)) is d
-    assert dtypes.result_type((dtypes.int8, TENSOR), (dtypes.number_dtype(300), NUMBER)) is dtypes.int8
-    assert dtypes.result_type((dtypes.bool_, TENSOR), (dtypes.number_dtype(1), NUMBER)) is dtypes.int64
-    assert dtypes.result_type((dtypes.float64, TENSOR), (dtypes.number_dtype(1j), NUMBER)) is dtypes.complex128
+    assert (
+        dtypes.result_type((dtypes.int8, TENSOR), (dtypes.number_dtype(300), NUMBER)) is dtypes.int8
+    )
+    assert (
+        dtypes.result_type((dtypes.bool_, TENSOR), (dtypes.number_dtype(1), NUMBER)) is dtypes.int64
+    )
+    assert (
+        dtypes.result_type((dtypes.float64, TENSOR), (dtypes.number_dtype(1j), NUMBER))
+        is dtypes.complex128
+    )
 
 
 def test_default_dtype_reaches_promotion():
@@ -94,7 +111,11 @@ def test_default_dtype_reaches_promotion():
     [
         (np.array(["a"]), TypeError, "can't convert np.ndarray of type numpy.str_"),
         (np.array([None]), TypeError, "can't convert np.ndarray of type numpy.object_"),
-        (np.zeros(1, np.dtype(np.float32).newbyteorder()), ValueError, "given numpy array has byte order different"),
+        (
+            np.zeros(1, np.dtype(np.float32).newbyteorder()),
+            ValueError,
+            "given numpy array has byte order different",
+        ),
     ],
 )
 def test_arrays_that_are_no_tensors(array, kind, words):
@@ -103,13 +124,21 @@ def test_arrays_that_are_no_tensors(array, kind, words):
 
 
 def test_limits():
-    assert (dtypes.finfo(dtypes.bfloat16).max, dtypes.finfo(dtypes.float8_e4m3fn).max) == (3.3895313892515355e38, 448.0)
-    assert (dtypes.iinfo(dtypes.int64).min, dtypes.iinfo(dtypes.uint64).max) == (-(2**63), 2**64 - 1)
+    assert (dtypes.finfo(dtypes.bfloat16).max, dtypes.finfo(dtypes.float8_e4m3fn).max) == (
+        3.3895313892515355e38,
+        448.0,
+    )
+    assert (dtypes.iinfo(dtypes.int64).min, dtypes.iinfo(dtypes.uint64).max) == (
+        -(2**63),
+        2**64 - 1,
+    )
     assert dtypes.finfo(dtypes.complex64) == dtypes.finfo(dtypes.float32)
 
 
 def test_accelerator_index():
-    with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available"):
+    with pytest.raises(
+        RuntimeError, match="Cannot access accelerator device when none is available"
+    ):
         devices.device(0)
     devices.set_accelerator_finder(lambda: "cuda")
     try:

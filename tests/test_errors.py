@@ -8,12 +8,22 @@ from pellucid import config, errors
 from pellucid.errors import Kind, Operand, ShapeError
 
 BUILTINS = {
-    "ShapeError": RuntimeError, "ShapeValueError": ValueError, "DtypeError": RuntimeError, "DeviceError": RuntimeError,
-    "GraphError": RuntimeError, "OperationError": RuntimeError, "DimensionError": IndexError, "IndexOutOfRangeError": IndexError,
-    "ArgumentTypeError": TypeError, "ArgumentValueError": ValueError, "UnsupportedError": NotImplementedError,
-    "MissingAttributeError": AttributeError, "MissingKeyError": KeyError, "ContractError": AssertionError,
+    "ShapeError": RuntimeError,
+    "ShapeValueError": ValueError,
+    "DtypeError": RuntimeError,
+    "DeviceError": RuntimeError,
+    "GraphError": RuntimeError,
+    "OperationError": RuntimeError,
+    "DimensionError": IndexError,
+    "IndexOutOfRangeError": IndexError,
+    "ArgumentTypeError": TypeError,
+    "ArgumentValueError": ValueError,
+    "UnsupportedError": NotImplementedError,
+    "MissingAttributeError": AttributeError,
+    "MissingKeyError": KeyError,
+    "ContractError": AssertionError,
     "SingularError": errors.LinAlgError,
-}  # fmt: skip
+}
 
 
 def test_each_kind_makes_pytorchs_class():
@@ -87,7 +97,10 @@ def test_only_our_errors_have_facts():
 
 
 def test_scalars_have_empty_brackets():
-    assert errors.aligned_operands([Operand("a", ()), Operand("b", (3,))]) == ["  a   []", "  b  [3]"]
+    assert errors.aligned_operands([Operand("a", ()), Operand("b", (3,))]) == [
+        "  a   []",
+        "  b  [3]",
+    ]
 
 
 class Line:
@@ -95,7 +108,9 @@ class Line:
         return "train.py:3"
 
 
-@pytest.mark.parametrize("way", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])
+@pytest.mark.parametrize(
+    "way", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy]
+)
 def test_pickling_and_copying_keep_the_text_and_the_facts(way):
     error = errors.add(full(), notes=("more",))
     local = ShapeError("x", source=Line(), operands=[Operand("a", [1], float, None, Line())])
@@ -108,7 +123,12 @@ def test_pickling_and_copying_keep_the_text_and_the_facts(way):
 
 def test_environment_variables():
     values = config.read_environment(
-        {"PELLUCID_KERNELS": "0", "PELLUCID_NUM_THREADS": "3", "PELLUCID_CACHE_DIR": "here", "PELLUCID_SOURCES": "off"}
+        {
+            "PELLUCID_KERNELS": "0",
+            "PELLUCID_NUM_THREADS": "3",
+            "PELLUCID_CACHE_DIR": "here",
+            "PELLUCID_SOURCES": "off",
+        }
     )
     assert values["kernels"] is False and values["sources"] is False and values["cache"] is True
     assert values["num_threads"] == 3 and values["cache_dir"].name == "here"

@@ -1,4 +1,6 @@
-"""Files are written whole or not at all; what killed writers leave is removed by the next one, and nothing of a live one."""
+"""Files are written whole or not at all; what killed writers leave is removed by the next one, and
+nothing of a live one.
+"""
 
 import os
 import signal
@@ -44,7 +46,8 @@ def test_modes_links_and_long_names(tmp_path):
     (tmp_path / "new").chmod(0o604)
     (tmp_path / "link").symlink_to("new")
     with replacing(tmp_path / "link") as file:
-        assert stat.S_IMODE(os.stat(file.name).st_mode) & ~0o604 == 0  # never more open than the file it replaces
+        # never more open than the file it replaces
+        assert stat.S_IMODE(os.stat(file.name).st_mode) & ~0o604 == 0
         file.write(b"x")
     assert (tmp_path / "link").is_symlink() and (tmp_path / "new").read_bytes() == b"x"
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o604
@@ -67,12 +70,19 @@ def test_the_umask_of_the_process_is_never_touched(tmp_path, monkeypatch):
 
 
 def saver(path, stop):
-    """A process that saves to `path`; `stop` is what it does when the file is written and has not got its name yet."""
+    """A process that saves to `path`; `stop` is what it does when the file is written and has not
+    got its name yet.
+    """
     program = (
         "import os, signal, sys\nimport pellucid as torch\nreal = os.replace\ndef stop(*places):\n"
         f"    {stop}\n    real(*places)\nos.replace = stop\ntorch.save(torch.zeros(3), sys.argv[1])\n"
     )
-    return subprocess.Popen([sys.executable, "-c", program, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", program, path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 @posix

@@ -1,4 +1,6 @@
-"""Names of PyTorch's inner modules that libraries use: torch._C, torch._utils, torch._foreach_*, torch._check."""
+"""Names of PyTorch's inner modules that libraries use: torch._C, torch._utils, torch._foreach_*,
+torch._check.
+"""
 
 import pytest
 
@@ -11,8 +13,14 @@ def test_lists_of_tensors():
     assert [t.tolist() for t in torch._foreach_add(xs, xs, alpha=2)] == [[3, 12], [27]]
     assert [t.tolist() for t in torch._foreach_mul(xs, [2.0, 3.0])] == [[2, 8], [27]]
     assert [t.tolist() for t in torch._foreach_maximum(xs, 2.0)] == [[2, 4], [9]]
-    assert [t.tolist() for t in torch._foreach_addcmul(xs, xs, xs, value=0.5)] == [[1.5, 12], [49.5]]
-    assert [t.tolist() for t in torch._foreach_lerp(xs, [torch.zeros(2), torch.zeros(1)], 0.5)] == [[0.5, 2], [4.5]]
+    assert [t.tolist() for t in torch._foreach_addcmul(xs, xs, xs, value=0.5)] == [
+        [1.5, 12],
+        [49.5],
+    ]
+    assert [t.tolist() for t in torch._foreach_lerp(xs, [torch.zeros(2), torch.zeros(1)], 0.5)] == [
+        [0.5, 2],
+        [4.5],
+    ]
     assert [t.item() for t in torch._foreach_norm(xs, 1)] == [5, 9]
     assert torch._foreach_sub_(xs, 1.0) is None and xs[0].tolist() == [0, 3]
     torch._foreach_copy_(xs, [torch.ones(2), torch.ones(1)])
@@ -45,7 +53,9 @@ def test_flat_tensors():
     flatten, unflatten = torch._utils._flatten_dense_tensors, torch._utils._unflatten_dense_tensors
     parts = [torch.randn(2, 3), torch.randn(4)]
     flat = flatten(parts)
-    assert flat.shape == (10,) and all(torch.equal(a, b) for a, b in zip(unflatten(flat, parts), parts, strict=True))
+    assert flat.shape == (10,) and all(
+        torch.equal(a, b) for a, b in zip(unflatten(flat, parts), parts, strict=True)
+    )
 
 
 def test_errors_on_their_way():
@@ -59,11 +69,23 @@ def test_errors_on_their_way():
 
 def test_the_compiled_part():
     c = torch._C
-    assert c._nn._parse_to("cpu", torch.float64) == (torch.device("cpu"), torch.float64, False, None)
+    assert c._nn._parse_to("cpu", torch.float64) == (
+        torch.device("cpu"),
+        torch.float64,
+        False,
+        None,
+    )
     assert c._nn._parse_to(torch.ones(1, dtype=torch.float16))[1] is torch.float16
     x = torch.ones(4)
-    assert c._is_alias_of(x, x[1:]) and not c._is_alias_of(x, x.clone()) and c._get_tracing_state() is None
-    assert c._jit_set_profiling_executor(False) is True and c._jit_set_profiling_executor(True) is False
+    assert (
+        c._is_alias_of(x, x[1:])
+        and not c._is_alias_of(x, x.clone())
+        and c._get_tracing_state() is None
+    )
+    assert (
+        c._jit_set_profiling_executor(False) is True
+        and c._jit_set_profiling_executor(True) is False
+    )
     with pytest.raises(NotImplementedError, match=r"torch\._C\.Graph is not supported"):
         c.Graph()
     assert torch.torch is torch and torch.hub.HASH_REGEX.search("a-0123abcd.pth")[1] == "0123abcd"
@@ -79,7 +101,11 @@ def test_dictionaries_with_weak_keys():
 
 
 def test_types_without_tensors():
-    assert torch.qint8 is torch.qint8 and str(torch.quint4x2) == "torch.quint4x2" and torch.uint3 != torch.uint4
+    assert (
+        torch.qint8 is torch.qint8
+        and str(torch.quint4x2) == "torch.quint4x2"
+        and torch.uint3 != torch.uint4
+    )
     with pytest.raises(RuntimeError, match="tensors of it are not supported"):
         torch.zeros(2, dtype=torch.qint8)
 
@@ -134,7 +160,9 @@ def test_running_results():
     for n in range(1, 12):
         x = torch.arange(1.0, n + 1)
         assert torch.equal(scan(lambda a, b: a + b, x, 0), x.cumsum(0))
-        assert torch.equal(scan(lambda a, b: a + b, x, 0, reverse=True), x.flip(0).cumsum(0).flip(0))
+        assert torch.equal(
+            scan(lambda a, b: a + b, x, 0, reverse=True), x.flip(0).cumsum(0).flip(0)
+        )
     a, b = torch.rand(3, 7), torch.rand(3, 7)
     decays, states = scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (a, b), 1)
     state = torch.zeros(3)
@@ -158,7 +186,10 @@ def test_divergences_of_foreign_classes():
 
 def test_names_that_libraries_register_with():
     tree, loader = torch.utils._pytree, torch.utils.data.dataloader
-    assert tree._dict_flatten_with_keys({"a": 1}) == ([(tree.MappingKey("a"), 1)], ["a"]) and tree._list_flatten([1, 2]) == (
+    assert tree._dict_flatten_with_keys({"a": 1}) == (
+        [(tree.MappingKey("a"), 1)],
+        ["a"],
+    ) and tree._list_flatten([1, 2]) == (
         [1, 2],
         None,
     )

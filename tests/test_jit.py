@@ -25,7 +25,9 @@ def halved(x):
 
 
 def test_a_scripted_function():
-    assert isinstance(scripted_double, jit.ScriptFunction) and torch.equal(scripted_double(torch.ones(2)), torch.full((2,), 2.0))
+    assert isinstance(scripted_double, jit.ScriptFunction) and torch.equal(
+        scripted_double(torch.ones(2)), torch.full((2,), 2.0)
+    )
     assert scripted_double.name == "double" and "x * factor" in scripted_double.code
     assert jit.script(scripted_double) is scripted_double
     with pytest.raises(NotImplementedError, match="TorchScript graphs"):
@@ -37,12 +39,17 @@ def test_a_scripted_function():
 def test_a_scripted_module_shares_the_state():
     model = nn.Sequential(nn.Linear(2, 3), nn.Dropout())
     made = jit.script(model)
-    assert isinstance(made, jit.ScriptModule) and all(isinstance(child, jit.ScriptModule) for child in made.children())
+    assert isinstance(made, jit.ScriptModule) and all(
+        isinstance(child, jit.ScriptModule) for child in made.children()
+    )
     assert not isinstance(model[0], jit.ScriptModule)
     assert list(made.state_dict()) == list(model.state_dict()) and made[0].weight is model[0].weight
     made.eval()
     assert model.training and torch.equal(made(torch.ones(1, 2)), model[0](torch.ones(1, 2)))
-    assert repr(made[0]) == "RecursiveScriptModule(original_name=Linear)" and made.original_name == "Sequential"
+    assert (
+        repr(made[0]) == "RecursiveScriptModule(original_name=Linear)"
+        and made.original_name == "Sequential"
+    )
     assert jit.script(made) is made
     other = copy.deepcopy(made)
     assert other[0].weight is not made[0].weight and torch.equal(other[0].weight, made[0].weight)
@@ -56,12 +63,17 @@ def test_saved_and_loaded(tmp_path):
     jit.save(made, buffer, _extra_files={"note": "mine"})
     buffer.seek(0)
     for loaded in (jit.load(tmp_path / "m.pt"), jit.load(buffer, _extra_files=extra)):
-        assert isinstance(loaded, jit.ScriptModule) and torch.equal(loaded(torch.ones(1, 2)), made(torch.ones(1, 2)))
+        assert isinstance(loaded, jit.ScriptModule) and torch.equal(
+            loaded(torch.ones(1, 2)), made(torch.ones(1, 2))
+        )
     assert extra["note"] == b"mine"
     with pytest.raises(ValueError, match="The provided filename .* does not exist"):
         jit.load(tmp_path / "none.pt")
     torch.save({"a": 1}, tmp_path / "other.pt")
-    with pytest.raises(NotImplementedError, match=r"torch.jit.load is not supported for TorchScript that PyTorch wrote"):
+    with pytest.raises(
+        NotImplementedError,
+        match=r"torch.jit.load is not supported for TorchScript that PyTorch wrote",
+    ):
         jit.load(tmp_path / "other.pt")
     assert pickle.loads(pickle.dumps(halved)) is halved
 
@@ -69,13 +81,17 @@ def test_saved_and_loaded(tmp_path):
 def test_traced():
     model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
     made = jit.trace(model, torch.ones(1, 2))
-    assert isinstance(made, jit.TopLevelTracedModule) and list(made.state_dict()) == list(model.state_dict())
+    assert isinstance(made, jit.TopLevelTracedModule) and list(made.state_dict()) == list(
+        model.state_dict()
+    )
     assert torch.equal(made(torch.ones(4, 2)), model(torch.ones(4, 2)))
     assert isinstance(jit.trace(double, torch.ones(2)), jit.ScriptFunction)
     seen = []
     jit.trace(lambda x: (seen.append(jit.is_tracing()), x + 1)[1], torch.ones(1))
     assert seen == [True, True] and not jit.is_tracing()
-    with pytest.warns(jit.TracerWarning, match="does not match the corresponding output of the Python function"):
+    with pytest.warns(
+        jit.TracerWarning, match="does not match the corresponding output of the Python function"
+    ):
         jit.trace(lambda x: x + torch.rand(2), torch.ones(2))
     with pytest.raises(RuntimeError, match="Only tensors"):
         jit.trace(lambda x: 3, torch.ones(2))
@@ -93,13 +109,21 @@ def test_frozen():
     with pytest.raises(RuntimeError, match="expects a ScriptModule"):
         jit.freeze(nn.Linear(2, 3))
     frozen = jit.freeze(made.eval())
-    assert not list(frozen.parameters()) and torch.equal(frozen(torch.ones(1, 2)), made(torch.ones(1, 2)))
+    assert not list(frozen.parameters()) and torch.equal(
+        frozen(torch.ones(1, 2)), made(torch.ones(1, 2))
+    )
     assert jit.optimize_for_inference(frozen) is frozen
 
 
 def test_types_and_the_rest():
-    assert jit.isinstance([1], list[int]) and not jit.isinstance(["a"], list[int]) and jit.isinstance(None, Optional[int])  # noqa: UP045
-    assert jit.isinstance({"a": (1, 2.0)}, dict[str, tuple[int, float]]) and not jit.isinstance(1, (str, list))
+    assert (
+        jit.isinstance([1], list[int])
+        and not jit.isinstance(["a"], list[int])
+        and jit.isinstance(None, Optional[int])  # noqa: UP045
+    )
+    assert jit.isinstance({"a": (1, 2.0)}, dict[str, tuple[int, float]]) and not jit.isinstance(
+        1, (str, list)
+    )
     assert jit.script_if_tracing(double)(torch.ones(1)).item() == 2
     with pytest.raises(NotImplementedError, match="CompilationUnit"):
         jit.CompilationUnit("def f(x): return x")

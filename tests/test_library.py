@@ -11,8 +11,17 @@ from pellucid import Tensor, library
 
 
 def test_schemas():
-    def f(x: Tensor, y: Tensor | None, z: int = 3, *, w: float = 2.5, s: Sequence[int], b: bool = True, n: str = "a",
-          d: Optional[torch.dtype] = None) -> tuple[Tensor, int]: ...  # fmt: skip # noqa: UP045
+    def f(
+        x: Tensor,
+        y: Tensor | None,
+        z: int = 3,
+        *,
+        w: float = 2.5,
+        s: Sequence[int],
+        b: bool = True,
+        n: str = "a",
+        d: Optional[torch.dtype] = None,  # noqa: UP045
+    ) -> tuple[Tensor, int]: ...
 
     assert library.infer_schema(f, mutates_args={"x"}) == (
         '(Tensor(a0!) x, Tensor? y, SymInt z=3, *, float w=2.5, SymInt[] s, bool b=True, str n="a", ScalarType? d=None) -> (Tensor, SymInt)'
@@ -54,7 +63,9 @@ def sin():
 
 def test_an_operator_from_a_function(sin):
     x = torch.ones(2, requires_grad=True)
-    assert torch.ops.tests.sin(x).grad_fn is not None and str(sin._opoverload) == "tests.sin.default"
+    assert (
+        torch.ops.tests.sin(x).grad_fn is not None and str(sin._opoverload) == "tests.sin.default"
+    )
     with pytest.raises(RuntimeError, match="no autograd formula was registered"):
         sin(x).sum().backward()
     with pytest.raises(RuntimeError, match="There was no fake impl registered"):
@@ -62,7 +73,8 @@ def test_an_operator_from_a_function(sin):
     sin.register_fake(lambda x: torch.empty_like(x))
     assert sin(torch.ones(2, device="meta")).shape == (2,)
     sin.register_autograd(
-        lambda ctx, g: g * ctx.saved_tensors[0].cos(), setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs)
+        lambda ctx, g: g * ctx.saved_tensors[0].cos(),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
     )
     sin(x).sum().backward()
     assert torch.allclose(x.grad, torch.ones(2).cos())
@@ -84,7 +96,9 @@ def test_operators_that_write_and_alias():
     before = z._version
     add_one(z)
     assert z.tolist() == [2, 2] and z._version > before
-    with pytest.raises(RuntimeError, match="Cannot register autograd formula for non-functional operator"):
+    with pytest.raises(
+        RuntimeError, match="Cannot register autograd formula for non-functional operator"
+    ):
         add_one.register_autograd(lambda ctx, g: g)
     undefine("tests", "add_one_")
 

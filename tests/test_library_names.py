@@ -1,4 +1,6 @@
-"""What containers, trainers and summaries of other libraries take from PyTorch: storages, overrides, functorch, subclasses that stay out."""
+"""What containers, trainers and summaries of other libraries take from PyTorch: storages,
+overrides, functorch, subclasses that stay out.
+"""
 
 import inspect
 import subprocess
@@ -35,7 +37,9 @@ def test_numbers_are_copied_into_tensors():
     assert torch.ones(2).copy_(2.5).tolist() == [2.5, 2.5]
     assert torch.zeros(2, dtype=torch.int64).copy_(2.7).tolist() == [2, 2]
     assert torch.zeros(1, dtype=torch.complex64).copy_(1j).tolist() == [1j]
-    with pytest.raises(TypeError, match=r"copy_\(\): argument 'other' \(position 1\) must be Tensor, not list"):
+    with pytest.raises(
+        TypeError, match=r"copy_\(\): argument 'other' \(position 1\) must be Tensor, not list"
+    ):
         torch.ones(1).copy_([1.0])
 
 
@@ -54,7 +58,11 @@ def test_overridable_functions_by_the_module_that_has_them():
     assert torch.is_tensor in ignored and torch.Tensor.stride in ignored
     assert not ignored & set(table[torch])
     stub = torch.overrides.get_testing_overrides()[torch.nn.functional.linear]
-    assert stub() == -1 and list(inspect.signature(stub).parameters)[:3] == ["input", "weight", "bias"]
+    assert stub() == -1 and list(inspect.signature(stub).parameters)[:3] == [
+        "input",
+        "weight",
+        "bias",
+    ]
 
 
 def test_modules_as_functions():
@@ -78,7 +86,9 @@ def test_functorch_is_this_package_where_it_stands_in():
         "print(functorch.vmap is torch.vmap, functorch.FunctionalModule.__name__, functorch.make_fx.__name__)\n"
         "try:\n    from functorch import dim\nexcept ImportError:\n    print('no dim')\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
     assert done.stdout == "True FunctionalModule make_fx\nno dim\n", done.stderr
 
 
@@ -87,7 +97,9 @@ def test_vmap_takes_the_steps_that_a_library_puts_in_place(monkeypatch):
         def __init__(self, x):
             self.x = x
 
-    torch.utils._pytree.register_pytree_node(Box, lambda box: ([box.x], None), lambda leaves, context: Box(leaves[0]))
+    torch.utils._pytree.register_pytree_node(
+        Box, lambda box: ([box.x], None), lambda leaves, context: Box(leaves[0])
+    )
     seen = []
 
     def process(in_dims, args, func):
@@ -100,7 +112,11 @@ def test_vmap_takes_the_steps_that_a_library_puts_in_place(monkeypatch):
     def unwrap(made, out_dims, level, size, func):
         return Box(steps._remove_batch_dim(made.x, level, size, 0))
 
-    for name, step in (("_process_batched_inputs", process), ("_create_batched_inputs", create), ("_unwrap_batched", unwrap)):
+    for name, step in (
+        ("_process_batched_inputs", process),
+        ("_create_batched_inputs", create),
+        ("_unwrap_batched", unwrap),
+    ):
         monkeypatch.setattr(steps, name, step)
     made = torch.vmap(lambda box: Box(box.x.sum()))(Box(torch.ones(2, 3)))
     assert made.x.tolist() == [3, 3] and seen == ["create"]
@@ -115,10 +131,16 @@ def test_tensors_are_swapped():
 
 
 def test_devices_that_are_not_there_answer():
-    assert torch.xpu.memory_allocated() == 0 and torch.xpu.get_rng_state_all() == [] and not torch.xpu.is_bf16_supported()
+    assert (
+        torch.xpu.memory_allocated() == 0
+        and torch.xpu.get_rng_state_all() == []
+        and not torch.xpu.is_bf16_supported()
+    )
     with pytest.raises(AssertionError, match="Torch not compiled with XPU enabled"):
         torch.xpu.current_device()
-    with pytest.raises(RuntimeError, match=r"Cannot execute getCurrentAllocatedMemory\(\) without MPS backend"):
+    with pytest.raises(
+        RuntimeError, match=r"Cannot execute getCurrentAllocatedMemory\(\) without MPS backend"
+    ):
         torch.mps.current_allocated_memory()
     with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
         torch.cuda.profiler.start()
@@ -128,7 +150,12 @@ def test_small_names():
     out = torch.tensor([[1.0, 2.0]]).softmax(1)
     x = torch.tensor([[1.0, 2.0]], requires_grad=True)
     x.softmax(1)[0, 0].backward()
-    assert torch.allclose(torch._softmax_backward_data(torch.tensor([[1.0, 0.0]]), out, 1, torch.float32), x.grad)
-    assert (torch.distributions.Normal, torch.distributions.Normal) in torch.distributions.kl._KL_REGISTRY
+    assert torch.allclose(
+        torch._softmax_backward_data(torch.tensor([[1.0, 0.0]]), out, 1, torch.float32), x.grad
+    )
+    assert (
+        torch.distributions.Normal,
+        torch.distributions.Normal,
+    ) in torch.distributions.kl._KL_REGISTRY
     assert "tensor" in torch.__all__ and "nn" not in torch.__all__
     assert torch.profiler.profiler._default_schedule_fn(3) is torch.profiler.ProfilerAction.RECORD

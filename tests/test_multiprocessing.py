@@ -7,7 +7,9 @@ import pytest
 import pellucid as torch
 from pellucid import multiprocessing as mp
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="memory is shared by file descriptors")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="memory is shared by file descriptors"
+)
 
 
 def add_one(index, shared, plain):
@@ -49,7 +51,10 @@ def test_sharing_keeps_values_and_layout():
 
 def test_modules_share_and_train():
     model = torch.nn.Linear(3, 1).share_memory()
-    assert all(p.is_shared() and p.requires_grad and isinstance(p, torch.nn.Parameter) for p in model.parameters())
+    assert all(
+        p.is_shared() and p.requires_grad and isinstance(p, torch.nn.Parameter)
+        for p in model.parameters()
+    )
     before = model.weight.tolist()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     model(torch.ones(2, 3)).sum().backward()
@@ -59,7 +64,9 @@ def test_modules_share_and_train():
 
 def test_views_and_results_are_not_moved():
     x = torch.zeros(4, requires_grad=True)
-    with pytest.raises(RuntimeError, match=r"share_memory_\(\) cannot move a view of another tensor"):
+    with pytest.raises(
+        RuntimeError, match=r"share_memory_\(\) cannot move a view of another tensor"
+    ):
         torch.zeros(4)[:2].share_memory_()
     with pytest.raises(RuntimeError, match="cannot move the result of a recorded operation"):
         (x * 2).share_memory_()
@@ -67,11 +74,14 @@ def test_views_and_results_are_not_moved():
 
 def test_an_error_comes_home():
     with pytest.raises(
-        mp.ProcessRaisedException, match="-- Process 1 terminated with the following error:(.|\n)*ValueError: boom"
+        mp.ProcessRaisedException,
+        match="-- Process 1 terminated with the following error:(.|\n)*ValueError: boom",
     ) as caught:
         mp.spawn(fail, nprocs=2)
     assert caught.value.error_index == 1
-    with pytest.raises(mp.ProcessExitedException, match="process 0 terminated with exit code 3") as left:
+    with pytest.raises(
+        mp.ProcessExitedException, match="process 0 terminated with exit code 3"
+    ) as left:
         mp.spawn(leave)
     assert left.value.exit_code == 3
 

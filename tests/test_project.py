@@ -15,16 +15,23 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def test_the_version_is_the_same_everywhere():
-    assert re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.M)[1] == _version.__version__
+    assert (
+        re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.M)[1]
+        == _version.__version__
+    )
     assert f"## {_version.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_classifiers_name_what_the_readme_says_was_run():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     versions = re.findall(r"3\.\d+", re.search(r"^\| Linux, x86-64, (.*?) \|", text, re.M)[1])
-    said = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if re.search(r"Python :: 3\.\d+$", c)]
+    said = [
+        c.rpartition(" ")[2] for c in PROJECT["classifiers"] if re.search(r"Python :: 3\.\d+$", c)
+    ]
     assert versions == said
-    assert [c for c in PROJECT["classifiers"] if c.startswith("Operating System")] == ["Operating System :: POSIX :: Linux"]
+    assert [c for c in PROJECT["classifiers"] if c.startswith("Operating System")] == [
+        "Operating System :: POSIX :: Linux"
+    ]
 
 
 def test_the_problem_matcher_finds_a_finding():
@@ -44,8 +51,16 @@ def test_hooks_and_action_run_commands_that_exist():
     from pellucid.cli.check import _parser
 
     options = {flag for action in _parser()._actions for flag in action.option_strings}
-    texts = [(ROOT / name).read_text(encoding="utf-8") for name in ("action.yml", ".pre-commit-hooks.yaml")]
-    lines = [line for text in texts for line in text.splitlines() if re.search(r"(entry:|-m) pellucid ", line)]
+    texts = [
+        (ROOT / name).read_text(encoding="utf-8")
+        for name in ("action.yml", ".pre-commit-hooks.yaml")
+    ]
+    lines = [
+        line
+        for text in texts
+        for line in text.splitlines()
+        if re.search(r"(entry:|-m) pellucid ", line)
+    ]
     assert len(lines) == 3
     for line in lines:
         words = line.partition("pellucid ")[2].split()
@@ -55,10 +70,22 @@ def test_hooks_and_action_run_commands_that_exist():
 
 def test_nox_has_the_targets_of_the_makefile():
     """For systems without make. Read as text: nox is not among what the tests need."""
-    targets = set(re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)[0].split()) - {"help"}
+    targets = set(
+        re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)[
+            0
+        ].split()
+    ) - {"help"}
     text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
-    found = re.findall(r'^@nox\.session(?:\((.*)\))?\ndef (\w+)\(session: nox\.Session\) -> None:\n    """\w.*\."""$', text, re.M)
-    names = {(re.search(r'name="([\w-]+)"', options) or [0, function])[1] for options, function in found}
+    found = re.findall(
+        r'^@nox\.session(?:\((.*)\))?\ndef (\w+)\(session: nox\.Session\) -> None:\n    """\w.*\."""$',
+        text,
+        re.M,
+    )
+    names = {
+        (re.search(r'name="([\w-]+)"', options) or [0, function])[1] for options, function in found
+    }
     assert names == targets
-    removed = re.search(r"^clean:\n\trm -rf (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)[1].split()
+    removed = re.search(
+        r"^clean:\n\trm -rf (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M
+    )[1].split()
     assert all(f'"{name}"' in text for name in removed)

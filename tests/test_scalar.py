@@ -54,8 +54,14 @@ def test_each_operation_against_differences(name):
 def test_the_file_needs_nothing_but_the_standard_library():
     tree = ast.parse(Path(scalar.__file__).read_text(encoding="utf-8"))
     imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
-    names = [node.module if isinstance(node, ast.ImportFrom) else alias.name for node in imports for alias in node.names]
-    assert names and all(name.split(".")[0] in {*sys.stdlib_module_names, "__future__"} for name in names)
+    names = [
+        node.module if isinstance(node, ast.ImportFrom) else alias.name
+        for node in imports
+        for alias in node.names
+    ]
+    assert names and all(
+        name.split(".")[0] in {*sys.stdlib_module_names, "__future__"} for name in names
+    )
     assert all(node.level == 0 for node in imports if isinstance(node, ast.ImportFrom))
 
 
@@ -83,7 +89,9 @@ class TestGraph:
         assert x.grad == pytest.approx(with_tensor.grad.item())
 
     def test_calls_add_up_as_tensors_do(self):
-        """Also through a Value in between, whose own sum from the first call must not be passed on again."""
+        """Also through a Value in between, whose own sum from the first call must not be passed on
+        again.
+        """
         x, t = Value(2.0), tensor_leaf(2.0)
         y, u = (x * x).exp(), (t * t).exp()
         for _ in range(3):
@@ -128,7 +136,22 @@ class TestGraph:
 class TestArithmetic:
     def test_numbers_on_both_sides(self):
         x = Value(4.0)
-        results = [x + 1, 1 + x, x - 1, 1 - x, x * 2, 2 * x, x / 2, 2 / x, x**2, 2**x, -x, +x, abs(-x), sum([x, x])]
+        results = [
+            x + 1,
+            1 + x,
+            x - 1,
+            1 - x,
+            x * 2,
+            2 * x,
+            x / 2,
+            2 / x,
+            x**2,
+            2**x,
+            -x,
+            +x,
+            abs(-x),
+            sum([x, x]),
+        ]
         assert [v.data for v in results] == [5, 5, 3, -3, 8, 8, 2, 0.5, 16, 16, -4, 4, 4, 8]
 
     def test_numbers_of_numpy(self):
@@ -171,10 +194,14 @@ class TestArithmetic:
 class TestErrors:
     @pytest.mark.parametrize("data", ["1", None, 1j, [1.0]])
     def test_what_is_no_number(self, data):
-        with pytest.raises(TypeError, match=f"a Value holds one real number, not {type(data).__name__}"):
+        with pytest.raises(
+            TypeError, match=f"a Value holds one real number, not {type(data).__name__}"
+        ):
             Value(data)
 
-    @pytest.mark.parametrize("operation", ["x + 'a'", "'a' + x", "x ** 'a'", "x * None", "[1] * x", "x / 1j", "1j - x"])
+    @pytest.mark.parametrize(
+        "operation", ["x + 'a'", "'a' + x", "x ** 'a'", "x * None", "[1] * x", "x / 1j", "1j - x"]
+    )
     def test_arithmetic_with_what_is_no_number(self, operation):
         with pytest.raises(TypeError):
             eval(operation, {"x": Value(1.0)})
@@ -198,8 +225,16 @@ class TestErrors:
             (lambda: Value(1.0) / Value(0.0), ZeroDivisionError, "/ of 1.0 and 0.0"),
             (lambda: Value(-8.0) ** (1 / 3), ValueError, r"\*\* of -8.0 and 0.333"),
             (lambda: Value(0.0) ** -1, ValueError, r"\*\* of 0.0 and -1.0"),
-            (lambda: Value(0.0).sqrt().backward(), ZeroDivisionError, "the derivative of sqrt at 0.0"),
-            (lambda: (Value(-2.0) ** Value(3.0)).backward(), ValueError, r"the derivative of \*\* at -2.0, 3.0"),
+            (
+                lambda: Value(0.0).sqrt().backward(),
+                ZeroDivisionError,
+                "the derivative of sqrt at 0.0",
+            ),
+            (
+                lambda: (Value(-2.0) ** Value(3.0)).backward(),
+                ValueError,
+                r"the derivative of \*\* at -2.0, 3.0",
+            ),
         ],
     )
     def test_what_has_no_value_says_where(self, action, kind, text):
@@ -226,7 +261,9 @@ class TestNetwork:
         assert model.layers[-1].neurons[0].activation is None
 
     def test_the_same_seed_gives_the_same_weights(self):
-        weights = [[p.data for p in MLP(2, [2, 1], rng=random.Random(7)).parameters()] for _ in range(2)]
+        weights = [
+            [p.data for p in MLP(2, [2, 1], rng=random.Random(7)).parameters()] for _ in range(2)
+        ]
         assert weights[0] == weights[1] and len(set(weights[0])) > 3
 
     def test_zero_grad(self):
@@ -245,17 +282,27 @@ class TestNetwork:
         model = MLP(3, [4, 2], activation=activation, rng=random.Random(1))
         weights = [
             (
-                pellucid.tensor([[w.data for w in n.w] for n in layer], dtype=pellucid.float64, requires_grad=True),
-                pellucid.tensor([n.b.data for n in layer], dtype=pellucid.float64, requires_grad=True),
+                pellucid.tensor(
+                    [[w.data for w in n.w] for n in layer],
+                    dtype=pellucid.float64,
+                    requires_grad=True,
+                ),
+                pellucid.tensor(
+                    [n.b.data for n in layer], dtype=pellucid.float64, requires_grad=True
+                ),
             )
             for layer in model.layers
         ]
         x = [0.5, -1.0, 2.0]
         sum(out * out for out in model(x)).backward()
-        hidden = getattr(weights[0][0] @ pellucid.tensor(x, dtype=pellucid.float64) + weights[0][1], activation)()
+        hidden = getattr(
+            weights[0][0] @ pellucid.tensor(x, dtype=pellucid.float64) + weights[0][1], activation
+        )()
         ((weights[1][0] @ hidden + weights[1][1]) ** 2).sum().backward()
         for layer, (w, b) in zip(model.layers, weights, strict=True):
-            assert [[v.grad for v in n.w] for n in layer] == [pytest.approx(row) for row in w.grad.tolist()]
+            assert [[v.grad for v in n.w] for n in layer] == [
+                pytest.approx(row) for row in w.grad.tolist()
+            ]
             assert [n.b.grad for n in layer] == pytest.approx(b.grad.tolist())
 
 
@@ -274,7 +321,11 @@ class TestPictures:
 
     def test_steps(self, result):
         steps = pellucid.debug.step_through(result).steps
-        assert [(step["p"], step["h"]) for step in steps][:3] == [("forward", "+"), ("forward", "*"), ("backward", "*")]
+        assert [(step["p"], step["h"]) for step in steps][:3] == [
+            ("forward", "+"),
+            ("forward", "*"),
+            ("backward", "*"),
+        ]
         (x,) = (step for step in steps if step["p"] == "backward" and step["h"] == "x")
         assert sorted(value for _, value in x["sums"]) == ["2", "5"] and x["total"] == "7"
         assert result.grad == 0.0  # nothing was changed

@@ -1,4 +1,6 @@
-"""Saving and loading: what was shared stays shared, what is damaged or hostile is refused, and nothing in a file is run."""
+"""Saving and loading: what was shared stays shared, what is damaged or hostile is refused, and
+nothing in a file is run.
+"""
 
 import io
 import operator
@@ -32,7 +34,10 @@ def test_views_share_memory_after_loading():
     assert got["part"].storage_offset() == 4
 
 
-@pytest.mark.parametrize("name", ["float16", "bfloat16", "float64", "int8", "uint8", "uint16", "bool", "complex64", "int64"])
+@pytest.mark.parametrize(
+    "name",
+    ["float16", "bfloat16", "float64", "int8", "uint8", "uint16", "bool", "complex64", "int64"],
+)
 def test_element_types(name):
     x = torch.ones(3).to(getattr(torch, name))
     got = round_trip(x)
@@ -42,10 +47,15 @@ def test_element_types(name):
 
 def test_plain_objects_and_flags():
     values = {
-        "n": [1, 2.5, None, True, "x", b"y", 1 + 2j], "size": torch.ones(2, 3).shape, "dtype": torch.float32,
-        "device": torch.device("cpu"), "ordered": OrderedDict(a=1), "empty": torch.empty(0, 3), "meta": torch.empty(2, device="meta"),
+        "n": [1, 2.5, None, True, "x", b"y", 1 + 2j],
+        "size": torch.ones(2, 3).shape,
+        "dtype": torch.float32,
+        "device": torch.device("cpu"),
+        "ordered": OrderedDict(a=1),
+        "empty": torch.empty(0, 3),
+        "meta": torch.empty(2, device="meta"),
         "grad": torch.ones(2, requires_grad=True),
-    }  # fmt: skip
+    }
     got = round_trip(values)
     assert repr(got) == repr(values)
     assert got["grad"].requires_grad
@@ -180,12 +190,24 @@ def reference(count, sizes, strides, offset=0):
         b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpu"
     ]
     parts.append(pickle.dumps(count, 2)[2:-1] + b"tQ" + pickle.dumps(offset, 2)[2:-1])
-    parts.append(pickle.dumps(sizes, 2)[2:-1] + pickle.dumps(strides, 2)[2:-1] + b"\x89ccollections\nOrderedDict\n)RtR.")
+    parts.append(
+        pickle.dumps(sizes, 2)[2:-1]
+        + pickle.dumps(strides, 2)[2:-1]
+        + b"\x89ccollections\nOrderedDict\n)RtR."
+    )
     return b"".join(parts)
 
 
 @pytest.mark.parametrize(
-    "arguments", [(2, (3,), (1,)), (2, (2,), (9,)), (2, (2,), (-1,)), (2, (2,), (1,), 1), (2, (2,), (1,), -1), (10**12, (2,), (1,))]
+    "arguments",
+    [
+        (2, (3,), (1,)),
+        (2, (2,), (9,)),
+        (2, (2,), (-1,)),
+        (2, (2,), (1,), 1),
+        (2, (2,), (1,), -1),
+        (10**12, (2,), (1,)),
+    ],
 )
 def test_tensors_never_reach_outside_their_storage(arguments):
     with pytest.raises((RuntimeError, pickle.UnpicklingError)):
@@ -215,12 +237,25 @@ def test_places():
         file.seek(0)
         assert torch.load(file, map_location=where).tolist() == [1.0, 1.0]
     file.seek(0)
-    with pytest.raises(RuntimeError, match="Attempting to deserialize object on a CUDA device but torch.cuda.is_available"):
+    with pytest.raises(
+        RuntimeError,
+        match="Attempting to deserialize object on a CUDA device but torch.cuda.is_available",
+    ):
         torch.load(file, map_location="cuda")
 
 
 @pytest.mark.parametrize(
-    "name", ["tanh", "add", "nn.functional.gelu", "nn.functional.relu", "linalg.qr", "special.expit", "Tensor.float", "Tensor.add"]
+    "name",
+    [
+        "tanh",
+        "add",
+        "nn.functional.gelu",
+        "nn.functional.relu",
+        "linalg.qr",
+        "special.expit",
+        "Tensor.float",
+        "Tensor.add",
+    ],
 )
 def test_functions_are_found_by_their_public_names(name):
     function = operator.attrgetter(name)(torch)

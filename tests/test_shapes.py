@@ -13,7 +13,9 @@ def test_broadcasting_agrees_with_numpy(a, b):
     try:
         wanted = np.broadcast_shapes(a, b)
     except ValueError:
-        with pytest.raises(RuntimeError, match=r"^The size of tensor a \(\d\) must match the size of tensor b"):
+        with pytest.raises(
+            RuntimeError, match=r"^The size of tensor a \(\d\) must match the size of tensor b"
+        ):
             shapes.broadcast_shapes(a, b)
         return
     assert shapes.broadcast_shapes(a, b) == wanted
@@ -26,8 +28,14 @@ def test_broadcasting_agrees_with_numpy(a, b):
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.data())
 def test_view_strides_address_the_same_elements(shape, data):
-    array = np.arange(np.prod(shape)).reshape(shape).transpose(data.draw(st.permutations(range(len(shape)))))
-    new = data.draw(st.sampled_from([(-1,), (1, -1), (-1, 1), (*shape, 1), tuple(reversed(shape)), (2, -1)]))
+    array = (
+        np.arange(np.prod(shape))
+        .reshape(shape)
+        .transpose(data.draw(st.permutations(range(len(shape)))))
+    )
+    new = data.draw(
+        st.sampled_from([(-1,), (1, -1), (-1, 1), (*shape, 1), tuple(reversed(shape)), (2, -1)])
+    )
     try:
         new = shapes.infer_size(new, array.size)
     except RuntimeError:
@@ -43,7 +51,10 @@ def test_view_strides_address_the_same_elements(shape, data):
 
 
 @given(
-    st.integers(0, 12), st.one_of(st.none(), st.integers(-15, 15)), st.one_of(st.none(), st.integers(-15, 15)), st.integers(1, 4)
+    st.integers(0, 12),
+    st.one_of(st.none(), st.integers(-15, 15)),
+    st.one_of(st.none(), st.integers(-15, 15)),
+    st.integers(1, 4),
 )
 def test_slices_agree_with_lists(size, start, stop, step):
     first, length, by = shapes.slice_range(slice(start, stop, step), size)
@@ -52,12 +63,19 @@ def test_slices_agree_with_lists(size, start, stop, step):
 
 @given(st.integers(0, 30), st.integers(1, 12))
 def test_splits_cover_the_dimension(size, parts):
-    for lengths in (shapes.split_sizes(size, parts), shapes.chunk_sizes(size, parts), shapes.tensor_split_sizes(size, parts)):
+    for lengths in (
+        shapes.split_sizes(size, parts),
+        shapes.chunk_sizes(size, parts),
+        shapes.tensor_split_sizes(size, parts),
+    ):
         assert sum(lengths) == size
     assert len(shapes.tensor_split_sizes(size, parts)) == parts
 
 
-@given(st.lists(st.integers(1, 3), min_size=1, max_size=4), st.lists(st.integers(1, 3), min_size=1, max_size=4))
+@given(
+    st.lists(st.integers(1, 3), min_size=1, max_size=4),
+    st.lists(st.integers(1, 3), min_size=1, max_size=4),
+)
 def test_matmul_agrees_with_numpy(a, b):
     try:
         wanted = np.matmul(np.zeros(a), np.zeros(b)).shape
@@ -68,9 +86,13 @@ def test_matmul_agrees_with_numpy(a, b):
     assert shapes.matmul_shape(a, b) == wanted
 
 
-@given(st.integers(1, 9), st.integers(1, 4), st.integers(1, 3), st.integers(0, 3), st.integers(1, 2))
+@given(
+    st.integers(1, 9), st.integers(1, 4), st.integers(1, 3), st.integers(0, 3), st.integers(1, 2)
+)
 def test_transposed_convolution_undoes_the_shape(size, kernel, stride, padding, dilation):
-    made = shapes.conv_transpose_shape(1, (2, 3, size), (3, 5, kernel), stride=stride, padding=0, dilation=dilation)
+    made = shapes.conv_transpose_shape(
+        1, (2, 3, size), (3, 5, kernel), stride=stride, padding=0, dilation=dilation
+    )
     back = shapes.conv_shape(1, made, (3, 5, kernel), stride=stride, padding=0, dilation=dilation)
     assert back == (2, 3, size)
 
@@ -102,7 +124,10 @@ def test_offending_dimensions_and_hints_are_on_the_error():
     with pytest.raises(RuntimeError, match="non-singleton") as caught:
         shapes.broadcast_shapes((128, 10), (128,))
     assert caught.value.facts.dims == (-1,)
-    assert caught.value.facts.hint == "to use one value of b for each row, make it a column: b.unsqueeze(1)"
+    assert (
+        caught.value.facts.hint
+        == "to use one value of b for each row, make it a column: b.unsqueeze(1)"
+    )
 
 
 def test_same_padding_keeps_the_size():

@@ -1,4 +1,6 @@
-"""A user's program under mypy's default settings: no errors, and the types that PyTorch's own annotations give."""
+"""A user's program under mypy's default settings: no errors, and the types that PyTorch's own
+annotations give.
+"""
 
 import re
 import subprocess
@@ -62,10 +64,29 @@ reveal_type(torch.ones(2).aminmax().min)  # Tensor
 def test_a_program_has_pytorchs_types(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)
-    command = [sys.executable, "-m", "mypy", "--config-file", "", "--cache-dir", str(tmp_path / "cache"), str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env={"MYPYPATH": str(ROOT), "PATH": ""})
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--config-file",
+        "",
+        "--cache-dir",
+        str(tmp_path / "cache"),
+        str(path),
+    ]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"MYPYPATH": str(ROOT), "PATH": ""},
+    )
     found = dict(re.findall(r"program\.py:(\d+): note: Revealed type is \"(.*)\"", done.stdout))
-    assert not re.search(r"^program\.py:\d+: error", done.stdout, re.M), done.stdout  # the library itself has make lint
+    # the library itself has make lint
+    assert not re.search(r"^program\.py:\d+: error", done.stdout, re.M), done.stdout
     for number, line in enumerate(PROGRAM.splitlines(), 1):
         if line.startswith("reveal_type"):
-            assert found[str(number)].rpartition(".")[2] == line.rpartition("# ")[2], (line, found[str(number)])
+            assert found[str(number)].rpartition(".")[2] == line.rpartition("# ")[2], (
+                line,
+                found[str(number)],
+            )

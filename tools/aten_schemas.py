@@ -1,9 +1,11 @@
-"""Write down PyTorch's `aten` schemas: `pellucid/aten/schemas.txt`, made from the PyTorch that is installed.
+"""Write down PyTorch's `aten` schemas: `pellucid/aten/schemas.txt`, made from the PyTorch that is
+installed.
 
     python tools/aten_schemas.py pellucid/aten/schemas.txt     # needs torch beside Pellucid
 
-A line is an overload: letters of what it is (`LETTERS` in `pellucid.aten.schema`), and its schema. What follows from another line is not
-repeated: `add.out < Tensor` is the form of `add.Tensor` that writes into `out`, `add_.Tensor <<` the form of it in place.
+A line is an overload: letters of what it is (`LETTERS` in `pellucid.aten.schema`), and its schema.
+What follows from another line is not repeated: `add.out < Tensor` is the form of `add.Tensor` that
+writes into `out`, `add_.Tensor <<` the form of it in place.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ def lines() -> list[str]:
     for s in torch._C._jit_get_all_schemas():
         if s.name.startswith("aten::") and not LEFT_OUT.match(s.name[6:]):
             schemas.setdefault(s.name[6:], {})[s.overload_name] = str(s)[6:]
-    schemas = {name: texts for name, texts in schemas.items() if _of_tensors("".join(texts.values()))}
+    schemas = {
+        name: texts for name, texts in schemas.items() if _of_tensors("".join(texts.values()))
+    }
     found = []
     for name in sorted(schemas, key=lambda n: (n.rstrip("_"), n)):
         order = torch._C._jit_get_operation(f"aten::{name}")[1]
@@ -50,18 +54,26 @@ def lines() -> list[str]:
 
 
 def _of_tensors(texts: str) -> bool:
-    """Whether operators are more than TorchScript's own functions on lists, dictionaries and strings."""
-    return ("Tensor" in texts or "Scalar" in texts) and not re.search(r"Dict\(|\(\w+, tVal\)|__torch__|RRef|Future|\.\.\.", texts)
+    """Whether operators are more than TorchScript's own functions on lists, dictionaries and
+    strings.
+    """
+    return ("Tensor" in texts or "Scalar" in texts) and not re.search(
+        r"Dict\(|\(\w+, tVal\)|__torch__|RRef|Future|\.\.\.", texts
+    )
 
 
 def letters(name: str, overload: str) -> str:
     full = f"aten::{name}.{overload}" if overload else f"aten::{name}"
     try:
-        composite = torch._C._dispatch_has_kernel_for_dispatch_key(full, "CompositeImplicitAutograd")
+        composite = torch._C._dispatch_has_kernel_for_dispatch_key(
+            full, "CompositeImplicitAutograd"
+        )
         tags = {t.name for t in torch._C._get_operation_overload(f"aten::{name}", overload)[2]}
     except RuntimeError:
         return "j"
-    return "".join(letter for letter, tag in LETTERS.items() if tag in tags or letter == "c" and composite)
+    return "".join(
+        letter for letter, tag in LETTERS.items() if tag in tags or letter == "c" and composite
+    )
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
     python tools/conformance_floor.py RESULT.json FLOOR.json            # fails where a count fell
     python tools/conformance_floor.py RESULT.json FLOOR.json --raise    # writes higher counts into FLOOR.json
 
-RESULT.json is what the comparison with PyTorch's operator database wrote. FLOOR.json holds one number per count; the
-number of failing checks is not held, so that more samples of a hard operator never look like a step back.
+RESULT.json is what the comparison with PyTorch's operator database wrote. FLOOR.json holds one
+number per count; the number of failing checks is not held, so that more samples of a hard operator
+never look like a step back.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ PARTS = ("forward", "grad", "second_order", "variants", "errors_refused")
 
 
 def counts(report: dict[str, Any]) -> dict[str, int]:
-    """Take the counts of the core operators out of a report: operators present and passing, checks passed by part."""
+    """Take the counts of the core operators out of a report: operators present and passing, checks
+    passed by part.
+    """
     core = report["core"]
     found = {"present": core["present"], "ok": core["ok"]}
     found.update({part: core[part]["checks_passed"] for part in PARTS})
@@ -28,11 +31,15 @@ def counts(report: dict[str, Any]) -> dict[str, int]:
 
 
 def fallen(found: dict[str, int], floor: dict[str, int]) -> list[str]:
-    """Return one sentence for each count that lies under its floor; a count without a floor is a mistake in the file."""
+    """Return one sentence for each count that lies under its floor; a count without a floor is a
+    mistake in the file.
+    """
     missing = sorted(found.keys() - floor.keys())
     if missing:
         raise ValueError(f"the floor has no number for: {', '.join(missing)}")
-    return [f"{name}: {found[name]}, was {floor[name]}" for name in found if found[name] < floor[name]]
+    return [
+        f"{name}: {found[name]}, was {floor[name]}" for name in found if found[name] < floor[name]
+    ]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,7 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("result", type=Path)
     parser.add_argument("floor", type=Path)
-    parser.add_argument("--raise", dest="lift", action="store_true", help="write the counts that are higher now")
+    parser.add_argument(
+        "--raise", dest="lift", action="store_true", help="write the counts that are higher now"
+    )
     args = parser.parse_args(argv)
 
     report = json.loads(args.result.read_text())

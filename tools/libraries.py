@@ -1,9 +1,11 @@
-"""Write docs/libraries.md: the libraries that `make tours` runs with PyTorch and with Pellucid, and what of each is compared.
+"""Write docs/libraries.md: the libraries that `make tours` runs with PyTorch and with Pellucid, and
+what of each is compared.
 
     python tools/libraries.py            # writes it
     python tools/libraries.py --check    # fails where it is out of date
 
-The versions stand in tests/oracle/tours/requirements.txt, what is compared in the first line of each tour.
+The versions stand in tests/oracle/tours/requirements.txt, what is compared in the first line of
+each tour.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ def document() -> str:
         "|---|---|",
     ]
     for path in sorted(TOURS.glob("[a-z]*.py")):
-        text = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").replace("\n", " ")
+        text = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").replace(
+            "\n", " "
+        )
         lines.append(f"| [`{path.stem}`](../tests/oracle/tours/{path.name}) | {text} |")
     lines += ["", "| library | version |", "|---|---|"]
     for line in (TOURS / "requirements.txt").read_text(encoding="utf-8").split():

@@ -4,8 +4,8 @@
     python tools/missing_names.py --write docs/missing.md
     python tools/missing_names.py --check docs/missing.md   # fails where the document is out of date
 
-A name counts when the namespace lists it in `__all__`, or, where there is no such list, when it has no leading underscore; of modules
-only the namespace's own submodules count.
+A name counts when the namespace lists it in `__all__`, or, where there is no such list, when it has
+no leading underscore; of modules only the namespace's own submodules count.
 """
 
 from __future__ import annotations
@@ -21,41 +21,101 @@ from pathlib import Path
 from typing import Any
 
 NAMESPACES = (
-    "torch", "torch.Tensor", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.optim",
-    "torch.optim.lr_scheduler", "torch.utils.data", "torch.linalg", "torch.fft", "torch.special", "torch.signal.windows",
-    "torch.masked", "torch.autograd", "torch.func", "torch.distributions",
-)  # fmt: skip
+    "torch",
+    "torch.Tensor",
+    "torch.nn",
+    "torch.nn.functional",
+    "torch.nn.init",
+    "torch.nn.utils",
+    "torch.optim",
+    "torch.optim.lr_scheduler",
+    "torch.utils.data",
+    "torch.linalg",
+    "torch.fft",
+    "torch.special",
+    "torch.signal.windows",
+    "torch.masked",
+    "torch.autograd",
+    "torch.func",
+    "torch.distributions",
+)
 
 # The first pattern that matches the name decides; patterns match whole names.
 REASONS: tuple[tuple[str, str], ...] = (
-    ("quantised tensors and their operations", (r"q_.*|.*quant.*|int_repr|qscheme|q?u?int[1-7](x\d)?|qu?int\d+(x\d)?|Q\w*Storage|fbgemm_.*"
-     r"|per_(channel|tensor)_.*|choose_qparams.*|fused_moving_avg.*|q(at|uantizable)|intrinsic|ao|bit|bits.*")),
-    ("element types without NumPy storage", (r"float4.*|float8_e8m0fnu|float8_e\dm\dfnuz|scaled_.*|grouped_mm|scaled_grouped_mm"
-     r"|ScalingType|SwizzleType")),
-    ("TorchScript: its compiler, types and graphs", (r"\w+Type|Script\w*|\w*JIT\w*|Lite\w+|\w*Graph\w*|Code|CompilationUnit|Compil\w+Unit"
-     r"|Concrete\w*|(Complete)?ArgumentSpec|Argument|Alias\w+|Block|BufferDict|ModuleDict|ParameterDict|CallStack|Capsule|Deep\w+|FatalError"
-     r"|Deserial\w+|Serial\w+|ErrorReport|Execution\w+|FileCheck|FunctionSchema|Gradient|IODescriptor|LockingLogger|LoggerBase|Noop\w+"
-     r"|Node|OperatorInfo|PyTorchFile\w+|StaticModule|TracingState|Type|Use|Value|merge_type.*|parse_\w+|unify_\w+|import_ir.*|AVG|SUM"
-     r"|Aggregation\w+|Benchmark\w+|Throughput\w+|fork|wait|Future|jit|classes|ops|library|fx|Tag|Dispatch\w+|Exclude\w+|PRIVATE_OPS"
-     r"|init_num_threads|BroadcastingList\d|boolean_dispatch|assert_int_or_pair|classproperty")),
-    ("sparse layouts", (r".*(sparse|_indices(_copy)?|coo|csr|csc)(_.*)?|indices_copy|values_copy|(s|sspa|sa|hs|d)?(dd|p)?mm|saddmm|hspmm|hsmm"
-     r"|smm|sspaddmm|sparse_.*")),
-    ("CUDA, cuDNN, MIOpen, MKL-DNN and other devices", (r"cudnn_.*|miopen_.*|mkldnn_.*|.*_cuda\w*|ipu|xpu|mtia|maia|DeviceType|Stream|Event"
-     r"|record_stream|batch_norm_(backward|elemt|gather|stats|update).*|tf32_notes|Scal\w+Type")),
-    ("processes working together", r"distributed|DistributedDataParallel|monitor|futures|multiprocessing|prepare_multiprocessing.*|parallel"),
+    (
+        "quantised tensors and their operations",
+        (
+            r"q_.*|.*quant.*|int_repr|qscheme|q?u?int[1-7](x\d)?|qu?int\d+(x\d)?|Q\w*Storage|fbgemm_.*"
+            r"|per_(channel|tensor)_.*|choose_qparams.*|fused_moving_avg.*|q(at|uantizable)|intrinsic|ao|bit|bits.*"
+        ),
+    ),
+    (
+        "element types without NumPy storage",
+        (
+            r"float4.*|float8_e8m0fnu|float8_e\dm\dfnuz|scaled_.*|grouped_mm|scaled_grouped_mm"
+            r"|ScalingType|SwizzleType"
+        ),
+    ),
+    (
+        "TorchScript: its compiler, types and graphs",
+        (
+            r"\w+Type|Script\w*|\w*JIT\w*|Lite\w+|\w*Graph\w*|Code|CompilationUnit|Compil\w+Unit"
+            r"|Concrete\w*|(Complete)?ArgumentSpec|Argument|Alias\w+|Block|BufferDict|ModuleDict|ParameterDict|CallStack|Capsule|Deep\w+|FatalError"
+            r"|Deserial\w+|Serial\w+|ErrorReport|Execution\w+|FileCheck|FunctionSchema|Gradient|IODescriptor|LockingLogger|LoggerBase|Noop\w+"
+            r"|Node|OperatorInfo|PyTorchFile\w+|StaticModule|TracingState|Type|Use|Value|merge_type.*|parse_\w+|unify_\w+|import_ir.*|AVG|SUM"
+            r"|Aggregation\w+|Benchmark\w+|Throughput\w+|fork|wait|Future|jit|classes|ops|library|fx|Tag|Dispatch\w+|Exclude\w+|PRIVATE_OPS"
+            r"|init_num_threads|BroadcastingList\d|boolean_dispatch|assert_int_or_pair|classproperty"
+        ),
+    ),
+    (
+        "sparse layouts",
+        (
+            r".*(sparse|_indices(_copy)?|coo|csr|csc)(_.*)?|indices_copy|values_copy|(s|sspa|sa|hs|d)?(dd|p)?mm|saddmm|hspmm|hsmm"
+            r"|smm|sspaddmm|sparse_.*"
+        ),
+    ),
+    (
+        "CUDA, cuDNN, MIOpen, MKL-DNN and other devices",
+        (
+            r"cudnn_.*|miopen_.*|mkldnn_.*|.*_cuda\w*|ipu|xpu|mtia|maia|DeviceType|Stream|Event"
+            r"|record_stream|batch_norm_(backward|elemt|gather|stats|update).*|tf32_notes|Scal\w+Type"
+        ),
+    ),
+    (
+        "processes working together",
+        r"distributed|DistributedDataParallel|monitor|futures|multiprocessing|prepare_multiprocessing.*|parallel",
+    ),
     ("named tensors", r"reinforce|index|refine_names|align_\w+"),
-    ("data pipelines and their graphs", (r"\w*DataPipe|DataChunk|argument_validation|functional_datapipe|guaranteed_\w+|non_deterministic"
-     r"|runtime_validation(_disabled)?|datapipes|graph(_settings)?|MapDataPipe")),
-    ("whole recurrent networks as one function (use nn.LSTM, nn.GRU, nn.RNN)", r"lstm|gru|rnn_(relu|tanh)"),
+    (
+        "data pipelines and their graphs",
+        (
+            r"\w*DataPipe|DataChunk|argument_validation|functional_datapipe|guaranteed_\w+|non_deterministic"
+            r"|runtime_validation(_disabled)?|datapipes|graph(_settings)?|MapDataPipe"
+        ),
+    ),
+    (
+        "whole recurrent networks as one function (use nn.LSTM, nn.GRU, nn.RNN)",
+        r"lstm|gru|rnn_(relu|tanh)",
+    ),
     ("symbolic shapes of the compiler", r"sym_.*|Sym\w+"),
-    ("parts of PyTorch's own source that its modules do not hide", (r"\w+_notes|common_args|multi_dim_common|factory_common_args|TYPE_CHECKING"
-     r"|Tensor|Callable|DType|Optional|USE_.*|thread_safe_generator|GRID_SAMPLE\w+|has_torch_function.*|handle_torch_function"
-     r"|swap_in_optimizer.*|profiler_allow\w+|Container")),
+    (
+        "parts of PyTorch's own source that its modules do not hide",
+        (
+            r"\w+_notes|common_args|multi_dim_common|factory_common_args|TYPE_CHECKING"
+            r"|Tensor|Callable|DType|Optional|USE_.*|thread_safe_generator|GRID_SAMPLE\w+|has_torch_function.*|handle_torch_function"
+            r"|swap_in_optimizer.*|profiler_allow\w+|Container"
+        ),
+    ),
     ("the module inside PyTorch that masked tensors live in", r"maskedtensor"),
     ("a method of nested tensors, which have it", r"to_padded_tensor"),
-    ("older or inner forms of what is there under a public name", (r"native_norm|slice_inverse|NestedIOFunction|profiler_(legacy|util)"
-     r"|Storage(Base)?|windows|module_load|enforce_grad_layout_policy|LinearCrossEntropyOptions")),
-)  # fmt: skip
+    (
+        "older or inner forms of what is there under a public name",
+        (
+            r"native_norm|slice_inverse|NestedIOFunction|profiler_(legacy|util)"
+            r"|Storage(Base)?|windows|module_load|enforce_grad_layout_policy|LinearCrossEntropyOptions"
+        ),
+    ),
+)
 OTHER = "not there yet"
 
 
@@ -74,8 +134,12 @@ def find(root: types.ModuleType, namespace: str) -> Any:
 
 
 def public_names(space: Any, package: str) -> list[str]:
-    """The names that count in a namespace of `package`: what it lists itself, or else everything public, and its own submodules."""
-    listed = getattr(space, "__all__", None) if getattr(space, "__name__", package) != package else None
+    """The names that count in a namespace of `package`: what it lists itself, or else everything
+    public, and its own submodules.
+    """
+    listed = (
+        getattr(space, "__all__", None) if getattr(space, "__name__", package) != package else None
+    )
     names = []
     for name in dir(space):
         value = getattr(space, name, None) if not name.startswith("_") else None
@@ -101,12 +165,18 @@ def reason(name: str) -> str:
     return next((title for title, pattern in REASONS if re.fullmatch(pattern, name)), OTHER)
 
 
-def compare(theirs: types.ModuleType, ours: types.ModuleType) -> Iterator[tuple[str, int, list[str]]]:
+def compare(
+    theirs: types.ModuleType, ours: types.ModuleType
+) -> Iterator[tuple[str, int, list[str]]]:
     """(namespace, how many public names PyTorch has there, the ones that are missing)."""
     for namespace in NAMESPACES:
         their_space, our_space = find(theirs, namespace), find(ours, namespace)
         names = public_names(their_space, theirs.__name__)
-        yield namespace, len(names), [n for n in names if our_space is None or not has(our_space, n)]
+        yield (
+            namespace,
+            len(names),
+            [n for n in names if our_space is None or not has(our_space, n)],
+        )
 
 
 def document(rows: Sequence[tuple[str, int, list[str]]]) -> str:
@@ -121,7 +191,10 @@ def document(rows: Sequence[tuple[str, int, list[str]]]) -> str:
         "| namespace | names in PyTorch | here | missing |",
         "|---|---|---|---|",
     ]
-    lines += [f"| `{space}` | {total} | {total - len(gone)} | {len(gone)} |" for space, total, gone in rows]
+    lines += [
+        f"| `{space}` | {total} | {total - len(gone)} | {len(gone)} |"
+        for space, total, gone in rows
+    ]
     groups: dict[str, list[str]] = {}
     for space, _, gone in rows:
         for name in gone:
@@ -130,12 +203,16 @@ def document(rows: Sequence[tuple[str, int, list[str]]]) -> str:
     lines += ["", "| why | names | which |", "|---|---|---|"]
     for title in (*[t for t, _ in REASONS], OTHER):
         if title in groups:
-            lines.append(f"| {title} | {len(groups[title])} | {', '.join(f'`{n}`' for n in groups[title])} |")
+            lines.append(
+                f"| {title} | {len(groups[title])} | {', '.join(f'`{n}`' for n in groups[title])} |"
+            )
     return "\n".join(lines) + "\n"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the list, write the document, or compare it with what would be written (1 when it differs)."""
+    """Print the list, write the document, or compare it with what would be written (1 when it
+    differs).
+    """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", type=Path)
     parser.add_argument("--check", type=Path)
@@ -148,7 +225,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     elif args.check:
         same = args.check.read_text(encoding="utf-8") == text
         if not same:
-            print(f"{args.check} is out of date: run python tools/missing_names.py --write {args.check}", file=sys.stderr)
+            print(
+                f"{args.check} is out of date: run python tools/missing_names.py --write {args.check}",
+                file=sys.stderr,
+            )
         return 0 if same else 1
     else:
         for space, total, gone in rows:

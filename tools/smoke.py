@@ -1,4 +1,5 @@
-"""What must work right after `pip install`, run by the checks against the built wheel from a folder without sources.
+"""What must work right after `pip install`, run by the checks against the built wheel from a folder
+without sources.
 
 python smoke.py        # digits.py and data/ of the examples lie beside it
 """
@@ -17,9 +18,13 @@ HERE = Path(__file__).resolve().parent
 
 def command(*arguments: str) -> str:
     """Run the installed command and return what it printed."""
-    done = subprocess.run([sys.executable, "-m", "pellucid", *arguments], cwd=HERE, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "pellucid", *arguments], cwd=HERE, capture_output=True, text=True
+    )
     if done.returncode:
-        sys.exit(f"pellucid {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        sys.exit(
+            f"pellucid {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        )
     return done.stdout
 
 

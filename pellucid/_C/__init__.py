@@ -1,8 +1,9 @@
-"""Where PyTorch keeps what it writes in C++, as far as libraries and code made from graphs reach into it.
+"""Where PyTorch keeps what it writes in C++, as far as libraries and code made from graphs reach
+into it.
 
-`torch._C._nn.gelu` is `torch.nn.functional.gelu`, `torch._C._fft.fft_rfft` is `torch.fft.rfft`: `pellucid.api.origins` knows which
-name belongs to which function.
-Names that say something answer truly; switches of compilers that are not here are taken and kept; classes of TorchScript's graphs
+`torch._C._nn.gelu` is `torch.nn.functional.gelu`, `torch._C._fft.fft_rfft` is `torch.fft.rfft`:
+`pellucid.api.origins` knows which name belongs to which function. Names that say something answer
+truly; switches of compilers that are not here are taken and kept; classes of TorchScript's graphs
 exist to be compared with.
 """
 
@@ -49,14 +50,22 @@ _disabled_torch_dispatch_impl = _dispatch.disabled
 parse_schema = _parse
 _TensorBase = TensorBase = _Tensor
 _TensorMeta = type(_Tensor)
-device, dtype, layout, memory_format, Size = _dtypes.device, _dtypes.dtype, _dtypes.layout, _dtypes.memory_format, _dtypes.Size
+device, dtype, layout, memory_format, Size = (
+    _dtypes.device,
+    _dtypes.dtype,
+    _dtypes.layout,
+    _dtypes.memory_format,
+    _dtypes.Size,
+)
 
 _GLIBCXX_USE_CXX11_ABI = True
 has_cuda = has_mps = has_xpu = has_mkldnn = _has_mkldnn = _has_cuda = _has_mps = _has_xpu = False
 
 
 def _refused(self: Any, *args: Any, **kwargs: Any) -> None:
-    raise NotImplementedError(f"torch._C.{type(self).__name__} is not supported: there are no graphs of TorchScript")
+    raise NotImplementedError(
+        f"torch._C.{type(self).__name__} is not supported: there are no graphs of TorchScript"
+    )
 
 
 def _identity(name: str) -> type:
@@ -69,14 +78,32 @@ def _identity(name: str) -> type:
 
 
 for _name in (
-    "Block", "ClassType", "DictType", "FloatType", "Graph", "IntType", "ListType", "Node", "NoneType", "OptionalType",
-    "PyTorchFileReader", "PyTorchFileWriter", "ScriptMethod", "StringType", "TensorType", "TupleType", "Type", "Value",
-):  # fmt: skip
+    "Block",
+    "ClassType",
+    "DictType",
+    "FloatType",
+    "Graph",
+    "IntType",
+    "ListType",
+    "Node",
+    "NoneType",
+    "OptionalType",
+    "PyTorchFileReader",
+    "PyTorchFileWriter",
+    "ScriptMethod",
+    "StringType",
+    "TensorType",
+    "TupleType",
+    "Type",
+    "Value",
+):
     globals()[_name] = _identity(_name)
 
 
 class _ExcludeDispatchKeyGuard:
-    """A block in which some of PyTorch's dispatch keys do not count; autocast's is the one that does something here."""
+    """A block in which some of PyTorch's dispatch keys do not count; autocast's is the one that
+    does something here.
+    """
 
     def __init__(self, keys: Any) -> None:
         self.keys = keys
@@ -104,9 +131,17 @@ class _AutoDispatchBelowAutograd:
 class DispatchKey:
     """PyTorch's kinds of kernels, by name."""
 
-    AutocastCPU, AutocastCUDA, AutocastXPU, AutocastMPS = "AutocastCPU", "AutocastCUDA", "AutocastXPU", "AutocastMPS"
+    AutocastCPU, AutocastCUDA, AutocastXPU, AutocastMPS = (
+        "AutocastCPU",
+        "AutocastCUDA",
+        "AutocastXPU",
+        "AutocastMPS",
+    )
     CPU, CUDA, Meta, Autograd, AutogradCPU = "CPU", "CUDA", "Meta", "Autograd", "AutogradCPU"
-    CompositeImplicitAutograd, CompositeExplicitAutograd = "CompositeImplicitAutograd", "CompositeExplicitAutograd"
+    CompositeImplicitAutograd, CompositeExplicitAutograd = (
+        "CompositeImplicitAutograd",
+        "CompositeExplicitAutograd",
+    )
     Python, Undefined, FuncTorchBatched = "Python", "Undefined", "FuncTorchBatched"
 
 
@@ -160,7 +195,9 @@ def _is_torch_function_mode_enabled() -> bool:
 
 def _is_torch_function_enabled() -> bool:
     """Whether types' `__torch_function__` is called."""
-    return not (_overriding._off(_overriding._Off.subclass) or _overriding._off(_overriding._Off.everything))
+    return not (
+        _overriding._off(_overriding._Off.subclass) or _overriding._off(_overriding._Off.everything)
+    )
 
 
 def _are_functorch_transforms_active() -> bool:
@@ -197,16 +234,28 @@ def _switch(setter: str, default: bool) -> Any:
         return before
 
     put.__name__ = put.__qualname__ = setter
-    put.__doc__ = "Keep a setting of TorchScript's executor, which is not here; returns the one before."
+    put.__doc__ = (
+        "Keep a setting of TorchScript's executor, which is not here; returns the one before."
+    )
     return put
 
 
 for _name in (
-    "_jit_override_can_fuse_on_cpu", "_jit_override_can_fuse_on_gpu", "_jit_set_nvfuser_enabled", "_jit_set_nvfuser_guard_mode",
-    "_jit_set_profiling_executor", "_jit_set_profiling_mode", "_jit_set_texpr_fuser_enabled", "_jit_set_num_profiled_runs",
-    "_jit_set_bailout_depth", "_set_graph_executor_optimize", "_jit_set_te_must_use_llvm_cpu", "_jit_set_llga_enabled",
-    "_debug_set_autodiff_subgraph_inlining", "_jit_set_autocast_mode",
-):  # fmt: skip
+    "_jit_override_can_fuse_on_cpu",
+    "_jit_override_can_fuse_on_gpu",
+    "_jit_set_nvfuser_enabled",
+    "_jit_set_nvfuser_guard_mode",
+    "_jit_set_profiling_executor",
+    "_jit_set_profiling_mode",
+    "_jit_set_texpr_fuser_enabled",
+    "_jit_set_num_profiled_runs",
+    "_jit_set_bailout_depth",
+    "_set_graph_executor_optimize",
+    "_jit_set_te_must_use_llvm_cpu",
+    "_jit_set_llga_enabled",
+    "_debug_set_autodiff_subgraph_inlining",
+    "_jit_set_autocast_mode",
+):
     globals()[_name] = _switch(_name, default=True)
 
 
@@ -238,11 +287,17 @@ def _len_torch_dispatch_stack() -> int:
 
 def _dispatch_get_all_op_names() -> list[str]:
     """The full names of all operators."""
-    spaces: dict[str, Any] = {"aten": _schemas(), **{name: table for name, table in _overload.DEFINED.items() if name != "aten"}}
+    spaces: dict[str, Any] = {
+        "aten": _schemas(),
+        **{name: table for name, table in _overload.DEFINED.items() if name != "aten"},
+    }
     return [
         f"{space}::{name}" + (f".{overload}" if overload != "default" else "")
-        for space, table in spaces.items() for name, known in table.items() for overload, (about, _) in known.items() if "j" not in about
-    ]  # fmt: skip
+        for space, table in spaces.items()
+        for name, known in table.items()
+        for overload, (about, _) in known.items()
+        if "j" not in about
+    ]
 
 
 def _dispatch_has_kernel(name: str) -> bool:

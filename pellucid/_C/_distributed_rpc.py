@@ -11,7 +11,9 @@ def _is_current_rpc_agent_set() -> bool:
 
 
 class PyRRef:
-    """A value that lives in another process; there are none here, so this only tells that something is not one."""
+    """A value that lives in another process; there are none here, so this only tells that something
+    is not one.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError("torch.distributed.rpc is not supported")

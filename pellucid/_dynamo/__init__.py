@@ -1,4 +1,5 @@
-"""Names of PyTorch's `torch._dynamo` that scripts use around `torch.compile`. Each says what it does here.
+"""Names of PyTorch's `torch._dynamo` that scripts use around `torch.compile`. Each says what it
+does here.
 
 >>> import pellucid as torch
 >>> def f(x):
@@ -33,11 +34,31 @@ from ..core import tracing
 from . import config, eval_frame, exc
 
 __all__ = [
-    "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "eval_frame", "exc",
-    "explain", "forbid_in_graph", "graph_break", "is_compiling", "list_backends", "mark_dynamic", "mark_static",
-    "mark_static_address", "maybe_mark_dynamic", "optimize", "optimize_assert", "reset", "reset_code_caches", "run",
-    "set_stance", "substitute_in_graph",
-]  # fmt: skip
+    "OptimizedModule",
+    "allow_in_graph",
+    "assume_constant_result",
+    "config",
+    "disable",
+    "disallow_in_graph",
+    "eval_frame",
+    "exc",
+    "explain",
+    "forbid_in_graph",
+    "graph_break",
+    "is_compiling",
+    "list_backends",
+    "mark_dynamic",
+    "mark_static",
+    "mark_static_address",
+    "maybe_mark_dynamic",
+    "optimize",
+    "optimize_assert",
+    "reset",
+    "reset_code_caches",
+    "run",
+    "set_stance",
+    "substitute_in_graph",
+]
 
 disallow_in_graph = disable
 reset_code_caches = reset
@@ -45,7 +66,12 @@ forbid_in_graph = disable
 
 
 def optimize(
-    backend: Any = "inductor", *, nopython: bool = False, dynamic: bool | None = None, disable: bool = False, **kept: Any
+    backend: Any = "inductor",
+    *,
+    nopython: bool = False,
+    dynamic: bool | None = None,
+    disable: bool = False,
+    **kept: Any,
 ) -> Any:
     """The older form of `torch.compile`: a decorator."""
     return compile(backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable)
@@ -62,7 +88,9 @@ def run(fn: Any = None) -> Any:
 
 
 def graph_break(msg: str = "") -> None:
-    """End the program here: the statement stays in Python, and what comes before and after it is compiled by itself."""
+    """End the program here: the statement stays in Python, and what comes before and after it is
+    compiled by itself.
+    """
     if (tracer := tracing.tracer()) is not None:
         tracer.refuse(msg or "the step asks for a break of its graph")
 
@@ -85,7 +113,9 @@ def mark_static_address(t: Any, guard: bool = True) -> None:
 
 @dataclass
 class ExplainOutput:
-    """What `explain(f)(*args)` gives: PyTorch's counts, and this library's explanation in `text`, `html` and `save(path)`."""
+    """What `explain(f)(*args)` gives: PyTorch's counts, and this library's explanation in `text`,
+    `html` and `save(path)`.
+    """
 
     graph_count: int
     graph_break_count: int
@@ -117,19 +147,34 @@ class ExplainOutput:
 
 
 def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any:
-    """`explain(f)(*args)`: compile `f`, call it once, and tell how many programs it makes, of how many operations, and why it runs eagerly.
+    """`explain(f)(*args)`: compile `f`, call it once, and tell how many programs it makes, of how
+    many operations, and why it runs eagerly.
 
     A program that is split at decisions with values counts as one with so many breaks.
     """
 
     def inner(*args: Any, **kwargs: Any) -> ExplainOutput:
-        plain: Any = f._orig_mod if isinstance(f, OptimizedModule) else f.function if isinstance(f, CompiledFunction) else f
+        plain: Any = (
+            f._orig_mod
+            if isinstance(f, OptimizedModule)
+            else f.function
+            if isinstance(f, CompiledFunction)
+            else f
+        )
         compiled = CompiledFunction(plain.__call__ if isinstance(f, OptimizedModule) else plain)
         compiled.silent = True
         compiled(*args, **kwargs)
         ops = [i for version in compiled.versions for i in version.code.run.program.instructions]
-        reasons = list(compiled.refused.values()) + [f"a decision with a value ({i.site})" for i in ops if i.kind == "decide"]
-        graphs = len(compiled.versions) if compiled.graph_breaks is None else len(compiled.graph_breaks.made)
-        return ExplainOutput(graphs, len(reasons), sum(i.kind != "decide" for i in ops), reasons, compiled.explain())
+        reasons = list(compiled.refused.values()) + [
+            f"a decision with a value ({i.site})" for i in ops if i.kind == "decide"
+        ]
+        graphs = (
+            len(compiled.versions)
+            if compiled.graph_breaks is None
+            else len(compiled.graph_breaks.made)
+        )
+        return ExplainOutput(
+            graphs, len(reasons), sum(i.kind != "decide" for i in ops), reasons, compiled.explain()
+        )
 
     return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner

@@ -6,4 +6,6 @@ from ..overrides import BaseTorchFunctionMode
 
 
 class TransformGetItemToIndex(BaseTorchFunctionMode):
-    """A block in which `x[i]` with tensors for `i` works inside of `vmap`; it does here in any case."""
+    """A block in which `x[i]` with tensors for `i` works inside of `vmap`; it does here in any
+    case.
+    """

@@ -1,4 +1,5 @@
-"""The transforms of `torch.func` under their older home; where Pellucid stands in for PyTorch, `import functorch` gives this module.
+"""The transforms of `torch.func` under their older home; where Pellucid stands in for PyTorch,
+`import functorch` gives this module.
 
 >>> import pellucid as torch
 >>> from pellucid._functorch.deprecated import grad
@@ -28,7 +29,8 @@ from .python_key import make_fx as make_fx
 
 
 def combine_state_for_ensemble(models: Any) -> tuple[Any, Any, Any]:
-    """A function of one model, with the parameters and buffers of all models stacked, for `vmap` over the models.
+    """A function of one model, with the parameters and buffers of all models stacked, for `vmap`
+    over the models.
 
     Args:
         models: modules of one class.

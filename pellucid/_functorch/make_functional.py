@@ -1,4 +1,5 @@
-"""Modules as functions of their parameters (`torch._functorch.make_functional`), as `functorch` has them.
+"""Modules as functions of their parameters (`torch._functorch.make_functional`), as `functorch` has
+them.
 
 New programs call `torch.func.functional_call`.
 """
@@ -13,13 +14,23 @@ from ..nn.modules.module import Module
 
 
 class FunctionalModuleWithBuffers:
-    """A module without its own values: called with parameters, buffers and then the module's arguments."""
+    """A module without its own values: called with parameters, buffers and then the module's
+    arguments.
+    """
 
-    def __init__(self, stateless_model: Module, param_names: tuple[str, ...], buffer_names: tuple[str, ...]) -> None:
-        self.stateless_model, self.param_names, self.buffer_names = stateless_model, param_names, buffer_names
+    def __init__(
+        self, stateless_model: Module, param_names: tuple[str, ...], buffer_names: tuple[str, ...]
+    ) -> None:
+        self.stateless_model, self.param_names, self.buffer_names = (
+            stateless_model,
+            param_names,
+            buffer_names,
+        )
 
     def __call__(self, params: Any, buffers: Any, *args: Any, **kwargs: Any) -> Any:
-        values = dict(zip(self.param_names, params, strict=True)) | dict(zip(self.buffer_names, buffers, strict=True))
+        values = dict(zip(self.param_names, params, strict=True)) | dict(
+            zip(self.buffer_names, buffers, strict=True)
+        )
         return functional_call(self.stateless_model, values, args, kwargs)
 
 
@@ -30,10 +41,14 @@ class FunctionalModule:
         self.stateless_model, self.param_names = stateless_model, param_names
 
     def __call__(self, params: Any, *args: Any, **kwargs: Any) -> Any:
-        return functional_call(self.stateless_model, dict(zip(self.param_names, params, strict=True)), args, kwargs)
+        return functional_call(
+            self.stateless_model, dict(zip(self.param_names, params, strict=True)), args, kwargs
+        )
 
 
-def make_functional_with_buffers(model: Module, disable_autograd_tracking: bool = False) -> tuple[Any, Any, Any]:
+def make_functional_with_buffers(
+    model: Module, disable_autograd_tracking: bool = False
+) -> tuple[Any, Any, Any]:
     """The module as a function, its parameters and its buffers.
 
     Args:
@@ -51,7 +66,11 @@ def make_functional_with_buffers(model: Module, disable_autograd_tracking: bool 
     if disable_autograd_tracking:
         for param in params.values():
             param.requires_grad_(False)
-    return FunctionalModuleWithBuffers(made, tuple(params), tuple(buffers)), tuple(params.values()), tuple(buffers.values())
+    return (
+        FunctionalModuleWithBuffers(made, tuple(params), tuple(buffers)),
+        tuple(params.values()),
+        tuple(buffers.values()),
+    )
 
 
 def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[Any, Any]:
@@ -61,6 +80,8 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
         RuntimeError: the module has buffers.
     """
     if any(True for _ in model.buffers()):
-        raise RuntimeError("make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead.")
+        raise RuntimeError(
+            "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead."
+        )
     function, params, _ = make_functional_with_buffers(model, disable_autograd_tracking)
     return FunctionalModule(function.stateless_model, function.param_names), params

@@ -1,4 +1,5 @@
-"""The steps of `vmap` under the names of `torch._functorch.vmap`, for libraries that bring their own containers.
+"""The steps of `vmap` under the names of `torch._functorch.vmap`, for libraries that bring their
+own containers.
 
 A level is the number of a running `vmap`.
 """
@@ -26,11 +27,15 @@ def _get_name(func: Callable[..., Any]) -> str:
     return getattr(func, "__name__", None) or repr(func)
 
 
-def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: int, batch_size: int, out_dim: int | None) -> Any:
+def _maybe_remove_batch_dim(
+    name: str, batched_output: Any, vmap_level: int, batch_size: int, out_dim: int | None
+) -> Any:
     """All samples of a result, the batch in `out_dim`; None: the result as it is."""
     if out_dim is None:
         if isinstance(batched_output, Tensor) and _batching.level_of(batched_output) == vmap_level:
-            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
+            )
         return batched_output
     if not isinstance(batched_output, Tensor):
         raise ValueError(
@@ -48,28 +53,39 @@ def _process_batched_inputs(
     dims = _broadcast_to_and_flatten(in_dims, spec)
     name = _get_name(func)
     if dims is None:
-        raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of inputs.")
+        raise ValueError(
+            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of inputs."
+        )
     sizes = {leaf.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None}
     if not sizes:
-        raise ValueError(f"vmap({name}, ...)(<inputs>): at least one of the inputs must be mapped over.")
+        raise ValueError(
+            f"vmap({name}, ...)(<inputs>): at least one of the inputs must be mapped over."
+        )
     if len(sizes) > 1:
         found = [leaf.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
         raise ValueError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {found} for the mapped dimension"
         )
-    dims = [d if d is None or d >= 0 else d + leaf.ndim for leaf, d in zip(leaves, dims, strict=True)]
+    dims = [
+        d if d is None or d >= 0 else d + leaf.ndim for leaf, d in zip(leaves, dims, strict=True)
+    ]
     return sizes.pop(), dims, leaves, spec
 
 
-def _create_batched_inputs(flat_in_dims: list[Any], flat_args: list[Any], vmap_level: int, args_spec: Spec) -> Any:
+def _create_batched_inputs(
+    flat_in_dims: list[Any], flat_args: list[Any], vmap_level: int, args_spec: Spec
+) -> Any:
     """The arguments with one sample in the place of each batch."""
     made = [
-        leaf if dim is None else _add_batch_dim(leaf, dim, vmap_level) for dim, leaf in zip(flat_in_dims, flat_args, strict=True)
+        leaf if dim is None else _add_batch_dim(leaf, dim, vmap_level)
+        for dim, leaf in zip(flat_in_dims, flat_args, strict=True)
     ]
     return tree_unflatten(made, args_spec)
 
 
-def _unwrap_batched(batched_outputs: Any, out_dims: Any, vmap_level: int, batch_size: int, func: Callable[..., Any]) -> Any:
+def _unwrap_batched(
+    batched_outputs: Any, out_dims: Any, vmap_level: int, batch_size: int, func: Callable[..., Any]
+) -> Any:
     """The results with all samples."""
     leaves, spec = tree_flatten(batched_outputs)
     dims = _broadcast_to_and_flatten(out_dims, spec)
@@ -79,7 +95,11 @@ def _unwrap_batched(batched_outputs: Any, out_dims: Any, vmap_level: int, batch_
         )
     name = _get_name(func)
     return tree_unflatten(
-        [_maybe_remove_batch_dim(name, x, vmap_level, batch_size, d) for x, d in zip(leaves, dims, strict=True)], spec
+        [
+            _maybe_remove_batch_dim(name, x, vmap_level, batch_size, d)
+            for x, d in zip(leaves, dims, strict=True)
+        ],
+        spec,
     )
 
 
@@ -87,13 +107,23 @@ _OWN = (_process_batched_inputs, _create_batched_inputs, _unwrap_batched)
 
 
 def _by_replaced_steps(
-    func: Callable[..., Any], in_dims: Any, out_dims: Any, randomness: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    func: Callable[..., Any],
+    in_dims: Any,
+    out_dims: Any,
+    randomness: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> Any:
-    """The whole call by steps that a library has put in the place of those above, where its containers are among the arguments."""
+    """The whole call by steps that a library has put in the place of those above, where its
+    containers are among the arguments.
+    """
     if (_process_batched_inputs, _create_batched_inputs, _unwrap_batched) == _OWN:
         return NotImplemented
     size, dims, leaves, spec = _process_batched_inputs(in_dims, args, func)
-    if all(isinstance(leaf, Tensor) or next(iter(tree_flatten(leaf)[0]), None) is leaf for leaf in leaves):
+    if all(
+        isinstance(leaf, Tensor) or next(iter(tree_flatten(leaf)[0]), None) is leaf
+        for leaf in leaves
+    ):
         return NotImplemented
     level = Level(size, randomness)
     with _running(level):

@@ -11,15 +11,21 @@ from ..core.tensor import Tensor
 
 
 def associative_scan(
-    combine_fn: Callable[[Any, Any], Any], xs: Any, dim: int, reverse: bool = False, combine_mode: str = "pointwise"
-) -> Any:  # fmt: skip
-    """The running results of an associative function along a dimension: x0, f(x0, x1), f(f(x0, x1), x2) ...
+    combine_fn: Callable[[Any, Any], Any],
+    xs: Any,
+    dim: int,
+    reverse: bool = False,
+    combine_mode: str = "pointwise",
+) -> Any:
+    """The running results of an associative function along a dimension: x0, f(x0, x1), f(f(x0, x1),
+    x2) ...
 
-    Neighbours are combined first, then the results for pairs are scanned, so that there are about 2 log2(n) calls of the function
-    (Blelloch, "Prefix sums and their applications", 1990).
+    Neighbours are combined first, then the results for pairs are scanned, so that there are about 2
+    log2(n) calls of the function (Blelloch, "Prefix sums and their applications", 1990).
 
     Args:
-        combine_fn: a function of two containers like `xs`, of slices of any length along the dimension.
+        combine_fn: a function of two containers like `xs`, of slices of any length along the
+            dimension.
         xs: a tensor, or a container of tensors, of one size along the dimension.
         reverse: from the last to the first.
         combine_mode: "pointwise" or "generic".
@@ -39,9 +45,13 @@ def associative_scan(
     if not all(isinstance(leaf, Tensor) for leaf in leaves):
         raise ValueError("xs leaves must be a Tensor")
     if combine_mode not in ("pointwise", "generic"):
-        raise ValueError(f"Combine_mode must either 'pointwise' or 'generic', but got {combine_mode}")
+        raise ValueError(
+            f"Combine_mode must either 'pointwise' or 'generic', but got {combine_mode}"
+        )
     if any(leaf.dim() <= dim or leaf.dim() < -dim for leaf in leaves):
-        raise ValueError("All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0")
+        raise ValueError(
+            "All xs leaves must at least have 'dim' number of dimensions and scan dimension > 0"
+        )
     first = [leaf.movedim(dim, 0) for leaf in leaves]
     if len({leaf.shape[0] for leaf in first}) > 1:
         raise ValueError("All xs leaves must have the same size along the scanned dimension")
@@ -57,7 +67,9 @@ def associative_scan(
     return tree_unflatten([(t.flip(0) if reverse else t).movedim(0, dim) for t in done], spec)
 
 
-def _scan(combine: Callable[[list[Tensor], list[Tensor]], list[Tensor]], xs: list[Tensor]) -> list[Tensor]:
+def _scan(
+    combine: Callable[[list[Tensor], list[Tensor]], list[Tensor]], xs: list[Tensor]
+) -> list[Tensor]:
     n = xs[0].shape[0]
     if n < 2:
         return xs

@@ -11,9 +11,15 @@ from ..core.tensor import Tensor
 
 
 def scan(
-    combine_fn: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, *, dim: int = 0, reverse: bool = False
-) -> tuple[Any, Any]:  # fmt: skip
-    """Call `carry, y = combine_fn(carry, x)` for each slice `x` of `xs`; return the last carry, and the results `y` stacked.
+    combine_fn: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any,
+    *,
+    dim: int = 0,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """Call `carry, y = combine_fn(carry, x)` for each slice `x` of `xs`; return the last carry, and
+    the results `y` stacked.
 
     Args:
         combine_fn: a function of the carry and of a slice without its scanned dimension.
@@ -22,7 +28,8 @@ def scan(
         reverse: from the last slice to the first; results stand where their slices do, along `dim`.
 
     Raises:
-        RuntimeError: something is not a tensor, there are no slices, or the carry changes its structure.
+        RuntimeError: something is not a tensor, there are no slices, or the carry changes its
+            structure.
 
     >>> import pellucid as torch
     >>> scan(lambda a, x: (a + x, a * x), torch.tensor(0.0), torch.tensor([1.0, 2.0, 3.0]))
@@ -51,11 +58,16 @@ def scan(
     made: list[Any] = [None] * count
     out_spec: Any = None
     for k in reversed(range(count)) if reverse else range(count):
-        given = tree_unflatten(carried, carry_spec), tree_unflatten([part[k] for part in slices], spec)
+        given = (
+            tree_unflatten(carried, carry_spec),
+            tree_unflatten([part[k] for part in slices], spec),
+        )
         carry, y = combine_fn(*given)
         carried, now = tree_flatten(carry)
         if now != carry_spec:
-            raise RuntimeError(f"The tree structure of the carry is expected to be {carry_spec}, but combine_fn gives {now}")
+            raise RuntimeError(
+                f"The tree structure of the carry is expected to be {carry_spec}, but combine_fn gives {now}"
+            )
         made[k], out_spec = tree_flatten(y)
     if not count:
         raise RuntimeError("All xs leaves must have a scan dimension > 0")

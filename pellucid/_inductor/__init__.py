@@ -1,4 +1,6 @@
-"""Names of PyTorch's `torch._inductor` that scripts use: its settings, which are kept and change nothing, and a few questions."""
+"""Names of PyTorch's `torch._inductor` that scripts use: its settings, which are kept and change
+nothing, and a few questions.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,22 @@ def list_mode_options(mode: str | None = None, dynamic: bool | None = None) -> d
     {}
     """
     modes: dict[str, dict[str, Any]] = {
-        "default": {}, "lite": {}, "reduce-overhead": {"triton.cudagraphs": True},
+        "default": {},
+        "lite": {},
+        "reduce-overhead": {"triton.cudagraphs": True},
         "max-autotune-no-cudagraphs": {"max_autotune": True, "coordinate_descent_tuning": True},
-        "max-autotune": {"max_autotune": True, "triton.cudagraphs": True, "coordinate_descent_tuning": True},
-    }  # fmt: skip
+        "max-autotune": {
+            "max_autotune": True,
+            "triton.cudagraphs": True,
+            "coordinate_descent_tuning": True,
+        },
+    }
     try:
         return modes if mode is None else modes[mode]
     except KeyError:
-        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(modes)}") from None
+        raise RuntimeError(
+            f"Unrecognized mode={mode}, should be one of: {', '.join(modes)}"
+        ) from None
 
 
 def list_options() -> list[str]:

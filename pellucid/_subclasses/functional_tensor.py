@@ -9,10 +9,15 @@ from ..errors import UnsupportedError
 
 
 class FunctionalTensor(Tensor):
-    """Exists to be asked for with `isinstance`: tensors without writes are made by `torch.func.functionalize`."""
+    """Exists to be asked for with `isinstance`: tensors without writes are made by
+    `torch.func.functionalize`.
+    """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        raise UnsupportedError("torch._subclasses.FunctionalTensor is not supported", hint="use torch.func.functionalize")
+        raise UnsupportedError(
+            "torch._subclasses.FunctionalTensor is not supported",
+            hint="use torch.func.functionalize",
+        )
 
 
 def mb_unwrap_functional_tensor(tensor: Tensor) -> Tensor:

@@ -1,6 +1,8 @@
-"""Autocast: matrix products in bfloat16 or float16, losses and factorisations in float32, everything else as it comes.
+"""Autocast: matrix products in bfloat16 or float16, losses and factorisations in float32,
+everything else as it comes.
 
-The policy is that of PyTorch's CPU backend. An operation's record says which group it belongs to (`autocast=` in `defop`).
+The policy is that of PyTorch's CPU backend. An operation's record says which group it belongs to
+(`autocast=` in `defop`).
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ class _Settings(threading.local):
 
     def __init__(self) -> None:
         self.dtypes = {"cpu": dtypes.bfloat16, "xla": dtypes.bfloat16}
-        self.others: set[str] = set()  # device types that do not exist here and are said to be enabled
+        # device types that do not exist here and are said to be enabled
+        self.others: set[str] = set()
         self.cache = True
         self.nesting = 0
 
@@ -75,7 +78,9 @@ class _Policy:
             if len(kinds) < 2:
                 return args
             target = dtypes.float32
-        return tuple(self.to(x, target) if isinstance(x, Tensor) and x.dtype in _FLOATS else x for x in args)
+        return tuple(
+            self.to(x, target) if isinstance(x, Tensor) and x.dtype in _FLOATS else x for x in args
+        )
 
     def widen(self, value: Any) -> Any:
         """A low-precision tensor in float32; anything else as it is."""
@@ -84,13 +89,21 @@ class _Policy:
         return value
 
     def narrow(self, value: Any) -> Any:
-        """A floating-point tensor in the precision of this block, but for doubles; anything else as it is."""
-        return self.to(value, self.dtype) if isinstance(value, Tensor) and value.dtype in _FLOATS else value
+        """A floating-point tensor in the precision of this block, but for doubles; anything else as
+        it is.
+        """
+        return (
+            self.to(value, self.dtype)
+            if isinstance(value, Tensor) and value.dtype in _FLOATS
+            else value
+        )
 
     def to(self, x: Tensor, target: dtypes.dtype) -> Tensor:
         if x.dtype is target:
             return x
-        cacheable = self.use_cache and x._node is None and x._rg and target is self.dtype and local.grad
+        cacheable = (
+            self.use_cache and x._node is None and x._rg and target is self.dtype and local.grad
+        )
         if cacheable:
             known = self.cache.get(id(x))
             if known is not None and known[0] is x and known[1] == version_of(x).count:
@@ -102,10 +115,12 @@ class _Policy:
 
 
 class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
-    """Context manager and decorator: run matrix products, convolutions and attention in a lower precision.
+    """Context manager and decorator: run matrix products, convolutions and attention in a lower
+    precision.
 
     Args:
-        device_type: "cpu"; "cuda" warns and does nothing, other devices do nothing, as in a PyTorch without them.
+        device_type: "cpu"; "cuda" warns and does nothing, other devices do nothing, as in a PyTorch
+            without them.
         dtype: bfloat16 (the default) or float16.
         enabled: False switches autocast off inside the block.
         cache_enabled: cast each parameter once per block.
@@ -119,17 +134,27 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
     """
 
     def __init__(
-        self, device_type: str, dtype: dtypes.dtype | None = None, enabled: bool = True, cache_enabled: bool | None = None
+        self,
+        device_type: str,
+        dtype: dtypes.dtype | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
     ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         if device_type not in ("cpu", "cuda", "xpu", "mps", "meta"):
-            raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
+            raise RuntimeError(
+                f"User specified an unsupported autocast device_type '{device_type}'"
+            )
         self.device = device_type
         self.fast_dtype = dtype if dtype is not None else _chosen(device_type)
         if device_type != "cpu" and enabled:
             if device_type == "cuda":
-                warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", UserWarning, stacklevel=2)
+                warnings.warn(
+                    "CUDA is not available or torch_xla is imported. Disabling autocast.",
+                    UserWarning,
+                    stacklevel=2,
+                )
             enabled = False
         elif enabled and self.fast_dtype not in (dtypes.bfloat16, dtypes.float16):
             warnings.warn(
@@ -178,7 +203,8 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 
 
 def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
-    """Switch autocast on or off for a device type; with one argument, for CUDA. The context manager is the usual way.
+    """Switch autocast on or off for a device type; with one argument, for CUDA. The context manager
+    is the usual way.
 
     Raises:
         TypeError: no bool. RuntimeError: an unknown device type.
@@ -221,7 +247,9 @@ def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
         TypeError: no dtype.
     """
     if not isinstance(dtype, dtypes.dtype):
-        raise TypeError(f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {type(dtype).__name__}")
+        raise TypeError(
+            f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {type(dtype).__name__}"
+        )
     _settings.dtypes[device(device_type).type] = dtype
     if thread.stack.autocast is not None and device_type == "cpu":
         exchange("autocast", _Policy(dtype, thread.stack.autocast.use_cache))
@@ -229,7 +257,9 @@ def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
 
 def is_autocast_cache_enabled() -> bool:
     """Whether parameters are cast once per block."""
-    return _settings.cache if thread.stack.autocast is None else bool(thread.stack.autocast.use_cache)
+    return (
+        _settings.cache if thread.stack.autocast is None else bool(thread.stack.autocast.use_cache)
+    )
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
@@ -259,7 +289,9 @@ def _old_names(kind: str) -> None:
         return is_autocast_enabled(kind)
 
     def set_enabled(enabled: bool) -> None:
-        _deprecated(f"set_autocast_{kind}_enabled(enabled)", f"set_autocast_enabled('{kind}', enabled)")
+        _deprecated(
+            f"set_autocast_{kind}_enabled(enabled)", f"set_autocast_enabled('{kind}', enabled)"
+        )
         set_autocast_enabled(kind, enabled)
 
     def dtype() -> dtypes.dtype:
@@ -267,13 +299,18 @@ def _old_names(kind: str) -> None:
         return get_autocast_dtype(device_of[kind])
 
     def set_dtype(dtype: dtypes.dtype) -> None:
-        _deprecated(f"set_autocast_{kind}_dtype(dtype)", f"set_autocast_dtype('{device_of[kind]}', dtype)")
+        _deprecated(
+            f"set_autocast_{kind}_dtype(dtype)", f"set_autocast_dtype('{device_of[kind]}', dtype)"
+        )
         set_autocast_dtype(device_of[kind], dtype)
 
     device_of = {"gpu": "cuda", **{k: k for k in ("cpu", "ipu", "xla")}}
     made = {f"get_autocast_{kind}_dtype": dtype, f"set_autocast_{kind}_dtype": set_dtype}
     if kind != "gpu":
-        made |= {f"is_autocast_{kind}_enabled": enabled, f"set_autocast_{kind}_enabled": set_enabled}
+        made |= {
+            f"is_autocast_{kind}_enabled": enabled,
+            f"set_autocast_{kind}_enabled": set_enabled,
+        }
     for name, function in made.items():
         function.__name__ = function.__qualname__ = name
         function.__doc__ = f"An older name of `{name.replace(f'_{kind}', '')}` for one device type."
@@ -281,7 +318,11 @@ def _old_names(kind: str) -> None:
 
 
 def _deprecated(old: str, new: str) -> None:
-    warnings.warn(f"torch.{old} is deprecated. Please use torch.{new} instead.", DeprecationWarning, stacklevel=3)
+    warnings.warn(
+        f"torch.{old} is deprecated. Please use torch.{new} instead.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
 
 
 for _kind in ("cpu", "gpu", "ipu", "xla"):
@@ -289,9 +330,14 @@ for _kind in ("cpu", "gpu", "ipu", "xla"):
 
 
 def custom_fwd(
-    fwd: Callable[..., Any] | None = None, *, device_type: str = "cpu", cast_inputs: dtypes.dtype | None = None
+    fwd: Callable[..., Any] | None = None,
+    *,
+    device_type: str = "cpu",
+    cast_inputs: dtypes.dtype | None = None,
 ) -> Callable[..., Any]:
-    """Decorator for the forward of an `autograd.Function`: remembers the autocast state, or casts the inputs and switches it off."""
+    """Decorator for the forward of an `autograd.Function`: remembers the autocast state, or casts
+    the inputs and switches it off.
+    """
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 
@@ -314,8 +360,12 @@ def _cast_input(value: Any, dtype: dtypes.dtype) -> Any:
     return value
 
 
-def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu") -> Callable[..., Any]:
-    """Decorator for the backward that belongs to a `custom_fwd`: runs under the autocast state of the forward."""
+def custom_bwd(
+    bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu"
+) -> Callable[..., Any]:
+    """Decorator for the backward that belongs to a `custom_fwd`: runs under the autocast state of
+    the forward.
+    """
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
 
@@ -328,14 +378,22 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu
 
 
 def _cast(value: Any, device_type: str, dtype: dtypes.dtype) -> Any:
-    """Tensors of floats, also inside containers, in another type; float64 and everything else as they are."""
+    """Tensors of floats, also inside containers, in another type; float64 and everything else as
+    they are.
+    """
     if isinstance(value, Tensor):
-        eligible = value.is_floating_point() and value.device.type == device_type and value.dtype is not dtypes.float64
+        eligible = (
+            value.is_floating_point()
+            and value.device.type == device_type
+            and value.dtype is not dtypes.float64
+        )
         return value.to(dtype) if eligible else value
     if isinstance(value, (str, bytes)):
         return value
     if isinstance(value, dict):
-        return {_cast(k, device_type, dtype): _cast(v, device_type, dtype) for k, v in value.items()}
+        return {
+            _cast(k, device_type, dtype): _cast(v, device_type, dtype) for k, v in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return type(value)(_cast(v, device_type, dtype) for v in value)
     return value

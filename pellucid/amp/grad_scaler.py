@@ -1,4 +1,6 @@
-"""Gradient scaling for float16: small gradients are lifted above the smallest number, and steps with overflow are skipped."""
+"""Gradient scaling for float16: small gradients are lifted above the smallest number, and steps
+with overflow are skipped.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from ..ops.shape.join import stack
 def _finite(a: Any) -> bool:
     """Whether all elements are finite, as their sum of squares says where it does not overflow."""
     flat = a.reshape(-1)
-    return a.dtype.kind == "f" and bool(np.isfinite(np.dot(flat, flat))) or bool(np.isfinite(a).all())
+    return (
+        a.dtype.kind == "f" and bool(np.isfinite(np.dot(flat, flat))) or bool(np.isfinite(a).all())
+    )
 
 
 def _unscaled(grads: list[Tensor], inverse: float) -> bool:
@@ -73,9 +77,14 @@ class GradScaler:
     """
 
     def __init__(
-        self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
-        growth_interval: int = 2000, enabled: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
         self._device = device
         self._enabled = enabled
         if enabled and device != "cpu":
@@ -91,9 +100,14 @@ class GradScaler:
             if backoff_factor >= 1.0:
                 raise AssertionError("The backoff factor must be < 1.0.")
         self._scale = float(init_scale)
-        self._growth_factor, self._backoff_factor, self._growth_interval = growth_factor, backoff_factor, growth_interval
+        self._growth_factor, self._backoff_factor, self._growth_interval = (
+            growth_factor,
+            backoff_factor,
+            growth_interval,
+        )
         self._growth_tracker = 0
-        self._found: dict[int, bool] = {}  # optimizer -> whether its gradients overflowed, once unscaled in this step
+        # optimizer -> whether its gradients overflowed, once unscaled in this step
+        self._found: dict[int, bool] = {}
         self._stages: dict[int, OptState] = {}
 
     def scale(self, outputs: Any) -> Any:
@@ -115,11 +129,15 @@ class GradScaler:
         if stage is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
         if stage is OptState.UNSCALED:
-            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+            raise RuntimeError(
+                "unscale_() has already been called on this optimizer since the last update()."
+            )
         grads = tracing.gradients([p for group in optimizer.param_groups for p in group["params"]])
         if any(g._array.dtype == np.float16 for g in grads):
             raise ValueError("Attempting to unscale FP16 gradients.")
-        self._found[id(optimizer)] = not (_unscaled_in_operations if tracing.tracer() else _unscaled)(grads, 1.0 / self._scale)
+        self._found[id(optimizer)] = not (
+            _unscaled_in_operations if tracing.tracer() else _unscaled
+        )(grads, 1.0 / self._scale)
         self._stages[id(optimizer)] = OptState.UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -139,7 +157,9 @@ class GradScaler:
         return optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Set the factor for the next step: given, shrunk after an overflow, or grown after many good steps."""
+        """Set the factor for the next step: given, shrunk after an overflow, or grown after many
+        good steps.
+        """
         if not self._enabled:
             return
         if new_scale is not None:
@@ -211,5 +231,11 @@ class GradScaler:
                 "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
             )
         self._scale = state_dict["scale"]
-        self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
-        self._growth_interval, self._growth_tracker = state_dict["growth_interval"], state_dict["_growth_tracker"]
+        self._growth_factor, self._backoff_factor = (
+            state_dict["growth_factor"],
+            state_dict["backoff_factor"],
+        )
+        self._growth_interval, self._growth_tracker = (
+            state_dict["growth_interval"],
+            state_dict["_growth_tracker"],
+        )

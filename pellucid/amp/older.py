@@ -1,4 +1,6 @@
-"""What `torch.cuda.amp` and `torch.cpu.amp` hold: the classes of `torch.amp` with the device type left out, and a warning."""
+"""What `torch.cuda.amp` and `torch.cpu.amp` hold: the classes of `torch.amp` with the device type
+left out, and a warning.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,11 @@ from . import grad_scaler as scaling
 
 
 def _warn(old: str, new: str) -> None:
-    warnings.warn(f"`torch.{old}` is deprecated. Please use `torch.amp.{new}` instead.", FutureWarning, stacklevel=3)
+    warnings.warn(
+        f"`torch.{old}` is deprecated. Please use `torch.amp.{new}` instead.",
+        FutureWarning,
+        stacklevel=3,
+    )
 
 
 def autocast_for(kind: str) -> type:
@@ -23,7 +29,9 @@ def autocast_for(kind: str) -> type:
     class autocast(autocast_mode.autocast):  # noqa: N801 (PyTorch's name)
         """`torch.amp.autocast` for one device type; the older name."""
 
-        def __init__(self, enabled: bool = True, dtype: dtypes.dtype = lower, cache_enabled: bool = True) -> None:
+        def __init__(
+            self, enabled: bool = True, dtype: dtypes.dtype = lower, cache_enabled: bool = True
+        ) -> None:
             _warn(f"{kind}.amp.autocast(args...)", f"autocast('{kind}', args...)")
             super().__init__(kind, dtype, enabled, cache_enabled)
 
@@ -37,11 +45,17 @@ def scaler_for(kind: str) -> type:
         """`torch.amp.GradScaler` for one device type; the older name."""
 
         def __init__(
-            self, init_scale: float = 65536.0, growth_factor: float = 2.0, backoff_factor: float = 0.5, growth_interval: int = 2000,
+            self,
+            init_scale: float = 65536.0,
+            growth_factor: float = 2.0,
+            backoff_factor: float = 0.5,
+            growth_interval: int = 2000,
             enabled: bool = True,
-        ) -> None:  # fmt: skip
+        ) -> None:
             _warn(f"{kind}.amp.GradScaler(args...)", f"GradScaler('{kind}', args...)")
-            super().__init__(kind, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+            super().__init__(
+                kind, init_scale, growth_factor, backoff_factor, growth_interval, enabled
+            )
 
     return GradScaler
 

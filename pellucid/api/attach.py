@@ -21,7 +21,9 @@ Handler = Callable[..., Any]
 
 
 def attach() -> None:
-    """Put every registered method and property on Tensor; a name that Tensor itself defines is left alone."""
+    """Put every registered method and property on Tensor; a name that Tensor itself defines is left
+    alone.
+    """
     own = set(vars(Tensor)) - {"__eq__", "__hash__", "__repr__", "__str__", "__doc__"}
     for name, function in METHODS.items():
         if name not in own:
@@ -31,7 +33,9 @@ def attach() -> None:
 
 
 # What is called in inner loops: a further call would cost it too much.
-_HOT_FUNCTIONS = frozenset("abs cos exp log reshape rsqrt sigmoid sin sqrt square tanh transpose where".split())
+_HOT_FUNCTIONS = frozenset(
+    "abs cos exp log reshape rsqrt sigmoid sin sqrt square tanh transpose where".split()
+)
 _HOT = frozenset(
     """
 abs add add_ addmm argmax backward bmm bool clamp clone contiguous copy_ cos cpu cuda data_ptr detach detach_ dim div div_ double
@@ -43,32 +47,49 @@ storage_offset stride sub sub_ sum t tanh to tolist transpose type view view_as 
 
 
 def check_arguments() -> None:
-    """Have what fails held against PyTorch's signatures: names and words for arguments differ from Python's, and so may what is taken.
+    """Have what fails held against PyTorch's signatures: names and words for arguments differ from
+    Python's, and so may what is taken.
 
     Hot functions are left as they are, and what takes `out=` does so already.
     """
     known = listed()
-    shared = {id(function) for function in FUNCTIONS["torch"].values()}  # with another name in errors
+    # with another name in errors
+    shared = {id(function) for function in FUNCTIONS["torch"].values()}
     for space in (*PREFIXED, "torch", "nn.functional", "Tensor"):
         table = METHODS if space == "Tensor" else FUNCTIONS[space]
         for name, function in table.items():
             hot = name in _HOT_FUNCTIONS if space == "torch" else name in _HOT and space == "Tensor"
-            if (space in PREFIXED or not hot and f"{space}.{name}" in known) and isinstance(function, FunctionType):
-                if function.__code__ not in WRAPPERS or space in PREFIXED and id(function) in shared:
+            if (space in PREFIXED or not hot and f"{space}.{name}" in known) and isinstance(
+                function, FunctionType
+            ):
+                if (
+                    function.__code__ not in WRAPPERS
+                    or space in PREFIXED
+                    and id(function) in shared
+                ):
                     table[name] = checked(function)
 
 
 def name_functions() -> None:
-    """Let functions that are found under no name of their own module go by their public one, so that pickle finds them."""
+    """Let functions that are found under no name of their own module go by their public one, so
+    that pickle finds them.
+    """
     known: set[int] = set()
-    homes = [("pellucid" if space == "torch" else f"pellucid.{space}", "", table) for space, table in FUNCTIONS.items()]
+    homes = [
+        ("pellucid" if space == "torch" else f"pellucid.{space}", "", table)
+        for space, table in FUNCTIONS.items()
+    ]
     table: dict[str, Any]
     for module, prefix, table in (*homes, ("pellucid", "Tensor.", METHODS)):
         for name, function in table.items():
             if id(function) in known or not isinstance(function, FunctionType):
                 continue
             known.add(id(function))
-            own, path, short = sys.modules.get(function.__module__ or ""), function.__qualname__, function.__name__
+            own, path, short = (
+                sys.modules.get(function.__module__ or ""),
+                function.__qualname__,
+                function.__name__,
+            )
             if own is None or vars(own).get(path) is not function or path != name == short:
                 function.__module__, function.__qualname__ = module, prefix + name
 
@@ -82,13 +103,16 @@ def publish(scope: dict[str, Any], namespace: str) -> None:
         hook(scope, namespace)
 
 
-# Every (module globals, namespace) that functions were published into; `api.overriding` goes through them.
+# Every (module globals, namespace) that functions were published into; `api.overriding` goes
+# through them.
 SCOPES: list[tuple[dict[str, Any], str]] = []
 after_publish: list[Callable[[dict[str, Any], str], None]] = []
 
 
 def replace(namespace: str, name: str, make: Callable[[Any], Any]) -> None:
-    """Put what `make` makes of a public function in its place, wherever it was published. A name that is not there is left out."""
+    """Put what `make` makes of a public function in its place, wherever it was published. A name
+    that is not there is left out.
+    """
     table = FUNCTIONS[namespace]
     before = table.get(name)
     if before is None:
@@ -102,11 +126,13 @@ def replace(namespace: str, name: str, make: Callable[[Any], Any]) -> None:
 
 
 class Handlers:
-    """What a tensor type of Pellucid's own does with operations of the engine, as methods, and with public functions.
+    """What a tensor type of Pellucid's own does with operations of the engine, as methods, and with
+    public functions.
 
     Args:
         kind: the type.
-        choose: from the handler and the public function it stands before to the function that calls either.
+        choose: from the handler and the public function it stands before to the function that calls
+            either.
     """
 
     def __init__(self, kind: type[Tensor], choose: Callable[[Handler, Any], Any]) -> None:
@@ -114,7 +140,9 @@ class Handlers:
         self.operations: dict[str, Handler] = {}  # by name, with the arguments of their records
 
     def operation(self, names: str) -> Callable[[Handler], Handler]:
-        """Register what operations of the engine do: `handler(*args, **params)`, as their records have them."""
+        """Register what operations of the engine do: `handler(*args, **params)`, as their records
+        have them.
+        """
 
         def register(handler: Handler) -> Handler:
             for name in names.split():
@@ -133,8 +161,12 @@ class Handlers:
 
         return register
 
-    def function(self, names: str = "", namespaces: str = "torch", methods: bool = True) -> Callable[[Handler], Handler]:
-        """Register what a public function does with tensors of the type; unless told otherwise, the method is the same."""
+    def function(
+        self, names: str = "", namespaces: str = "torch", methods: bool = True
+    ) -> Callable[[Handler], Handler]:
+        """Register what a public function does with tensors of the type; unless told otherwise, the
+        method is the same.
+        """
 
         def register(handler: Handler) -> Handler:
             for name in names.split() or [handler.__name__]:
@@ -161,9 +193,15 @@ def missing(module: str, name: str, scope: Any) -> AttributeError:
 
 
 def suggest_names(module: str) -> None:
-    """Have a module, and those below it that are loaded, name what is close to a name that is not there."""
+    """Have a module, and those below it that are loaded, name what is close to a name that is not
+    there.
+    """
     for path, part in list(sys.modules.items()):
-        if (path == module or path.startswith(module + ".")) and "._" not in path and part is not None:
+        if (
+            (path == module or path.startswith(module + "."))
+            and "._" not in path
+            and part is not None
+        ):
             vars(part).setdefault("__getattr__", _missing(part))
 
 

@@ -1,4 +1,6 @@
-"""Making tensors from Python data and other libraries' arrays: tensor, as_tensor, from_numpy, DLPack, the Tensor constructor."""
+"""Making tensors from Python data and other libraries' arrays: tensor, as_tensor, from_numpy,
+DLPack, the Tensor constructor.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,23 @@ _INTS, _FLOATS = {int}, {float}
 
 
 def _has_tensor(data: Any) -> bool:
-    return any(isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and _has_tensor(x)) for x in data)
+    return any(
+        isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and _has_tensor(x)) for x in data
+    )
 
 
 def _numbers_only(data: Any) -> bool:
-    return all(_numbers_only(x) for x in data) if isinstance(data, (list, tuple)) else isinstance(data, (bool, int, float, complex))
+    return (
+        all(_numbers_only(x) for x in data)
+        if isinstance(data, (list, tuple))
+        else isinstance(data, (bool, int, float, complex))
+    )
 
 
 def _depth(data: Any) -> int:
-    """How many dimensions nested sequences have, as far as their first elements tell; a tensor that stands first is a number."""
+    """How many dimensions nested sequences have, as far as their first elements tell; a tensor that
+    stands first is a number.
+    """
     depth = 0
     while isinstance(data, (list, tuple)):
         depth += 1
@@ -64,7 +74,11 @@ def _inferred(data: Any) -> dtypes.dtype:
     if isinstance(data, Tensor):
         return data.dtype
     if isinstance(data, (list, tuple)):
-        return reduce(dtypes.promote_types, map(_inferred, data)) if data else dtypes.get_default_dtype()
+        return (
+            reduce(dtypes.promote_types, map(_inferred, data))
+            if data
+            else dtypes.get_default_dtype()
+        )
     return dtypes.BY_NUMPY[to_array(data, None).dtype]
 
 
@@ -90,15 +104,23 @@ def _check_lengths(data: Any, depth: int = 0) -> None:
 
 
 def _no_number(value: Any, typed: bool) -> Exception:
-    """PyTorch's error for what stands where a number should, to be raised; `typed`: the dtype was given."""
+    """PyTorch's error for what stands where a number should, to be raised; `typed`: the dtype was
+    given.
+    """
     name = type(value).__name__
     if isinstance(value, (str, bytes)) and not typed:
         return ArgumentTypeError(f"new(): invalid data type '{name}'")
-    return ArgumentTypeError(f"must be real number, not {name}") if typed else OperationError(f"Could not infer dtype of {name}")
+    return (
+        ArgumentTypeError(f"must be real number, not {name}")
+        if typed
+        else OperationError(f"Could not infer dtype of {name}")
+    )
 
 
 def _check_elements(data: Any, typed: bool) -> None:
-    """Refuse nested lists in PyTorch's order: text that stands first, then what is not a number, then lengths that differ."""
+    """Refuse nested lists in PyTorch's order: text that stands first, then what is not a number,
+    then lengths that differ.
+    """
     first = _scan(data)
     if isinstance(first, (str, bytes)) and first is not data:
         raise ArgumentValueError(f"too many dimensions '{type(first).__name__}'")
@@ -144,7 +166,9 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
                 "supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, "
                 "uint16, uint8, and bool."
             )
-        return data.astype((dtypes.BY_NUMPY[data.dtype] if dtype is None else dtype).numpy, copy=True)
+        return data.astype(
+            (dtypes.BY_NUMPY[data.dtype] if dtype is None else dtype).numpy, copy=True
+        )
     if isinstance(data, (np.number, np.bool_)):
         return np.array(data, dtype.numpy if dtype is not None else data.dtype)
     if isinstance(data, (list, tuple)):
@@ -158,7 +182,11 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     elif not isinstance(data, (bool, int, float, complex)):
         if hasattr(data, "__array__") or hasattr(data, "__array_interface__"):
             return to_array(np.asarray(data), dtype)
-        if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, dict)):
+        if (
+            hasattr(data, "__len__")
+            and hasattr(data, "__getitem__")
+            and not isinstance(data, (str, bytes, dict))
+        ):
             return to_array([data[i] for i in range(len(data))], dtype)
         raise _no_number(data, dtype is not None)
     try:
@@ -198,7 +226,9 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
 
 
 def _check_integers(array: np.ndarray, dtype: dtypes.dtype) -> None:
-    """Refuse numbers that are no integers of `dtype`; negative ones count back from the end of the range of an unsigned dtype."""
+    """Refuse numbers that are no integers of `dtype`; negative ones count back from the end of the
+    range of an unsigned dtype.
+    """
     if array.dtype.kind == "u":  # NumPy's type for what is too large for int64
         raise ArgumentValueError("Overflow when unpacking long long")
     limits = dtypes.iinfo(dtype)
@@ -209,12 +239,21 @@ def _check_integers(array: np.ndarray, dtype: dtypes.dtype) -> None:
 
 def place(array: np.ndarray, where: dtypes.device) -> Any:
     """The array for a device: itself on the CPU, its description on `meta`."""
-    return MetaArray(array.shape, array.dtype) if where.type == "meta" else NAMESPACES[where.type].from_host(array)
+    return (
+        MetaArray(array.shape, array.dtype)
+        if where.type == "meta"
+        else NAMESPACES[where.type].from_host(array)
+    )
 
 
 @public()
 def tensor(
-    data: Any, *, dtype: dtypes.dtype | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+    data: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A new tensor with a copy of `data`.
 
@@ -270,9 +309,15 @@ def _tensors_in(data: Any) -> Iterator[Tensor]:
 
 @public(names="as_tensor asarray")
 def as_tensor(
-    data: Any, dtype: dtypes.dtype | None = None, device: Any = None, *, copy: bool | None = None, requires_grad: bool = False
+    data: Any,
+    dtype: dtypes.dtype | None = None,
+    device: Any = None,
+    *,
+    copy: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
-    """`data` as a tensor, sharing memory with a tensor or NumPy array where dtype and device allow it.
+    """`data` as a tensor, sharing memory with a tensor or NumPy array where dtype and device allow
+    it.
 
     >>> import numpy as np, pellucid as torch
     >>> a = np.zeros(2)
@@ -301,13 +346,21 @@ def as_tensor(
 
 @public()
 def from_file(
-    filename: str, shared: bool | None = None, size: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
+    filename: str,
+    shared: bool | None = None,
+    size: int = 0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """`(size,)`: the elements that a file holds, mapped into memory and not read.
 
     Args:
-        shared: writes go to the file, which is made as large as is asked for; otherwise they stay in this process.
+        shared: writes go to the file, which is made as large as is asked for; otherwise they stay
+            in this process.
         dtype: of the elements, the default type when left out.
 
     Raises:
@@ -321,7 +374,9 @@ def from_file(
     """
     check_device(device)
     kind = dtype or dtypes.get_default_dtype()
-    result = make_tensor(TypedStorage.from_file(filename, bool(shared), size, dtype=kind)._elements())
+    result = make_tensor(
+        TypedStorage.from_file(filename, bool(shared), size, dtype=kind)._elements()
+    )
     if requires_grad:
         set_requires_grad(result, True)
     return result
@@ -351,7 +406,13 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
             UserWarning,
             stacklevel=2,
         )
-    return make_tensor(lend(with_known_dtype(ndarray.view(np.ndarray) if type(ndarray) is not np.ndarray else ndarray)))
+    return make_tensor(
+        lend(
+            with_known_dtype(
+                ndarray.view(np.ndarray) if type(ndarray) is not np.ndarray else ndarray
+            )
+        )
+    )
 
 
 class _Capsule:
@@ -369,13 +430,17 @@ class _Capsule:
 
 @public()
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares memory with any object that offers `__dlpack__`, or with a DLPack capsule."""
+    """A tensor that shares memory with any object that offers `__dlpack__`, or with a DLPack
+    capsule.
+    """
     if isinstance(ext_tensor, Tensor):
         if type(ext_tensor._array) is SparseArray:
             raise BufferError("Can't export tensors with layout other than torch.strided")
         return make_tensor(ext_tensor._array.copy() if copy else ext_tensor._array)
     check_device(device)
-    array = np.from_dlpack(_Capsule(ext_tensor) if type(ext_tensor).__name__ == "PyCapsule" else ext_tensor)
+    array = np.from_dlpack(
+        _Capsule(ext_tensor) if type(ext_tensor).__name__ == "PyCapsule" else ext_tensor
+    )
     if copy:
         array = array.copy()
     elif not array.flags.writeable:
@@ -388,7 +453,14 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 
 @public()
-def frombuffer(buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+def frombuffer(
+    buffer: Any,
+    *,
+    dtype: dtypes.dtype,
+    count: int = -1,
+    offset: int = 0,
+    requires_grad: bool = False,
+) -> Tensor:
     """A 1-d tensor that shares the memory of an object with the buffer protocol.
 
     Raises:
@@ -435,10 +507,14 @@ def scalar_tensor(
     pin_memory: bool = False,
 ) -> Tensor:
     """A 0-d tensor of the default type."""
-    return tensor(s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad)
+    return tensor(
+        s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad
+    )
 
 
-def _legacy_new(cls: Any, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def _legacy_new(
+    cls: Any, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """`torch.Tensor(...)`: sizes, or data of the default type."""
     check_device(device)
     kind = (dtype or dtypes.get_default_dtype()).numpy
@@ -448,7 +524,9 @@ def _legacy_new(cls: Any, *args: Any, dtype: Any = None, device: Any = None, req
         result = args[0].detach()
     elif all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
         if any(a < 0 for a in args):
-            raise RuntimeError(f"Trying to create tensor with negative dimension {min(args)}: {list(args)}")
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {min(args)}: {list(args)}"
+            )
         result = make_tensor(np.empty(tuple(int(a) for a in args), kind))
     elif len(args) == 1 and isinstance(args[0], dtypes.Size):
         result = make_tensor(np.empty(tuple(args[0]), kind))
@@ -461,9 +539,12 @@ def _legacy_new(cls: Any, *args: Any, dtype: Any = None, device: Any = None, req
             observe.notify("made", result, list(_tensors_in(args[0])))
     else:
         raise ArgumentTypeError(
-            f"new(): data must be a sequence (got {type(args[0]).__name__})" if len(args) == 1 else
-            "new() received an invalid combination of arguments - got (" + ", ".join(type(a).__name__ for a in args) + ")"
-        )  # fmt: skip
+            f"new(): data must be a sequence (got {type(args[0]).__name__})"
+            if len(args) == 1
+            else "new() received an invalid combination of arguments - got ("
+            + ", ".join(type(a).__name__ for a in args)
+            + ")"
+        )
     if cls is not Tensor:
         result.__class__ = cls
     if requires_grad:
@@ -482,7 +563,9 @@ METHODS["__init__"] = _no_init
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
     """A tensor of a subclass that shares the data."""
     if not isinstance(data, Tensor):
-        raise ArgumentTypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
+        raise ArgumentTypeError(
+            f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}"
+        )
     result = data.detach()
     if type(result) is not Tensor:
         result = make_tensor(data._array)
@@ -501,13 +584,17 @@ def _known(t: Any) -> Any:
 
 
 class WithoutData(MetaArray):
-    """In the place of the array of a tensor that is made of others: shape, dtype and strides. Unlike a meta tensor's it has a device."""
+    """In the place of the array of a tensor that is made of others: shape, dtype and strides.
+    Unlike a meta tensor's it has a device.
+    """
 
     __slots__ = ("device",)
     device: Any
 
 
-def without_data(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, device: Any) -> WithoutData:
+def without_data(
+    shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, device: Any
+) -> WithoutData:
     """The place of an array of this shape, NumPy's dtype, and strides in bytes."""
     array = WithoutData(shape, dtype, strides)
     array.device = device
@@ -515,10 +602,21 @@ def without_data(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | 
 
 
 def _make_wrapper_subclass(
-    cls: Any, size: Any, strides: Any = None, storage_offset: Any = None, memory_format: Any = None, dtype: Any = None,
-    layout: Any = dtypes.strided, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
-    dispatch_sizes_strides_policy: Any = None, dispatch_device: bool = False, dispatch_layout: bool = False, **other: Any,
-) -> Any:  # fmt: skip
+    cls: Any,
+    size: Any,
+    strides: Any = None,
+    storage_offset: Any = None,
+    memory_format: Any = None,
+    dtype: Any = None,
+    layout: Any = dtypes.strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: Any = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    **other: Any,
+) -> Any:
     """A tensor of a subclass with shape, strides, dtype and device, and without data of its own.
 
     What operators do with it says `__torch_dispatch__` of the class.
@@ -530,7 +628,9 @@ def _make_wrapper_subclass(
         raise ArgumentTypeError(f"{cls.__name__} must define __torch_dispatch__")
     kind = (dtype or dtypes.get_default_dtype()).numpy
     steps = None if strides is None else tuple([int(s) * kind.itemsize for s in strides])
-    array = without_data(tuple(size), kind, steps, dtypes.device(device) if device is not None else _CPU)
+    array = without_data(
+        tuple(size), kind, steps, dtypes.device(device) if device is not None else _CPU
+    )
     result = make_tensor(array, cls)
     result._rg = bool(requires_grad)
     return _known(result)
@@ -540,10 +640,18 @@ Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ig
 
 
 def rebuild_wrapper(
-    cls: Any, size: Any, strides: Any, dtype: Any, device: Any, requires_grad: bool, attributes: dict[str, Any]
+    cls: Any,
+    size: Any,
+    strides: Any,
+    dtype: Any,
+    device: Any,
+    requires_grad: bool,
+    attributes: dict[str, Any],
 ) -> Any:
     """What a pickled tensor that is made of others is rebuilt with."""
-    result = _make_wrapper_subclass(cls, size, strides, dtype=dtype, device=device, requires_grad=requires_grad)
+    result = _make_wrapper_subclass(
+        cls, size, strides, dtype=dtype, device=device, requires_grad=requires_grad
+    )
     vars(result).update(attributes)
     return result
 

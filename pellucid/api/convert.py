@@ -69,7 +69,11 @@ def clone(input: Tensor, *, memory_format: Any = dtypes.preserve_format) -> Tens
     """
     if memory_format in (dtypes.channels_last, dtypes.channels_last_3d):
         return clone_op.call(input).contiguous(memory_format=memory_format)
-    if memory_format is dtypes.contiguous_format and type(input._array) is np.ndarray and not input._array.flags.c_contiguous:
+    if (
+        memory_format is dtypes.contiguous_format
+        and type(input._array) is np.ndarray
+        and not input._array.flags.c_contiguous
+    ):
         return input.contiguous()
     return clone_op.call(input)
 
@@ -80,18 +84,31 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if isinstance(src, (int, float, complex, np.number, np.bool_)):
         src = make_tensor(tracing.constant(np.asarray(src)))
     if not isinstance(src, Tensor):
-        raise ArgumentTypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+        raise ArgumentTypeError(
+            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
+        )
     check_writable(self, "copy_")
     check_read(self, (src,))
     value = src
     if value._array.shape != self._array.shape:
-        value = F.expand(value, shape=self._array.shape) if _fits(value, self) else _refuse_copy(value, self)
+        value = (
+            F.expand(value, shape=self._array.shape)
+            if _fits(value, self)
+            else _refuse_copy(value, self)
+        )
     if value._array.dtype != self._array.dtype:
         value = F.cast(value, dtype=self._array.dtype)
     elif value is src:
-        # The graph must have a node of the copy itself: the source's own node belongs to another tensor.
+        # The graph must have a node of the copy itself: the source's own node belongs to another
+        # tensor.
         value = F.clone(value) if value._rg and local.grad else value
-    if value._rg and self._rg and self._view is None and local.grad and self.dtype.is_floating_point:
+    if (
+        value._rg
+        and self._rg
+        and self._view is None
+        and local.grad
+        and self.dtype.is_floating_point
+    ):
         # What is overwritten has a gradient, of zeros. (The base of a view has one anyway.)
         value = F.where(make_tensor(tracing.constant(np.ones((), bool))), value, self)
     return overwrite(self, value, "copy_")
@@ -99,13 +116,17 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 def _fits(value: Tensor, target: Tensor) -> bool:
     a, b = value._array.shape, target._array.shape
-    return len(a) <= len(b) and all(x in (1, y) for x, y in zip(reversed(a), reversed(b), strict=False))
+    return len(a) <= len(b) and all(
+        x in (1, y) for x, y in zip(reversed(a), reversed(b), strict=False)
+    )
 
 
 def _refuse_copy(value: Tensor, target: Tensor) -> Any:
     a, b = tuple(value._array.shape), tuple(target._array.shape)
     if len(a) > len(b):
-        raise OperationError(f"output with shape {list(b)} doesn't match the broadcast shape {list(a)}", op="copy_")
+        raise OperationError(
+            f"output with shape {list(b)} doesn't match the broadcast shape {list(a)}", op="copy_"
+        )
     for i in range(1, len(a) + 1):
         if a[-i] not in (1, b[-i]):
             raise OperationError(
@@ -131,7 +152,8 @@ def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         result.__class__ = type(self)
         result._rg = self._rg
         memo[id(self)] = result
-        if self._grad is not None and not isinstance(self, Parameter):  # a copied parameter starts without, as in PyTorch
+        # a copied parameter starts without, as in PyTorch
+        if self._grad is not None and not isinstance(self, Parameter):
             result._grad = deepcopy(self._grad, memo)
         for key, value in vars(self).items():
             result.__dict__[key] = _copy.deepcopy(value, memo)
@@ -139,7 +161,9 @@ def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _copy_array(array: Any, memo: dict[Any, Any]) -> Any:
-    """A copy that keeps sharing: views of one storage copied in one deepcopy stay views of one copy."""
+    """A copy that keeps sharing: views of one storage copied in one deepcopy stay views of one
+    copy.
+    """
     if type(array) is MetaArray:
         return MetaArray(array.shape, array.dtype, array.strides)
     if type(array) is WithoutData:
@@ -151,7 +175,9 @@ def _copy_array(array: Any, memo: dict[Any, Any]) -> Any:
     if fresh.strides != root.strides:  # it has gaps: memory of another library
         return array.copy("K")
     memory = fresh.ravel("K").view(np.uint8).data  # in the order in which it lies
-    return np.ndarray(array.shape, array.dtype, memory, address(array) - address(root), array.strides)
+    return np.ndarray(
+        array.shape, array.dtype, memory, address(array) - address(root), array.strides
+    )
 
 
 METHODS["__deepcopy__"] = deepcopy
@@ -160,7 +186,8 @@ METHODS["__deepcopy__"] = deepcopy
 def shallow_copy(self: Tensor) -> Any:
     """`copy.copy`: another tensor in the same memory, a leaf, with the same attributes."""
     if type(self).__reduce_ex__ is not Tensor.__reduce_ex__ or type(self._array) is not np.ndarray:
-        rebuild, given = self.__reduce_ex__(4)[:2]  # types with a form of their own say what they are made of
+        # types with a form of their own say what they are made of
+        rebuild, given = self.__reduce_ex__(4)[:2]
         return rebuild(*given)
     return _rebuild(type(self), self._array, self._rg, dict(vars(self)))
 
@@ -175,7 +202,9 @@ def _to_dtype(x: Tensor, kind: Any, copy: bool = False) -> Tensor:
     if x._array.dtype == target:
         return clone(x) if copy else x
     if type(x._array) is np.ndarray and x._array.dtype.kind == "c" and target.kind not in "cb":
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3
+        )
     return F.cast(x, dtype=target)
 
 
@@ -187,7 +216,8 @@ def _no_form_of_to(args: tuple[Any, ...]) -> Exception:
 
 @method()
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """`to(dtype)`, `to(device, dtype)`, `to(other)`: the tensor in another dtype or on another device, itself when nothing changes.
+    """`to(dtype)`, `to(device, dtype)`, `to(other)`: the tensor in another dtype or on another
+    device, itself when nothing changes.
 
     Keywords: device, dtype, non_blocking, copy, memory_format.
 
@@ -210,7 +240,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         kind = rest.pop(0)
     elif rest and (rest[0] is None or isinstance(rest[0], (str, dtypes.device))):
         where = rest.pop(0)
-        if rest and rest[0] is not None and not dtypes.is_dtype(rest[0]):  # flags come after a dtype only
+        # flags come after a dtype only
+        if rest and rest[0] is not None and not dtypes.is_dtype(rest[0]):
             raise _no_form_of_to(args)
         kind = rest.pop(0) if rest else kind
     elif rest and isinstance(rest[0], int) and not isinstance(rest[0], bool):
@@ -269,7 +300,8 @@ def _shown(self: Tensor, *, memory_format: Any = None) -> Tensor:
     return self
 
 
-_SIGNATURE = inspect.signature(_shown)  # of all converters, which take more to refuse it in PyTorch's words
+# of all converters, which take more to refuse it in PyTorch's words
+_SIGNATURE = inspect.signature(_shown)
 
 
 def _converter(name: str, kind: dtypes.dtype) -> None:
@@ -282,7 +314,10 @@ def _converter(name: str, kind: dtypes.dtype) -> None:
                 if kwargs
                 else f"takes 0 positional arguments but {len(args)}"
             )
-            raise ArgumentTypeError(f"{name}() {wrong}" + ("" if kwargs else f" {'was' if len(args) == 1 else 'were'} given"))
+            raise ArgumentTypeError(
+                f"{name}() {wrong}"
+                + ("" if kwargs else f" {'was' if len(args) == 1 else 'were'} given")
+            )
         return _to_dtype(self, kind)
 
     convert.__name__ = name
@@ -292,11 +327,20 @@ def _converter(name: str, kind: dtypes.dtype) -> None:
 
 
 for _name, _kind in (
-    ("float", dtypes.float32), ("double", dtypes.float64), ("half", dtypes.float16), ("bfloat16", dtypes.bfloat16),
-    ("int", dtypes.int32), ("long", dtypes.int64), ("short", dtypes.int16), ("char", dtypes.int8), ("byte", dtypes.uint8),
-    ("bool", dtypes.bool_), ("cfloat", dtypes.complex64), ("cdouble", dtypes.complex128),
+    ("float", dtypes.float32),
+    ("double", dtypes.float64),
+    ("half", dtypes.float16),
+    ("bfloat16", dtypes.bfloat16),
+    ("int", dtypes.int32),
+    ("long", dtypes.int64),
+    ("short", dtypes.int16),
+    ("char", dtypes.int8),
+    ("byte", dtypes.uint8),
+    ("bool", dtypes.bool_),
+    ("cfloat", dtypes.complex64),
+    ("cdouble", dtypes.complex128),
     ("chalf", dtypes.complex32),
-):  # fmt: skip
+):
     _converter(_name, _kind)
 
 
@@ -316,12 +360,22 @@ def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **_
 
 
 TYPE_NAMES = {
-    dtypes.float32: "FloatTensor", dtypes.float64: "DoubleTensor", dtypes.float16: "HalfTensor", dtypes.bfloat16: "BFloat16Tensor",
-    dtypes.int64: "LongTensor", dtypes.int32: "IntTensor", dtypes.int16: "ShortTensor", dtypes.int8: "CharTensor",
-    dtypes.uint8: "ByteTensor", dtypes.bool_: "BoolTensor", dtypes.complex64: "ComplexFloatTensor",
-    dtypes.complex128: "ComplexDoubleTensor", dtypes.uint16: "UInt16Tensor", dtypes.uint32: "UInt32Tensor",
+    dtypes.float32: "FloatTensor",
+    dtypes.float64: "DoubleTensor",
+    dtypes.float16: "HalfTensor",
+    dtypes.bfloat16: "BFloat16Tensor",
+    dtypes.int64: "LongTensor",
+    dtypes.int32: "IntTensor",
+    dtypes.int16: "ShortTensor",
+    dtypes.int8: "CharTensor",
+    dtypes.uint8: "ByteTensor",
+    dtypes.bool_: "BoolTensor",
+    dtypes.complex64: "ComplexFloatTensor",
+    dtypes.complex128: "ComplexDoubleTensor",
+    dtypes.uint16: "UInt16Tensor",
+    dtypes.uint32: "UInt32Tensor",
     dtypes.uint64: "UInt64Tensor",
-}  # fmt: skip
+}
 
 
 @method()
@@ -337,7 +391,9 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 
 
 @method()
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+def cuda(
+    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+) -> Tensor:
     """Refused: this build computes on the CPU."""
     raise no_cuda()
 
@@ -365,7 +421,9 @@ def _read(x: Tensor, how: str) -> np.ndarray:
         raise foreign(how, x) from None
     if type(array) is not np.ndarray:
         if type(array) is SparseArray:
-            raise ArgumentTypeError(f"can't convert Sparse layout tensor to {how}. Use Tensor.to_dense() first.")
+            raise ArgumentTypeError(
+                f"can't convert Sparse layout tensor to {how}. Use Tensor.to_dense() first."
+            )
         if type(array) is MetaArray:
             if how in ("item", "float", "int", "bool"):
                 raise OperationError("Tensor.item() cannot be called on meta tensors")
@@ -395,7 +453,9 @@ def item(self: Tensor) -> Any:
             hint="reduce it first (.mean(), .sum()), or use .tolist() for all values",
         )
     value = array.item() if array.dtype.kind != "V" else float(array.reshape(())[()])
-    value = float(value) if isinstance(value, np.floating) or self.dtype.is_floating_point else value
+    value = (
+        float(value) if isinstance(value, np.floating) or self.dtype.is_floating_point else value
+    )
     return tracing.number(value, self)
 
 
@@ -416,7 +476,8 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """The NumPy array, sharing memory.
 
     Raises:
-        RuntimeError: the tensor requires grad, and grad mode is on (detach() it first). TypeError: bfloat16 has no NumPy counterpart.
+        RuntimeError: the tensor requires grad, and grad mode is on (detach() it first). TypeError:
+            bfloat16 has no NumPy counterpart.
     """
     if self._rg and local.grad and not force:
         raise GraphError(
@@ -440,7 +501,9 @@ def to_numpy_protocol(self: Tensor, dtype: Any = None, copy: bool | None = None)
 METHODS["__array__"] = to_numpy_protocol
 
 
-def array_wrap(self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
+def array_wrap(
+    self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False
+) -> Tensor:
     """NumPy functions of tensors give tensors."""
     return make_tensor(np.asarray(array))
 
@@ -449,7 +512,14 @@ METHODS["__array_wrap__"] = array_wrap
 METHODS["__array_priority__"] = 1000
 
 
-def dlpack(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
+def dlpack(
+    self: Tensor,
+    *,
+    stream: Any = None,
+    max_version: Any = None,
+    dl_device: Any = None,
+    copy: bool | None = None,
+) -> Any:
     if self._rg:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     keywords = {} if max_version is None else {"max_version": max_version}
@@ -465,7 +535,9 @@ def _number(name: str, convert: Any) -> None:
         array = _read(self, name)
         if array.size != 1:
             if name == "index":
-                raise ArgumentTypeError("only integer tensors of a single element can be converted to an index")
+                raise ArgumentTypeError(
+                    "only integer tensors of a single element can be converted to an index"
+                )
             raise ArgumentValueError("only one element tensors can be converted to Python scalars")
         if self._rg and local.grad and name != "int":  # integers are silent in PyTorch
             warn_once(
@@ -491,7 +563,9 @@ _number("complex", complex)
 def _index(self: Tensor) -> int:
     array = _read(self, "index")
     if array.size != 1 or array.dtype.kind not in "iub":
-        raise ArgumentTypeError("only integer tensors of a single element can be converted to an index")
+        raise ArgumentTypeError(
+            "only integer tensors of a single element can be converted to an index"
+        )
     return int(array.item())
 
 
@@ -529,10 +603,19 @@ def _rebuild_meta(shape: Any, kind: str, strides: Any) -> Any:
 
 
 def reduce(self: Tensor, protocol: SupportsIndex = 2) -> Any:
-    """What pickle writes: the values, without the graph; a tensor that required gradients comes back as a leaf that does."""
+    """What pickle writes: the values, without the graph; a tensor that required gradients comes
+    back as a leaf that does.
+    """
     array = self._array
     if type(array) is WithoutData:  # what it is made of is in its attributes
-        given = (type(self), tuple(array.shape), self.stride(), dtypes.BY_NUMPY[array.dtype], array.device, self._rg)
+        given = (
+            type(self),
+            tuple(array.shape),
+            self.stride(),
+            dtypes.BY_NUMPY[array.dtype],
+            array.device,
+            self._rg,
+        )
         return rebuild_wrapper, (*given, dict(vars(self)))
     if type(array) is not MetaArray and (array.base is not None or not array.flags.writeable):
         array = array.copy("K")
@@ -540,7 +623,13 @@ def reduce(self: Tensor, protocol: SupportsIndex = 2) -> Any:
 
 
 METHODS["__reduce_ex__"] = reduce
-MetaArray.__reduce__ = lambda self: (_rebuild_meta, (self.shape, dtypes.BY_NUMPY[self.dtype].name, self.strides))  # type: ignore[attr-defined, method-assign]
+
+
+def _reduce_meta(self: MetaArray) -> tuple[Any, ...]:
+    return _rebuild_meta, (self.shape, dtypes.BY_NUMPY[self.dtype].name, self.strides)
+
+
+MetaArray.__reduce__ = _reduce_meta  # type: ignore[method-assign, assignment]
 
 
 # ---- what cannot be deleted ------------------------------------------------------------------

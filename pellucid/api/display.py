@@ -13,7 +13,9 @@ for _name in ("set_printoptions",):
 
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     if isinstance(self._array, MetaArray) and not self.is_meta:  # of others that it is made of
-        return f"{type(self).__name__}(..., size={tuple(self.shape)}" + (", requires_grad=True)" if self._rg else ")")
+        return f"{type(self).__name__}(..., size={tuple(self.shape)}" + (
+            ", requires_grad=True)" if self._rg else ")"
+        )
     node = self.grad_fn
     text = formatting.tensor_str(
         self._array,
@@ -41,7 +43,9 @@ def _str(self: Tensor) -> str:
 def _format(self: Tensor, spec: str) -> str:
     if isinstance(self._array, MetaArray):
         return repr(self)
-    return formatting.format_tensor(self._array, spec, lambda: repr(self), plain=type(self) is Tensor)
+    return formatting.format_tensor(
+        self._array, spec, lambda: repr(self), plain=type(self) is Tensor
+    )
 
 
 METHODS["__repr__"] = _repr

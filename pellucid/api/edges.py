@@ -20,13 +20,19 @@ class GradientEdge(NamedTuple):
 
 
 def _at(edge: GradientEdge) -> Tensor:
-    """A tensor at a place in the graph: the leaf itself, or one of no memory with the shape and dtype of what was computed there."""
+    """A tensor at a place in the graph: the leaf itself, or one of no memory with the shape and
+    dtype of what was computed there.
+    """
     node = edge.node
     if isinstance(node, AccumulateGrad):
         return node.variable
     shape, dtype, place = node.shape, node.dtype, node
     if isinstance(dtype, (tuple, list)):
-        shape, dtype, place = shape[edge.output_nr], dtype[edge.output_nr], OutputSlot(node, edge.output_nr)
+        shape, dtype, place = (
+            shape[edge.output_nr],
+            dtype[edge.output_nr],
+            OutputSlot(node, edge.output_nr),
+        )
     result: Tensor = make_tensor(np.broadcast_to(np.zeros((), dtype), shape))
     result._node = place
     result._rg = True
@@ -35,5 +41,7 @@ def _at(edge: GradientEdge) -> Tensor:
 
 def at_edges(given: Any) -> tuple[Any, ...]:
     """One tensor or place in the graph, or several, as a tuple of tensors."""
-    several: Sequence[Any] = (given,) if given is None or isinstance(given, (Tensor, GradientEdge)) else tuple(given)
+    several: Sequence[Any] = (
+        (given,) if given is None or isinstance(given, (Tensor, GradientEdge)) else tuple(given)
+    )
     return tuple([_at(x) if isinstance(x, GradientEdge) else x for x in several])

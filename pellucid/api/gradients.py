@@ -59,7 +59,9 @@ def _base(self: Tensor) -> Tensor | None:
 def _is_view(self: Tensor) -> bool:
     """Whether it is a view of another tensor; views made in inference mode do not count."""
     tracing.unkept("whether a tensor is a view")
-    return self._view is not None and self._view.kind != "bits" and not self._view.base.is_inference()
+    return (
+        self._view is not None and self._view.kind != "bits" and not self._view.base.is_inference()
+    )
 
 
 @method()
@@ -73,14 +75,15 @@ def backward(
     """Accumulate d self / d leaf into `.grad` of the leaves (or of `inputs` only).
 
     Args:
-        gradient: gradient of the final objective with respect to this tensor, same shape; may be left out for one element.
+        gradient: gradient of the final objective with respect to this tensor, same shape; may be
+            left out for one element.
         retain_graph: keep what the graph saved, for another backward. Default: `create_graph`.
         create_graph: record the computation of the gradients, for derivatives of higher order.
         inputs: tensors whose `.grad` is wanted; all others are left alone.
 
     Raises:
-        RuntimeError: nothing requires a gradient, the tensor is not a scalar and `gradient` is missing, the graph was freed, or a value
-            that backward needs was overwritten.
+        RuntimeError: nothing requires a gradient, the tensor is not a scalar and `gradient` is
+            missing, the graph was freed, or a value that backward needs was overwritten.
 
     >>> import pellucid as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -100,7 +103,11 @@ def backward(
 def detach(input: Tensor) -> Tensor:
     """A tensor on the same memory, outside the graph. Writes to one are seen by the other."""
     result = alias(input)
-    if type(input) is not Tensor and keeps_type(type(input)) and type(input).__name__ != "Parameter":
+    if (
+        type(input) is not Tensor
+        and keeps_type(type(input))
+        and type(input).__name__ != "Parameter"
+    ):
         result.__class__ = type(input)
     if state.slow and observe.observers:
         observe.notify("operation", _DETACH, (input,), {}, result)
@@ -152,7 +159,9 @@ def _refuse_in_transforms(name: str) -> None:
 
 @method()
 def retain_grad(self: Tensor) -> None:
-    """Keep the gradient of this non-leaf tensor in `.grad` at the next backward; nothing happens for a leaf."""
+    """Keep the gradient of this non-leaf tensor in `.grad` at the next backward; nothing happens
+    for a leaf.
+    """
     _refuse_in_transforms("retain_grad")
     if not self._rg:
         raise GraphError("can't retain_grad on Tensor that has requires_grad=False")
@@ -179,13 +188,16 @@ def _place(tensor: Tensor) -> tuple[Node, int]:
 
 
 def _tensor_hooks(node: Node, index: int) -> OrderedDict[int, Any]:
-    hooks: OrderedDict[int, Any] = node.extra().setdefault("tensor_hooks", {}).setdefault(index, OrderedDict())
+    hooks: OrderedDict[int, Any] = (
+        node.extra().setdefault("tensor_hooks", {}).setdefault(index, OrderedDict())
+    )
     return hooks
 
 
 @method()
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-    """Call `hook(grad)` whenever the gradient of this tensor is computed; it may return a new gradient.
+    """Call `hook(grad)` whenever the gradient of this tensor is computed; it may return a new
+    gradient.
 
     >>> import pellucid as torch
     >>> x = torch.ones(2, requires_grad=True)
@@ -207,7 +219,9 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 
 
 @method()
-def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
+def register_post_accumulate_grad_hook(
+    self: Tensor, hook: Callable[[Tensor], None]
+) -> RemovableHandle:
     """Call `hook(tensor)` each time `.grad` of this leaf has been accumulated."""
     if not self._rg:
         raise GraphError("cannot register a hook on a tensor that doesn't require gradient")
@@ -228,7 +242,9 @@ def as_subclass(self: Tensor, cls: type) -> Any:
 
 
 def clear_gradients(tensors: list[Tensor], set_to_none: bool) -> None:
-    """What `zero_grad` of modules and optimizers does: no gradients any more, or those that there are zero and without history."""
+    """What `zero_grad` of modules and optimizers does: no gradients any more, or those that there
+    are zero and without history.
+    """
     if observe.observers:
         observe.notify("zero_grad", tensors, set_to_none)
     if set_to_none:
@@ -268,7 +284,9 @@ class _Engine:
 
     @staticmethod
     def is_checkpoint_valid() -> bool:
-        """Whether the backward that is under way goes to all leaves, so that reentrant checkpoints work in it."""
+        """Whether the backward that is under way goes to all leaves, so that reentrant checkpoints
+        work in it.
+        """
         return local.run is None or local.run.wanted is None
 
 
@@ -283,7 +301,9 @@ def _refusing(message: str) -> Callable[[Tensor], None]:
 
 
 Tensor._grad_fn = property(  # type: ignore[method-assign, assignment]
-    lambda self: self.grad_fn, None, _refusing("Deletion of _grad_fn not allowed. Detach tensor instead!")
+    lambda self: self.grad_fn,
+    None,
+    _refusing("Deletion of _grad_fn not allowed. Detach tensor instead!"),
 )
 
 
@@ -295,13 +315,17 @@ def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
 
 
 Tensor._backward_hooks = property(  # type: ignore[method-assign, assignment]
-    lambda self: (self._x or {}).get("hooks"), _set_backward_hooks, _refusing("Deletion of _backwards_hooks not allowed!")
+    lambda self: (self._x or {}).get("hooks"),
+    _set_backward_hooks,
+    _refusing("Deletion of _backwards_hooks not allowed!"),
 )
 
 
 # ---- the dtype of gradients ----------------------------------------------------------------------
 def _grad_dtype(self: Tensor) -> dtypes.dtype | None:
-    """The dtype that a leaf's gradient is converted to, its own unless another was set; None: whichever it has."""
+    """The dtype that a leaf's gradient is converted to, its own unless another was set; None:
+    whichever it has.
+    """
     if self._node is not None:
         raise OperationError("grad_dtype can only be accessed on leaf tensors.")
     found: dtypes.dtype | None = (self._x or {}).get("grad_dtype", self.dtype)
@@ -312,7 +336,9 @@ def _set_grad_dtype(self: Tensor, kind: Any) -> None:
     if self._node is not None:
         raise OperationError("grad_dtype can only be set on leaf tensors.")
     if kind is not None and not isinstance(kind, dtypes.dtype):
-        raise OperationError(f"grad_dtype must be a torch.dtype or None, but got {type(kind).__name__}")
+        raise OperationError(
+            f"grad_dtype must be a torch.dtype or None, but got {type(kind).__name__}"
+        )
     held = self._grad
     if held is not None and kind is not None and held.dtype is not kind:
         raise OperationError(

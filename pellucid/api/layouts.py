@@ -1,6 +1,8 @@
-"""What methods about sparse, quantised and foreign layouts answer for dense tensors, the only ones there are.
+"""What methods about sparse, quantised and foreign layouts answer for dense tensors, the only ones
+there are.
 
-Questions are answered, conversions to dense are the tensor itself, and everything that would need another layout refuses by name.
+Questions are answered, conversions to dense are the tensor itself, and everything that would need
+another layout refuses by name.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ def dense_dim(self: Tensor) -> int:
 
 
 @method()
-def to_dense(self: Tensor, dtype: dtypes.dtype | None = None, *, masked_grad: bool | None = None) -> Tensor:
+def to_dense(
+    self: Tensor, dtype: dtypes.dtype | None = None, *, masked_grad: bool | None = None
+) -> Tensor:
     """The tensor itself, or its conversion to `dtype`.
 
     >>> import pellucid as torch
@@ -54,7 +58,8 @@ def to_dense(self: Tensor, dtype: dtypes.dtype | None = None, *, masked_grad: bo
 
 @public(methods="=")
 def dequantize(input: Tensor) -> Tensor:
-    """The numbers that a quantised tensor stands for, as float32; of another tensor its conversion; of a list, those of each.
+    """The numbers that a quantised tensor stands for, as float32; of another tensor its conversion;
+    of a list, those of each.
 
     >>> import pellucid as torch
     >>> torch.dequantize(torch.quantize_per_tensor(torch.ones(2), 0.5, 0, torch.quint8))
@@ -108,13 +113,20 @@ public(names="dsmm")(mm)
 # ---- to sparse layouts -------------------------------------------------------------------------
 @method()
 def to_sparse(
-    self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
+    self: Tensor,
+    sparse_dim: int | None = None,
+    *,
+    layout: Any = None,
+    blocksize: Any = None,
+    dense_dim: int | None = None,
 ) -> Tensor:
     """The tensor in a sparse layout, in which its zeros are not stored.
 
     Args:
-        sparse_dim: how many of the first dimensions are sparse, all when left out; only with coordinates.
-        layout: `torch.sparse_coo` (default), `sparse_csr`, `sparse_csc`, `sparse_bsr` or `sparse_bsc`.
+        sparse_dim: how many of the first dimensions are sparse, all when left out; only with
+            coordinates.
+        layout: `torch.sparse_coo` (default), `sparse_csr`, `sparse_csc`, `sparse_bsr` or
+            `sparse_bsc`.
         blocksize: rows and columns of a block, for the layouts with blocks.
         dense_dim: how many of the last dimensions are dense.
 
@@ -128,7 +140,9 @@ def to_sparse(
            values=tensor([2.]),
            size=(2, 2), nnz=1, layout=torch.sparse_coo)
     """
-    return package()._convert.to_sparse(self, sparse_dim, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
+    return package()._convert.to_sparse(
+        self, sparse_dim, layout=layout, blocksize=blocksize, dense_dim=dense_dim
+    )
 
 
 @method()
@@ -185,10 +199,15 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
 
 # ---- refusals ---------------------------------------------------------------------------------
 _EXPECTED = {
-    "coalesce": "sparse coordinate", "is_coalesced": "sparse coordinate", "indices": "sparse coordinate", "values": "sparse",
-    "crow_indices": "sparse row compressed", "col_indices": "sparse row compressed", "ccol_indices": "sparse column compressed",
+    "coalesce": "sparse coordinate",
+    "is_coalesced": "sparse coordinate",
+    "indices": "sparse coordinate",
+    "values": "sparse",
+    "crow_indices": "sparse row compressed",
+    "col_indices": "sparse row compressed",
+    "ccol_indices": "sparse column compressed",
     "row_indices": "sparse column compressed",
-}  # fmt: skip
+}
 
 
 def _only_of_sparse(name: str, layout: str) -> None:

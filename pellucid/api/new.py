@@ -29,12 +29,16 @@ def new_tensor(
     >>> torch.ones(1, dtype=torch.float64).new_tensor([1, 2])
     tensor([1., 2.], dtype=torch.float64)
     """
-    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return tensor(
+        data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+    )
 
 
 @method()
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
-    """A new tensor of this tensor's dtype: of arbitrary values in the given sizes, or with the values of a sequence."""
+    """A new tensor of this tensor's dtype: of arbitrary values in the given sizes, or with the
+    values of a sequence.
+    """
     if len(args) == 1 and not isinstance(args[0], (int, np.integer, dtypes.Size)):
         if isinstance(args[0], Tensor):
             return args[0].detach()

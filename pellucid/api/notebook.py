@@ -1,4 +1,6 @@
-"""How notebooks show tensors and modules: HTML that needs no script, and that costs nothing until it is asked for."""
+"""How notebooks show tensors and modules: HTML that needs no script, and that costs nothing until
+it is asked for.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ def _facts(t: Tensor) -> list[str]:
     node = t.grad_fn
     if node is not None:
         line = getattr(node, "line", None)
-        facts.append(f"made by {node.name()}" + (f" at {line.file.rpartition('/')[2]}:{line.line}" if line is not None else ""))
+        facts.append(
+            f"made by {node.name()}"
+            + (f" at {line.file.rpartition('/')[2]}:{line.line}" if line is not None else "")
+        )
     array = t._array
     if not isinstance(array, np.ndarray):
         return facts
@@ -32,15 +37,24 @@ def _facts(t: Tensor) -> list[str]:
         plain = array.astype(np.float64)
         finite = plain[np.isfinite(plain)]
         if finite.size:
-            facts.append(f"min {finite.min():.4g}, max {finite.max():.4g}, mean {finite.mean():.4g}")
+            facts.append(
+                f"min {finite.min():.4g}, max {finite.max():.4g}, mean {finite.mean():.4g}"
+            )
         if finite.size < plain.size:
             facts.append(f"{np.isnan(plain).sum()} NaN, {np.isinf(plain).sum()} Inf")
     return facts
 
 
 def _table(array: Any) -> str | None:
-    """A small matrix of numbers as a table, larger magnitudes on stronger ground; None for anything else."""
-    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "fiu" or not 0 < array.size:
+    """A small matrix of numbers as a table, larger magnitudes on stronger ground; None for anything
+    else.
+    """
+    if (
+        not isinstance(array, np.ndarray)
+        or array.ndim != 2
+        or array.dtype.kind not in "fiu"
+        or not 0 < array.size
+    ):
         return None
     if max(array.shape) > _TABLE:
         return None
@@ -51,15 +65,22 @@ def _table(array: Any) -> str | None:
         cells = []
         for v in row:
             share = abs(v) / largest * 0.45 if largest and np.isfinite(v) else 0.0
-            ground = f"rgba({'31,119,180' if v >= 0 else '214,96,40'},{share:.2f})" if np.isfinite(v) else "rgba(214,39,40,.8)"
+            ground = (
+                f"rgba({'31,119,180' if v >= 0 else '214,96,40'},{share:.2f})"
+                if np.isfinite(v)
+                else "rgba(214,39,40,.8)"
+            )
             text = f"{v:.4g}" if array.dtype.kind == "f" else str(int(v))
-            cells.append(f'<td style="text-align:right;padding:2px 8px;background:{ground}">{text}</td>')
+            cells.append(
+                f'<td style="text-align:right;padding:2px 8px;background:{ground}">{text}</td>'
+            )
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return f'<table style="font-family:monospace;border-collapse:collapse">{"".join(rows)}</table>'
 
 
 def tensor_html(t: Tensor) -> str:
-    """A tensor: values as they print (a small matrix as a table), and below shape, dtype, origin and range.
+    """A tensor: values as they print (a small matrix as a table), and below shape, dtype, origin
+    and range.
 
     >>> import pellucid as torch
     >>> "shape (2,)" in torch.ones(2)._repr_html_()
@@ -71,7 +92,9 @@ def tensor_html(t: Tensor) -> str:
 
 
 def module_html(module: Any) -> str:
-    """A module as a tree that opens and closes, with the number of parameters of each part (shared ones where they come first)."""
+    """A module as a tree that opens and closes, with the number of parameters of each part (shared
+    ones where they come first).
+    """
     seen: set[int] = set()
 
     def own(m: Any) -> int:
@@ -90,7 +113,11 @@ def module_html(module: Any) -> str:
                     count += inside
         extra = escape(", ".join(m.extra_repr().split("\n")))
         head = f"{escape(name)}{': ' if name else ''}<b>{escape(m._get_name())}</b>({extra})"
-        head += f' <span style="opacity:.7">{count:,} parameter{"s" * (count != 1)}</span>' if count else ""
+        head += (
+            f' <span style="opacity:.7">{count:,} parameter{"s" * (count != 1)}</span>'
+            if count
+            else ""
+        )
         if not inner:
             return f'<div style="margin-left:1.1em">{head}</div>', count
         opened = " open" if len(around) < 2 else ""

@@ -1,8 +1,9 @@
 """Where PyTorch defines each public function, and which of them it writes in Python.
 
-`torch.nn.functional.gelu` is `torch._C._nn.gelu` there, `torch.einsum` is `torch.functional.einsum`: printed graphs and the code made
-from them say so. A handler of `__torch_function__` sees the arguments of functions written in Python bound to their names: what has no
-default by position, the rest by keyword.
+`torch.nn.functional.gelu` is `torch._C._nn.gelu` there, `torch.einsum` is
+`torch.functional.einsum`: printed graphs and the code made from them say so. A handler of
+`__torch_function__` sees the arguments of functions written in Python bound to their names: what
+has no default by position, the rest by keyword.
 """
 
 from __future__ import annotations
@@ -19,34 +20,100 @@ _HOME = __name__.partition(".")[0]
 
 # Namespaces whose functions are all defined elsewhere, with what stands before the name there.
 _PREFIXES = {
-    "fft": "torch._C._fft.fft_", "linalg": "torch._C._linalg.linalg_", "special": "torch._C._special.special_",
+    "fft": "torch._C._fft.fft_",
+    "linalg": "torch._C._linalg.linalg_",
+    "special": "torch._C._special.special_",
     "signal.windows": "torch.signal.windows.windows.",
-}  # fmt: skip
-_IN_FUNCTIONAL = frozenset({
-    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod", "cdist", "chain_matmul",
-    "einsum", "lu", "meshgrid", "norm", "split", "stft", "tensordot", "unique", "unique_consecutive", "unravel_index",
-})  # fmt: skip
-_IN_C_NN = frozenset({
-    "avg_pool2d", "avg_pool3d", "elu_", "gelu", "hardtanh_", "leaky_relu_", "linear", "one_hot", "scaled_dot_product_attention", "softplus",
-    "softshrink",
-})  # fmt: skip
-_IN_TORCH = frozenset({
-    "adaptive_avg_pool1d", "avg_pool1d", "bilinear", "celu_", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
-    "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "hardshrink", "native_channel_shuffle", "pairwise_distance", "pdist",
-    "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_", "rrelu_", "selu_", "threshold_",
-})  # fmt: skip
+}
+_IN_FUNCTIONAL = frozenset(
+    {
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "block_diag",
+        "broadcast_shapes",
+        "broadcast_tensors",
+        "cartesian_prod",
+        "cdist",
+        "chain_matmul",
+        "einsum",
+        "lu",
+        "meshgrid",
+        "norm",
+        "split",
+        "stft",
+        "tensordot",
+        "unique",
+        "unique_consecutive",
+        "unravel_index",
+    }
+)
+_IN_C_NN = frozenset(
+    {
+        "avg_pool2d",
+        "avg_pool3d",
+        "elu_",
+        "gelu",
+        "hardtanh_",
+        "leaky_relu_",
+        "linear",
+        "one_hot",
+        "scaled_dot_product_attention",
+        "softplus",
+        "softshrink",
+    }
+)
+_IN_TORCH = frozenset(
+    {
+        "adaptive_avg_pool1d",
+        "avg_pool1d",
+        "bilinear",
+        "celu_",
+        "channel_shuffle",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_tbc",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "cosine_similarity",
+        "hardshrink",
+        "native_channel_shuffle",
+        "pairwise_distance",
+        "pdist",
+        "pixel_shuffle",
+        "pixel_unshuffle",
+        "prelu",
+        "relu_",
+        "rrelu_",
+        "selu_",
+        "threshold_",
+    }
+)
 _ELSEWHERE = {
-    "nn.functional.logsigmoid": "torch._C._nn.log_sigmoid", "nn.functional.threshold": "torch.nn.functional._threshold",
-    "torch.eig": "torch._linalg_utils.eig", "torch.from_dlpack": "torch.utils.dlpack.from_dlpack",
-    "torch.get_rng_state": "torch.random.get_rng_state", "torch.initial_seed": "torch.random.initial_seed",
-    "torch.lobpcg": "torch._lobpcg.lobpcg", "torch.lstsq": "torch._linalg_utils.lstsq", "torch.manual_seed": "torch.random.manual_seed",
-    "torch.matrix_rank": "torch._linalg_utils.matrix_rank", "torch.pca_lowrank": "torch._lowrank.pca_lowrank",
-    "torch.seed": "torch.random.seed", "torch.set_rng_state": "torch.random.set_rng_state", "torch.solve": "torch._linalg_utils.solve",
-    "torch.svd_lowrank": "torch._lowrank.svd_lowrank", "torch.symeig": "torch._linalg_utils._symeig",
-}  # fmt: skip
+    "nn.functional.logsigmoid": "torch._C._nn.log_sigmoid",
+    "nn.functional.threshold": "torch.nn.functional._threshold",
+    "torch.eig": "torch._linalg_utils.eig",
+    "torch.from_dlpack": "torch.utils.dlpack.from_dlpack",
+    "torch.get_rng_state": "torch.random.get_rng_state",
+    "torch.initial_seed": "torch.random.initial_seed",
+    "torch.lobpcg": "torch._lobpcg.lobpcg",
+    "torch.lstsq": "torch._linalg_utils.lstsq",
+    "torch.manual_seed": "torch.random.manual_seed",
+    "torch.matrix_rank": "torch._linalg_utils.matrix_rank",
+    "torch.pca_lowrank": "torch._lowrank.pca_lowrank",
+    "torch.seed": "torch.random.seed",
+    "torch.set_rng_state": "torch.random.set_rng_state",
+    "torch.solve": "torch._linalg_utils.solve",
+    "torch.svd_lowrank": "torch._lowrank.svd_lowrank",
+    "torch.symeig": "torch._linalg_utils._symeig",
+}
 _PYTHON = ("torch.nn.functional.", "torch.functional.", "torch._lowrank.")
-_BY_KEYWORD = {"torch.functional.unravel_index": "shape"}  # handed on by keyword although it has no default
-_NOT_HANDED_ON = {"torch.nn.functional.l1_loss": "weight", "torch.functional.chain_matmul": "out"}  # unless it is given
+# handed on by keyword although it has no default
+_BY_KEYWORD = {"torch.functional.unravel_index": "shape"}
+# unless it is given
+_NOT_HANDED_ON = {"torch.nn.functional.l1_loss": "weight", "torch.functional.chain_matmul": "out"}
 
 
 def origin(namespace: str, name: str) -> str:
@@ -66,7 +133,9 @@ def origin(namespace: str, name: str) -> str:
 
 
 def _registered() -> int:
-    """How many public functions there are by now: parts of the library that are loaded later bring their own."""
+    """How many public functions there are by now: parts of the library that are loaded later bring
+    their own.
+    """
     return sum(map(len, FUNCTIONS.values()))
 
 
@@ -74,7 +143,8 @@ def _registered() -> int:
 def _names(registered: int) -> dict[Any, str]:
     """PyTorch's dotted name of every public function and method.
 
-    One that is in several namespaces goes by its name in `nn.functional`, where it is called most; else by the first.
+    One that is in several namespaces goes by its name in `nn.functional`, where it is called most;
+    else by the first.
     """
     named: dict[Any, str] = {}
     for space in sorted(FUNCTIONS, key=lambda space: space != "nn.functional"):
@@ -116,13 +186,19 @@ def _by_origin(registered: int) -> dict[str, Any]:
 
 
 def torch_name(thing: Any) -> str | None:
-    """PyTorch's dotted name of a class or function of this library ("torch.Tensor", "torch.nn.modules.linear.Linear")."""
+    """PyTorch's dotted name of a class or function of this library ("torch.Tensor",
+    "torch.nn.modules.linear.Linear").
+    """
     known = None if isinstance(thing, type) else origin_of(thing)
     if known is not None:
         return known
     module = getattr(thing, "__module__", None)
     name = getattr(thing, "__qualname__" if isinstance(thing, type) else "__name__", None)
-    if not isinstance(module, str) or not isinstance(name, str) or module.partition(".")[0] not in (_HOME, "torch"):
+    if (
+        not isinstance(module, str)
+        or not isinstance(name, str)
+        or module.partition(".")[0] not in (_HOME, "torch")
+    ):
         return None
     top, _, rest = module.partition(".")
     if top == _HOME and _shown_at_top(name, thing):
@@ -131,13 +207,20 @@ def torch_name(thing: Any) -> str | None:
 
 
 def _shown_at_top(name: str, thing: Any) -> bool:
-    """Whether `torch.name` is the thing, and the module that it is defined in is no part of the API."""
+    """Whether `torch.name` is the thing, and the module that it is defined in is no part of the
+    API.
+    """
     inner = thing.__module__.split(".")[1:2]
     scope = next((scope for scope, space in attach.SCOPES if space == "torch"), {})
-    return inner in ([], ["core"], ["devices"], ["dtypes"], ["ops"], ["shapes"]) and scope.get(name) is thing
+    return (
+        inner in ([], ["core"], ["devices"], ["dtypes"], ["ops"], ["shapes"])
+        and scope.get(name) is thing
+    )
 
 
-def bound(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def bound(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a call as PyTorch hands them to `__torch_function__`."""
     name = origin_of(function)
     if name is None or not name.startswith(_PYTHON):
@@ -154,7 +237,11 @@ def bound(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
             last: Any
             *several, last = given.get(parameter.name, ()) or (None,)
             # `einsum(equation, [a, b])` is `einsum(equation, a, b)`.
-            spread = isinstance(last, (list, tuple)) and parameter.name != "shapes" and all(isinstance(v, str) for v in several)
+            spread = (
+                isinstance(last, (list, tuple))
+                and parameter.name != "shapes"
+                and all(isinstance(v, str) for v in several)
+            )
             positional += [*several, *last] if spread else given.get(parameter.name, ())
         elif parameter.kind is parameter.VAR_KEYWORD:
             named |= given.get(parameter.name, {})
@@ -177,4 +264,8 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 def defined_in(module: str) -> dict[str, Any]:
     """The functions that PyTorch defines in a module ("torch._C._nn"), by their names there."""
     start = module + "."
-    return {name.removeprefix(start): function for name, function in _by_origin(_registered()).items() if name.startswith(start)}
+    return {
+        name.removeprefix(start): function
+        for name, function in _by_origin(_registered()).items()
+        if name.startswith(start)
+    }

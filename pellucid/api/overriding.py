@@ -1,11 +1,12 @@
 """`__torch_function__`: tensor types and modes that take over functions of the library.
 
-Plain tensors pay nothing. A subclass of Tensor that defines `__torch_function__` gets dispatching versions of Tensor's methods and
-properties of its own; with the first such class, or while a mode is active, the public functions ask; while a mode is active, Tensor's
-own methods do, too, and both while somebody holds an `Asked`, who has arguments that are no tensors.
+Plain tensors pay nothing. A subclass of Tensor that defines `__torch_function__` gets dispatching
+versions of Tensor's methods and properties of its own; with the first such class, or while a mode
+is active, the public functions ask; while a mode is active, Tensor's own methods do, too, and both
+while somebody holds an `Asked`, who has arguments that are no tensors.
 
-A public function that asks has other code and is the same object: whoever imported it before, keeps it as a default or compares it by
-`is` need not know.
+A public function that asks has other code and is the same object: whoever imported it before, keeps
+it as a default or compares it by `is` need not know.
 """
 
 from __future__ import annotations
@@ -27,14 +28,36 @@ from . import attach, origins
 
 forwarding.add(__file__)
 _NEVER = {
-    "__init__", "__new__", "__hash__", "__init_subclass__", "__reduce_ex__", "__reduce__", "__class__", "__setstate__", "__array_priority__",
-    "__dir__", "__torch_function__",
-}  # fmt: skip
-_PROPERTIES = ("shape", "dtype", "device", "ndim", "is_meta", "requires_grad", "is_leaf", "grad_fn", "grad", "data")
+    "__init__",
+    "__new__",
+    "__hash__",
+    "__init_subclass__",
+    "__reduce_ex__",
+    "__reduce__",
+    "__class__",
+    "__setstate__",
+    "__array_priority__",
+    "__dir__",
+    "__torch_function__",
+}
+_PROPERTIES = (
+    "shape",
+    "dtype",
+    "device",
+    "ndim",
+    "is_meta",
+    "requires_grad",
+    "is_leaf",
+    "grad_fn",
+    "grad",
+    "data",
+)
 
 
 class _Off:
-    """How many blocks say that subclasses, or everything, run without `__torch_function__` (per thread, in `local`)."""
+    """How many blocks say that subclasses, or everything, run without `__torch_function__` (per
+    thread, in `local`).
+    """
 
     subclass = "function_off"
     everything = "function_all_off"
@@ -44,7 +67,9 @@ def _off(name: str) -> int:
     return getattr(local, name, 0)
 
 
-def default(cls: Any, func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
+def default(
+    cls: Any, func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: Any = None
+) -> Any:
     """What Tensor itself does: run the function, and give results the subclass.
 
     Subclasses call it as `super().__torch_function__(func, types, args, kwargs)`.
@@ -90,7 +115,9 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 
 
 def overloaded(values: Iterable[Any]) -> list[Any]:
-    """The arguments whose type defines `__torch_function__`, one per type, subclasses before their bases."""
+    """The arguments whose type defines `__torch_function__`, one per type, subclasses before their
+    bases.
+    """
     if _off(_Off.subclass) or _off(_Off.everything):
         return []
     found: list[Any] = []
@@ -112,11 +139,15 @@ def takes_over(kind: type) -> bool:
 
 
 def disabled(*args: Any, **kwargs: Any) -> Any:
-    """`__torch_function__ = torch._C._disabled_torch_function_impl`: the subclass takes no part. Called, it runs the function."""
+    """`__torch_function__ = torch._C._disabled_torch_function_impl`: the subclass takes no part.
+    Called, it runs the function.
+    """
     return _without_subclasses(*args, **kwargs)
 
 
-def _without_subclasses(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+def _without_subclasses(
+    func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+) -> Any:
     with DisableTorchFunctionSubclass():
         return func(*args, **(kwargs or {}))
 
@@ -132,7 +163,9 @@ def _leaves(args: Any, kwargs: Any) -> Iterable[Any]:
             yield value
 
 
-def dispatch(public: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def dispatch(
+    public: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Ask the innermost mode, then the arguments' types; run the function when nobody takes over."""
     modes = local.function_modes
     values = overloaded(_leaves(args, kwargs))
@@ -164,7 +197,9 @@ def dispatch(public: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs
     )
 
 
-below: Any = None  # the level of operators (`pellucid.aten.level`), once there is somebody on it: who is asked after functions were
+# the level of operators (`pellucid.aten.level`), once there is somebody on it: who is asked after
+# functions were
+below: Any = None
 
 _PLAIN = {Tensor, Parameter, int, float, bool, complex, str, type(None), dtype, Size, device}
 _LISTS = (tuple, list)
@@ -172,7 +207,9 @@ _plain_now = set(_PLAIN)  # the same; nothing while there are modes
 
 
 def public_name(func: Any, preferred: frozenset[str] = frozenset()) -> str:
-    """The public name of a function, method or property getter as `__torch_function__` gets it; of several, a preferred one."""
+    """The public name of a function, method or property getter as `__torch_function__` gets it; of
+    several, a preferred one.
+    """
     name = getattr(func, "__name__", "")
     owner = getattr(func, "__self__", None)
     if name in ("__get__", "__set__") and isinstance(owner, property) and owner.fget is not None:
@@ -183,7 +220,11 @@ def public_name(func: Any, preferred: frozenset[str] = frozenset()) -> str:
 @functools.cache
 def _method_names(preferred: frozenset[str]) -> dict[Any, str]:
     """Methods whose functions go by another name of their own."""
-    named = [(function, name) for name, function in METHODS.items() if getattr(function, "__name__", name) != name]
+    named = [
+        (function, name)
+        for name, function in METHODS.items()
+        if getattr(function, "__name__", name) != name
+    ]
     return dict(sorted(named, key=lambda pair: pair[1] in preferred))
 
 
@@ -205,7 +246,8 @@ class NoArray:
 # They tell what something is, whoever has taken over.
 _TELLING = {"is_tensor", "is_storage", "typename"}
 _own_code: dict[FunctionType, FunctionType] = {}  # functions that ask -> what they do
-_made: dict[FunctionType, tuple[FunctionType, CodeType]] = {}  # the same and the code that asks, made once
+# the same and the code that asks, made once
+_made: dict[FunctionType, tuple[FunctionType, CodeType]] = {}
 
 
 def own(function: Any) -> Any:
@@ -216,7 +258,11 @@ def own(function: Any) -> Any:
 def _public_functions() -> set[FunctionType]:
     found = set()
     for table in FUNCTIONS.values():
-        found |= {value for name, value in table.items() if isinstance(value, FunctionType) and name not in _TELLING}
+        found |= {
+            value
+            for name, value in table.items()
+            if isinstance(value, FunctionType) and name not in _TELLING
+        }
     return found
 
 
@@ -237,33 +283,55 @@ def _functions(asking: bool) -> None:
             itself = _twin(function)
             made = _made[function] = (
                 itself,
-                _asking(function.__code__.co_freevars, _entry(function, itself), itself, function.__name__),
+                _asking(
+                    function.__code__.co_freevars,
+                    _entry(function, itself),
+                    itself,
+                    function.__name__,
+                ),
             )
         _own_code[function] = made[0]
-        function.__dict__.setdefault("__wrapped__", made[0])  # so that `inspect.signature` finds the parameters
+        # so that `inspect.signature` finds the parameters
+        function.__dict__.setdefault("__wrapped__", made[0])
         function.__code__ = made[1]
 
 
 def _published(scope: dict[str, Any], namespace: str) -> None:
-    """Functions that are new while functions ask: those of a namespace that is loaded, or that took another's place."""
+    """Functions that are new while functions ask: those of a namespace that is loaded, or that took
+    another's place.
+    """
     if _own_code:
         _functions(True)
 
 
 def _twin(function: FunctionType) -> FunctionType:
     """Another function that does the same."""
-    twin = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    twin = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
     twin.__kwdefaults__, twin.__annotations__ = function.__kwdefaults__, function.__annotations__
     twin.__dict__.update(function.__dict__)
-    twin.__module__, twin.__qualname__, twin.__doc__ = function.__module__, function.__qualname__, function.__doc__
+    twin.__module__, twin.__qualname__, twin.__doc__ = (
+        function.__module__,
+        function.__qualname__,
+        function.__doc__,
+    )
     return twin
 
 
-def _entry(function: FunctionType, itself: FunctionType) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+def _entry(
+    function: FunctionType, itself: FunctionType
+) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
     def entry(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not _installed["modes"]:
             for value in (*args, *kwargs.values()):
-                if type(value) not in _PLAIN and (type(value) not in _LISTS or not _PLAIN.issuperset(map(type, value))):
+                if type(value) not in _PLAIN and (
+                    type(value) not in _LISTS or not _PLAIN.issuperset(map(type, value))
+                ):
                     break
             else:
                 return itself(*args, **kwargs)
@@ -272,14 +340,20 @@ def _entry(function: FunctionType, itself: FunctionType) -> Callable[[tuple[Any,
     return entry
 
 
-_MARKS = ("the entry of the function", "what the function does", "whether all of these types are plain")
+_MARKS = (
+    "the entry of the function",
+    "what the function does",
+    "whether all of these types are plain",
+)
 
 
 @functools.cache
 def _asking_template(free: tuple[str, ...]) -> CodeType:
-    """Code that hands all arguments to a constant, with the variables of outer functions that the code it stands for has.
+    """Code that hands all arguments to a constant, with the variables of outer functions that the
+    code it stands for has.
 
-    Where all arguments are plain, which is what programs do most, it calls what the function does at once.
+    Where all arguments are plain, which is what programs do most, it calls what the function does
+    at once.
     """
     lines = [
         "def outer():",
@@ -299,10 +373,14 @@ def _asking_template(free: tuple[str, ...]) -> CodeType:
     return scope["outer"]().__code__
 
 
-def _asking(free: tuple[str, ...], entry: Callable[..., Any], itself: FunctionType, name: str) -> CodeType:
+def _asking(
+    free: tuple[str, ...], entry: Callable[..., Any], itself: FunctionType, name: str
+) -> CodeType:
     template = _asking_template(free)
     put = dict(zip(_MARKS, (entry, itself, _plain_now.issuperset), strict=True))
-    constants = tuple(put.get(value, value) if isinstance(value, str) else value for value in template.co_consts)
+    constants = tuple(
+        put.get(value, value) if isinstance(value, str) else value for value in template.co_consts
+    )
     return template.replace(co_consts=constants, co_name=name)
 
 
@@ -324,10 +402,13 @@ def _property(original: property, name: str) -> property:
     def put(self: Any, value: Any) -> None:
         dispatch(vars(Tensor)[name].__set__, original.__set__, (self, value), {})
 
-    return property(get, put if original.fset is not None else None, original.fdel, original.__doc__)
+    return property(
+        get, put if original.fset is not None else None, original.fdel, original.__doc__
+    )
 
 
-_asking_methods: dict[str, tuple[Any, Any]] = {}  # name -> (what Tensor has, its dispatching version)
+# name -> (what Tensor has, its dispatching version)
+_asking_methods: dict[str, tuple[Any, Any]] = {}
 
 
 def _versions() -> dict[str, Any]:
@@ -399,7 +480,9 @@ def uninstall() -> None:
 
 
 def seeds(roots: Any) -> tuple[Any, ...]:
-    """What backward starts with at each of the roots: a tensor where somebody handles operators, None where nobody does."""
+    """What backward starts with at each of the roots: a tensor where somebody handles operators,
+    None where nobody does.
+    """
     return tuple([None if below is None else below.seed(t) for t in roots])
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 
 class _Package(ModuleType):
-    """A package whose functions stay where they are when a module of the same name is imported later."""
+    """A package whose functions stay where they are when a module of the same name is imported
+    later.
+    """
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, ModuleType) and isinstance(self.__dict__.get(name), FunctionType):
@@ -17,5 +19,7 @@ class _Package(ModuleType):
 
 
 def keep_functions(package: str) -> None:
-    """From here on, importing a module of the package does not replace the package's function of that name."""
+    """From here on, importing a module of the package does not replace the package's function of
+    that name.
+    """
     sys.modules[package].__class__ = _Package

@@ -1,4 +1,6 @@
-"""Settings of the library under PyTorch's names: threads, determinism, precision, default types, and tensor types by name."""
+"""Settings of the library under PyTorch's names: threads, determinism, precision, default types,
+and tensor types by name.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,27 @@ from ..ops.shape.storage import StorageBase, TypedStorage, UntypedStorage
 from .construct import _legacy_new
 from .convert import TYPE_NAMES
 
-_NAMES: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "pi": math.pi, "e": math.e, "newaxis": None}
-_NAMES |= {"StorageBase": StorageBase, "TypedStorage": TypedStorage, "UntypedStorage": UntypedStorage}
+_NAMES: dict[str, Any] = {
+    "inf": math.inf,
+    "nan": math.nan,
+    "pi": math.pi,
+    "e": math.e,
+    "newaxis": None,
+}
+_NAMES |= {
+    "StorageBase": StorageBase,
+    "TypedStorage": TypedStorage,
+    "UntypedStorage": UntypedStorage,
+}
 
 
 # What the process was told; compiled code depends on it.
-SETTINGS: dict[str, Any] = {"deterministic": False, "warn_only": False, "precision": "highest", "interop_threads": 1}
+SETTINGS: dict[str, Any] = {
+    "deterministic": False,
+    "warn_only": False,
+    "precision": "highest",
+    "interop_threads": 1,
+}
 
 
 def _set(**settings: Any) -> None:
@@ -63,8 +80,12 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     modes: dict[Any, int] = {"default": 0, "warn": 1, "error": 2, 0: 0, 1: 1, 2: 2}
     if debug_mode not in modes:
         if isinstance(debug_mode, str):
-            raise RuntimeError(f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}")
-        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
+            raise RuntimeError(
+                f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+            )
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
+        )
     _set(deterministic=modes[debug_mode] > 0, warn_only=modes[debug_mode] == 1)
 
 
@@ -183,7 +204,8 @@ def compiled_with_cxx11_abi() -> bool:
 
 @public()
 def get_device_module(device: Any = None) -> Any:
-    """The module of a device, as `torch.cpu`, which is also the one of the current accelerator, since there is none.
+    """The module of a device, as `torch.cpu`, which is also the one of the current accelerator,
+    since there is none.
 
     Raises:
         RuntimeError: there is no such device, or it has no module.
@@ -193,11 +215,15 @@ def get_device_module(device: Any = None) -> Any:
     True
     """
     if not (device is None or isinstance(device, (str, dtypes.device))):
-        raise OperationError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+        raise OperationError(
+            f"Invalid value of device '{device}', expect torch.device, str, or None"
+        )
     name = "cpu" if device is None else dtypes.device(device).type
     package = __name__.partition(".")[0]
     if importlib.util.find_spec(f"{package}.{name}") is None:
-        raise OperationError(f"Device '{name}' does not have a corresponding module registered as 'torch.{name}'.")
+        raise OperationError(
+            f"Device '{name}' does not have a corresponding module registered as 'torch.{name}'."
+        )
     return importlib.import_module(f"{package}.{name}")
 
 
@@ -210,7 +236,10 @@ class _TensorType(type):
 
     def __instancecheck__(cls, obj: Any) -> bool:
         return (
-            isinstance(obj, Tensor) and obj.dtype is cls.tensor_dtype and obj.device.type == "cpu" and obj.layout is dtypes.strided
+            isinstance(obj, Tensor)
+            and obj.dtype is cls.tensor_dtype
+            and obj.device.type == "cpu"
+            and obj.layout is dtypes.strided
         )
 
     @property
@@ -269,13 +298,17 @@ for _kind, _title in TYPE_NAMES.items():
         _NAMES[_storage] = _storage_type(_storage, _kind)
 FUNCTIONS["torch"].update(_NAMES)
 # Types of tensors that are there: PyTorch's set has those of devices and of sparse tensors, too.
-_tensor_classes = {t for t in _NAMES.values() if type(t) is _TensorType and not t.tensor_dtype.is_complex}
+_tensor_classes = {
+    t for t in _NAMES.values() if type(t) is _TensorType and not t.tensor_dtype.is_complex
+}
 _storage_classes = {t for t in _NAMES.values() if type(t) is _StorageMaker}
 
 
 @public()
 def set_default_tensor_type(t: Any, /) -> None:
-    """Set the default dtype by an old type name, `torch.DoubleTensor` or "torch.DoubleTensor"; `set_default_dtype` is the new way."""
+    """Set the default dtype by an old type name, `torch.DoubleTensor` or "torch.DoubleTensor";
+    `set_default_dtype` is the new way.
+    """
     warnings.warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives.",

@@ -1,4 +1,5 @@
-"""Tensors in memory that processes share: `share_memory_`, and what `pellucid.multiprocessing` sends to another process.
+"""Tensors in memory that processes share: `share_memory_`, and what `pellucid.multiprocessing`
+sends to another process.
 
 Forked processes have the memory at once; others are given its file's descriptor.
 """
@@ -32,8 +33,9 @@ def tensor_in(within: SharedMap, where: Layout, parameter: bool, requires_grad: 
 def share_memory_(self: Tensor) -> Tensor:
     """Move the tensor's values into memory that other processes share, and return the tensor.
 
-    Processes forked afterwards, and those that get the tensor through `torch.multiprocessing`, read and write the same values.
-    Views and `.data` of the tensor taken before keep the memory of this process.
+    Processes forked afterwards, and those that get the tensor through `torch.multiprocessing`, read
+    and write the same values. Views and `.data` of the tensor taken before keep the memory of this
+    process.
 
     Raises:
         RuntimeError: for a view, for a result of recorded operations, and on Windows.
@@ -47,11 +49,19 @@ def share_memory_(self: Tensor) -> Tensor:
     if type(array) is MetaArray or map_of(array) is not None:
         return self
     if sys.platform == "win32":
-        raise OperationError("share_memory_() is not supported on Windows", hint="send tensors through queues; they are copied")
-    if self._view is not None or self._node is not None:
-        what = "a view of another tensor" if self._view is not None else "the result of a recorded operation"
         raise OperationError(
-            f"share_memory_() cannot move {what}", hint="share the tensor it comes from, or clone().detach() it first"
+            "share_memory_() is not supported on Windows",
+            hint="send tensors through queues; they are copied",
+        )
+    if self._view is not None or self._node is not None:
+        what = (
+            "a view of another tensor"
+            if self._view is not None
+            else "the result of a recorded operation"
+        )
+        raise OperationError(
+            f"share_memory_() cannot move {what}",
+            hint="share the tensor it comes from, or clone().detach() it first",
         )
     like = np.empty_like(array)  # the same order of dimensions, without gaps
     moved = np.ndarray(array.shape, array.dtype, buffer=new_map(array.nbytes), strides=like.strides)

@@ -1,4 +1,6 @@
-"""Names that compilers and libraries on top ask for: symbolic numbers, control flow as functions, what this build has."""
+"""Names that compilers and libraries on top ask for: symbolic numbers, control flow as functions,
+what this build has.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ class _Symbol:
     """Nothing is an instance of it: sizes are Python numbers, also while compiling."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        raise errors.UnsupportedError(f"torch.{cls.__name__}: sizes are Python numbers here; there are no symbolic ones")
+        raise errors.UnsupportedError(
+            f"torch.{cls.__name__}: sizes are Python numbers here; there are no symbolic ones"
+        )
 
 
 class SymInt(_Symbol):
@@ -35,11 +39,20 @@ class SymBool(_Symbol):
     """The type of symbolic truth values, for `isinstance`; there are none."""
 
 
-FUNCTIONS["torch"].update({
-    "SymInt": SymInt, "SymFloat": SymFloat, "SymBool": SymBool, "OutOfMemoryError": errors.OutOfMemoryError,
-    "AcceleratorError": errors.AcceleratorError, "has_lapack": True, "has_spectral": True, "has_mkl": False, "has_openmp": False,
-    "legacy_contiguous_format": dtypes.contiguous_format,
-})  # fmt: skip
+FUNCTIONS["torch"].update(
+    {
+        "SymInt": SymInt,
+        "SymFloat": SymFloat,
+        "SymBool": SymBool,
+        "OutOfMemoryError": errors.OutOfMemoryError,
+        "AcceleratorError": errors.AcceleratorError,
+        "has_lapack": True,
+        "has_spectral": True,
+        "has_mkl": False,
+        "has_openmp": False,
+        "legacy_contiguous_format": dtypes.contiguous_format,
+    }
+)
 
 
 # ---- numbers ----------------------------------------------------------------------------------
@@ -115,7 +128,12 @@ def _true(pred: Any) -> bool:
 
 
 @public()
-def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Any] = ()) -> Any:
+def cond(
+    pred: Any,
+    true_fn: Callable[..., Any],
+    false_fn: Callable[..., Any],
+    operands: Sequence[Any] = (),
+) -> Any:
     """The result of one of two functions, called at once.
 
     Args:
@@ -123,7 +141,8 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
         true_fn, false_fn: called with `operands` when `pred` is true, or false.
 
     Raises:
-        RuntimeError: `pred` is no condition, a branch is not callable, or `operands` is no tuple or list.
+        RuntimeError: `pred` is no condition, a branch is not callable, or `operands` is no tuple or
+            list.
 
     >>> import pellucid as torch
     >>> torch.cond(torch.tensor(True), lambda x: x + 1, lambda x: x - 1, (torch.tensor(2),))
@@ -140,11 +159,15 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
 
 
 @public()
-def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Sequence[Any]) -> Any:
-    """Call `body_fn` on its own results, first on `carried_inputs`, as long as `cond_fn` of them is true; the last results.
+def while_loop(
+    cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Sequence[Any]
+) -> Any:
+    """Call `body_fn` on its own results, first on `carried_inputs`, as long as `cond_fn` of them is
+    true; the last results.
 
     Raises:
-        RuntimeError: no functions, or `carried_inputs` is no tuple or list; the body returns another number of values.
+        RuntimeError: no functions, or `carried_inputs` is no tuple or list; the body returns
+            another number of values.
 
     >>> import pellucid as torch
     >>> torch.while_loop(lambda i: i < 3, lambda i: (i + 1,), (torch.tensor(0),))
@@ -153,7 +176,9 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
     if not callable(cond_fn) or not callable(body_fn):
         raise OperationError("Expect cond_fn and body_fn to be callable.")
     if not isinstance(carried_inputs, (tuple, list)):
-        raise OperationError(f"Expect carried_inputs to be a tuple or list, but got {type(carried_inputs)}.")
+        raise OperationError(
+            f"Expect carried_inputs to be a tuple or list, but got {type(carried_inputs)}."
+        )
     carried = tuple(carried_inputs)
     while _true(cond_fn(*carried)):
         made = body_fn(*carried)

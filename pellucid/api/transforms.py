@@ -41,14 +41,24 @@ def grad(
         results = _differentiate(outputs, inputs, seeds, retain_graph, create_graph, allow_unused)
     if materialize_grads:
         zeros = FUNCTIONS["torch"]["zeros_like"]
-        results = tuple(zeros(x, requires_grad=create_graph) if r is None else r for r, x in zip(results, inputs, strict=True))
+        results = tuple(
+            zeros(x, requires_grad=create_graph) if r is None else r
+            for r, x in zip(results, inputs, strict=True)
+        )
     return tuple(results)
 
 
 def _differentiate(
-    outputs: tuple[Tensor, ...], inputs: tuple[Tensor, ...], seeds: tuple[Any, ...], retain: bool | None, create: bool, unused: bool
+    outputs: tuple[Tensor, ...],
+    inputs: tuple[Tensor, ...],
+    seeds: tuple[Any, ...],
+    retain: bool | None,
+    create: bool,
+    unused: bool,
 ) -> tuple[Tensor | None, ...]:
-    """Gradients of tensors that may be batched: each sample has its own, computed on the physical tensors."""
+    """Gradients of tensors that may be batched: each sample has its own, computed on the physical
+    tensors.
+    """
     level = max((level_of(t) for t in (*outputs, *inputs)), default=0)
     if not level:
         return reverse.grad(outputs, inputs, seeds, retain, create, unused)
@@ -62,9 +72,15 @@ def _differentiate(
     for k, (out, seed) in enumerate(zip(outputs, seeds, strict=True)):
         if level_of(out) != level:
             continue  # it depends on none of the inputs
-        seed = wrap(constant(np.ones((), BY_NUMPY[out._array.dtype].numpy))) if seed is None and not out._array.shape else seed
+        seed = (
+            wrap(constant(np.ones((), BY_NUMPY[out._array.dtype].numpy)))
+            if seed is None and not out._array.shape
+            else seed
+        )
         if seed is None:
-            raise GraphError("grad can be implicitly created only for scalar outputs", op="backward")
+            raise GraphError(
+                "grad can be implicitly created only for scalar outputs", op="backward"
+            )
         if seed._array.shape != out._array.shape:
             raise OperationError(
                 f"Mismatch in shape: grad_output[{k}] has a shape of torch.Size({list(seed._array.shape)}) and output[{k}] has a "
@@ -74,14 +90,23 @@ def _differentiate(
         vectors.append(lower(seed, level, size))
     if not roots:
         return (None,) * len(inputs)
-    gs = _differentiate(tuple(roots), tuple(physical(x) for x in inputs), tuple(vectors), retain, create, unused)
+    gs = _differentiate(
+        tuple(roots), tuple(physical(x) for x in inputs), tuple(vectors), retain, create, unused
+    )
     return tuple(None if g is None else lift(g, level) for g in gs)
 
 
 def _rows(
-    outputs: tuple[Tensor, ...], inputs: tuple[Tensor, ...], seeds: tuple[Any, ...], retain: bool | None, create: bool, unused: bool
+    outputs: tuple[Tensor, ...],
+    inputs: tuple[Tensor, ...],
+    seeds: tuple[Any, ...],
+    retain: bool | None,
+    create: bool,
+    unused: bool,
 ) -> tuple[Tensor | None, ...]:
-    """One vector-Jacobian product for each row of the seeds, all in one backward on batched gradients."""
+    """One vector-Jacobian product for each row of the seeds, all in one backward on batched
+    gradients.
+    """
     rows = next(s._array.shape[0] for s in seeds if s is not None)
     level = Level(rows, "different")
     levels.stack.append(level)

@@ -1,8 +1,10 @@
-"""Functions taken apart into operators as PyTorch takes them apart, and the operators that stand for records.
+"""Functions taken apart into operators as PyTorch takes them apart, and the operators that stand
+for records.
 
-`called` is asked about a function that a program called: the first of a function here of its name, the operator of its name, and nothing
-(the library then runs it, and its records follow). A function here has the public name; `record_` and a record's name is the operator
-that stands for a record, where that has another name or other arguments.
+`called` is asked about a function that a program called: the first of a function here of its name,
+the operator of its name, and nothing (the library then runs it, and its records follow). A function
+here has the public name; `record_` and a record's name is the operator that stands for a record,
+where that has another name or other arguments.
 """
 
 from __future__ import annotations
@@ -35,14 +37,45 @@ _whole = builtins.slice(None)
 
 # What operators are called that Python spells with signs.
 _SIGNS = {
-    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div", "__div__": "div",
-    "__pow__": "pow", "__neg__": "neg", "__gt__": "gt", "__lt__": "lt", "__ge__": "ge", "__le__": "le", "__eq__": "eq", "__ne__": "ne",
-    "__matmul__": "matmul", "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__rand__": "bitwise_and",
-    "__ror__": "bitwise_or", "__rxor__": "bitwise_xor", "__invert__": "bitwise_not", "__mod__": "remainder",
-    "__floordiv__": "floor_divide", "__abs__": "abs", "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "__itruediv__": "div_",
-    "__ipow__": "pow_", "__iand__": "bitwise_and_", "__ior__": "bitwise_or_", "__ixor__": "bitwise_xor_", "__ifloordiv__": "floor_divide_",
-    "__imod__": "remainder_", "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift",
-}  # fmt: skip
+    "__add__": "add",
+    "__radd__": "add",
+    "__sub__": "sub",
+    "__mul__": "mul",
+    "__rmul__": "mul",
+    "__truediv__": "div",
+    "__div__": "div",
+    "__pow__": "pow",
+    "__neg__": "neg",
+    "__gt__": "gt",
+    "__lt__": "lt",
+    "__ge__": "ge",
+    "__le__": "le",
+    "__eq__": "eq",
+    "__ne__": "ne",
+    "__matmul__": "matmul",
+    "__and__": "bitwise_and",
+    "__or__": "bitwise_or",
+    "__xor__": "bitwise_xor",
+    "__rand__": "bitwise_and",
+    "__ror__": "bitwise_or",
+    "__rxor__": "bitwise_xor",
+    "__invert__": "bitwise_not",
+    "__mod__": "remainder",
+    "__floordiv__": "floor_divide",
+    "__abs__": "abs",
+    "__iadd__": "add_",
+    "__isub__": "sub_",
+    "__imul__": "mul_",
+    "__itruediv__": "div_",
+    "__ipow__": "pow_",
+    "__iand__": "bitwise_and_",
+    "__ior__": "bitwise_or_",
+    "__ixor__": "bitwise_xor_",
+    "__ifloordiv__": "floor_divide_",
+    "__imod__": "remainder_",
+    "__lshift__": "bitwise_left_shift",
+    "__rshift__": "bitwise_right_shift",
+}
 _SHOWN = {
     "__add__": "+",
     "__sub__": "-",
@@ -65,7 +98,9 @@ def called(name: str, namespace: str, args: tuple[Any, ...], kwargs: dict[str, A
     if kwargs.get("out", 0) is None:
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
     if kwargs.get("requires_grad"):
-        made = called(name, namespace, args, {k: v for k, v in kwargs.items() if k != "requires_grad"})
+        made = called(
+            name, namespace, args, {k: v for k, v in kwargs.items() if k != "requires_grad"}
+        )
         return made.requires_grad_() if isinstance(made, Tensor) else made
     own = ROUTES.get(name)
     if own is not None:
@@ -121,8 +156,12 @@ def _public(name: str, made: Any) -> Any:
     return made
 
 
-def _fitting(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]] | None:
-    """The operator that a call of a function is, with its arguments; None for what is none, or composite."""
+def _fitting(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]] | None:
+    """The operator that a call of a function is, with its arguments; None for what is none, or
+    composite.
+    """
     known = schemas().get(name)
     if known is None:
         return None
@@ -141,7 +180,9 @@ def _fitting(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
             found: OpOverload = getattr(packet, overload)
             first = found._schema.arguments[0].name if found._schema.arguments else ""
             options = (
-                {"self" if k == "input" and first == "self" else k: v for k, v in kwargs.items()} if first != "self" else named
+                {"self" if k == "input" and first == "self" else k: v for k, v in kwargs.items()}
+                if first != "self"
+                else named
             )
             options = _options(found, options)
             try:
@@ -149,7 +190,8 @@ def _fitting(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
             except RuntimeError:
                 continue
             if any(
-                a.type.base == "ScalarType" and isinstance(v, int) for a, v in zip(found._schema.arguments, given, strict=False)
+                a.type.base == "ScalarType" and isinstance(v, int)
+                for a, v in zip(found._schema.arguments, given, strict=False)
             ):
                 continue  # sizes, one by one
             return found, given, options
@@ -170,7 +212,9 @@ def _options(overload: OpOverload, kwargs: dict[str, Any]) -> dict[str, Any]:
             named["device"] = local.device or device("cpu")
         if isinstance(named.get("device"), str):
             named["device"] = device(named["device"])
-        named = {k: v for k, v in named.items() if v is not None and not (k == "layout" and v is strided)}
+        named = {
+            k: v for k, v in named.items() if v is not None and not (k == "layout" and v is strided)
+        }
     return named
 
 
@@ -186,7 +230,9 @@ def _spellings(args: tuple[Any, ...]) -> list[tuple[Any, ...]]:
 
 ROUTES: dict[
     str, Callable[..., Any]
-] = {}  # public name -> what a function is in operators; it returns NotImplemented for what is to be run
+    # public name -> what a function is in operators; it returns NotImplemented for what is to be
+    # run
+] = {}
 
 
 def route(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -271,12 +317,22 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _converted(
-    self: Any, dtype: Any = None, device: Any = None, copy: bool = False, memory_format: Any = None, non_blocking: bool = False
+    self: Any,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool = False,
+    memory_format: Any = None,
+    non_blocking: bool = False,
 ) -> Any:
     place = None if device is None else _place(device)
     own = BY_NUMPY[self._array.dtype]
     moved = place is not None and place.type != self.device.type
-    if not moved and (dtype is None or dtype is own) and not copy and memory_format in (None, preserve_format):
+    if (
+        not moved
+        and (dtype is None or dtype is own)
+        and not copy
+        and memory_format in (None, preserve_format)
+    ):
         return self
     named: dict[str, Any] = {}
     if dtype is not None or moved:
@@ -308,7 +364,9 @@ def contiguous(self: Any, memory_format: Any = None) -> Any:
 
 @route
 def reshape(input: Any, *shape: Any, **named: Any) -> Any:
-    sizes = named.get("shape", shape[0] if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else shape)
+    sizes = named.get(
+        "shape", shape[0] if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else shape
+    )
     sizes = _settled(input, list(sizes))
     if sizes is None:
         return NotImplemented
@@ -320,7 +378,11 @@ def reshape(input: Any, *shape: Any, **named: Any) -> Any:
 def _settled(t: Any, sizes: list[Any]) -> list[int] | None:
     total = product(t._array.shape)
     known = product([s for s in sizes if s != -1])
-    if sizes.count(-1) > 1 or (-1 in sizes and (not known or total % known)) or (-1 not in sizes and known != total):
+    if (
+        sizes.count(-1) > 1
+        or (-1 in sizes and (not known or total % known))
+        or (-1 not in sizes and known != total)
+    ):
         return None
     return [total // known if s == -1 else int(s) for s in sizes]
 
@@ -333,7 +395,11 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     first, last = start_dim % len(shape), end_dim % len(shape)
     if first > last:
         return NotImplemented
-    return input if first == last else reshape(input, [*shape[:first], product(shape[first : last + 1]), *shape[last + 1 :]])
+    return (
+        input
+        if first == last
+        else reshape(input, [*shape[:first], product(shape[first : last + 1]), *shape[last + 1 :]])
+    )
 
 
 @route
@@ -357,7 +423,11 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
 
 @route
 def expand(self: Any, *sizes: Any, **named: Any) -> Any:
-    shape = list(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else list(sizes or named.get("size", ()))
+    shape = (
+        list(sizes[0])
+        if len(sizes) == 1 and isinstance(sizes[0], (list, tuple))
+        else list(sizes or named.get("size", ()))
+    )
     return A.expand(self, shape)
 
 
@@ -370,9 +440,18 @@ def view_as(self: Any, other: Any) -> Any:
 def __getitem__(self: Any, index: Any) -> Any:
     items = list(index) if isinstance(index, tuple) else [index]
     if any(isinstance(i, (list, range)) or type(i).__module__ == "numpy" for i in items):
-        items = [_as_tensor(i) if isinstance(i, (list, range)) or type(i).__module__ == "numpy" and i.ndim else i for i in items]
-    used = builtins.sum(i._array.ndim if isinstance(i, Tensor) and i._array.dtype.kind == "b" else i is not None and i is not Ellipsis
-                        for i in items)  # fmt: skip
+        items = [
+            _as_tensor(i)
+            if isinstance(i, (list, range)) or type(i).__module__ == "numpy" and i.ndim
+            else i
+            for i in items
+        ]
+    used = builtins.sum(
+        i._array.ndim
+        if isinstance(i, Tensor) and i._array.dtype.kind == "b"
+        else i is not None and i is not Ellipsis
+        for i in items
+    )
     if any(isinstance(i, bool) for i in items) or used > self._array.ndim:
         return NotImplemented
     made, dim, places = self, 0, []
@@ -395,7 +474,11 @@ def __getitem__(self: Any, index: Any) -> Any:
     indices: list[Any] = []
     for place, item in places:
         indices += [None] * (
-            place - builtins.sum(x._array.ndim if x is not None and x._array.dtype.kind == "b" else 1 for x in indices)
+            place
+            - builtins.sum(
+                x._array.ndim if x is not None and x._array.dtype.kind == "b" else 1
+                for x in indices
+            )
         )
         indices.append(item)
     return A.index.Tensor(made, indices)
@@ -403,15 +486,27 @@ def __getitem__(self: Any, index: Any) -> Any:
 
 def _sliced(t: Any, dim: int, item: Any) -> Any:
     step = 1 if item.step is None else item.step
-    if item.start in (None, 0) and step == 1 and (item.stop is None or item.stop == 9223372036854775807):
+    if (
+        item.start in (None, 0)
+        and step == 1
+        and (item.stop is None or item.stop == 9223372036854775807)
+    ):
         return t
     return A.slice.Tensor(
-        t, dim, 0 if item.start is None else item.start, 9223372036854775807 if item.stop is None else item.stop, step
+        t,
+        dim,
+        0 if item.start is None else item.start,
+        9223372036854775807 if item.stop is None else item.stop,
+        step,
     )
 
 
 def _as_tensor(value: Any) -> Any:
-    return A.lift_fresh(overriding.own(FUNCTIONS["torch"]["tensor"])(list(value) if isinstance(value, range) else value))
+    return A.lift_fresh(
+        overriding.own(FUNCTIONS["torch"]["tensor"])(
+            list(value) if isinstance(value, range) else value
+        )
+    )
 
 
 @route
@@ -461,7 +556,11 @@ def __int__(self: Any) -> Any:
 
 @route
 def __index__(self: Any) -> Any:
-    return int(A._local_scalar_dense(self)) if self._array.size == 1 and self._array.dtype.kind in "iu" else NotImplemented
+    return (
+        int(A._local_scalar_dense(self))
+        if self._array.size == 1 and self._array.dtype.kind in "iu"
+        else NotImplemented
+    )
 
 
 def _of_others(self: Any) -> bool:
@@ -479,22 +578,34 @@ def numpy(self: Any, *args: Any, **kwargs: Any) -> Any:
 def tolist(self: Any) -> Any:
     if not _of_others(self):
         return NotImplemented
-    raise OperationError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
+    raise OperationError(
+        f".tolist() is not supported for tensor subclasses, got {type(self).__name__}"
+    )
 
 
 @route
-def backward(self: Any, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None) -> Any:
+def backward(
+    self: Any,
+    gradient: Any = None,
+    retain_graph: Any = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> Any:
     if gradient is not None or self._array.size != 1 or not self._rg:
         return NotImplemented
     return overriding.own(METHODS["backward"])(self, seed(self), retain_graph, create_graph, inputs)
 
 
 def seed(t: Any) -> Any:
-    """What backward starts with at a tensor of one element, as an operator makes it; None where nobody is to be asked."""
+    """What backward starts with at a tensor of one element, as an operator makes it; None where
+    nobody is to be asked.
+    """
     if not isinstance(t, Tensor) or t._array.size != 1 or not t._rg or not dispatch.takes((t,), {}):
         return None
     with dispatch.passed_autograd():
-        return dispatch.call(A.ones_like.default, (t,), {"pin_memory": False, "memory_format": preserve_format})
+        return dispatch.call(
+            A.ones_like.default, (t,), {"pin_memory": False, "memory_format": preserve_format}
+        )
 
 
 # ---- factories ---------------------------------------------------------------------------------
@@ -507,7 +618,11 @@ def tensor(data: Any, **options: Any) -> Any:
 
 @route
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
-    return to(data, dtype=dtype, device=device) if isinstance(data, Tensor) else tensor(data, dtype=dtype, device=device)
+    return (
+        to(data, dtype=dtype, device=device)
+        if isinstance(data, Tensor)
+        else tensor(data, dtype=dtype, device=device)
+    )
 
 
 @route
@@ -519,7 +634,11 @@ def new_tensor(self: Any, data: Any, **options: Any) -> Any:
 def randint(*args: Any, **kwargs: Any) -> Any:
     sizes = [x for x in args if isinstance(x, (list, tuple))]
     numbers = [x for x in args if isinstance(x, int)]
-    if len(sizes) != 1 or len(numbers) not in (1, 2) or set(kwargs) - {"dtype", "device", "layout", "pin_memory"}:
+    if (
+        len(sizes) != 1
+        or len(numbers) not in (1, 2)
+        or set(kwargs) - {"dtype", "device", "layout", "pin_memory"}
+    ):
         return NotImplemented
     low, high = (0, numbers[0]) if len(numbers) == 1 else numbers
     found = _fitting("randint", (low, high, list(sizes[0])), kwargs)
@@ -527,7 +646,9 @@ def randint(*args: Any, **kwargs: Any) -> Any:
 
 
 # ---- reductions --------------------------------------------------------------------------------
-def _spread(operator: Any, input: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
+def _spread(
+    operator: Any, input: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool
+) -> Any:
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if correction is None and (dim is not None or unbiased is not None):
@@ -537,17 +658,38 @@ def _spread(operator: Any, input: Any, dim: Any, unbiased: Any, correction: Any,
 
 
 @route
-def var(input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+def var(
+    input: Any,
+    dim: Any = None,
+    unbiased: Any = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> Any:
     return _spread(A.var.correction, input, dim, unbiased, correction, keepdim)
 
 
 @route
-def std(input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+def std(
+    input: Any,
+    dim: Any = None,
+    unbiased: Any = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> Any:
     return _spread(A.std.correction, input, dim, unbiased, correction, keepdim)
 
 
 @route
-def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None, **other: Any) -> Any:
+def norm(
+    input: Any,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    **other: Any,
+) -> Any:
     if other or p not in ("fro", 2, 2.0, 1, 1.0) or dtype is not None:
         return NotImplemented
     order = 2 if p == "fro" else p
@@ -560,7 +702,11 @@ def of_record(op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callabl
     own = getattr(op, "aten", None)
     if own is not None:
         return lambda: own(A, *args, **params)
-    found = _fitting(op.name, args, {k: list(v) if isinstance(v, tuple) else v for k, v in params.items() if v is not None})
+    found = _fitting(
+        op.name,
+        args,
+        {k: list(v) if isinstance(v, tuple) else v for k, v in params.items() if v is not None},
+    )
     if found is None:
         return _by_itself(op, args, params)
     operator, values, named = found
@@ -579,9 +725,17 @@ def _by_itself(op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callab
         count = len(DEFINED.get("pellucid", {}).get(op.name, {}))
         given = [f"Any[] {op.args[-1]}"] if op.variadic else [f"Any {name}" for name in op.args]
         named = ["*", *[f"Any {name}" for name in sorted(params)]] if params else []
-        results = "Tensor" if op.outputs == 1 else "Tensor[]" if op.outputs < 0 else f"({', '.join(['Tensor'] * op.outputs)})"
+        results = (
+            "Tensor"
+            if op.outputs == 1
+            else "Tensor[]"
+            if op.outputs < 0
+            else f"({', '.join(['Tensor'] * op.outputs)})"
+        )
         suffix = f".with{count}" if count else ""
-        operator = define("pellucid", f"{op.name}{suffix}({', '.join([*given, *named])}) -> {results}")
+        operator = define(
+            "pellucid", f"{op.name}{suffix}({', '.join([*given, *named])}) -> {results}"
+        )
         run = (lambda tensors, **p: op.call(*tensors, **p)) if op.variadic else op.call
         operator.py_kernels["CompositeExplicitAutograd"] = operator.py_kernels["Meta"] = run
     return lambda: operator(*([list(args)] if op.variadic else args), **params)

@@ -1,6 +1,7 @@
 """Operators of aten that have no public function of their own, in terms of those that there are.
 
-A function has the operator's name, with the overload's after two underscores where overloads differ.
+A function has the operator's name, with the overload's after two underscores where overloads
+differ.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ REDUCTIONS = ("none", "mean", "sum")
 _whole = builtins.slice(None)
 
 
-def _gradients(function: Callable[..., Tensor], inputs: Sequence[Tensor | None], g: Tensor) -> list[Tensor | None]:
+def _gradients(
+    function: Callable[..., Tensor], inputs: Sequence[Tensor | None], g: Tensor
+) -> list[Tensor | None]:
     """The gradients of a function with respect to those of its inputs that are there."""
     if any(x is not None and x.is_meta for x in inputs):
         return [None if x is None else T.empty_like(x) for x in inputs]
@@ -59,7 +62,9 @@ def _gradient(function: Callable[..., Tensor], input: Tensor, g: Tensor) -> Tens
     return made
 
 
-def _masked(gradients: Sequence[Tensor | None], output_mask: Sequence[bool]) -> tuple[Tensor | None, ...]:
+def _masked(
+    gradients: Sequence[Tensor | None], output_mask: Sequence[bool]
+) -> tuple[Tensor | None, ...]:
     return tuple([g if wanted else None for g, wanted in zip(gradients, output_mask, strict=True)])
 
 
@@ -72,11 +77,19 @@ def clone(self: Tensor, *, memory_format: Any = None) -> Tensor:
 
 # ---- copies, views and memory ------------------------------------------------------------------
 def _to_copy(
-    self: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None, non_blocking: bool = False,
+    self: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+    non_blocking: bool = False,
     memory_format: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     options = {"memory_format": memory_format} if memory_format is not None else {}
-    made: Tensor = self.to(device=device, dtype=self.dtype if dtype is None else dtype, copy=True, **options)
+    made: Tensor = self.to(
+        device=device, dtype=self.dtype if dtype is None else dtype, copy=True, **options
+    )
     return made
 
 
@@ -109,7 +122,9 @@ def _reshape_alias(self: Tensor, size: Sequence[int], stride: Sequence[int]) -> 
     return T.as_strided(self, size, stride, self.storage_offset())
 
 
-def slice(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+def slice(
+    self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
     index: list[Any] = [_whole] * self.ndim
     index[dim] = builtins.slice(start, end, step)
     return self[tuple(index)]
@@ -170,16 +185,22 @@ def detach(self: Tensor) -> Tensor:
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    made: Tensor = METHODS["copy_"](self, src if isinstance(src, Tensor) else T.full((), src), non_blocking)
+    made: Tensor = METHODS["copy_"](
+        self, src if isinstance(src, Tensor) else T.full((), src), non_blocking
+    )
     return made
 
 
 # ---- factories ---------------------------------------------------------------------------------
-def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
+) -> Tensor:
     return T.full((), s, dtype=get_default_dtype() if dtype is None else dtype, device=device)
 
 
-def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, **idle: Any) -> Tensor:
+def new_empty_strided(
+    self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, **idle: Any
+) -> Tensor:
     return T.empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device)
 
 
@@ -192,12 +213,16 @@ def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     return T.log_softmax(self, dim)
 
 
-def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
+def _softmax_backward_data(
+    grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
+) -> Tensor:
     part: Any = grad_output * output
     return part - output * T.sum(part, dim, keepdim=True)
 
 
-def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
+def _log_softmax_backward_data(
+    grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
+) -> Tensor:
     return grad_output - T.exp(output) * T.sum(grad_output, dim, keepdim=True)
 
 
@@ -238,7 +263,9 @@ def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Any, max_val: 
     return _gradient(lambda x: N.hardtanh(x, min_val, max_val), self, grad_output)
 
 
-def leaky_relu_backward(grad_output: Tensor, self: Tensor, negative_slope: Any, self_is_result: bool) -> Tensor:
+def leaky_relu_backward(
+    grad_output: Tensor, self: Tensor, negative_slope: Any, self_is_result: bool
+) -> Tensor:
     return _gradient(lambda x: N.leaky_relu(x, negative_slope), self, grad_output)
 
 
@@ -250,11 +277,20 @@ def elu(self: Tensor, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> T
     return F.elu(self, alpha=float(alpha), scale=float(scale), input_scale=float(input_scale))
 
 
-def elu_backward(grad_output: Tensor, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Tensor) -> Tensor:
+def elu_backward(
+    grad_output: Tensor,
+    alpha: Any,
+    scale: Any,
+    input_scale: Any,
+    is_result: bool,
+    self_or_result: Tensor,
+) -> Tensor:
     if is_result:
         result: Any = self_or_result
         return grad_output * T.where(
-            result <= 0, input_scale * (result + alpha * scale), T.full((), float(scale), dtype=result.dtype)
+            result <= 0,
+            input_scale * (result + alpha * scale),
+            T.full((), float(scale), dtype=result.dtype),
         )
     return _gradient(lambda x: elu(x, alpha, scale, input_scale), self_or_result, grad_output)
 
@@ -277,15 +313,27 @@ def native_dropout_backward(grad_output: Any, mask: Any, scale: float) -> Tensor
 
 # ---- normalization -----------------------------------------------------------------------------
 def native_layer_norm_backward(
-    grad_out: Tensor, input: Tensor, normalized_shape: Sequence[int], mean: Tensor, rstd: Tensor, weight: Tensor | None,
-    bias: Tensor | None, output_mask: Sequence[bool],
-) -> tuple[Tensor | None, ...]:  # fmt: skip
-    found = _gradients(lambda x, w, b: _normalized(x, mean, rstd, len(normalized_shape), w, b), [input, weight, bias], grad_out)
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, ...]:
+    found = _gradients(
+        lambda x, w, b: _normalized(x, mean, rstd, len(normalized_shape), w, b),
+        [input, weight, bias],
+        grad_out,
+    )
     return _masked(found, output_mask)
 
 
 def _normalized(x: Any, mean: Any, rstd: Any, dims: int, w: Any, b: Any) -> Any:
-    """The normalised values, whose mean and deviation depend on `x`; the deviation is taken so that it is `1 / rstd` there."""
+    """The normalised values, whose mean and deviation depend on `x`; the deviation is taken so that
+    it is `1 / rstd` there.
+    """
     axes = tuple(range(x.ndim - dims, x.ndim))
     centered = x - T.mean(x, axes, keepdim=True)
     power = T.mean(centered * centered, axes, keepdim=True)
@@ -296,9 +344,17 @@ def _normalized(x: Any, mean: Any, rstd: Any, dims: int, w: Any, b: Any) -> Any:
 
 
 def native_group_norm_backward(
-    grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, N: int, C: int, HxW: int, group: int,
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
     output_mask: Sequence[bool],
-) -> tuple[Tensor | None, ...]:  # fmt: skip
+) -> tuple[Tensor | None, ...]:
     def function(x: Any, w: Any, b: Any) -> Any:
         parts = x.reshape(N, group, -1)
         centered = parts - T.mean(parts, -1, keepdim=True)
@@ -314,23 +370,51 @@ def native_group_norm_backward(
 
 
 def _native_batch_norm_legit(
-    input: Tensor, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
+    input: Tensor,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
 ) -> Any:
-    return T.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return T.native_batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )
 
 
-def _native_batch_norm_legit__no_stats(input: Tensor, weight: Any, bias: Any, training: bool, momentum: float, eps: float) -> Any:
+def _native_batch_norm_legit__no_stats(
+    input: Tensor, weight: Any, bias: Any, training: bool, momentum: float, eps: float
+) -> Any:
     return T.native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
 
 
 def native_batch_norm_backward(
-    grad_out: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
-    save_mean: Tensor | None, save_invstd: Tensor | None, train: bool, eps: float, output_mask: Sequence[bool],
-) -> tuple[Tensor | None, ...]:  # fmt: skip
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_invstd: Tensor | None,
+    train: bool,
+    eps: float,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, ...]:
     bias = T.zeros(input.shape[1], dtype=input.dtype)
 
     def function(x: Any, w: Any, b: Any) -> Any:
-        return N.batch_norm(x, running_mean if not train else None, running_var if not train else None, w, b, train, 0.0, eps)
+        return N.batch_norm(
+            x,
+            running_mean if not train else None,
+            running_var if not train else None,
+            w,
+            b,
+            train,
+            0.0,
+            eps,
+        )
 
     with no_grad():
         return _masked(_gradients(function, [input, weight, bias], grad_out), output_mask)
@@ -338,47 +422,102 @@ def native_batch_norm_backward(
 
 # ---- convolution and pooling -------------------------------------------------------------------
 def convolution_backward(
-    grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Sequence[int] | None, stride: Any, padding: Any, dilation: Any,
-    transposed: bool, output_padding: Any, groups: int, output_mask: Sequence[bool],
-) -> tuple[Tensor | None, ...]:  # fmt: skip
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    bias_sizes: Sequence[int] | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, ...]:
     def function(x: Any, w: Any, b: Any) -> Any:
         return T.convolution(x, w, b, stride, padding, dilation, transposed, output_padding, groups)
 
-    bias = T.zeros(grad_output.shape[1], dtype=input.dtype, device=input.device) if output_mask[2] else None
+    bias = (
+        T.zeros(grad_output.shape[1], dtype=input.dtype, device=input.device)
+        if output_mask[2]
+        else None
+    )
     return _masked(_gradients(function, [input, weight, bias], grad_output), output_mask)
 
 
 def max_pool2d_with_indices(
-    self: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+    self: Tensor,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
 ) -> Any:
-    return N.max_pool2d_with_indices(self, kernel_size, stride or None, padding, dilation, ceil_mode)
+    return N.max_pool2d_with_indices(
+        self, kernel_size, stride or None, padding, dilation, ceil_mode
+    )
 
 
 def max_pool3d_with_indices(
-    self: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+    self: Tensor,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
 ) -> Any:
-    return N.max_pool3d_with_indices(self, kernel_size, stride or None, padding, dilation, ceil_mode)
+    return N.max_pool3d_with_indices(
+        self, kernel_size, stride or None, padding, dilation, ceil_mode
+    )
 
 
 def max_pool2d_with_indices_backward(
-    grad_output: Tensor, self: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, indices: Tensor
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    indices: Tensor,
 ) -> Tensor:
-    return _gradient(lambda x: N.max_pool2d(x, kernel_size, stride or None, padding, dilation, ceil_mode), self, grad_output)
+    return _gradient(
+        lambda x: N.max_pool2d(x, kernel_size, stride or None, padding, dilation, ceil_mode),
+        self,
+        grad_output,
+    )
 
 
 def avg_pool2d(
-    self: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+    self: Tensor,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Tensor:  # fmt: skip
-    return N.avg_pool2d(self, kernel_size, stride or None, padding, ceil_mode, count_include_pad, divisor_override)
+) -> Tensor:
+    return N.avg_pool2d(
+        self, kernel_size, stride or None, padding, ceil_mode, count_include_pad, divisor_override
+    )
 
 
 def avg_pool2d_backward(
-    grad_output: Tensor, self: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
     divisor_override: int | None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     return _gradient(
-        lambda x: avg_pool2d(x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override), self, grad_output
+        lambda x: avg_pool2d(
+            x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        ),
+        self,
+        grad_output,
     )
 
 
@@ -400,18 +539,34 @@ def adaptive_max_pool2d(self: Tensor, output_size: Any) -> Any:
 
 # ---- embeddings and losses ---------------------------------------------------------------------
 def embedding(
-    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
 ) -> Tensor:
     return N.embedding(
-        indices, weight, None if padding_idx < 0 else padding_idx, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse
+        indices,
+        weight,
+        None if padding_idx < 0 else padding_idx,
+        scale_grad_by_freq=scale_grad_by_freq,
+        sparse=sparse,
     )
 
 
 def embedding_dense_backward(
-    grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+    grad_output: Tensor,
+    indices: Tensor,
+    num_weights: int,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
 ) -> Tensor:
-    weight = T.empty((num_weights, grad_output.shape[-1]), dtype=grad_output.dtype, device=grad_output.device)
-    return _gradient(lambda w: embedding(w, indices, padding_idx, scale_grad_by_freq), weight, grad_output)
+    weight = T.empty(
+        (num_weights, grad_output.shape[-1]), dtype=grad_output.dtype, device=grad_output.device
+    )
+    return _gradient(
+        lambda w: embedding(w, indices, padding_idx, scale_grad_by_freq), weight, grad_output
+    )
 
 
 def _total_weight(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> Tensor:
@@ -424,7 +579,9 @@ def _total_weight(self: Tensor, target: Tensor, weight: Tensor | None, ignore_in
 def nll_loss_forward(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
-    made = N.nll_loss(self, target, weight, ignore_index=ignore_index, reduction=REDUCTIONS[reduction])
+    made = N.nll_loss(
+        self, target, weight, ignore_index=ignore_index, reduction=REDUCTIONS[reduction]
+    )
     return made, _total_weight(self, target, weight, ignore_index)
 
 
@@ -441,7 +598,11 @@ def nll_loss_backward(
     total_weight: Tensor,
 ) -> Tensor:
     return _gradient(
-        lambda x: N.nll_loss(x, target, weight, ignore_index=ignore_index, reduction=REDUCTIONS[reduction]), self, grad_output
+        lambda x: N.nll_loss(
+            x, target, weight, ignore_index=ignore_index, reduction=REDUCTIONS[reduction]
+        ),
+        self,
+        grad_output,
     )
 
 
@@ -464,7 +625,9 @@ def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = 1, beta: float
     return N.smooth_l1_loss(self, target, reduction=REDUCTIONS[reduction], beta=beta)
 
 
-def smooth_l1_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
+def smooth_l1_loss_backward(
+    grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float
+) -> Tensor:
     return _gradient(lambda x: smooth_l1_loss(x, target, reduction, beta), self, grad_output)
 
 
@@ -472,29 +635,49 @@ def huber_loss(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 
     return N.huber_loss(self, target, reduction=REDUCTIONS[reduction], delta=delta)
 
 
-def huber_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
+def huber_loss_backward(
+    grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float
+) -> Tensor:
     return _gradient(lambda x: huber_loss(x, target, reduction, delta), self, grad_output)
 
 
-def binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1) -> Tensor:
+def binary_cross_entropy(
+    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1
+) -> Tensor:
     return N.binary_cross_entropy(self, target, weight, reduction=REDUCTIONS[reduction])
 
 
 def binary_cross_entropy_backward(
-    grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = 1,
 ) -> Tensor:
-    return _gradient(lambda x: binary_cross_entropy(x, target, weight, reduction), self, grad_output)
+    return _gradient(
+        lambda x: binary_cross_entropy(x, target, weight, reduction), self, grad_output
+    )
 
 
 # ---- attention ---------------------------------------------------------------------------------
 def _scaled_dot_product_flash_attention_for_cpu(
-    query: Tensor, key: Tensor, value: Tensor, dropout_p: float = 0.0, is_causal: bool = False, *, attn_mask: Tensor | None = None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Tensor | None = None,
     scale: float | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     if dropout_p:
-        raise OperationError("scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
+        raise OperationError(
+            "scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0"
+        )
     made = N.scaled_dot_product_attention(query, key, value, attn_mask, 0.0, is_causal, scale=scale)
-    scores: Any = T.matmul(query, key.transpose(-2, -1)) * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    scores: Any = T.matmul(query, key.transpose(-2, -1)) * (
+        1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    )
     if is_causal:
         scores = scores + T.triu(T.full(scores.shape[-2:], -math.inf, dtype=scores.dtype), 1)
     scores = scores if attn_mask is None else scores + attn_mask
@@ -502,9 +685,18 @@ def _scaled_dot_product_flash_attention_for_cpu(
 
 
 def _scaled_dot_product_flash_attention_for_cpu_backward(
-    grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor, dropout_p: float, is_causal: bool, *,
-    attn_mask: Tensor | None = None, scale: float | None = None,
-) -> tuple[Tensor | None, ...]:  # fmt: skip
+    grad_out: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> tuple[Tensor | None, ...]:
     def function(q: Any, k: Any, v: Any) -> Any:
         return N.scaled_dot_product_attention(q, k, v, attn_mask, 0.0, is_causal, scale=scale)
 
@@ -519,23 +711,35 @@ def _filled(shape: Sequence[int], g: Tensor, put: Callable[[Any], Any]) -> Tenso
     return made
 
 
-def select_backward(grad_output: Tensor, input_sizes: Sequence[int], dim: int, index: int) -> Tensor:
+def select_backward(
+    grad_output: Tensor, input_sizes: Sequence[int], dim: int, index: int
+) -> Tensor:
     return _filled(input_sizes, grad_output, lambda whole: whole.select(dim, index))
 
 
-def slice_backward(grad_output: Tensor, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int) -> Tensor:
+def slice_backward(
+    grad_output: Tensor, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int
+) -> Tensor:
     return _filled(input_sizes, grad_output, lambda whole: slice(whole, dim, start, end, step))
 
 
-def diagonal_backward(grad_output: Tensor, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int) -> Tensor:
+def diagonal_backward(
+    grad_output: Tensor, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int
+) -> Tensor:
     return _filled(input_sizes, grad_output, lambda whole: whole.diagonal(offset, dim1, dim2))
 
 
-def unfold_backward(grad_in: Tensor, input_sizes: Sequence[int], dim: int, size: int, step: int) -> Tensor:
+def unfold_backward(
+    grad_in: Tensor, input_sizes: Sequence[int], dim: int, size: int, step: int
+) -> Tensor:
     return F.unfold_grad(grad_in, shape=tuple(input_sizes), dim=dim, size=size, step=step)
 
 
-def value_selecting_reduction_backward(grad: Any, dim: int, indices: Any, sizes: Sequence[int], keepdim: bool) -> Tensor:
+def value_selecting_reduction_backward(
+    grad: Any, dim: int, indices: Any, sizes: Sequence[int], keepdim: bool
+) -> Tensor:
     if not keepdim and len(sizes):
         grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
-    return T.scatter(T.zeros(tuple(sizes), dtype=grad.dtype, device=grad.device), dim, indices, grad)
+    return T.scatter(
+        T.zeros(tuple(sizes), dtype=grad.dtype, device=grad.device), dim, indices, grad
+    )

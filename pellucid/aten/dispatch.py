@@ -1,10 +1,12 @@
 """Who is asked when an operator runs: modes, then types of tensors (`__torch_dispatch__`).
 
-A call goes down three levels. *Functions* (`level.enter`): what a program calls becomes operators, by `composite` where PyTorch takes a
-function apart. *Autograd* (`call`): the operator runs below, and a node is added whose rule (`gradients`) is written in operators.
-*Below autograd* (`handled`): the innermost mode is asked, then the arguments' types, each with those before it switched off; at the end
-the operator is computed. What the library computes without going through a function arrives record by record at an interpreter
-(`level.Level`), which is there while there is a mode or a tensor of such a type, and never else.
+A call goes down three levels. *Functions* (`level.enter`): what a program calls becomes operators,
+by `composite` where PyTorch takes a function apart. *Autograd* (`call`): the operator runs below,
+and a node is added whose rule (`gradients`) is written in operators. *Below autograd* (`handled`):
+the innermost mode is asked, then the arguments' types, each with those before it switched off; at
+the end the operator is computed. What the library computes without going through a function arrives
+record by record at an interpreter (`level.Level`), which is there while there is a mode or a tensor
+of such a type, and never else.
 """
 
 from __future__ import annotations
@@ -54,9 +56,16 @@ def handlers(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any]:
     found: list[Any] = []
     for value in leaves(args, kwargs):
         kind = type(value)
-        if kind in FAST_TYPES or not isinstance(value, Tensor) or not takes_over(kind) or any(type(v) is kind for v in found):
+        if (
+            kind in FAST_TYPES
+            or not isinstance(value, Tensor)
+            or not takes_over(kind)
+            or any(type(v) is kind for v in found)
+        ):
             continue
-        place = next((k for k, other in enumerate(found) if issubclass(kind, type(other))), len(found))
+        place = next(
+            (k for k, other in enumerate(found) if issubclass(kind, type(other))), len(found)
+        )
         found.insert(place, value)
     return found
 
@@ -92,7 +101,8 @@ def passed_autograd() -> Iterator[None]:
 
 
 # ---- operators ---------------------------------------------------------------------------------
-recorded: Callable[..., Any] = NotImplemented  # (operator, arguments) -> results in the graph; `level` puts it here
+# (operator, arguments) -> results in the graph; `level` puts it here
+recorded: Callable[..., Any] = NotImplemented
 
 
 def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -106,7 +116,12 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if func._can_decompose() and not func._opname.endswith("_backward"):
         return func._compute(*args, **kwargs)
     wanted = local.grad and any(isinstance(x, Tensor) and x._rg for x in leaves(args, kwargs))
-    if not wanted or func._opname == "detach" or func.namespace not in ("aten", "pellucid") or _gives_values(func):
+    if (
+        not wanted
+        or func._opname == "detach"
+        or func.namespace not in ("aten", "pellucid")
+        or _gives_values(func)
+    ):
         with passed_autograd():
             return handled(func, args, kwargs)
     return recorded(func, args, kwargs)
@@ -119,11 +134,15 @@ def _gives_values(func: Any) -> bool:
 
 
 class Unhandled(TypeError):
-    """Nobody among those who were asked about an operator handles it. Signs of Python (`x + y`) then ask the other operand."""
+    """Nobody among those who were asked about an operator handles it. Signs of Python (`x + y`)
+    then ask the other operand.
+    """
 
 
 def handled(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """An operator below autograd: by the innermost mode, else by a type of the arguments, else computed."""
+    """An operator below autograd: by the innermost mode, else by a type of the arguments, else
+    computed.
+    """
     found = handlers(args, kwargs)
     types = tuple([type(v) for v in found])
     modes = thread.modes

@@ -1,6 +1,8 @@
-"""Tensors without data that stand for tensors on a device: shapes, dtypes and strides are computed, values are not.
+"""Tensors without data that stand for tensors on a device: shapes, dtypes and strides are computed,
+values are not.
 
-An operator on fake tensors runs on meta tensors, so the records' shape rules say what comes out. What has no such rule runs on zeros.
+An operator on fake tensors runs on meta tensors, so the records' shape rules say what comes out.
+What has no such rule runs on zeros.
 """
 
 from __future__ import annotations
@@ -70,7 +72,9 @@ class FakeTensor(Tensor):
         return self.fake_device.type == "meta"
 
     @classmethod
-    def __torch_dispatch__(cls, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        cls, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         """The operator under the mode of the arguments."""
         known = next(t for t in dispatch.leaves(args, kwargs or {}) if isinstance(t, FakeTensor))
         return known.fake_mode.run(func, args, kwargs or {})
@@ -123,10 +127,12 @@ def _meta(t: Any) -> Tensor:
 
 
 class FakeTensorMode(TorchDispatchMode):
-    """Context manager in which operators run without data: factories make fake tensors, and operators on them fake results.
+    """Context manager in which operators run without data: factories make fake tensors, and
+    operators on them fake results.
 
     Args:
-        allow_fallback_kernels: operators without a shape rule run on zeros; otherwise they are refused.
+        allow_fallback_kernels: operators without a shape rule run on zeros; otherwise they are
+            refused.
         allow_non_fake_inputs: ordinary tensors may meet fake ones.
         shape_env, static_shapes: kept; shapes are numbers here.
 
@@ -137,12 +143,23 @@ class FakeTensorMode(TorchDispatchMode):
     """
 
     def __init__(
-        self, *, allow_fallback_kernels: bool = True, allow_non_fake_inputs: bool = False, shape_env: Any = None,
-        static_shapes: bool | None = None, export: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        allow_fallback_kernels: bool = True,
+        allow_non_fake_inputs: bool = False,
+        shape_env: Any = None,
+        static_shapes: bool | None = None,
+        export: bool = False,
+    ) -> None:
         super().__init__()
-        self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels, allow_non_fake_inputs
-        self.shape_env, self.static_shapes = shape_env, True if static_shapes is None else static_shapes
+        self.allow_fallback_kernels, self.allow_non_fake_inputs = (
+            allow_fallback_kernels,
+            allow_non_fake_inputs,
+        )
+        self.shape_env, self.static_shapes = (
+            shape_env,
+            True if static_shapes is None else static_shapes,
+        )
 
     @classmethod
     def is_infra_mode(cls) -> bool:
@@ -150,8 +167,14 @@ class FakeTensorMode(TorchDispatchMode):
         return True
 
     def from_tensor(
-        self, tensor: Tensor, *, static_shapes: bool | None = None, source: Any = None, symbolic_context: Any = None, trace: bool = True
-    ) -> FakeTensor:  # fmt: skip
+        self,
+        tensor: Tensor,
+        *,
+        static_shapes: bool | None = None,
+        source: Any = None,
+        symbolic_context: Any = None,
+        trace: bool = True,
+    ) -> FakeTensor:
         """The fake tensor that stands for a tensor: the same one each time."""
         if isinstance(tensor, FakeTensor):
             if tensor.fake_mode is not self:
@@ -177,11 +200,15 @@ class FakeTensorMode(TorchDispatchMode):
         array.device = where
         t: FakeTensor = make_tensor(array, FakeTensor)
         t.fake_mode, t.constant = self, None
-        t.fake_device = dtypes.device(where.type, 0) if where.type == "cuda" and where.index is None else where
+        t.fake_device = (
+            dtypes.device(where.type, 0) if where.type == "cuda" and where.index is None else where
+        )
         level.live(t)
         return t
 
-    def __torch_dispatch__(self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         return self.run(func, args, kwargs or {})
 
     def run(self, func: OpOverload, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -189,12 +216,18 @@ class FakeTensorMode(TorchDispatchMode):
         tensors = [t for t in dispatch.leaves(args, kwargs) if isinstance(t, Tensor)]
         for t in tensors:
             if isinstance(t, FakeTensor) and t.fake_mode is not self:
-                raise AssertionError(f"Mixing fake modes NYI x.fake_mode={t.fake_mode} vs self={self}")
+                raise AssertionError(
+                    f"Mixing fake modes NYI x.fake_mode={t.fake_mode} vs self={self}"
+                )
         if func._opname in ("lift_fresh", "lift") and not isinstance(tensors[0], FakeTensor):
             made = self.from_tensor(tensors[0])
             made.constant = tensors[0]
             return made
-        if func is aten._local_scalar_dense.default and isinstance(tensors[0], FakeTensor) and tensors[0].constant is not None:
+        if (
+            func is aten._local_scalar_dense.default
+            and isinstance(tensors[0], FakeTensor)
+            and tensors[0].constant is not None
+        ):
             return tensors[0].constant.item()
         if any(not isinstance(t, FakeTensor) for t in tensors):
             if not self.allow_non_fake_inputs:
@@ -209,7 +242,11 @@ class FakeTensorMode(TorchDispatchMode):
         where = self._place(func, tensors, kwargs)
         given, named = _mapped(_meta, args), _mapped(_meta, kwargs)
         if "device" in named or not tensors:
-            named = {**named, "device": dtypes.device("meta")} if any(a.name == "device" for a in func._schema.arguments) else named
+            named = (
+                {**named, "device": dtypes.device("meta")}
+                if any(a.name == "device" for a in func._schema.arguments)
+                else named
+            )
         with dispatch.only(()):
             made = self._computed(func, given, named)
         if func._schema.is_mutable:
@@ -220,14 +257,22 @@ class FakeTensorMode(TorchDispatchMode):
         if Tag.data_dependent_output in func.tags:
             raise DataDependentOutputException(func)
         if Tag.dynamic_output_shape in func.tags:
-            masks = func._opname != "index" or any(i is not None and i._array.dtype.kind == "b" for i in args[1])
+            masks = func._opname != "index" or any(
+                i is not None and i._array.dtype.kind == "b" for i in args[1]
+            )
             if masks:
-                raise DynamicOutputShapeException(aten.nonzero.default if func._opname in ("index", "masked_select") else func)
-        if func._opname == "index" and any(i is not None and i._array.dtype.kind == "b" for i in args[1]):
+                raise DynamicOutputShapeException(
+                    aten.nonzero.default if func._opname in ("index", "masked_select") else func
+                )
+        if func._opname == "index" and any(
+            i is not None and i._array.dtype.kind == "b" for i in args[1]
+        ):
             raise DynamicOutputShapeException(aten.nonzero.default)
 
     def _place(self, func: OpOverload, tensors: list[Any], kwargs: dict[str, Any]) -> dtypes.device:
-        """Where the results are: where the factory says, else where the arguments are; a CPU scalar goes anywhere."""
+        """Where the results are: where the factory says, else where the arguments are; a CPU scalar
+        goes anywhere.
+        """
         wanted = kwargs.get("device")
         if wanted is not None:
             return wanted if isinstance(wanted, dtypes.device) else dtypes.device(wanted)
@@ -248,11 +293,17 @@ class FakeTensorMode(TorchDispatchMode):
             return func._below(*args, **kwargs)
         except (TypeError, NotImplementedError, AttributeError) as error:
             tensors = [t for t in dispatch.leaves(args, kwargs) if isinstance(t, Tensor)]
-            if not self.allow_fallback_kernels or not tensors or sum(t._array.size for t in tensors) > 1 << 24:
+            if (
+                not self.allow_fallback_kernels
+                or not tensors
+                or sum(t._array.size for t in tensors) > 1 << 24
+            ):
                 raise UnsupportedOperatorException(func) from error
         zeros = FUNCTIONS["torch"]["zeros"]
         made = func._below(
-            *_mapped(lambda t: zeros(tuple(t._array.shape), dtype=dtypes.BY_NUMPY[t._array.dtype]), args),
+            *_mapped(
+                lambda t: zeros(tuple(t._array.shape), dtype=dtypes.BY_NUMPY[t._array.dtype]), args
+            ),
             **_mapped(
                 lambda t: zeros(tuple(t._array.shape), dtype=dtypes.BY_NUMPY[t._array.dtype]),
                 {k: v for k, v in kwargs.items() if k != "device"},
@@ -260,11 +311,24 @@ class FakeTensorMode(TorchDispatchMode):
         )
         return _mapped(_meta, made)
 
-    def _written(self, func: OpOverload, args: Any, kwargs: Any, given: Any, named: Any, made: Any, where: dtypes.device) -> Any:
+    def _written(
+        self,
+        func: OpOverload,
+        args: Any,
+        kwargs: Any,
+        given: Any,
+        named: Any,
+        made: Any,
+        where: dtypes.device,
+    ) -> Any:
         """What an operator that writes returns: the arguments that it wrote to."""
         arguments = func._schema.arguments
         before = dict(zip([a.name for a in arguments], args, strict=False)) | kwargs
-        written = [before[a.name] for a in arguments if a.is_write and isinstance(before.get(a.name), FakeTensor)]
+        written = [
+            before[a.name]
+            for a in arguments
+            if a.is_write and isinstance(before.get(a.name), FakeTensor)
+        ]
         for t in written:
             t.constant = None
         after = made if isinstance(made, (tuple, list)) else (made,)
@@ -272,7 +336,13 @@ class FakeTensorMode(TorchDispatchMode):
         results = []
         for info, value in zip(func._schema.returns, after, strict=False):
             writes = info.alias_info is not None and info.alias_info.is_write
-            results.append(next(returned) if writes else self._made(value, where) if isinstance(value, Tensor) else value)
+            results.append(
+                next(returned)
+                if writes
+                else self._made(value, where)
+                if isinstance(value, Tensor)
+                else value
+            )
         return tuple(results) if len(func._schema.returns) > 1 else results[0] if results else None
 
 
@@ -281,7 +351,9 @@ class FakeTensorDeviceMismatchError(RuntimeError):
 
 
 def _of(mode: FakeTensorMode, tensor: Tensor) -> FakeTensor | None:
-    return next((fake for owner, fake in tensor.__dict__.get("_fakes", ()) if owner() is mode), None)
+    return next(
+        (fake for owner, fake in tensor.__dict__.get("_fakes", ()) if owner() is mode), None
+    )
 
 
 def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
@@ -297,7 +369,11 @@ def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
 
 def _shown(value: Any) -> str:
     if isinstance(value, Tensor) and not isinstance(value, FakeTensor):
-        contents = repr(value.item()).replace(".0", ".") if value._array.size == 1 and not value._array.ndim else "[...]"
+        contents = (
+            repr(value.item()).replace(".0", ".")
+            if value._array.size == 1 and not value._array.ndim
+            else "[...]"
+        )
         return f"tensor({contents}, size={tuple(value._array.shape)}{', requires_grad=True' if value._rg else ''})"
     return repr(value)
 

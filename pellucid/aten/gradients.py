@@ -1,11 +1,14 @@
-"""The gradients of operators, written in operators: what backward calls when modes or types of tensors handle them.
+"""The gradients of operators, written in operators: what backward calls when modes or types of
+tensors handle them.
 
-A rule has the operator's name, with the overload's after two underscores. Its parameters: `A`, the operators of aten; `g`, the gradient
-of the result (a tuple for several); `c`, which tells what is needed (`c.needs("self")`) and hands out results that the rule keeps
-(`c.out()`); and arguments by their names in the schema. It returns functions for the arguments' gradients, by name; they are called
-in that order. Operators without a rule here have that of their record (`core.primitive`).
+A rule has the operator's name, with the overload's after two underscores. Its parameters: `A`, the
+operators of aten; `g`, the gradient of the result (a tuple for several); `c`, which tells what is
+needed (`c.needs("self")`) and hands out results that the rule keeps (`c.out()`); and arguments by
+their names in the schema. It returns functions for the arguments' gradients, by name; they are
+called in that order. Operators without a rule here have that of their record (`core.primitive`).
 
-Source: the formulas are those of PyTorch's autograd, `tools/autograd/derivatives.yaml` there names them.
+Source: the formulas are those of PyTorch's autograd, `tools/autograd/derivatives.yaml` there names
+them.
 """
 
 from __future__ import annotations
@@ -41,8 +44,12 @@ SHAPES_ALONE = frozenset(
 ) | frozenset(f"new_{kind}" for kind in ("empty", "empty_strided", "full", "ones", "zeros"))  # fmt: skip
 
 
-def rule(*, keeps: tuple[int, ...] = (), plain: tuple[int, ...] = (), number: int = 0, names: str = "") -> Callable[[Rule], Rule]:
-    """Decorator: a rule, the results that it keeps (`plain`: those without a gradient), and the number in its node's name."""
+def rule(
+    *, keeps: tuple[int, ...] = (), plain: tuple[int, ...] = (), number: int = 0, names: str = ""
+) -> Callable[[Rule], Rule]:
+    """Decorator: a rule, the results that it keeps (`plain`: those without a gradient), and the
+    number in its node's name.
+    """
 
     def register(function: Any) -> Any:
         function.keeps, function.keeps_plain, function.number = keeps, plain, number
@@ -112,7 +119,10 @@ def baddbmm(A: Any, g: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> 
 
 @rule()
 def mv(A: Any, g: Any, self: Any, vec: Any) -> Any:
-    return {"self": lambda: A.mul(A.unsqueeze(g, 1), A.unsqueeze(vec, 0)), "vec": lambda: A.mv(A.t(self), g)}
+    return {
+        "self": lambda: A.mul(A.unsqueeze(g, 1), A.unsqueeze(vec, 0)),
+        "vec": lambda: A.mv(A.t(self), g),
+    }
 
 
 @rule()
@@ -172,7 +182,9 @@ def pow(A: Any, g: Any, self: Any, exponent: Any) -> Any:
     def gradient() -> Any:
         if exponent == 0:
             return A.zeros_like(self)
-        return A.mul.Tensor(g, A.mul.Scalar(A.pow.Tensor_Scalar(self, exponent - 1.0), float(exponent)))
+        return A.mul.Tensor(
+            g, A.mul.Scalar(A.pow.Tensor_Scalar(self, exponent - 1.0), float(exponent))
+        )
 
     return {"self": gradient}
 
@@ -262,7 +274,10 @@ def where(A: Any, g: Any, c: Any, condition: Any) -> Any:
     def zero() -> Any:
         return _number(A, 0, g)
 
-    return {"self": lambda: A.where.self(condition, g, zero()), "other": lambda: A.where.self(condition, zero(), g)}
+    return {
+        "self": lambda: A.where.self(condition, g, zero()),
+        "other": lambda: A.where.self(condition, zero(), g),
+    }
 
 
 def _dtype(t: Any) -> Any:
@@ -300,7 +315,11 @@ def clone(A: Any, g: Any) -> Any:
 
 @rule()
 def to_copy(A: Any, g: Any, c: Any, self: Any) -> Any:
-    return {"self": lambda: g if g._array.dtype == self._array.dtype else A._to_copy(g, dtype=_dtype(self))}
+    return {
+        "self": lambda: (
+            g if g._array.dtype == self._array.dtype else A._to_copy(g, dtype=_dtype(self))
+        )
+    }
 
 
 @rule(names="lift_fresh alias")
@@ -320,7 +339,9 @@ def log_softmax(A: Any, g: Any, c: Any, self: Any, dim: Any) -> Any:
 
 
 @rule(plain=(1,), names="nll_loss_forward nll_loss2d_forward")
-def nll_loss_forward(A: Any, g: Any, c: Any, self: Any, target: Any, weight: Any, reduction: Any, ignore_index: Any) -> Any:
+def nll_loss_forward(
+    A: Any, g: Any, c: Any, self: Any, target: Any, weight: Any, reduction: Any, ignore_index: Any
+) -> Any:
     back = getattr(A, c.func._opname.replace("forward", "backward"))
     return {"self": lambda: back(g[0], self, target, weight, reduction, ignore_index, c.out(1))}
 
@@ -350,16 +371,22 @@ def huber_loss(A: Any, g: Any, self: Any, target: Any, reduction: Any, delta: An
 
 
 @rule()
-def binary_cross_entropy(A: Any, g: Any, self: Any, target: Any, weight: Any, reduction: Any) -> Any:
+def binary_cross_entropy(
+    A: Any, g: Any, self: Any, target: Any, weight: Any, reduction: Any
+) -> Any:
     return {"self": lambda: A.binary_cross_entropy_backward(g, self, target, weight, reduction)}
 
 
 @rule()
-def binary_cross_entropy_with_logits(A: Any, g: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: Any) -> Any:
+def binary_cross_entropy_with_logits(
+    A: Any, g: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: Any
+) -> Any:
     def gradient() -> Any:
         if pos_weight is not None:
             t = A.mul.Tensor(pos_weight, target)
-            part = A.sub.Tensor(A.mul.Tensor(A.sub.Tensor(A.add.Tensor(t, 1), target), A.sigmoid(self)), t)
+            part = A.sub.Tensor(
+                A.mul.Tensor(A.sub.Tensor(A.add.Tensor(t, 1), target), A.sigmoid(self)), t
+            )
         else:
             part = A.sub.Tensor(A.sigmoid(self), target)
         made = A.mul.Tensor(part, g)
@@ -383,15 +410,37 @@ def _one_of(whole: Callable[[], Any], place: int, memory: dict[str, Any]) -> Cal
 
 @rule()
 def convolution(
-    A: Any, g: Any, c: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: Any,
-    output_padding: Any, groups: Any,
-) -> Any:  # fmt: skip
+    A: Any,
+    g: Any,
+    c: Any,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: Any,
+    output_padding: Any,
+    groups: Any,
+) -> Any:
     names = ("input", "weight", "bias")
     sizes = [0] if bias is None else list(bias._array.shape)
 
     def whole() -> Any:
         mask = [c.needs(n) for n in names]
-        return A.convolution_backward(g, input, weight, sizes, stride, padding, dilation, transposed, output_padding, groups, mask)
+        return A.convolution_backward(
+            g,
+            input,
+            weight,
+            sizes,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            mask,
+        )
 
     memory: dict[str, Any] = {}
     return {n: _one_of(whole, k, memory) for k, n in enumerate(names)}
@@ -399,10 +448,20 @@ def convolution(
 
 @rule(plain=(1,))
 def max_pool2d_with_indices(
-    A: Any, g: Any, c: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any
+    A: Any,
+    g: Any,
+    c: Any,
+    self: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: Any,
 ) -> Any:
     return {
-        "self": lambda: A.max_pool2d_with_indices_backward(g[0], self, kernel_size, stride, padding, dilation, ceil_mode, c.out(1))
+        "self": lambda: A.max_pool2d_with_indices_backward(
+            g[0], self, kernel_size, stride, padding, dilation, ceil_mode, c.out(1)
+        )
     }
 
 
@@ -419,7 +478,9 @@ def avg_pool2d(
     divisor_override: Any,
 ) -> Any:
     return {
-        "self": lambda: A.avg_pool2d_backward(g, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        "self": lambda: A.avg_pool2d_backward(
+            g, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
     }
 
 
@@ -429,26 +490,34 @@ def adaptive_avg_pool2d(A: Any, g: Any, self: Any) -> Any:
 
 
 @rule(plain=(1, 2))
-def native_layer_norm(A: Any, g: Any, c: Any, input: Any, normalized_shape: Any, weight: Any, bias: Any) -> Any:
+def native_layer_norm(
+    A: Any, g: Any, c: Any, input: Any, normalized_shape: Any, weight: Any, bias: Any
+) -> Any:
     names = ("input", "weight", "bias")
 
     def whole() -> Any:
         mask = [c.needs(n) for n in names]
-        return A.native_layer_norm_backward(g[0], input, normalized_shape, c.out(1), c.out(2), weight, bias, mask)
+        return A.native_layer_norm_backward(
+            g[0], input, normalized_shape, c.out(1), c.out(2), weight, bias, mask
+        )
 
     memory: dict[str, Any] = {}
     return {n: _one_of(whole, k, memory) for k, n in enumerate(names)}
 
 
 @rule(keeps=(1, 2))
-def native_group_norm(A: Any, g: Any, c: Any, input: Any, weight: Any, N: Any, C: Any, HxW: Any, group: Any) -> Any:
+def native_group_norm(
+    A: Any, g: Any, c: Any, input: Any, weight: Any, N: Any, C: Any, HxW: Any, group: Any
+) -> Any:
     names = ("input", "weight", "bias")
 
     def whole() -> Any:
         mask = [c.needs(n) for n in names]
         mean, rstd = c.out(1), c.out(2)
         whole = g[0] if contiguous(g[0]) else A.clone(g[0], memory_format=contiguous_format)
-        return A.native_group_norm_backward(whole, input, mean, rstd, weight, N, C, HxW, group, mask)
+        return A.native_group_norm_backward(
+            whole, input, mean, rstd, weight, N, C, HxW, group, mask
+        )
 
     memory: dict[str, Any] = {}
     return {n: _one_of(whole, k, memory) for k, n in enumerate(names)}
@@ -456,13 +525,23 @@ def native_group_norm(A: Any, g: Any, c: Any, input: Any, weight: Any, N: Any, C
 
 @rule(plain=(1, 2))
 def native_batch_norm(
-    A: Any, g: Any, c: Any, input: Any, weight: Any, running_mean: Any, running_var: Any, training: Any, eps: Any
+    A: Any,
+    g: Any,
+    c: Any,
+    input: Any,
+    weight: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: Any,
+    eps: Any,
 ) -> Any:
     names = ("input", "weight", "bias")
 
     def whole() -> Any:
         mask = [c.needs(n) for n in names]
-        return A.native_batch_norm_backward(g[0], input, weight, running_mean, running_var, c.out(1), c.out(2), training, eps, mask)
+        return A.native_batch_norm_backward(
+            g[0], input, weight, running_mean, running_var, c.out(1), c.out(2), training, eps, mask
+        )
 
     memory: dict[str, Any] = {}
     return {n: _one_of(whole, k, memory) for k, n in enumerate(names)}
@@ -470,11 +549,29 @@ def native_batch_norm(
 
 @rule(keeps=(0,), plain=(1,))
 def scaled_dot_product_flash_attention_for_cpu(
-    A: Any, g: Any, c: Any, query: Any, key: Any, value: Any, dropout_p: Any, is_causal: Any, attn_mask: Any, scale: Any
+    A: Any,
+    g: Any,
+    c: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    dropout_p: Any,
+    is_causal: Any,
+    attn_mask: Any,
+    scale: Any,
 ) -> Any:
     def whole() -> Any:
         return A._scaled_dot_product_flash_attention_for_cpu_backward(
-            g[0], query, key, value, c.out(0), c.out(1), dropout_p, is_causal, attn_mask=attn_mask, scale=scale
+            g[0],
+            query,
+            key,
+            value,
+            c.out(0),
+            c.out(1),
+            dropout_p,
+            is_causal,
+            attn_mask=attn_mask,
+            scale=scale,
         )
 
     memory: dict[str, Any] = {}
@@ -482,8 +579,14 @@ def scaled_dot_product_flash_attention_for_cpu(
 
 
 @rule()
-def embedding(A: Any, g: Any, weight: Any, indices: Any, padding_idx: Any, scale_grad_by_freq: Any) -> Any:
-    return {"weight": lambda: A.embedding_dense_backward(g, indices, weight._array.shape[0], padding_idx, scale_grad_by_freq)}
+def embedding(
+    A: Any, g: Any, weight: Any, indices: Any, padding_idx: Any, scale_grad_by_freq: Any
+) -> Any:
+    return {
+        "weight": lambda: A.embedding_dense_backward(
+            g, indices, weight._array.shape[0], padding_idx, scale_grad_by_freq
+        )
+    }
 
 
 # ---- reductions --------------------------------------------------------------------------------
@@ -503,7 +606,9 @@ def sum_all(A: Any, g: Any, self: Any) -> Any:
 @rule(names="sum__dim_IntList", number=1)
 def sum(A: Any, g: Any, self: Any, dim: Any, keepdim: Any) -> Any:
     shape = list(self._array.shape)
-    return {"self": lambda: A.expand(_unsqueezed(A, g, shape, dim or range(len(shape)), keepdim), shape)}
+    return {
+        "self": lambda: A.expand(_unsqueezed(A, g, shape, dim or range(len(shape)), keepdim), shape)
+    }
 
 
 @rule(names="mean__default")
@@ -548,14 +653,21 @@ def var(A: Any, g: Any, self: Any, dim: Any, correction: Any, keepdim: Any) -> A
     def gradient() -> Any:
         if not dim:
             centered = A.sub.Tensor(self, A.mean(self))
-            return A.mul.Tensor(A.mul.Scalar(g, 2.0 / (self._array.size - (1 if correction is None else correction))), centered)
+            return A.mul.Tensor(
+                A.mul.Scalar(
+                    g, 2.0 / (self._array.size - (1 if correction is None else correction))
+                ),
+                centered,
+            )
         dims = [d % len(shape) for d in dim]
         wide = _unsqueezed(A, g, shape, dims, keepdim)
         count = 1
         for d in dims:
             count *= shape[d]
         centered = A.sub.Tensor(self, A.mean.dim(self, dim, True))
-        return A.mul.Tensor(A.mul.Scalar(wide, 2.0 / (count - (1 if correction is None else correction))), centered)
+        return A.mul.Tensor(
+            A.mul.Scalar(wide, 2.0 / (count - (1 if correction is None else correction))), centered
+        )
 
     return {"self": gradient}
 
@@ -582,7 +694,10 @@ def extremes(A: Any, g: Any, c: Any, self: Any, dim: Any, keepdim: Any) -> Any:
     dims = list(dim) if dim else list(range(len(shape)))
 
     def gradient() -> Any:
-        top, wide = _unsqueezed(A, c.out(), shape, dims, keepdim), _unsqueezed(A, g, shape, dims, keepdim)
+        top, wide = (
+            _unsqueezed(A, c.out(), shape, dims, keepdim),
+            _unsqueezed(A, g, shape, dims, keepdim),
+        )
         mask = A._to_copy(A.eq.Tensor(self, top), dtype=BY_NUMPY[self._array.dtype])
         count = A.sum.dim_IntList(mask, dims, True) if shape else mask
         return A.mul.Tensor(A.div.Tensor(wide, count), mask)
@@ -596,21 +711,30 @@ def linalg_vector_norm(A: Any, g: Any, c: Any, self: Any, ord: Any, dim: Any, ke
     dims = range(len(shape)) if dim is None or not len(dim) else dim
 
     def gradient() -> Any:
-        norm, wide = _unsqueezed(A, c.out(), shape, dims, keepdim), _unsqueezed(A, g, shape, dims, keepdim)
+        norm, wide = (
+            _unsqueezed(A, c.out(), shape, dims, keepdim),
+            _unsqueezed(A, g, shape, dims, keepdim),
+        )
         if ord == 0:
             return A.zeros_like(self)
         if ord == 1:
             return A.mul.Tensor(A.sgn(self), wide)
         if ord == 2:
-            return A.mul.Tensor(self, A.masked_fill.Scalar(A.div.Tensor(wide, norm), A.eq.Scalar(norm, 0), 0))
+            return A.mul.Tensor(
+                self, A.masked_fill.Scalar(A.div.Tensor(wide, norm), A.eq.Scalar(norm, 0), 0)
+            )
         size = A.abs(self)
         if ord in (float("inf"), float("-inf")):
             mask = A._to_copy(A.eq.Tensor(size, norm), dtype=BY_NUMPY[self._array.dtype])
             count = A.sum.dim_IntList(mask, list(dims), True) if shape else mask
             return A.mul.Tensor(A.mul.Tensor(A.sgn(self), mask), A.div.Tensor(wide, count))
-        scale = A.masked_fill.Scalar(A.div.Tensor(wide, A.pow.Tensor_Scalar(norm, ord - 1)), A.eq.Scalar(norm, 0), 0)
+        scale = A.masked_fill.Scalar(
+            A.div.Tensor(wide, A.pow.Tensor_Scalar(norm, ord - 1)), A.eq.Scalar(norm, 0), 0
+        )
         power = A.mul.Tensor(A.sgn(self), A.pow.Tensor_Scalar(size, ord - 1))
-        return A.mul.Tensor(A.masked_fill.Scalar(power, A.eq.Scalar(self, 0), 0) if ord < 1 else power, scale)
+        return A.mul.Tensor(
+            A.masked_fill.Scalar(power, A.eq.Scalar(self, 0), 0) if ord < 1 else power, scale
+        )
 
     return {"self": gradient}
 
@@ -652,7 +776,11 @@ def view(A: Any, g: Any, self: Any) -> Any:
     shape = list(self._array.shape)
 
     def gradient() -> Any:
-        return A.view(g, shape) if viewable(g, shape) else A._unsafe_view(A.clone(g, memory_format=contiguous_format), shape)
+        return (
+            A.view(g, shape)
+            if viewable(g, shape)
+            else A._unsafe_view(A.clone(g, memory_format=contiguous_format), shape)
+        )
 
     return {"self": gradient}
 
@@ -735,7 +863,11 @@ def stack(A: Any, g: Any, tensors: Any, dim: Any) -> Any:
 
 @rule(names="index__Tensor")
 def index(A: Any, g: Any, self: Any, indices: Any) -> Any:
-    return {"self": lambda: A.index_put(A.new_zeros(g, list(self._array.shape), **_options(self)), indices, g, True)}
+    return {
+        "self": lambda: A.index_put(
+            A.new_zeros(g, list(self._array.shape), **_options(self)), indices, g, True
+        )
+    }
 
 
 @rule()
@@ -745,4 +877,6 @@ def gather(A: Any, g: Any, self: Any, dim: Any, index: Any) -> Any:
 
 @rule(plain=(1,))
 def native_dropout(A: Any, g: Any, c: Any, p: Any) -> Any:
-    return {"input": lambda: A.native_dropout_backward(g[0], c.out(1), 1 / (1 - p) if p < 1 else 0.0)}
+    return {
+        "input": lambda: A.native_dropout_backward(g[0], c.out(1), 1 / (1 - p) if p < 1 else 0.0)
+    }

@@ -1,6 +1,8 @@
-"""What computes the operators of aten: the library's public function of the same name, or a function here.
+"""What computes the operators of aten: the library's public function of the same name, or a
+function here.
 
-A function here has the operator's name, with the overload's after two underscores where overloads differ.
+A function here has the operator's name, with the overload's after two underscores where overloads
+differ.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ def public(name: str, method: bool) -> Any:
 
 
 def _adapted(function: Callable[..., Any], schema: Any) -> Callable[..., Any]:
-    """The function with the operator's arguments: results written into `out`, and what it does not take left out where it says nothing."""
+    """The function with the operator's arguments: results written into `out`, and what it does not
+    take left out where it says nothing.
+    """
     outs = [a.name for a in schema.arguments if a.is_out]
     try:
         parameters = inspect.signature(function).parameters
@@ -69,15 +73,26 @@ def _adapted(function: Callable[..., Any], schema: Any) -> Callable[..., Any]:
             kwargs = dict(zip(names[place:], args[place:], strict=False)) | kwargs
             args = args[:place]
             number = kwargs.get("reduction", 1)
-            kwargs["reduction"] = computed.REDUCTIONS[number] if isinstance(parameters["reduction"].default, str) else number
+            kwargs["reduction"] = (
+                computed.REDUCTIONS[number]
+                if isinstance(parameters["reduction"].default, str)
+                else number
+            )
         written = [kwargs.pop(name) for name in outs]
-        given = {name: value for name, value in kwargs.items() if name not in idle} if idle else kwargs
+        given = (
+            {name: value for name, value in kwargs.items() if name not in idle} if idle else kwargs
+        )
         if not written:
             return overriding.own(function)(*args, **given)
         if "out" in parameters:
-            return overriding.own(function)(*args, **given, out=written[0] if len(written) == 1 else tuple(written))
+            return overriding.own(function)(
+                *args, **given, out=written[0] if len(written) == 1 else tuple(written)
+            )
         made = overriding.own(function)(*args, **given)
-        parts = [into(o, r, function.__name__) for o, r in zip(written, (made,) if isinstance(made, Tensor) else made, strict=True)]
+        parts = [
+            into(o, r, function.__name__)
+            for o, r in zip(written, (made,) if isinstance(made, Tensor) else made, strict=True)
+        ]
         return parts[0] if len(parts) == 1 else tuple(parts)
 
     return kernel

@@ -1,4 +1,5 @@
-"""The level of operators: the interpreter that hands records on as operators, functions that become operators, and nodes of operators.
+"""The level of operators: the interpreter that hands records on as operators, functions that become
+operators, and nodes of operators.
 
 It is loaded with the first mode, or the first type of tensors that handles operators.
 """
@@ -23,7 +24,17 @@ from ..dtypes import BY_NUMPY
 from ..errors import UnsupportedError
 from . import composite, dispatch, gradients, networks
 from .composite import seed as seed
-from .dispatch import call, handled, handlers, leaves, only, passed_autograd, takes, takes_over, thread
+from .dispatch import (
+    call,
+    handled,
+    handlers,
+    leaves,
+    only,
+    passed_autograd,
+    takes,
+    takes_over,
+    thread,
+)
 from .gradients import ATEN
 from .overload import bound
 
@@ -34,7 +45,9 @@ class Level:
     on_tensors = True
 
     @staticmethod
-    def run(below: Callable[..., Any], op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def run(
+        below: Callable[..., Any], op: Primitive, args: tuple[Any, ...], params: dict[str, Any]
+    ) -> Any:
         """An operation as operators."""
         if not takes(args, params):
             return below(op, args, params)
@@ -125,22 +138,35 @@ def exit_mode() -> None:
 
 
 # ---- functions ---------------------------------------------------------------------------------
-def enter(public: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def enter(
+    public: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """A function as a program called it, as operators."""
     name = getattr(public, "__name__", "")
     shown = overriding.public_name(public)
-    if shown.startswith("__") or name not in METHODS and not any(name in table for table in FUNCTIONS.values()):
+    if (
+        shown.startswith("__")
+        or name not in METHODS
+        and not any(name in table for table in FUNCTIONS.values())
+    ):
         name = shown  # `__getitem__`, whatever the function that does it is called
     made = composite.called(name, composite.namespace_of(public), args, kwargs)
     return run(*args, **kwargs) if made is NotImplemented else made
 
 
-def of_record(below: Callable[..., Any], op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """A record as operators; computed as it is where it is none, and the arguments are plain tensors."""
+def of_record(
+    below: Callable[..., Any], op: Primitive, args: tuple[Any, ...], params: dict[str, Any]
+) -> Any:
+    """A record as operators; computed as it is where it is none, and the arguments are plain
+    tensors.
+    """
     call = composite.of_record(op, args, params)
     if call is None:
         if handlers(args, params):
-            raise UnsupportedError(f"{op.title}: no operator of aten stands for it, so a tensor type cannot handle it", op=op.name)
+            raise UnsupportedError(
+                f"{op.title}: no operator of aten stands for it, so a tensor type cannot handle it",
+                op=op.name,
+            )
         return below(op, args, params)
     before, thread.record = thread.record, (op, args, params)
     try:
@@ -198,7 +224,9 @@ def _saved(t: Any) -> Any:
 
 
 def _forget_bases(t: Tensor, name: str) -> None:
-    """A view was written to: what it is a view of has other values than its place in the graph says, and is not to be used there."""
+    """A view was written to: what it is a view of has other values than its place in the graph
+    says, and is not to be used there.
+    """
     while t._x is not None and "operator_base" in t._x:
         t = t._x["operator_base"]
         t.extra()["written_by"] = name
@@ -208,7 +236,11 @@ def _know_base(func: Any, args: tuple[Any, ...], made: Any) -> Any:
     """Results of an operator that gives views, which know of what."""
     first = func._schema.returns[0] if func._schema.returns else None
     aliases = first is not None and first.alias_info is not None and not first.is_write
-    if aliases or func.namespace == "pellucid" and getattr(PRIMITIVES.get(func._opname), "view", False):
+    if (
+        aliases
+        or func.namespace == "pellucid"
+        and getattr(PRIMITIVES.get(func._opname), "view", False)
+    ):
         for t in made if isinstance(made, (tuple, list)) else (made,):
             if isinstance(t, Tensor) and type(t) not in FAST_TYPES and t is not args[0]:
                 t.extra()["operator_base"] = args[0]
@@ -289,7 +321,9 @@ class _Context:
     outs: list[Any]
 
     def keep(self) -> None:
-        """Hand what the rule will ask for to the program's saved-tensor hooks, and let go of everything else."""
+        """Hand what the rule will ask for to the program's saved-tensor hooks, and let go of
+        everything else.
+        """
         raise NotImplementedError
 
     def results(self, outs: list[Any]) -> None:
@@ -298,17 +332,31 @@ class _Context:
 
     def joined(self, op: Any, tensors: Any, made: Any) -> Any:
         """The results with their place in the graph."""
-        outs = [t for t in (made if isinstance(made, (tuple, list)) else (made,)) if isinstance(t, Tensor)]
+        outs = [
+            t
+            for t in (made if isinstance(made, (tuple, list)) else (made,))
+            if isinstance(t, Tensor)
+        ]
         flat = [t if isinstance(t, Tensor) else None for t in tensors]
         needs = tuple([t is not None and t._rg for t in flat])
         several = isinstance(made, (tuple, list))
         owner = Primitive(
-            name=op.name, args=op.args, grad_name=op.grad_name, title=op.title, outputs=len(outs) if several else 1, vjp=True,
-            variadic=op.variadic, variant=op.variant, traits=op.traits,
-        )  # fmt: skip
+            name=op.name,
+            args=op.args,
+            grad_name=op.grad_name,
+            title=op.title,
+            outputs=len(outs) if several else 1,
+            vjp=True,
+            variadic=op.variadic,
+            variant=op.variant,
+            traits=op.traits,
+        )
         owner.keep_none_grads = several
         owner._plans[needs] = Plan([], self.backward)
-        fresh = [make_tensor(t._array) if any(t is x for x in flat) and type(t) in FAST_TYPES else t for t in outs]
+        fresh = [
+            make_tensor(t._array) if any(t is x for x in flat) and type(t) in FAST_TYPES else t
+            for t in outs
+        ]
         self.shown: list[Any] = [None] * len(fresh)
         node = record(owner, flat, needs, self.params, fresh)
         for k, t in enumerate(fresh):
@@ -337,7 +385,11 @@ class _Context:
         """The gradients of the arguments; of arrays, where backward runs on arrays."""
         if not F.raw:
             return self.rules(self.filled(g))
-        wrapped = self.filled(tuple([t if t is None else make_tensor(t) for t in g])) if isinstance(g, tuple) else make_tensor(g)
+        wrapped = (
+            self.filled(tuple([t if t is None else make_tensor(t) for t in g]))
+            if isinstance(g, tuple)
+            else make_tensor(g)
+        )
         with only((), below=False):
             found = self.rules(wrapped)
         return tuple([None if x is None else x._array for x in found])
@@ -350,10 +402,12 @@ class _Context:
         node = self.node()
         sizes = [t._array.shape for t in g if t is not None] if node is None else node.shape
         with only((), below=False):
-            return tuple([
-                ATEN.new_zeros(known, list(size), dtype=BY_NUMPY[dtype]) if t is None else t
-                for t, size, dtype in zip(g, sizes, node.dtype, strict=True)  # type: ignore[union-attr]
-            ])  # fmt: skip
+            return tuple(
+                [
+                    ATEN.new_zeros(known, list(size), dtype=BY_NUMPY[dtype]) if t is None else t
+                    for t, size, dtype in zip(g, sizes, node.dtype, strict=True)  # type: ignore[union-attr]
+                ]
+            )
 
     def rules(self, g: Any) -> Any:
         raise NotImplementedError
@@ -365,7 +419,11 @@ class _OfRecord(_Context):
     def __init__(self, op: Primitive, tensors: Any, params: dict[str, Any]) -> None:
         self.op, self.tensors, self.params = op, tuple(tensors), params
         self.plan = op.plan(tuple([isinstance(t, Tensor) and t._rg for t in tensors]))
-        self.facts = {(kind, i): self.fact(kind, i) for kind, i in self.plan.entries if kind in ("shapes", "shape", "dtype")}
+        self.facts = {
+            (kind, i): self.fact(kind, i)
+            for kind, i in self.plan.entries
+            if kind in ("shapes", "shape", "dtype")
+        }
 
     def results(self, outs: list[Any]) -> None:
         used = {i for kind, i in self.plan.entries if kind == "out"}
@@ -376,7 +434,9 @@ class _OfRecord(_Context):
 
     def keep(self) -> None:
         used = {i for kind, i in self.plan.entries if kind == "in"}
-        used.update(k for kind, i in self.plan.entries if kind == "ins" for k in range(i, len(self.tensors)))
+        used.update(
+            k for kind, i in self.plan.entries if kind == "ins" for k in range(i, len(self.tensors))
+        )
         self.tensors = tuple([_put(t) if k in used else None for k, t in enumerate(self.tensors)])
 
     def fact(self, kind: str, i: int) -> Any:
@@ -384,7 +444,9 @@ class _OfRecord(_Context):
         if kind == "shapes":
             return [t._array.shape for t in self.tensors[i:]]
         t = self.tensors[i]
-        return getattr(t._array, kind) if isinstance(t, Tensor) else (() if kind == "shape" else None)
+        return (
+            getattr(t._array, kind) if isinstance(t, Tensor) else (() if kind == "shape" else None)
+        )
 
     def rules(self, g: Any) -> Any:
         values = [self.value(kind, i) for kind, i in self.plan.entries]
@@ -401,7 +463,9 @@ class _OfRecord(_Context):
         if (kind, i) in self.facts:
             return self.facts[kind, i]
         if kind == "aux":
-            raise UnsupportedError(f"the gradient of {self.op.title} below autograd", op=self.op.name)
+            raise UnsupportedError(
+                f"the gradient of {self.op.title} below autograd", op=self.op.name
+            )
         return self.described[0][kind == "out_dtype"]
 
 
@@ -411,7 +475,9 @@ class _OfOperator(_Context):
     def __init__(self, func: Any, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.func, self.rule = func, rule
         arguments = func._schema.arguments
-        self.values = dict(zip([a.name for a in arguments], bound(func._schema, args, kwargs), strict=True))
+        self.values = dict(
+            zip([a.name for a in arguments], bound(func._schema, args, kwargs), strict=True)
+        )
         self.names: list[tuple[str, int]] = []
         self.tensors: list[Any] = []
         for a in arguments:
@@ -422,12 +488,23 @@ class _OfOperator(_Context):
             elif isinstance(value, list) and any(isinstance(v, Tensor) for v in value):
                 self.names += [(a.name, k) for k in range(len(value))]
                 self.tensors += value
-        self.needed = {name for (name, _), t in zip(self.names, self.tensors, strict=True) if isinstance(t, Tensor) and t._rg}
-        words = "".join(part[:1].upper() + part[1:] for part in func._opname.strip("_").removesuffix("_forward").split("_"))
+        self.needed = {
+            name
+            for (name, _), t in zip(self.names, self.tensors, strict=True)
+            if isinstance(t, Tensor) and t._rg
+        }
+        words = "".join(
+            part[:1].upper() + part[1:]
+            for part in func._opname.strip("_").removesuffix("_forward").split("_")
+        )
         self.op = Primitive(
-            name=func._opname, args=tuple([name for name, _ in self.names]), grad_name=f"{words}Backward{rule.number}", title=func._opname,
-            variadic=False, variant=None,
-        )  # fmt: skip
+            name=func._opname,
+            args=tuple([name for name, _ in self.names]),
+            grad_name=f"{words}Backward{rule.number}",
+            title=func._opname,
+            variadic=False,
+            variant=None,
+        )
 
     def replace(self, t: Tensor, old: Tensor) -> None:
         """Keep another tensor in the place of one."""
@@ -440,15 +517,24 @@ class _OfOperator(_Context):
 
     def results(self, outs: list[Any]) -> None:
         rule = self.rule
-        self.outs = [_saved(t) if k in rule.keeps else t if k in rule.keeps_plain else None for k, t in enumerate(outs)]
+        self.outs = [
+            _saved(t) if k in rule.keeps else t if k in rule.keeps_plain else None
+            for k, t in enumerate(outs)
+        ]
 
     def keep(self) -> None:
         of_tensors = {name for name, _ in self.names}
         self.values = {
-            name: value if name not in of_tensors else _put(value) if name in self.rule.words else None
+            name: value
+            if name not in of_tensors
+            else _put(value)
+            if name in self.rule.words
+            else None
             for name, value in self.values.items()
         }
-        self.tensors = [t for t in self.tensors if isinstance(t, Tensor) and type(t) not in FAST_TYPES]
+        self.tensors = [
+            t for t in self.tensors if isinstance(t, Tensor) and type(t) not in FAST_TYPES
+        ]
 
     def needs(self, name: str) -> bool:
         """Whether an argument wants a gradient."""
@@ -460,6 +546,13 @@ class _OfOperator(_Context):
 
     def rules(self, g: Any) -> Any:
         about = {"c": self} if self.rule.asks else {}
-        found = self.rule(A=ATEN, g=g, **about, **{name: _taken(self.values[name]) for name in self.rule.words})
+        found = self.rule(
+            A=ATEN, g=g, **about, **{name: _taken(self.values[name]) for name in self.rule.words}
+        )
         made = {name: rule() for name, rule in found.items() if name in self.needed}
-        return tuple([made[n] if n in made and k < 0 else made[n][k] if n in made else None for n, k in self.names])
+        return tuple(
+            [
+                made[n] if n in made and k < 0 else made[n][k] if n in made else None
+                for n, k in self.names
+            ]
+        )

@@ -11,10 +11,11 @@ from .overload import OpOverload
 
 
 class TorchDispatchMode:
-    """Context manager whose `__torch_dispatch__` is called in place of every operator inside the block.
+    """Context manager whose `__torch_dispatch__` is called in place of every operator inside the
+    block.
 
-    Inside of it, operators go to the modes further out, then to the types of the arguments, and are computed at the end. Autograd has been
-    passed: nothing is recorded there.
+    Inside of it, operators go to the modes further out, then to the types of the arguments, and are
+    computed at the end. Autograd has been passed: nothing is recorded there.
     """
 
     supports_higher_order_operators = False
@@ -22,8 +23,12 @@ class TorchDispatchMode:
     def __init__(self, _dispatch_key: Any = None) -> None:
         self._entered = 0
 
-    def __torch_dispatch__(self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What is called: an operator, the types of arguments that handle operators themselves, and the arguments."""
+    def __torch_dispatch__(
+        self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """What is called: an operator, the types of arguments that handle operators themselves, and
+        the arguments.
+        """
         raise NotImplementedError
 
     def __enter__(self) -> Any:
@@ -60,5 +65,7 @@ class TorchDispatchMode:
 class BaseTorchDispatchMode(TorchDispatchMode):
     """The mode that changes nothing."""
 
-    def __torch_dispatch__(self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         return func(*args, **(kwargs or {}))

@@ -92,7 +92,14 @@ def logsigmoid(input: Any) -> Any:
 
 
 @route
-def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *rest: Any) -> Any:
+def layer_norm(
+    input: Any,
+    normalized_shape: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    *rest: Any,
+) -> Any:
     shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
     if list(input._array.shape[-len(shape) :]) != shape:
         return NotImplemented
@@ -100,38 +107,66 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
 
 
 @route
-def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+def rms_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
+) -> Any:
     shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
-    if not input.dtype.is_floating_point or input.dtype.itemsize < 4 or list(input._array.shape[-len(shape) :]) != shape:
+    if (
+        not input.dtype.is_floating_point
+        or input.dtype.itemsize < 4
+        or list(input._array.shape[-len(shape) :]) != shape
+    ):
         return NotImplemented  # the record has its own rounding, and its errors
     dims = list(range(len(input._array.shape) - len(shape), len(input._array.shape)))
     mean = A.mean.dim(A.pow.Tensor_Scalar(input, 2), dims, True)
-    scaled = A.mul.Tensor(input, A.rsqrt(A.add.Scalar(mean, finfo(input.dtype).eps if eps is None else eps)))
+    scaled = A.mul.Tensor(
+        input, A.rsqrt(A.add.Scalar(mean, finfo(input.dtype).eps if eps is None else eps))
+    )
     return scaled if weight is None else A.mul.Tensor(scaled, weight)
 
 
 @route
-def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, *rest: Any) -> Any:
+def group_norm(
+    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, *rest: Any
+) -> Any:
     shape = input._array.shape
     if len(shape) < 2 or shape[1] % num_groups:
         return NotImplemented
-    return A.native_group_norm(input, weight, bias, shape[0], shape[1], product(shape[2:]), num_groups, eps)[0]
+    return A.native_group_norm(
+        input, weight, bias, shape[0], shape[1], product(shape[2:]), num_groups, eps
+    )[0]
 
 
 @route
 def batch_norm(
-    input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False, momentum: Any = 0.1,
-    eps: float = 1e-5, *rest: Any,
-) -> Any:  # fmt: skip
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: Any = 0.1,
+    eps: float = 1e-5,
+    *rest: Any,
+) -> Any:
     if not isinstance(training, bool) or not isinstance(momentum, float):
         return NotImplemented
-    A.empty.memory_format([0], dtype=uint8, layout=strided, device=device("cpu"))  # what PyTorch reserves for cuDNN
-    return A.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    # what PyTorch reserves for cuDNN
+    A.empty.memory_format([0], dtype=uint8, layout=strided, device=device("cpu"))
+    return A.native_batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )[0]
 
 
 def _conv(n: int) -> Any:
     def function(
-        input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+        input: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
     ) -> Any:
         if isinstance(padding, str) or input._array.ndim != n + 2:
             return NotImplemented
@@ -144,9 +179,15 @@ def _conv(n: int) -> Any:
 
 def _conv_transpose(n: int) -> Any:
     def function(
-        input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
+        input: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
         dilation: Any = 1,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         if input._array.ndim != n + 2:
             return NotImplemented
         sizes = [_each(x, n) for x in (stride, padding, dilation)]
@@ -162,35 +203,64 @@ def _each(value: Any, n: int) -> list[int]:
 
 
 conv1d, conv2d, conv3d = _conv(1), _conv(2), _conv(3)
-conv_transpose1d, conv_transpose2d, conv_transpose3d = _conv_transpose(1), _conv_transpose(2), _conv_transpose(3)
+conv_transpose1d, conv_transpose2d, conv_transpose3d = (
+    _conv_transpose(1),
+    _conv_transpose(2),
+    _conv_transpose(3),
+)
 
 
 @route
 def max_pool2d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     made = A.max_pool2d_with_indices(
-        input, _each(kernel_size, 2), [] if stride is None else _each(stride, 2), _each(padding, 2), _each(dilation, 2), ceil_mode
+        input,
+        _each(kernel_size, 2),
+        [] if stride is None else _each(stride, 2),
+        _each(padding, 2),
+        _each(dilation, 2),
+        ceil_mode,
     )
     return tuple(made) if return_indices else made[0]
 
 
 @route
 def avg_pool2d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
     divisor_override: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     return A.avg_pool2d(
-        input, _each(kernel_size, 2), [] if stride is None else _each(stride, 2), _each(padding, 2), ceil_mode, count_include_pad,
+        input,
+        _each(kernel_size, 2),
+        [] if stride is None else _each(stride, 2),
+        _each(padding, 2),
+        ceil_mode,
+        count_include_pad,
         divisor_override,
-    )  # fmt: skip
+    )
 
 
 @route
 def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
-    size = [s if wanted is None else wanted for s, wanted in zip(input._array.shape[-2:], _each(output_size, 2), strict=True)]
-    return A.mean.dim(input, [-1, -2], True) if size == [1, 1] else A._adaptive_avg_pool2d(input, size)
+    size = [
+        s if wanted is None else wanted
+        for s, wanted in zip(input._array.shape[-2:], _each(output_size, 2), strict=True)
+    ]
+    return (
+        A.mean.dim(input, [-1, -2], True) if size == [1, 1] else A._adaptive_avg_pool2d(input, size)
+    )
 
 
 @route
@@ -207,21 +277,34 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
 @route
 def embedding(
-    input: Any, weight: Any, padding_idx: Any = None, max_norm: Any = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+    input: Any,
+    weight: Any,
+    padding_idx: Any = None,
+    max_norm: Any = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
     sparse: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     if max_norm is not None:
         return NotImplemented
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight._array.shape[0]
-    return A.embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq, sparse)
+    return A.embedding(
+        weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq, sparse
+    )
 
 
 @route
 def scaled_dot_product_attention(
-    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False, scale: Any = None,
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Any = None,
     enable_gqa: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     if (
         dropout_p
         or enable_gqa
@@ -230,7 +313,9 @@ def scaled_dot_product_attention(
         and (attn_mask._rg or attn_mask._array.dtype.kind == "b")
     ):
         return NotImplemented
-    return A._scaled_dot_product_flash_attention_for_cpu(query, key, value, 0.0, is_causal, attn_mask=attn_mask, scale=scale)[0]
+    return A._scaled_dot_product_flash_attention_for_cpu(
+        query, key, value, 0.0, is_causal, attn_mask=attn_mask, scale=scale
+    )[0]
 
 
 def _reduction(reduction: Any, rest: dict[str, Any]) -> int | None:
@@ -241,9 +326,14 @@ def _reduction(reduction: Any, rest: dict[str, Any]) -> int | None:
 
 @route
 def nll_loss(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
     reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Any:
     how = _reduction(reduction, {"a": size_average, "b": reduce})
     if how is None or input._array.ndim not in (1, 2, 4):
         return NotImplemented
@@ -253,10 +343,20 @@ def nll_loss(
 
 @route
 def cross_entropy(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
-    reduction: str = "mean", label_smoothing: float = 0.0,
-) -> Any:  # fmt: skip
-    if label_smoothing or target._array.dtype.kind not in "iu" or input._array.ndim not in (1, 2, 4):
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    if (
+        label_smoothing
+        or target._array.dtype.kind not in "iu"
+        or input._array.ndim not in (1, 2, 4)
+    ):
         return NotImplemented
     logs = A._log_softmax(input, 0 if input._array.ndim == 1 else 1, False)
     return nll_loss(logs, target, weight, size_average, ignore_index, reduce, reduction)
@@ -264,7 +364,13 @@ def cross_entropy(
 
 def _pair(name: str) -> Any:
     def function(
-        input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", *rest: Any, **more: Any
+        input: Any,
+        target: Any,
+        size_average: Any = None,
+        reduce: Any = None,
+        reduction: str = "mean",
+        *rest: Any,
+        **more: Any,
     ) -> Any:
         how = _reduction(reduction, {"a": size_average, "b": reduce, "c": more.pop("weight", None)})
         if how is None or input._array.shape != target._array.shape:
@@ -280,7 +386,12 @@ mse_loss, smooth_l1_loss = _pair("mse_loss"), _pair("smooth_l1_loss")
 
 @route
 def l1_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
 ) -> Any:
     how = _reduction(reduction, {"a": size_average, "b": reduce, "c": weight})
     if how is None:
@@ -290,13 +401,24 @@ def l1_loss(
 
 
 @route
-def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
-    return NotImplemented if weight is not None else A.huber_loss(input, target, REDUCTIONS.index(reduction), delta)
+def huber_loss(
+    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+) -> Any:
+    return (
+        NotImplemented
+        if weight is not None
+        else A.huber_loss(input, target, REDUCTIONS.index(reduction), delta)
+    )
 
 
 @route
 def binary_cross_entropy(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Any:
     how = _reduction(reduction, {"a": size_average, "b": reduce})
     return NotImplemented if how is None else A.binary_cross_entropy(input, target, weight, how)
@@ -304,8 +426,17 @@ def binary_cross_entropy(
 
 @route
 def binary_cross_entropy_with_logits(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
     pos_weight: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     how = _reduction(reduction, {"a": size_average, "b": reduce})
-    return NotImplemented if how is None else A.binary_cross_entropy_with_logits(input, target, weight, pos_weight, how)
+    return (
+        NotImplemented
+        if how is None
+        else A.binary_cross_entropy_with_logits(input, target, weight, pos_weight, how)
+    )

@@ -1,4 +1,5 @@
-"""Operators as objects: `torch.ops.aten.add` holds the overloads of one name, `torch.ops.aten.add.Tensor` is one of them.
+"""Operators as objects: `torch.ops.aten.add` holds the overloads of one name,
+`torch.ops.aten.add.Tensor` is one of them.
 
 >>> import pellucid as torch
 >>> torch.ops.aten.add.Tensor
@@ -51,7 +52,8 @@ class Tag(Enum):
 
 
 class _Below(threading.local):
-    autograd = False  # inside of a kernel registered for gradients, which calls the operator again for its value
+    # inside of a kernel registered for gradients, which calls the operator again for its value
+    autograd = False
 
 
 below = _Below()
@@ -59,7 +61,8 @@ below = _Below()
 # Rules for the shapes of operators that are not defined yet, by full name.
 EARLY: dict[str, Callable[..., Any]] = {}
 
-# What programs have defined themselves, as `schema.aten()` holds the overloads of aten: {namespace: {operator: {overload: (tags, text)}}}.
+# What programs have defined themselves, as `schema.aten()` holds the overloads of aten: {namespace:
+# {operator: {overload: (tags, text)}}}.
 DEFINED: dict[str, dict[str, dict[str, tuple[list[Tag], str]]]] = {}
 
 
@@ -79,10 +82,13 @@ def define(namespace: str, text: str, tags: Any = ()) -> OpOverload:
     table = DEFINED.setdefault(namespace, {}).setdefault(name, {})
     overload = schema.overload_name or "default"
     if overload in table or namespace == "aten" and overload in aten().get(name, {}):
-        raise RuntimeError(f"Tried to register an operator ({schema}) with the same name and overload name multiple times.")
+        raise RuntimeError(
+            f"Tried to register an operator ({schema}) with the same name and overload name multiple times."
+        )
     table[overload] = ([tags] if isinstance(tags, Tag) else list(tags), text)
     space = getattr(ops, namespace)
-    vars(space).get(name, space)  # a packet that was handed out before learns of it when it is asked
+    # a packet that was handed out before learns of it when it is asked
+    vars(space).get(name, space)
     made: OpOverload = getattr(getattr(space, name), overload)
     if schema.name in EARLY:
         made.py_kernels["Meta"] = EARLY.pop(schema.name)
@@ -105,8 +111,20 @@ _AUTOGRAD = ("AutogradCPU", "Autograd")
 class OpOverload:
     """One overload of an operator: what `__torch_dispatch__` is handed, and what graphs hold."""
 
-    def __init__(self, packet: OpOverloadPacket, overload: str, schema: FunctionSchema, tags: list[Tag], composite: bool) -> None:
-        self._overloadpacket, self._overloadname, self._schema, self._tags = packet, overload, schema, tags
+    def __init__(
+        self,
+        packet: OpOverloadPacket,
+        overload: str,
+        schema: FunctionSchema,
+        tags: list[Tag],
+        composite: bool,
+    ) -> None:
+        self._overloadpacket, self._overloadname, self._schema, self._tags = (
+            packet,
+            overload,
+            schema,
+            tags,
+        )
         self._name = schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
         self._opname = packet.__name__
         self._namespace = self.namespace = schema.name.partition("::")[0]
@@ -115,7 +133,8 @@ class OpOverload:
         self.__module__ = packet.__module__
         self._composite = composite
         self._defined_in_python = schema.name.partition("::")[2] in DEFINED.get(self.namespace, {})
-        self.py_kernels: dict[Any, Callable[..., Any]] = {}  # by dispatch key: what programs have registered
+        # by dispatch key: what programs have registered
+        self.py_kernels: dict[Any, Callable[..., Any]] = {}
         shared = [a.alias_info for a in schema.arguments if a.alias_info is not None]
         self.is_view = bool(shared) and not any(info.is_write for info in shared)
         self._kernel: Any = None
@@ -195,7 +214,11 @@ class OpOverload:
         """The results, below what is registered for gradients."""
         if self.py_kernels:
             meta = any(isinstance(x, Tensor) and x.is_meta for x in (*args, *kwargs.values()))
-            for key in ("Meta" if meta else "CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd"):
+            for key in (
+                "Meta" if meta else "CPU",
+                "CompositeExplicitAutograd",
+                "CompositeImplicitAutograd",
+            ):
                 if key in self.py_kernels:
                     return self.py_kernels[key](*args, **kwargs)
         if self._kernel is None:
@@ -205,11 +228,15 @@ class OpOverload:
     def _results(self, made: Any) -> Any:
         returns = self._schema.returns
         if len(returns) == 1:
-            return list(made) if returns[0].type.is_list and isinstance(made, (tuple, list)) else made
+            return (
+                list(made) if returns[0].type.is_list and isinstance(made, (tuple, list)) else made
+            )
         return tuple(made) if isinstance(made, (tuple, list)) else None if not returns else made
 
     def __repr__(self) -> str:
-        return f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
+        return (
+            f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
+        )
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self._opname}.{self._overloadname}"
@@ -260,21 +287,28 @@ class OpOverloadPacket:
 
     @property
     def _schemas(self) -> dict[str, FunctionSchema]:
-        return {"" if name == "default" else name: getattr(self, name)._schema for name in self._table()}
+        return {
+            "" if name == "default" else name: getattr(self, name)._schema for name in self._table()
+        }
 
     def __getattr__(self, name: str) -> OpOverload:
         known = None if name.startswith("__") and name != "__name__" else self._table().get(name)
         if known is None:
             raise AttributeError(
-                f"'{self.__dict__.get('__name__')}' object has no attribute '{name}'" if name.startswith("__")
+                f"'{self.__dict__.get('__name__')}' object has no attribute '{name}'"
+                if name.startswith("__")
                 else f"The underlying op of '{self}' has no overload name '{name}'"
-            )  # fmt: skip
+            )
         about, text = known
         schema = parse(f"{self._namespace}::{text}")
         if isinstance(about, str):
             tags = [Tag[LETTERS[letter]] for letter in about if letter not in "cj"]
             tags += [Tag.out] if any(a.is_out for a in schema.arguments) else []
-            tags += [Tag.inplace] if self.__name__.endswith("_") and schema.is_mutable and Tag.out not in tags else []
+            tags += (
+                [Tag.inplace]
+                if self.__name__.endswith("_") and schema.is_mutable and Tag.out not in tags
+                else []
+            )
             tags = sorted([*tags, Tag.pt2_compliant_tag], key=lambda tag: tag.value)
         else:
             tags = about
@@ -301,7 +335,8 @@ class OpOverloadPacket:
             else:
                 return overload
         raise RuntimeError(
-            "Overloaded torch operator invoked from Python failed to match any schema:\n" + "".join([f"{r}\n\n" for r in refusals])
+            "Overloaded torch operator invoked from Python failed to match any schema:\n"
+            + "".join([f"{r}\n\n" for r in refusals])
         )
 
     def __repr__(self) -> str:
@@ -342,9 +377,13 @@ class OpNamespace(types.ModuleType):
             name.startswith("__")
             and name.endswith("__")
             and name not in aten()
-            or not (DEFINED.get(self._name, {}).get(name) or self._name == "aten" and name in aten())
+            or not (
+                DEFINED.get(self._name, {}).get(name) or self._name == "aten" and name in aten()
+            )
         ):
-            raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'", name=name)
+            raise AttributeError(
+                f"'_OpNamespace' '{self._name}' object has no attribute '{name}'", name=name
+            )
         packet = OpOverloadPacket(self._name, name)
         setattr(self, name, packet)
         self._dir.append(name)
@@ -379,7 +418,8 @@ class Ops(types.ModuleType):
         importlib.import_module(module)
 
     def load_library(self, path: str) -> None:
-        """Define the operators of a shared library, where this library has its own for them (`LENT`).
+        """Define the operators of a shared library, where this library has its own for them
+        (`LENT`).
 
         Raises:
             OSError: others; they are built against PyTorch itself.
@@ -397,8 +437,10 @@ ops = Ops()
 # ---- arguments -------------------------------------------------------------------------------
 # Operators whose tensor arguments may be numbers, too.
 _NUMBERS_TOO = frozenset(
-    f"aten::{word}{end}" for word in ("add", "sub", "mul", "div", "divide", "multiply", "subtract", "true_divide") for end in ("", "_")
-) | {"aten::copy_", "aten::floor_divide_"}  # fmt: skip
+    f"aten::{word}{end}"
+    for word in ("add", "sub", "mul", "div", "divide", "multiply", "subtract", "true_divide")
+    for end in ("", "_")
+) | {"aten::copy_", "aten::floor_divide_"}
 
 
 def bound(schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -424,10 +466,14 @@ def bound(schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any])
             values.append(argument.default_value)
             continue
         else:
-            raise RuntimeError(f"{schema.name}() is missing value for argument '{argument.name}'. Declaration: {schema}")
+            raise RuntimeError(
+                f"{schema.name}() is missing value for argument '{argument.name}'. Declaration: {schema}"
+            )
         kind = argument.type
         if not kind.takes(value) and not (
-            schema.name in _NUMBERS_TOO and str(kind) == "Tensor" and isinstance(value, (bool, int, float, complex))
+            schema.name in _NUMBERS_TOO
+            and str(kind) == "Tensor"
+            and isinstance(value, (bool, int, float, complex))
         ):
             raise RuntimeError(
                 f"{schema.name}() Expected a value of type '{kind}' for argument '{argument.name}' but instead found type "
@@ -437,7 +483,9 @@ def bound(schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any])
             value = [value] * argument.N
         values.append(list(value) if isinstance(value, tuple) and kind.is_list else value)
     if left:
-        raise RuntimeError(f"Unknown keyword argument '{next(iter(left))}' for operator '{schema.name}'. Schema: {schema}")
+        raise RuntimeError(
+            f"Unknown keyword argument '{next(iter(left))}' for operator '{schema.name}'. Schema: {schema}"
+        )
     return values
 
 
@@ -455,7 +503,9 @@ def _why(kind: SchemaType, value: Any) -> str:
 
 
 def passed(schema: FunctionSchema, values: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Values as they are handed on: what is as its default says is left out, where nothing positional follows."""
+    """Values as they are handed on: what is as its default says is left out, where nothing
+    positional follows.
+    """
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     least = 0

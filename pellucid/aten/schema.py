@@ -20,12 +20,22 @@ from ..core.tensor import Tensor
 from ..errors import ArgumentValueError
 
 # What PyTorch calls a type of a schema in its messages; the numbers behind enumerations are ints.
-_SHOWN = {"Scalar": "number", "SymInt": "int", "SymBool": "bool", "ScalarType": "int", "Layout": "int", "MemoryFormat": "int"}
-_TYPE = re.compile(r"(?P<base>\w[\w.]*)(?:\((?P<alias>[^)]*)\))?(?P<rest>(?:\[\d*\]|\?)*)(?:\((?P<late>[^)]*)\))?")
+_SHOWN = {
+    "Scalar": "number",
+    "SymInt": "int",
+    "SymBool": "bool",
+    "ScalarType": "int",
+    "Layout": "int",
+    "MemoryFormat": "int",
+}
+_TYPE = re.compile(
+    r"(?P<base>\w[\w.]*)(?:\((?P<alias>[^)]*)\))?(?P<rest>(?:\[\d*\]|\?)*)(?:\((?P<late>[^)]*)\))?"
+)
 
 
 class SchemaType:
-    """The type of an argument or a result: a base in any number of brackets and question marks, innermost first.
+    """The type of an argument or a result: a base in any number of brackets and question marks,
+    innermost first.
 
     >>> str(SchemaType("Tensor", ("?", "[]")))
     'List[Optional[Tensor]]'
@@ -54,9 +64,12 @@ class SchemaType:
         """PyTorch's word for the class of types it is of."""
         if self.outer:
             return "OptionalType" if self.optional else "ListType"
-        return {"Scalar": "NumberType", "str": "StringType", "SymInt": "IntType", "t": "VarType"}.get(
-            self.base, f"{_SHOWN.get(self.base, self.base).capitalize()}Type"
-        )
+        return {
+            "Scalar": "NumberType",
+            "str": "StringType",
+            "SymInt": "IntType",
+            "t": "VarType",
+        }.get(self.base, f"{_SHOWN.get(self.base, self.base).capitalize()}Type")
 
     def getElementType(self) -> SchemaType:  # noqa: N802 (PyTorch's name)
         """The type of an item, or of what is not None."""
@@ -93,7 +106,11 @@ def _takes(base: str, value: Any) -> bool:
     if base == "Tensor":
         return isinstance(value, Tensor)
     if base in ("int", "SymInt"):
-        return whole or not isinstance(value, (Tensor, float, complex, bool, str)) and hasattr(value, "__index__")
+        return (
+            whole
+            or not isinstance(value, (Tensor, float, complex, bool, str))
+            and hasattr(value, "__index__")
+        )
     if base == "float":
         return isinstance(value, (int, float)) and not isinstance(value, bool) or _symbolic(value)
     if base in ("Scalar", "complex"):
@@ -118,7 +135,11 @@ def _takes(base: str, value: Any) -> bool:
 
 
 def _symbolic(value: Any) -> bool:
-    return hasattr(value, "__float__") and not isinstance(value, (Tensor, str)) and not hasattr(value, "__len__")
+    return (
+        hasattr(value, "__float__")
+        and not isinstance(value, (Tensor, str))
+        and not hasattr(value, "__len__")
+    )
 
 
 class AliasInfo:
@@ -136,7 +157,16 @@ class AliasInfo:
 class Argument:
     """An argument or a result of a schema (`torch.Argument`)."""
 
-    __slots__ = ("N", "alias_info", "default_value", "kwarg_only", "name", "real_type", "required", "type")
+    __slots__ = (
+        "N",
+        "alias_info",
+        "default_value",
+        "kwarg_only",
+        "name",
+        "real_type",
+        "required",
+        "type",
+    )
 
     def __init__(self, text: str, kwarg_only: bool = False) -> None:
         match = _TYPE.match(text)
@@ -157,7 +187,14 @@ class Argument:
         try:
             value = ast.literal_eval(text)
         except (ValueError, SyntaxError):
-            value = {"strided": 0, "Mean": 1, "contiguous_format": 0, "float": 6, "long": 4, "inf": float("inf")}.get(text, text)
+            value = {
+                "strided": 0,
+                "Mean": 1,
+                "contiguous_format": 0,
+                "float": 6,
+                "long": 4,
+                "inf": float("inf"),
+            }.get(text, text)
         if self.N is not None and value is not None and not isinstance(value, list):
             value = [value] * self.N
         return float(value) if self.type.base == "float" and type(value) is int else value
@@ -234,17 +271,30 @@ def parse(text: str) -> FunctionSchema:
 # ---- those of aten ---------------------------------------------------------------------------
 # What a letter before a schema in the file says: the name of a `torch.Tag`, but for "c" and "j".
 LETTERS = {
-    "c": "composite", "k": "core", "p": "pointwise", "r": "reduction", "s": "nondeterministic_seeded", "v": "view_copy",
-    "y": "dynamic_output_shape", "d": "data_dependent_output", "i": "inplace_view", "m": "maybe_aliasing_or_mutating",
-    "e": "needs_exact_strides", "g": "generated", "f": "needs_fixed_stride_order", "j": "of TorchScript alone",
-}  # fmt: skip
+    "c": "composite",
+    "k": "core",
+    "p": "pointwise",
+    "r": "reduction",
+    "s": "nondeterministic_seeded",
+    "v": "view_copy",
+    "y": "dynamic_output_shape",
+    "d": "data_dependent_output",
+    "i": "inplace_view",
+    "m": "maybe_aliasing_or_mutating",
+    "e": "needs_exact_strides",
+    "g": "generated",
+    "f": "needs_fixed_stride_order",
+    "j": "of TorchScript alone",
+}
 
 
 @cache
 def aten() -> dict[str, dict[str, tuple[str, str]]]:
     """{operator: {overload ("default" for that without a name): (letters, text of the schema)}}."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
-    for line in Path(__file__).with_name("schemas.txt").read_text(encoding="utf-8").splitlines()[1:]:
+    for line in (
+        Path(__file__).with_name("schemas.txt").read_text(encoding="utf-8").splitlines()[1:]
+    ):
         letters, _, rest = line.partition(" ")
         if rest.endswith(" <<"):
             packet, _, overload = rest[:-3].partition(".")
@@ -261,16 +311,25 @@ def aten() -> dict[str, dict[str, tuple[str, str]]]:
     return found
 
 
-_OPTIONS = re.compile(r"(, )?ScalarType\? dtype=None, Layout\? layout=None, Device\? device=None, bool\? pin_memory=None")
+_OPTIONS = re.compile(
+    r"(, )?ScalarType\? dtype=None, Layout\? layout=None, Device\? device=None, bool\? pin_memory=None"
+)
 
 
 def out_form(text: str, name: str) -> str | None:
-    """The schema of the form `name` that writes into `out`, by the rule that holds for most; None where the rule says nothing."""
+    """The schema of the form `name` that writes into `out`, by the rule that holds for most; None
+    where the rule says nothing.
+    """
     head, result = text.rsplit(" -> ", 1)
     packet, arguments = head[:-1].split("(", 1)
     arguments = re.sub(r"Tensor\(\w+!?\)", "Tensor", arguments)
     if _OPTIONS.search(arguments):
-        arguments = _OPTIONS.sub("", arguments).replace("*, , ", "*, ").removesuffix(", *").removesuffix("*")
+        arguments = (
+            _OPTIONS.sub("", arguments)
+            .replace("*, , ", "*, ")
+            .removesuffix(", *")
+            .removesuffix("*")
+        )
     if result in ("Tensor", "Tensor(a)", "Tensor(a!)"):
         outs, result = "Tensor(a!) out", "Tensor(a!)"
     elif result == "Tensor[]":
@@ -279,9 +338,12 @@ def out_form(text: str, name: str) -> str | None:
         parts = [part.split() for part in result[1:-1].split(", ")]
         marks = [f"Tensor({'abcdefgh'[k]}!)" for k in range(len(parts))]
         outs = ", ".join(
-            f"{mark} {p[1] if len(p) > 1 else f'out{k}'}" for k, (mark, p) in enumerate(zip(marks, parts, strict=True))
+            f"{mark} {p[1] if len(p) > 1 else f'out{k}'}"
+            for k, (mark, p) in enumerate(zip(marks, parts, strict=True))
         )
-        result = f"({', '.join(' '.join([mark, *p[1:]]) for mark, p in zip(marks, parts, strict=True))})"
+        result = (
+            f"({', '.join(' '.join([mark, *p[1:]]) for mark, p in zip(marks, parts, strict=True))})"
+        )
     else:
         return None
     comma = "*, " if not arguments else ", " if "*, " in arguments else ", *, "
@@ -289,7 +351,9 @@ def out_form(text: str, name: str) -> str | None:
 
 
 def in_place_form(text: str) -> str | None:
-    """The schema of the form in place of a functional one, by the rule that holds for most; None where the rule says nothing."""
+    """The schema of the form in place of a functional one, by the rule that holds for most; None
+    where the rule says nothing.
+    """
     head, result = text.rsplit(" -> ", 1)
     name, arguments = head.split("(", 1)
     if result != "Tensor" or not arguments.startswith("Tensor self"):

@@ -1,4 +1,6 @@
-"""Differentiation: backward, grad, custom functions, checks, and modes (PyTorch's `torch.autograd`)."""
+"""Differentiation: backward, grad, custom functions, checks, and modes (PyTorch's
+`torch.autograd`).
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,24 @@ from .gradcheck import gradcheck as gradcheck
 from .gradcheck import gradgradcheck as gradgradcheck
 
 __all__ = [
-    "Function", "GradcheckError", "SavedTensor", "Variable", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck",
-    "graph", "inference_mode", "is_grad_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
-]  # fmt: skip
+    "Function",
+    "GradcheckError",
+    "SavedTensor",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "is_grad_enabled",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]
 
 
 def _tuple(values: Any) -> tuple[Any, ...]:
@@ -51,7 +68,8 @@ def backward(
     grad_variables: Any = None,
     inputs: Tensor | Sequence[Tensor] | None = None,
 ) -> None:
-    """Accumulate the sum of gradients of `tensors` into the leaves' `.grad` (or into that of `inputs` only).
+    """Accumulate the sum of gradients of `tensors` into the leaves' `.grad` (or into that of
+    `inputs` only).
 
     >>> import pellucid as torch
     >>> x = torch.ones(2, requires_grad=True)
@@ -68,7 +86,13 @@ def backward(
         raise RuntimeError(f"got {len(roots)} tensors and {len(seeds)} gradients")
     if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    _reverse.backward(roots, seeds, retain_graph, create_graph, None if inputs is None else _differentiated(inputs))
+    _reverse.backward(
+        roots,
+        seeds,
+        retain_graph,
+        create_graph,
+        None if inputs is None else _differentiated(inputs),
+    )
 
 
 def grad(
@@ -88,7 +112,8 @@ def grad(
         grad_outputs: the vector in the vector-Jacobian product; may be left out for scalar outputs.
         create_graph: record the computation, for derivatives of higher order.
         allow_unused: None instead of an error for an input that the outputs do not depend on.
-        is_grads_batched: the first dimension of each `grad_outputs` numbers vectors; the products come stacked likewise.
+        is_grads_batched: the first dimension of each `grad_outputs` numbers vectors; the products
+            come stacked likewise.
         materialize_grads: zeros instead of None.
 
     >>> import pellucid as torch
@@ -100,23 +125,43 @@ def grad(
     if not only_inputs:
         from warnings import warn
 
-        warn("only_inputs argument is deprecated and is ignored now (defaults to True).", FutureWarning, stacklevel=2)
+        warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True).",
+            FutureWarning,
+            stacklevel=2,
+        )
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     unused = materialize_grads if allow_unused is None else allow_unused
     targets = _at_edges(inputs)
     if not targets:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     edges = (inputs,) if isinstance(inputs, (Tensor, graph.GradientEdge)) else inputs
     if materialize_grads and any(isinstance(x, graph.GradientEdge) for x in edges):
-        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+        raise RuntimeError(
+            "materialize_grads cannot be used when the given input is a GradientEdge"
+        )
     roots = _at_edges(outputs)
     if grad_outputs is None and _overriding.below is not None:
         grad_outputs = _overriding.seeds(roots)
-    found = _transforms.grad(roots, targets, grad_outputs, retain_graph, create_graph, unused, is_grads_batched, materialize_grads)
+    found = _transforms.grad(
+        roots,
+        targets,
+        grad_outputs,
+        retain_graph,
+        create_graph,
+        unused,
+        is_grads_batched,
+        materialize_grads,
+    )
     kinds = [(t._x or {}).get("grad_dtype") if isinstance(t, Tensor) else None for t in targets]
     if any(kinds):
-        found = tuple(g if kind is None or g is None else g.to(kind) for g, kind in zip(found, kinds, strict=True))
+        found = tuple(
+            g if kind is None or g is None else g.to(kind)
+            for g, kind in zip(found, kinds, strict=True)
+        )
     return found
 
 

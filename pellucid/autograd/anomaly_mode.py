@@ -7,9 +7,11 @@ from ..core.transforms.anomaly import setting, switch
 
 
 class detect_anomaly(ContextDecorator):  # noqa: N801 (PyTorch's name)
-    """Context manager: backward raises at the first gradient that holds NaN or Inf, and names the forward operation and its line.
+    """Context manager: backward raises at the first gradient that holds NaN or Inf, and names the
+    forward operation and its line.
 
-    Operations recorded inside keep their call stack. PyTorch looks for NaN only; an infinite gradient is an anomaly here too.
+    Operations recorded inside keep their call stack. PyTorch looks for NaN only; an infinite
+    gradient is an anomaly here too.
 
     >>> import pellucid as torch
     >>> x = torch.zeros(1, requires_grad=True)

@@ -21,7 +21,14 @@ from ..core.modes import enable_grad
 from ..core.tensor import Tensor
 from ..core.transforms import forward_mode
 
-__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]
 
 
 class _Open(threading.local):
@@ -61,7 +68,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
     if level is None:
         level = _open.level
     if _open.level < 0 or level != _open.level:
-        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
     forward_mode.exit_level(level)
     _open.level = -1
 
@@ -77,10 +86,12 @@ class dual_level:  # noqa: N801 (PyTorch's name)
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A view of `tensor` that carries `tangent`, of the same shape and dtype, through the operations on it.
+    """A view of `tensor` that carries `tangent`, of the same shape and dtype, through the
+    operations on it.
 
     Raises:
-        RuntimeError: outside of a dual level, or shapes differ. ValueError: not floating point or complex.
+        RuntimeError: outside of a dual level, or shapes differ. ValueError: not floating point or
+            complex.
     """
     where = _open.level if level is None else level
     if where < 0:
@@ -89,7 +100,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     for name, value in (("primal", tensor), ("tangent", tangent)):
         if not (value.dtype.is_floating_point or value.dtype.is_complex):
-            raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
+            raise ValueError(
+                f"Expected {name} to be floating point or complex, but got: {value.dtype}"
+            )
     return forward_mode.make_dual(tensor, tangent, where)
 
 
@@ -102,9 +115,14 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 def jacobian_forward(
-    func: Callable[..., Any], inputs: tuple[Any, ...], checked: list[tuple[int, Tensor]], n_outs: int
+    func: Callable[..., Any],
+    inputs: tuple[Any, ...],
+    checked: list[tuple[int, Tensor]],
+    n_outs: int,
 ) -> dict[tuple[int, int], np.ndarray]:
-    """(output elements, input elements) of each pair of output and checked input, one forward pass per input element."""
+    """(output elements, input elements) of each pair of output and checked input, one forward pass
+    per input element.
+    """
     columns: dict[tuple[int, int], list[np.ndarray]] = {}
     for k, x in checked:
         for e in range(x._array.size):
@@ -114,7 +132,9 @@ def jacobian_forward(
                 with dual_level(), enable_grad():
                     arguments = list(inputs)
                     for j, other in checked:
-                        arguments[j] = make_dual(other, wrap(seed if j == k else np.zeros_like(other._array)))
+                        arguments[j] = make_dual(
+                            other, wrap(seed if j == k else np.zeros_like(other._array))
+                        )
                     result = func(*arguments)
                     outs = (result,) if isinstance(result, Tensor) else tuple(result)
                     outs = tuple(o for o in outs if isinstance(o, Tensor) and o.requires_grad)

@@ -15,7 +15,9 @@ BackwardCFunction = FunctionCtx
 
 def _saved_variables(ctx: Any) -> tuple[Any, ...]:
     """The older name of `saved_tensors`."""
-    warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+    warnings.warn(
+        "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+    )
     return ctx.saved_tensors
 
 

@@ -1,4 +1,6 @@
-"""Products with Jacobians and Hessians, and these matrices themselves (`torch.autograd.functional`)."""
+"""Products with Jacobians and Hessians, and these matrices themselves
+(`torch.autograd.functional`).
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ def _tuple(values: Any, what: str, name: str) -> tuple[bool, Tensors]:
 
 def _prepared(inputs: Tensors, create_graph: bool) -> Tensors:
     """Fresh tensors to differentiate for, so that those which the function captures are told apart."""
-    return tuple(x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in inputs)
+    return tuple(
+        x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_()
+        for x in inputs
+    )
 
 
 def _result(values: Any, create_graph: bool) -> Any:
@@ -49,19 +54,25 @@ def _result(values: Any, create_graph: bool) -> Any:
 def _check_v(v: Tensors, other: Tensors, several: bool) -> None:
     if len(other) != len(v):
         if several:
-            raise RuntimeError(f"v is a tuple of invalid length: should be {len(other)} but got {len(v)}.")
+            raise RuntimeError(
+                f"v is a tuple of invalid length: should be {len(other)} but got {len(v)}."
+            )
         raise RuntimeError("The given v should contain a single Tensor.")
     for k, (a, b) in enumerate(zip(v, other, strict=True)):
         if a.shape != b.shape:
             prefix = f"Entry {k} in " if several else ""
-            raise RuntimeError(f"{prefix}v has invalid size: should be {b.shape} but got {a.shape}.")
+            raise RuntimeError(
+                f"{prefix}v has invalid size: should be {b.shape} but got {a.shape}."
+            )
 
 
 def _vector(v: Any, others: Tensors, several: bool, name: str, missing: str) -> Tensors:
     """The vector given, or a single one where that is what it can only be."""
     if v is not None:
         _, vector = _tuple(v, "v", name)
-        vector = tuple(x.detach() if not x.requires_grad or not is_grad_enabled() else x for x in vector)
+        vector = tuple(
+            x.detach() if not x.requires_grad or not is_grad_enabled() else x for x in vector
+        )
         _check_v(vector, others, several)
         return vector
     if len(others) != 1 or others[0]._array.size != 1:
@@ -74,14 +85,26 @@ def _ones(x: Tensor) -> Tensor:
 
 
 def _grad(
-    outputs: Sequence[Any], inputs: Tensors, seeds: Sequence[Any] | None, create: bool, batched: bool = False
+    outputs: Sequence[Any],
+    inputs: Tensors,
+    seeds: Sequence[Any] | None,
+    create: bool,
+    batched: bool = False,
 ) -> tuple[Any, ...]:
     seeds = [None] * len(outputs) if seeds is None else seeds
-    pairs = [(o, s) for o, s in zip(outputs, seeds, strict=True) if o is not None and o.requires_grad]
+    pairs = [
+        (o, s) for o, s in zip(outputs, seeds, strict=True) if o is not None and o.requires_grad
+    ]
     if not pairs:
         return (None,) * len(inputs)
     return transforms.grad(
-        tuple(o for o, _ in pairs), inputs, tuple(s for _, s in pairs), True, create, allow_unused=True, is_grads_batched=batched
+        tuple(o for o, _ in pairs),
+        inputs,
+        tuple(s for _, s in pairs),
+        True,
+        create,
+        allow_unused=True,
+        is_grads_batched=batched,
     )
 
 
@@ -91,7 +114,9 @@ def _require_grad(values: Sequence[Any], kind: str, strict: bool) -> None:
         return
     for k, value in enumerate(values):
         if value is None:
-            raise RuntimeError(f"The output of the user-provided function is independent of input {k}. {STRICT}.")
+            raise RuntimeError(
+                f"The output of the user-provided function is independent of input {k}. {STRICT}."
+            )
         if value.requires_grad:
             continue
         if kind == "outputs":
@@ -114,13 +139,18 @@ _MISSING = {
     "back": "The output of the user-provided function is independent of input {k}. " + STRICT + ".",
     "back_trick": "The gradient with respect to the input is independent of entry {k} in the grad_outputs when using the double "
     "backward trick to compute forward mode gradients. " + STRICT + ".",
-    "double_back": "The jacobian of the user-provided function is independent of input {k}. " + STRICT + ".",
-    "double_back_trick": "The hessian of the user-provided function is independent of entry {k} in the grad_jacobian. " + STRICT
+    "double_back": "The jacobian of the user-provided function is independent of input {k}. "
+    + STRICT
+    + ".",
+    "double_back_trick": "The hessian of the user-provided function is independent of entry {k} in the grad_jacobian. "
+    + STRICT
     + " as it prevents from using the double backward trick to replace forward mode AD.",
-}  # fmt: skip
+}
 
 
-def _filled(gs: Sequence[Any], like: Tensors, strict: bool, create_graph: bool, stage: str) -> Tensors:
+def _filled(
+    gs: Sequence[Any], like: Tensors, strict: bool, create_graph: bool, stage: str
+) -> Tensors:
     """Zeros for gradients that are not there; in strict mode they are refused."""
     found = []
     for k, (g, x) in enumerate(zip(gs, like, strict=True)):
@@ -142,7 +172,13 @@ def _one(values: Any, several: bool) -> Any:
 
 
 # ---- products --------------------------------------------------------------------------------
-def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def vjp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> Any:
     """(output, product of the vector `v` with the Jacobian of `func` at `inputs`).
 
     Args:
@@ -160,17 +196,29 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         several_out, outs = _tuple(func(*xs), OUTPUTS, "vjp")
         _require_grad(outs, "outputs", strict)
         vector = _vector(
-            v, outs, several_out, "vjp",
+            v,
+            outs,
+            several_out,
+            "vjp",
             "The vector v can only be None if the user-provided function returns a single Tensor with a single element.",
-        )  # fmt: skip
+        )
     create = create_graph or is_grad_enabled()
     with set_grad_enabled(create):
         product = _filled(_grad(outs, xs, vector, create_graph), xs, strict, create_graph, "back")
-    return _one(_result(outs, create_graph), several_out), _one(_result(product, create_graph), several_in)
+    return _one(_result(outs, create_graph), several_out), _one(
+        _result(product, create_graph), several_in
+    )
 
 
-def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(output, product of the Jacobian of `func` at `inputs` with the vector `v`), by differentiating backward twice.
+def jvp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> Any:
+    """(output, product of the Jacobian of `func` at `inputs` with the vector `v`), by
+    differentiating backward twice.
 
     >>> import pellucid as torch
     >>> torch.autograd.functional.jvp(torch.exp, torch.zeros(2), torch.ones(2))[1]
@@ -180,12 +228,17 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         several_in, xs = _tuple(inputs, "inputs", "jvp")
         xs = _prepared(xs, create_graph)
         vector = _vector(
-            v, xs, several_in, "jvp",
+            v,
+            xs,
+            several_in,
+            "jvp",
             "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
-        )  # fmt: skip
+        )
         several_out, outs = _tuple(func(*xs), OUTPUTS, "jvp")
         _require_grad(outs, "outputs", strict)
-        dummies = tuple(wrap(constant(np.zeros(o._array.shape, o._array.dtype))).requires_grad_() for o in outs)
+        dummies = tuple(
+            wrap(constant(np.zeros(o._array.shape, o._array.dtype))).requires_grad_() for o in outs
+        )
         first = _grad(outs, xs, dummies, True)
         _require_grad(first, "grad_inputs", strict)
         wanted = [(g, s) for g, s in zip(first, vector, strict=True) if g is not None]
@@ -194,31 +247,47 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         else:
             product = _grad([g for g, _ in wanted], dummies, [s for _, s in wanted], False)
         filled = _filled(product, outs, strict, create_graph, "back_trick")
-    return _one(_result(outs, create_graph), several_out), _one(_result(filled, create_graph), several_out)
+    return _one(_result(outs, create_graph), several_out), _one(
+        _result(filled, create_graph), several_out
+    )
 
 
 def _scalar(outs: Tensors, several: bool, name: str) -> None:
     if several or len(outs) != 1:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
     if outs[0]._array.size != 1:
-        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
+        raise RuntimeError(
+            f"The Tensor returned by the function given to {name} should contain a single element"
+        )
 
 
-def _second(func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool, name: str) -> Any:
+def _second(
+    func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool, name: str
+) -> Any:
     several, xs = _tuple(inputs, "inputs", name)
     xs = _prepared(xs, create_graph)
     vector = _vector(
-        v, xs, several, name,
+        v,
+        xs,
+        several,
+        name,
         "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.",
-    )  # fmt: skip
+    )
     several_out, outs = _tuple(func(*xs), OUTPUTS, name)
     _require_grad(outs, "outputs", strict)
     _scalar(outs, several_out, name)
     return several, xs, vector, outs, _grad(outs, xs, None, True)
 
 
-def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(output, product of the vector `v` with the Hessian of the scalar function `func` at `inputs`).
+def vhp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> Any:
+    """(output, product of the vector `v` with the Hessian of the scalar function `func` at
+    `inputs`).
 
     >>> import pellucid as torch
     >>> torch.autograd.functional.vhp(lambda x: (x ** 3).sum(), torch.ones(2), torch.ones(2))[1]
@@ -228,12 +297,21 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         several, xs, vector, outs, slopes = _second(func, inputs, v, create_graph, strict, "vhp")
         _require_grad(slopes, "jacobian", strict)
     with set_grad_enabled(create_graph or is_grad_enabled()):
-        product = _filled(_grad(slopes, xs, vector, create_graph), xs, strict, create_graph, "double_back")
+        product = _filled(
+            _grad(slopes, xs, vector, create_graph), xs, strict, create_graph, "double_back"
+        )
     return _one(_result(outs, create_graph), False), _one(_result(product, create_graph), several)
 
 
-def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(output, product of the Hessian of the scalar function `func` at `inputs` with the vector `v`); `vhp` costs less.
+def hvp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> Any:
+    """(output, product of the Hessian of the scalar function `func` at `inputs` with the vector
+    `v`); `vhp` costs less.
 
     >>> import pellucid as torch
     >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), torch.ones(2), torch.ones(2))[1]
@@ -242,7 +320,9 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     with enable_grad():
         several, xs, vector, outs, slopes = _second(func, inputs, v, create_graph, strict, "hvp")
         _require_grad(slopes, "jacobian", strict)
-        dummies = tuple(wrap(constant(np.zeros(x._array.shape, x._array.dtype))).requires_grad_() for x in xs)
+        dummies = tuple(
+            wrap(constant(np.zeros(x._array.shape, x._array.dtype))).requires_grad_() for x in xs
+        )
         twice = _grad(slopes, xs, dummies, True)
         _require_grad(twice, "hessian", strict)
         wanted = [(g, s) for g, s in zip(twice, vector, strict=True) if g is not None]
@@ -253,10 +333,15 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 # ---- matrices --------------------------------------------------------------------------------
 def jacobian(
-    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
     strategy: str = "reverse-mode",
-) -> Any:  # fmt: skip
-    """The Jacobian of `func` at `inputs`: (*output shape, *input shape), in tuples by output and input where there are several.
+) -> Any:
+    """The Jacobian of `func` at `inputs`: (*output shape, *input shape), in tuples by output and
+    input where there are several.
 
     Args:
         create_graph: make it differentiable.
@@ -293,8 +378,17 @@ def jacobian(
             )
         rows = []
         for i, out in enumerate(outs):
-            blocks = _rows(out, xs, create_graph) if vectorize else _row_by_row(out, xs, i, create_graph, strict)
-            rows.append(tuple(b.reshape((*out._array.shape, *x._array.shape)) for b, x in zip(blocks, xs, strict=True)))
+            blocks = (
+                _rows(out, xs, create_graph)
+                if vectorize
+                else _row_by_row(out, xs, i, create_graph, strict)
+            )
+            rows.append(
+                tuple(
+                    b.reshape((*out._array.shape, *x._array.shape))
+                    for b, x in zip(blocks, xs, strict=True)
+                )
+            )
     found = _result(tuple(rows), create_graph)
     found = found if several_in else tuple(row[0] for row in found)
     return _one(found, several_out)
@@ -305,7 +399,8 @@ def _rows(out: Tensor, xs: Tensors, create_graph: bool) -> Tensors:
     basis = wrap(constant(np.eye(size, dtype=out._array.dtype).reshape(size, *out._array.shape)))
     gs = _grad([out], xs, [basis], create_graph, batched=True)
     return tuple(
-        wrap(constant(np.zeros((size, *x._array.shape), x._array.dtype))) if g is None else g for g, x in zip(gs, xs, strict=True)
+        wrap(constant(np.zeros((size, *x._array.shape), x._array.dtype))) if g is None else g
+        for g, x in zip(gs, xs, strict=True)
     )
 
 
@@ -318,7 +413,9 @@ def _row_by_row(out: Tensor, xs: Tensors, i: int, create_graph: bool, strict: bo
         for k, (column, g, x) in enumerate(zip(columns, gs, xs, strict=True)):
             if g is None:
                 if strict:
-                    raise RuntimeError(f"Output {i} of the user-provided function is independent of input {k}. {STRICT}.")
+                    raise RuntimeError(
+                        f"Output {i} of the user-provided function is independent of input {k}. {STRICT}."
+                    )
                 g = wrap(constant(np.zeros(x._array.shape, x._array.dtype)))
             elif strict and create_graph and not g.requires_grad:
                 raise RuntimeError(
@@ -351,14 +448,20 @@ def _jacobian_forward(func: Callable[..., Any], inputs: Any, strict: bool, vecto
             seed.reshape(-1)[e] = 1
             level = forward_mode.enter_level()
             try:
-                args = tuple(forward_mode.make_dual(y, wrap(constant(seed)), level) if j == k else y for j, y in enumerate(xs))
+                args = tuple(
+                    forward_mode.make_dual(y, wrap(constant(seed)), level) if j == k else y
+                    for j, y in enumerate(xs)
+                )
                 several_out, outs = _tuple(func(*args), OUTPUTS, "jacobian")
                 slopes = [forward_mode.unpack(o, level) for o in outs]
             finally:
                 forward_mode.exit_level(level)
             columns.append([o.detach() * 0 if s is None else s for o, s in slopes])
         blocks.append(
-            [F.stack(*c, dim=c[0]._array.ndim).reshape((*c[0]._array.shape, *x._array.shape)) for c in zip(*columns, strict=True)]
+            [
+                F.stack(*c, dim=c[0]._array.ndim).reshape((*c[0]._array.shape, *x._array.shape))
+                for c in zip(*columns, strict=True)
+            ]
         )
     found = tuple(tuple(blocks[k][i] for k in range(len(xs))) for i in range(len(blocks[0])))
     found = found if several_in else tuple(row[0] for row in found)
@@ -366,10 +469,15 @@ def _jacobian_forward(func: Callable[..., Any], inputs: Any, strict: bool, vecto
 
 
 def hessian(
-    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:  # fmt: skip
-    """The Hessian of the scalar function `func` at `inputs`, in tuples by pair of inputs where there are several.
+) -> Any:
+    """The Hessian of the scalar function `func` at `inputs`, in tuples by pair of inputs where
+    there are several.
 
     >>> import pellucid as torch
     >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
@@ -395,5 +503,12 @@ def hessian(
         _require_grad(found, "jacobian", strict)
         return found
 
-    result = jacobian(slopes, xs, create_graph=create_graph, strict=strict, vectorize=vectorize, strategy=outer_jacobian_strategy)
+    result = jacobian(
+        slopes,
+        xs,
+        create_graph=create_graph,
+        strict=strict,
+        vectorize=vectorize,
+        strategy=outer_jacobian_strategy,
+    )
     return result if several else result[0][0]

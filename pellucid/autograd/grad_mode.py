@@ -8,7 +8,13 @@ from ..core.modes import inference_mode as inference_mode
 from ..core.modes import no_grad as no_grad
 from ..core.modes import set_grad_enabled as set_grad_enabled
 
-__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "no_grad",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]
 
 
 class set_multithreading_enabled(ContextDecorator):  # noqa: N801 (PyTorch's name)

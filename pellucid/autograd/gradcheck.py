@@ -1,4 +1,6 @@
-"""Check gradients against finite differences, and say why a check failed (`torch.autograd.gradcheck`)."""
+"""Check gradients against finite differences, and say why a check failed
+(`torch.autograd.gradcheck`).
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,8 @@ def gradcheck(
         nondet_tol: how far two runs of the same backward may differ.
         check_forward_ad: check forward mode as well.
         check_backward_ad: check reverse mode.
-        check_batched_grad: compare the gradients of two random vectors at once with those of each; draws from the default generator.
+        check_batched_grad: compare the gradients of two random vectors at once with those of each;
+            draws from the default generator.
         check_grad_dtypes: gradients have their inputs' dtypes.
         fast_mode: compare along one random direction only.
 
@@ -63,8 +66,9 @@ def gradcheck(
         True. False instead of an exception when `raise_exception` is False.
 
     Raises:
-        GradcheckError: with the element, both values, and the likely reason: single precision, a kink, a function that is not
-            deterministic, an input changed in place, or a wrong derivative.
+        GradcheckError: with the element, both values, and the likely reason: single precision, a
+            kink, a function that is not deterministic, an input changed in place, or a wrong
+            derivative.
 
     >>> import pellucid as torch
     >>> x = torch.tensor([0.3, -1.2], dtype=torch.float64, requires_grad=True)
@@ -72,16 +76,33 @@ def gradcheck(
     True
     """
     if not (check_forward_ad or check_backward_ad):
-        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+        raise AssertionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
     if check_batched_grad and not check_backward_ad:
-        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+        raise AssertionError(
+            "Setting check_batched_grad=True requires check_backward_ad to be True"
+        )
     if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+        raise AssertionError(
+            "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+        )
     if check_batched_forward_grad:
         raise UnsupportedError("gradcheck: check_batched_forward_grad is not there")
     arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     try:
-        _check(func, arguments, eps, atol, rtol, nondet_tol, check_undefined_grad, check_forward_ad, check_backward_ad, fast_mode)
+        _check(
+            func,
+            arguments,
+            eps,
+            atol,
+            rtol,
+            nondet_tol,
+            check_undefined_grad,
+            check_forward_ad,
+            check_backward_ad,
+            fast_mode,
+        )
         if check_batched_grad or check_grad_dtypes:
             _check_gradients(func, arguments, check_batched_grad, check_grad_dtypes)
     except GradcheckError:
@@ -113,7 +134,8 @@ def gradgradcheck(
     """Compare second derivatives with differences of the first ones; arguments as in `gradcheck`.
 
     Args:
-        grad_outputs: the vectors of the first backward pass; by default drawn from the default generator, between -1 and 1.
+        grad_outputs: the vectors of the first backward pass; by default drawn from the default
+            generator, between -1 and 1.
         gen_non_contig_grad_outputs: these have gaps in memory.
         check_fwd_over_rev: check forward mode through the first backward pass.
         check_rev_over_rev: check a backward pass through it.
@@ -134,10 +156,20 @@ def gradgradcheck(
         return tuple(g for g in got if g is not None)
 
     return gradcheck(
-        first, (*arguments, *seeds), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
-        check_undefined_grad=False, check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
-        check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, fast_mode=fast_mode,
-    )  # fmt: skip
+        first,
+        (*arguments, *seeds),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=False,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+    )
 
 
 def _leaf(array: np.ndarray) -> Tensor:
@@ -150,7 +182,9 @@ def _drawn(like: Tensor, gaps: bool) -> Tensor:
     """Random numbers between -1 and 1 of the shape of an output, with gaps in memory where asked."""
     shape = tuple(like._array.shape)
     gaps = gaps and like._array.size > 1
-    made = FUNCTIONS["torch"]["empty"]((*shape[:-1], 2 * shape[-1]) if gaps else shape, dtype=like.dtype)
+    made = FUNCTIONS["torch"]["empty"](
+        (*shape[:-1], 2 * shape[-1]) if gaps else shape, dtype=like.dtype
+    )
     (FUNCTIONS["torch"]["view_as_real"](made) if like.dtype.is_complex else made).uniform_(-1, 1)
     return (made[..., 1::2] if gaps else made).requires_grad_()
 
@@ -171,11 +205,15 @@ def _check_gradients(func: Any, inputs: tuple[Any, ...], batched: bool, same_typ
             vectors = [draw(out) for _ in range(2)]
             each = [transforms.grad((out,), wanted, (v,), True, False, True) for v in vectors]
             try:
-                both = transforms.grad((out,), wanted, (F.stack(*vectors, dim=0),), True, False, True, True)
+                both = transforms.grad(
+                    (out,), wanted, (F.stack(*vectors, dim=0),), True, False, True, True
+                )
             except RuntimeError as error:
                 raise GradcheckError(f"While computing batched gradients, got: {error}") from error
             for k, (got, *parts) in enumerate(zip(both, *each, strict=True)):
-                if got is not None and not np.allclose(got._array, np.stack([p._array for p in parts]), rtol=1e-5, atol=1e-8):
+                if got is not None and not np.allclose(
+                    got._array, np.stack([p._array for p in parts]), rtol=1e-5, atol=1e-8
+                ):
                     raise GradcheckError(
                         f"For output {i} and input {k}, gradients of two vectors at once are not those of each:\n{got}\nand\n{parts}"
                     )
@@ -187,9 +225,17 @@ def _tensors(result: Any) -> tuple[Tensor, ...]:
 
 
 def _check(
-    func: Any, inputs: tuple[Any, ...], eps: float, atol: float, rtol: float, nondet_tol: float, undefined: bool, forward: bool,
-    backward: bool, fast: bool,
-) -> None:  # fmt: skip
+    func: Any,
+    inputs: tuple[Any, ...],
+    eps: float,
+    atol: float,
+    rtol: float,
+    nondet_tol: float,
+    undefined: bool,
+    forward: bool,
+    backward: bool,
+    fast: bool,
+) -> None:
     checked = [(k, x) for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     if not checked:
         raise ValueError(
@@ -205,7 +251,9 @@ def _check(
                 UserWarning,
                 stacklevel=4,
             )
-        if x._array.size > 1 and 0 in [s for s, n in zip(x._array.strides, x._array.shape, strict=True) if n > 1]:
+        if x._array.size > 1 and 0 in [
+            s for s, n in zip(x._array.strides, x._array.shape, strict=True) if n > 1
+        ]:
             raise RuntimeError(
                 f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping"
             )
@@ -219,7 +267,9 @@ def _check(
             )
     if not outs:
         raw = func(*inputs)
-        values = (raw,) if isinstance(raw, Tensor) else tuple(v for v in raw if isinstance(v, Tensor))
+        values = (
+            (raw,) if isinstance(raw, Tensor) else tuple(v for v in raw if isinstance(v, Tensor))
+        )
         _no_outputs_depend(func, inputs, checked, values, eps)
         return
     analytic = _jacobians(func, inputs, checked, len(outs)) if backward else None
@@ -252,7 +302,9 @@ def _check(
         )
 
 
-def _no_outputs_depend(func: Any, inputs: tuple[Any, ...], checked: list[Any], values: tuple[Any, ...], eps: float) -> None:
+def _no_outputs_depend(
+    func: Any, inputs: tuple[Any, ...], checked: list[Any], values: tuple[Any, ...], eps: float
+) -> None:
     """All outputs are detached: right only when the function is constant."""
     with no_grad():
         for k, x in checked:
@@ -264,14 +316,23 @@ def _no_outputs_depend(func: Any, inputs: tuple[Any, ...], checked: list[Any], v
             flat[0] = old + 1e3 * eps
             moved = func(*inputs)
             flat[0] = old
-            moved = (moved,) if isinstance(moved, Tensor) else tuple(v for v in moved if isinstance(v, Tensor))
-            if any(not np.array_equal(a, b._array.astype(complex), equal_nan=True) for a, b in zip(base, moved, strict=True)):
+            moved = (
+                (moved,)
+                if isinstance(moved, Tensor)
+                else tuple(v for v in moved if isinstance(v, Tensor))
+            )
+            if any(
+                not np.array_equal(a, b._array.astype(complex), equal_nan=True)
+                for a, b in zip(base, moved, strict=True)
+            ):
                 raise GradcheckError(
                     f"Numerical gradient for function expected to be zero: no output requires grad, but input #{k} changes it"
                 )
 
 
-def _jacobians(func: Any, inputs: tuple[Any, ...], checked: list[Any], n_outs: int) -> dict[tuple[int, int], np.ndarray]:
+def _jacobians(
+    func: Any, inputs: tuple[Any, ...], checked: list[Any], n_outs: int
+) -> dict[tuple[int, int], np.ndarray]:
     """(output elements, input elements) of each pair, by one backward per output element."""
     result = {}
     with enable_grad():
@@ -285,22 +346,35 @@ def _jacobians(func: Any, inputs: tuple[Any, ...], checked: list[Any], n_outs: i
             for direction in directions:
                 seed = np.zeros(out._array.shape, out._array.dtype)
                 seed.reshape(-1)[e] = direction
-                parts.append(reverse.grad((out,), tensors, (wrap(seed),), retain_graph=True, allow_unused=True))
+                parts.append(
+                    reverse.grad(
+                        (out,), tensors, (wrap(seed),), retain_graph=True, allow_unused=True
+                    )
+                )
             for j, x in enumerate(tensors):
-                kept = [np.zeros(x._array.shape, x._array.dtype) if (g := p[j]) is None else g._array for p in parts]
+                kept = [
+                    np.zeros(x._array.shape, x._array.dtype) if (g := p[j]) is None else g._array
+                    for p in parts
+                ]
                 rows[j].append(_real_pairs(kept))
         for j, (k, x) in enumerate(checked):
             width = x._array.size * (2 if x._array.dtype.kind == "c" else 1)
-            result[i, k] = np.concatenate(rows[j]).reshape(-1, width) if rows[j] else np.zeros((0, width))
+            result[i, k] = (
+                np.concatenate(rows[j]).reshape(-1, width) if rows[j] else np.zeros((0, width))
+            )
     return result
 
 
 def _real_pairs(parts: list[np.ndarray]) -> np.ndarray:
-    """Gradients for the real (and imaginary) part of an output element with respect to real and imaginary parts of the input."""
+    """Gradients for the real (and imaginary) part of an output element with respect to real and
+    imaginary parts of the input.
+    """
     rows = []
     for p in parts:
         flat = np.ascontiguousarray(p).reshape(-1)
-        rows.append(np.stack([flat.real, flat.imag], 1).reshape(-1) if flat.dtype.kind == "c" else flat)
+        rows.append(
+            np.stack([flat.real, flat.imag], 1).reshape(-1) if flat.dtype.kind == "c" else flat
+        )
     return np.stack(rows).astype(np.float64)
 
 
@@ -336,24 +410,40 @@ def _values(func: Any, inputs: tuple[Any, ...], k: int, array: np.ndarray) -> li
         outs = _tensors(func(*changed))
     flat = [np.ascontiguousarray(o._array).reshape(-1) for o in outs]
     return [
-        np.stack([f.real, f.imag], 1).reshape(-1).astype(np.float64) if f.dtype.kind == "c" else f.astype(np.float64) for f in flat
+        np.stack([f.real, f.imag], 1).reshape(-1).astype(np.float64)
+        if f.dtype.kind == "c"
+        else f.astype(np.float64)
+        for f in flat
     ]
 
 
 def _compare(
-    func: Any, inputs: tuple[Any, ...], checked: list[Any], got: Any, numeric: Any, label: str, eps: float, atol: float, rtol: float,
+    func: Any,
+    inputs: tuple[Any, ...],
+    checked: list[Any],
+    got: Any,
+    numeric: Any,
+    label: str,
+    eps: float,
+    atol: float,
+    rtol: float,
     single: bool,
-) -> None:  # fmt: skip
+) -> None:
     for (i, k), a in got.items():
         n = numeric.get((i, k))
         if n is None or not a.size:
             continue
         if a.shape != n.shape:
-            raise GradcheckError(f"Jacobian of output {i} and input {k} has shape {a.shape}, differences give {n.shape}")
+            raise GradcheckError(
+                f"Jacobian of output {i} and input {k} has shape {a.shape}, differences give {n.shape}"
+            )
         bad = ~np.isclose(a, n, rtol=rtol, atol=atol, equal_nan=True)
         if not bad.any():
             continue
-        row, column = (int(v) for v in np.unravel_index(int(np.argmax(np.where(bad, np.abs(a - n), -1))), a.shape))
+        row, column = (
+            int(v)
+            for v in np.unravel_index(int(np.argmax(np.where(bad, np.abs(a - n), -1))), a.shape)
+        )
         reason = _reason(func, inputs, k, column, row, i, eps, float(a[row, column]), single)
         raise GradcheckError(
             f"Jacobian {'computed with forward mode ' if label == 'Forward-mode' else ''}mismatch for output {i} with respect to input {k},\n"
@@ -364,13 +454,23 @@ def _compare(
 
 
 def _reason(
-    func: Any, inputs: tuple[Any, ...], k: int, column: int, row: int, i: int, eps: float, analytic: float, single: bool
+    func: Any,
+    inputs: tuple[Any, ...],
+    k: int,
+    column: int,
+    row: int,
+    i: int,
+    eps: float,
+    analytic: float,
+    single: bool,
 ) -> str:
     """Single precision, randomness, a kink, or the derivative itself."""
     x = inputs[k]._array
     first, second = _values(func, inputs, k, x.copy()), _values(func, inputs, k, x.copy())
     if any(not np.array_equal(p, q, equal_nan=True) for p, q in zip(first, second, strict=True)):
-        return "the function is not deterministic: two calls with the same input gave different values"
+        return (
+            "the function is not deterministic: two calls with the same input gave different values"
+        )
     if single:
         return EPS_FLOAT32_HINT.format(eps=eps)
     element = column // 2 if x.dtype.kind == "c" else column

@@ -32,7 +32,9 @@ Node.register(AccumulateGrad)
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The place in the graph where the gradient of `tensor` is computed."""
     if not tensor.requires_grad:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
     edge = tensor._node
     if edge is None:
         return GradientEdge(accumulator(tensor), 0)
@@ -42,7 +44,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
-    """Context manager: tensors saved for backward go through `pack_hook` when saved and `unpack_hook` when used.
+    """Context manager: tensors saved for backward go through `pack_hook` when saved and
+    `unpack_hook` when used.
 
     >>> import pellucid as torch
     >>> seen = []
@@ -55,12 +58,19 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
     [(3,)]
     """
 
-    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+    def __init__(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+    ) -> None:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def save(self, array: Any) -> Packed:
-        """What a node keeps in the place of an array (`core.interpret`); what the hook saves itself is not packed."""
-        before, thread.stack = thread.stack, stack_of(i for i in thread.stack.all if not isinstance(i, saved_tensors_hooks))
+        """What a node keeps in the place of an array (`core.interpret`); what the hook saves itself
+        is not packed.
+        """
+        before, thread.stack = (
+            thread.stack,
+            stack_of(i for i in thread.stack.all if not isinstance(i, saved_tensors_hooks)),
+        )
         try:
             return Packed(self.pack_hook(wrap(array)), self.unpack_hook)
         finally:
@@ -97,8 +107,12 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         saved_tensors_hooks.__enter__ = enter  # type: ignore[method-assign]
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all") -> RemovableHandle:
-    """Call `fn` once per backward: with the gradients of all tensors when the last has arrived ("all"), or with the first ("any")."""
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
+) -> RemovableHandle:
+    """Call `fn` once per backward: with the gradients of all tensors when the last has arrived
+    ("all"), or with the first ("any").
+    """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     held: dict[int, Any] = {}
@@ -136,7 +150,9 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
 
 
 class _Kept:
-    """What one or several nodes saved of a tensor; a copy of it once the tensor is about to be overwritten."""
+    """What one or several nodes saved of a tensor; a copy of it once the tensor is about to be
+    overwritten.
+    """
 
     __slots__ = ("__weakref__", "array")
 
@@ -149,7 +165,8 @@ class _AllowMutationOnSavedContext:
 
     Attributes:
         cloned: the copies that were made and are still kept, by who keeps them.
-        tid_to_weakhandle: who keeps a tensor that was not overwritten since, by its place in memory.
+        tid_to_weakhandle: who keeps a tensor that was not overwritten since, by its place in
+            memory.
     """
 
     def __init__(self) -> None:
@@ -190,7 +207,8 @@ class _AllowMutationOnSavedContext:
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
-    """Inside the block, overwriting saved tensors does not spoil backward: they are copied when they are about to be overwritten.
+    """Inside the block, overwriting saved tensors does not spoil backward: they are copied when
+    they are about to be overwritten.
 
     Backward must run inside the block, too.
 

@@ -40,9 +40,13 @@ class profile(_profile):  # noqa: N801
         **options: Any,
     ) -> None:
         super().__init__(
-            record_shapes=record_shapes, profile_memory=profile_memory, with_stack=with_stack, with_flops=with_flops,
-            with_modules=with_modules, use_cuda=use_cuda or use_device == "cuda",
-        )  # fmt: skip
+            record_shapes=record_shapes,
+            profile_memory=profile_memory,
+            with_stack=with_stack,
+            with_flops=with_flops,
+            with_modules=with_modules,
+            use_cuda=use_cuda or use_device == "cuda",
+        )
         self.enabled = enabled
 
     def __enter__(self) -> Self:
@@ -83,4 +87,6 @@ def emit_itt(enabled: bool = True, record_shapes: bool = False) -> Iterator[None
 
 def load_nvprof(path: Any) -> Any:
     """Refuse: files of nvprof describe a device."""
-    raise NotImplementedError("torch.autograd.profiler.load_nvprof is not supported: there is no CUDA device to profile")
+    raise NotImplementedError(
+        "torch.autograd.profiler.load_nvprof is not supported: there is no CUDA device to profile"
+    )

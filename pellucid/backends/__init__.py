@@ -1,8 +1,9 @@
 """Array libraries behind one namespace (seam 1): what forward rules compute with.
 
-PyTorch keeps the switches of vendor libraries under the same name (`torch.backends.cudnn.deterministic = True`), and so they are
-here too: `cudnn`, `cuda`, `mps`, `mkl`, `mkldnn`, `openmp` and others say that the library is not there, and take the settings
-that scripts make for it.
+PyTorch keeps the switches of vendor libraries under the same name
+(`torch.backends.cudnn.deterministic = True`), and so they are here too: `cudnn`, `cuda`, `mps`,
+`mkl`, `mkldnn`, `openmp` and others say that the library is not there, and take the settings that
+scripts make for it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,20 @@ import importlib
 from typing import Any
 
 _VENDORS = (
-    "cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mha", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum", "quantized",
-)  # fmt: skip
+    "cpu",
+    "cuda",
+    "cudnn",
+    "cusparselt",
+    "kleidiai",
+    "mha",
+    "mkl",
+    "mkldnn",
+    "mps",
+    "nnpack",
+    "openmp",
+    "opt_einsum",
+    "quantized",
+)
 
 # How exact products of float32 shall be: a setting that is kept; they are exact.
 fp32_precision = "none"

@@ -1,7 +1,8 @@
-"""Arrays of quantised numbers: integers with a scale and a zero point, the storage of quantised tensors.
+"""Arrays of quantised numbers: integers with a scale and a zero point, the storage of quantised
+tensors.
 
-A number q stands for (q - zero_point) * scale. Both are of the whole array, or of each slice along an axis. Everything here is NumPy and
-knows no tensors.
+A number q stands for (q - zero_point) * scale. Both are of the whole array, or of each slice along
+an axis. Everything here is NumPy and knows no tensors.
 
     >>> a = quantize(np.float32([0.0, 0.26, 99.0]), "quint8", Scheme.of(0.1, 10))
     >>> a.ints.tolist(), dequantize(a).tolist()
@@ -21,7 +22,8 @@ from ..errors import OperationError, UnsupportedError
 from ..kernels.quantized import products
 from .meta import Described
 
-# The package of quantised tensors, by a function that loads it when it is first needed: the root puts it here.
+# The package of quantised tensors, by a function that loads it when it is first needed: the root
+# puts it here.
 LENT: list[Callable[[], Any]] = []
 
 
@@ -57,23 +59,39 @@ class qscheme(Named):  # noqa: N801
 
 
 _NAMES = (
-    "per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric", "per_channel_affine_float_qparams",
-)  # fmt: skip
+    "per_tensor_affine",
+    "per_channel_affine",
+    "per_tensor_symmetric",
+    "per_channel_symmetric",
+    "per_channel_affine_float_qparams",
+)
 SCHEMES: dict[str, qscheme] = {name: _named(qscheme, name) for name in _NAMES}
 PER_TENSOR, PER_CHANNEL, FLOAT_PARAMETERS = (
-    SCHEMES[name] for name in ("per_tensor_affine", "per_channel_affine", "per_channel_affine_float_qparams")
+    SCHEMES[name]
+    for name in ("per_tensor_affine", "per_channel_affine", "per_channel_affine_float_qparams")
 )
 
-# Element types: the NumPy dtype that describes them, and that of the integers. A description has a dtype of its own, so that nothing
-# takes quantised numbers for the integers that they are stored as.
-STORED: dict[str, np.dtype[Any]] = {"quint8": np.dtype(np.uint8), "qint8": np.dtype(np.int8), "qint32": np.dtype(np.int32)}
-DESCRIBED: dict[str, np.dtype[Any]] = {name: np.dtype([(name, stored)]) for name, stored in STORED.items()}
+# Element types: the NumPy dtype that describes them, and that of the integers. A description has a
+# dtype of its own, so that nothing takes quantised numbers for the integers that they are stored
+# as.
+STORED: dict[str, np.dtype[Any]] = {
+    "quint8": np.dtype(np.uint8),
+    "qint8": np.dtype(np.int8),
+    "qint32": np.dtype(np.int32),
+}
+DESCRIBED: dict[str, np.dtype[Any]] = {
+    name: np.dtype([(name, stored)]) for name, stored in STORED.items()
+}
 BY_NUMPY |= {described: NAMED_ONLY[name] for name, described in DESCRIBED.items()}
-LIMITS = {name: (int(np.iinfo(stored).min), int(np.iinfo(stored).max)) for name, stored in STORED.items()}
+LIMITS = {
+    name: (int(np.iinfo(stored).min), int(np.iinfo(stored).max)) for name, stored in STORED.items()
+}
 
 
 def held(kind: Any) -> np.dtype[Any]:
-    """The NumPy dtype of the elements in a storage of a type, which for quantised numbers are integers."""
+    """The NumPy dtype of the elements in a storage of a type, which for quantised numbers are
+    integers.
+    """
     return STORED.get(kind.name) or kind.numpy
 
 
@@ -95,7 +113,9 @@ class Scheme:
         return self.kind is PER_TENSOR
 
     def parts(self, ndim: int) -> tuple[Any, Any]:
-        """Scale and zero point in a shape that goes with arrays of so many dimensions, the scale in float32."""
+        """Scale and zero point in a shape that goes with arrays of so many dimensions, the scale in
+        float32.
+        """
         if self.per_tensor:
             return np.float32(self.scale), self.zero_point
         shape = [1] * ndim
@@ -107,7 +127,10 @@ class Scheme:
             isinstance(other, Scheme)
             and self.kind is other.kind
             and self.axis == other.axis
-            and bool(np.array_equal(self.scale, other.scale) and np.array_equal(self.zero_point, other.zero_point))
+            and bool(
+                np.array_equal(self.scale, other.scale)
+                and np.array_equal(self.zero_point, other.zero_point)
+            )
         )
 
     __hash__ = object.__hash__
@@ -119,7 +142,9 @@ _READ_ONLY.setflags(write=False)
 
 
 class QuantizedArray(Described):
-    """Integers and what they stand for. Slots: `ints` (an ordinary array, in which views lie as usual), `name` of the type, `scheme`."""
+    """Integers and what they stand for. Slots: `ints` (an ordinary array, in which views lie as
+    usual), `name` of the type, `scheme`.
+    """
 
     device = "cpu"
     base = None
@@ -181,17 +206,21 @@ class QuantizedArray(Described):
 
 # ---- arithmetic --------------------------------------------------------------------------------
 def quantize(values: Any, name: str, scheme: Scheme) -> QuantizedArray:
-    """Float32 numbers as integers: round(values * (1 / scale) + zero_point) within the type's limits, halves to even.
+    """Float32 numbers as integers: round(values * (1 / scale) + zero_point) within the type's
+    limits, halves to even.
 
-    What is rounded before the sum decides which way a value near a half goes. The reciprocal is; the product is, too, for channels and
-    32 bits, where what is not a number becomes the lowest integer. Else product and sum are one operation, and it becomes the highest.
+    What is rounded before the sum decides which way a value near a half goes. The reciprocal is;
+    the product is, too, for channels and 32 bits, where what is not a number becomes the lowest
+    integer. Else product and sum are one operation, and it becomes the highest.
     """
     low, high = LIMITS[name]
     scale, zero_point = scheme.parts(values.ndim)
     with np.errstate(all="ignore"):
         inverse = np.float32(1.0) / scale
         if values.ndim == 0:
-            return QuantizedArray(quantize(values.reshape(1), name, scheme).ints.reshape(()), name, scheme)
+            return QuantizedArray(
+                quantize(values.reshape(1), name, scheme).ints.reshape(()), name, scheme
+            )
         if scheme.per_tensor and name != "qint32":
             native = products.quantized(values, STORED[name], inverse, zero_point)
             if native is not None:
@@ -214,7 +243,10 @@ def dequantize(a: QuantizedArray) -> Any:
         return (a.ints.astype(np.float32) - zero_point.astype(np.float32)) * scale
     if a.name == "qint32":
         return np.subtract(a.ints, zero_point, dtype=np.int64).astype(np.float32) * scale
-    if a.scheme.per_tensor and (native := products.dequantized(a.ints, scale, zero_point)) is not None:
+    if (
+        a.scheme.per_tensor
+        and (native := products.dequantized(a.ints, scale, zero_point)) is not None
+    ):
         return native
     made = np.asarray(a.ints.astype(np.float32))
     made -= np.float32(zero_point)
@@ -223,17 +255,24 @@ def dequantize(a: QuantizedArray) -> Any:
 
 
 def choose(low: float, high: float, name: str, reduce_range: bool = False) -> tuple[float, int]:
-    """The scale and the zero point with which the integers of a type cover low..high and represent zero exactly.
+    """The scale and the zero point with which the integers of a type cover low..high and represent
+    zero exactly.
 
-    With `reduce_range` they are half of the integers. Source: Jacob et al., "Quantization and Training of Neural Networks for Efficient
-    Integer-Arithmetic-Only Inference" (2018), section 2.
+    With `reduce_range` they are half of the integers. Source: Jacob et al., "Quantization and
+    Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference" (2018), section 2.
     """
     smallest, largest = LIMITS[name]
-    return choose_between(low, high, *((int(smallest / 2), largest // 2) if reduce_range else (smallest, largest)))
+    return choose_between(
+        low, high, *((int(smallest / 2), largest // 2) if reduce_range else (smallest, largest))
+    )
 
 
-def choose_between(low: float, high: float, smallest: int, largest: int, symmetric: bool = False) -> tuple[float, int]:
-    """As `choose`, for integers from `smallest` to `largest`; if `symmetric`, zero is in their middle where there are values of both signs."""
+def choose_between(
+    low: float, high: float, smallest: int, largest: int, symmetric: bool = False
+) -> tuple[float, int]:
+    """As `choose`, for integers from `smallest` to `largest`; if `symmetric`, zero is in their
+    middle where there are values of both signs.
+    """
     low, high = np.float32(low), np.float32(high)
     steps, symmetric = largest - smallest, symmetric and bool(low < 0 < high)
     if symmetric:

@@ -1,4 +1,5 @@
-"""CUDA's switches, as scripts set them before they look whether there is a device; on the CPU they change nothing.
+"""CUDA's switches, as scripts set them before they look whether there is a device; on the CPU they
+change nothing.
 
 >>> import pellucid as torch
 >>> torch.backends.cuda.matmul.allow_tf32 = True
@@ -27,7 +28,8 @@ def is_built() -> bool:
     return False
 
 
-# Which kernels attention may use on a CUDA device: settings that are kept, and change nothing on the CPU.
+# Which kernels attention may use on a CUDA device: settings that are kept, and change nothing on
+# the CPU.
 _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
@@ -78,16 +80,28 @@ def cudnn_sdp_enabled() -> bool:
 
 
 def sdp_kernel(
-    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
 ) -> AbstractContextManager[None]:
-    """The settings for attention inside a block; the older form of `torch.nn.attention.sdpa_kernel`, which a FutureWarning says."""
+    """The settings for attention inside a block; the older form of
+    `torch.nn.attention.sdpa_kernel`, which a FutureWarning says.
+    """
     warnings.warn(
         "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
         "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
         FutureWarning,
         stacklevel=2,
     )
-    return _chosen({"flash": enable_flash, "math": enable_math, "mem_efficient": enable_mem_efficient, "cudnn": enable_cudnn})
+    return _chosen(
+        {
+            "flash": enable_flash,
+            "math": enable_math,
+            "mem_efficient": enable_mem_efficient,
+            "cudnn": enable_cudnn,
+        }
+    )
 
 
 @contextmanager
@@ -104,8 +118,15 @@ class SDPAParams:
     """Arguments of attention, as the questions below take them."""
 
     def __init__(
-        self, query: Any, key: Any, value: Any, attn_mask: Any = None, dropout: float = 0.0, is_causal: bool = False, enable_gqa: bool = False
-    ) -> None:  # fmt: skip
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        attn_mask: Any = None,
+        dropout: float = 0.0,
+        is_causal: bool = False,
+        enable_gqa: bool = False,
+    ) -> None:
         self.query, self.key, self.value, self.attn_mask = query, key, value, attn_mask
         self.dropout, self.is_causal, self.enable_gqa = dropout, is_causal, enable_gqa
 

@@ -1,4 +1,5 @@
-"""NVIDIA's cuDNN, which Pellucid does not use: its switches can be set, as portable scripts do, and change nothing.
+"""NVIDIA's cuDNN, which Pellucid does not use: its switches can be set, as portable scripts do, and
+change nothing.
 
 >>> import pellucid as torch
 >>> torch.backends.cudnn.deterministic = True
@@ -19,29 +20,57 @@ benchmark_limit: int | None = None
 allow_tf32 = True
 fp32_precision = "none"
 depthwise_kernel = "auto"
-_SWITCHES = ("enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32", "fp32_precision", "depthwise_kernel")
+_SWITCHES = (
+    "enabled",
+    "benchmark",
+    "benchmark_limit",
+    "deterministic",
+    "allow_tf32",
+    "fp32_precision",
+    "depthwise_kernel",
+)
 
 
 def set_flags(
-    _enabled: Any = None, _benchmark: Any = None, _benchmark_limit: Any = None, _deterministic: Any = None, _allow_tf32: Any = None,
-    _fp32_precision: Any = "none", _depthwise_kernel: Any = None,
-) -> tuple[Any, ...]:  # fmt: skip
+    _enabled: Any = None,
+    _benchmark: Any = None,
+    _benchmark_limit: Any = None,
+    _deterministic: Any = None,
+    _allow_tf32: Any = None,
+    _fp32_precision: Any = "none",
+    _depthwise_kernel: Any = None,
+) -> tuple[Any, ...]:
     """Set the switches that are given; returns all of them as they were.
 
     >>> set_flags(_benchmark=True)[1], set_flags(_benchmark=False)[1]
     (False, True)
     """
     before = tuple(globals()[name] for name in _SWITCHES)
-    given = (_enabled, _benchmark, _benchmark_limit, _deterministic, _allow_tf32, _fp32_precision, _depthwise_kernel)
-    globals().update({name: value for name, value in zip(_SWITCHES, given, strict=True) if value is not None})
+    given = (
+        _enabled,
+        _benchmark,
+        _benchmark_limit,
+        _deterministic,
+        _allow_tf32,
+        _fp32_precision,
+        _depthwise_kernel,
+    )
+    globals().update(
+        {name: value for name, value in zip(_SWITCHES, given, strict=True) if value is not None}
+    )
     return before
 
 
 @contextmanager
 def flags(
-    enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10, deterministic: bool = False, allow_tf32: bool = True,
-    fp32_precision: str = "none", depthwise_kernel: str = "auto",
-) -> Iterator[None]:  # fmt: skip
+    enabled: bool = False,
+    benchmark: bool = False,
+    benchmark_limit: int = 10,
+    deterministic: bool = False,
+    allow_tf32: bool = True,
+    fp32_precision: str = "none",
+    depthwise_kernel: str = "auto",
+) -> Iterator[None]:
     """Within the block the switches have these values.
 
     >>> import pellucid as torch
@@ -51,7 +80,15 @@ def flags(
     >>> torch.backends.cudnn.enabled
     True
     """
-    before = set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32, fp32_precision, depthwise_kernel)
+    before = set_flags(
+        enabled,
+        benchmark,
+        benchmark_limit,
+        deterministic,
+        allow_tf32,
+        fp32_precision,
+        depthwise_kernel,
+    )
     try:
         yield
     finally:

@@ -1,4 +1,5 @@
-"""Rules over arrays that are not the host's: those without data (meta tensors) and those of another array library.
+"""Rules over arrays that are not the host's: those without data (meta tensors) and those of another
+array library.
 
 A rule comes as an operation's record, whose fields say how its result is known without data.
 """
@@ -26,7 +27,11 @@ HOST = frozenset((np.ndarray, type(None), bool, int, float, complex))
 def _meet(op: Any, arrays: list[Any], place: Any) -> None:
     """Refuse arrays of another device, but for single numbers of the host's."""
     for a in arrays:
-        if type(a) not in HOST - {np.ndarray} and a.device != place and (a.ndim or a.device != "cpu"):
+        if (
+            type(a) not in HOST - {np.ndarray}
+            and a.device != place
+            and (a.ndim or a.device != "cpu")
+        ):
             raise DeviceError(
                 f"Expected all tensors to be on the same device, but found at least two devices, {place} and {a.device}!",
                 op=op.name,
@@ -48,7 +53,9 @@ def run_on_device(op: Any, given: list[Any], arrays: list[Any], params: dict[str
 def run_on_meta(op: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
     """The result without data."""
     _meet(op, arrays, "meta")
-    avals = [None if a is None or isinstance(a, NUMBERS) else (tuple(a.shape), a.dtype) for a in arrays]
+    avals = [
+        None if a is None or isinstance(a, NUMBERS) else (tuple(a.shape), a.dtype) for a in arrays
+    ]
     if op.aval is not None:
         result = op.aval(*avals, **params)
         if op.view:  # its refusals were PyTorch's; the strides come from the view itself
@@ -67,7 +74,9 @@ def run_on_meta(op: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
 
 
 def _view_of_nothing(op: Any, array: MetaArray, params: dict[str, Any]) -> Any:
-    """Shape, dtype and strides of a view of an array without data: a view never reads, so one byte can stand for the memory."""
+    """Shape, dtype and strides of a view of an array without data: a view never reads, so one byte
+    can stand for the memory.
+    """
     phantom = np.lib.stride_tricks.as_strided(np.empty(1, array.dtype), array.shape, array.strides)
     result = op.numpy_forward(phantom, **params)
     if op.outputs != 1:
@@ -79,10 +88,14 @@ PROBE_LIMIT = 1 << 24
 
 
 def _probe(op: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
-    """Shape and dtype from a run on zeros, for operations whose record has no `aval` rule and whose arguments are not huge."""
+    """Shape and dtype from a run on zeros, for operations whose record has no `aval` rule and whose
+    arguments are not huge.
+    """
     total = sum(a.size for a in arrays if type(a) is MetaArray)
     if total > PROBE_LIMIT:
-        raise UnsupportedError(f"{op.name} on meta tensors of {total} elements: its record has no shape rule")
+        raise UnsupportedError(
+            f"{op.name} on meta tensors of {total} elements: its record has no shape rule"
+        )
     real = [np.zeros(a.shape, a.dtype) if type(a) is MetaArray else a for a in arrays]
     result = op.numpy_forward(*real, **params)
     if op.aux:

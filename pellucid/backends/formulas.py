@@ -1,4 +1,6 @@
-"""Formulas (`ir.formula`) computed with arrays: what makes a forward rule of an operation's formula."""
+"""Formulas (`ir.formula`) computed with arrays: what makes a forward rule of an operation's
+formula.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ LARGE = 1 << 12  # elements from which one pass over memory by a kernel beats se
 
 
 def entered(name: str, forward: Any, formula: Formula | None, wide_numbers: bool) -> Any:
-    """Put down the formula of the operation `name`, which may be the word that its forward rule names; the forward rule."""
+    """Put down the formula of the operation `name`, which may be the word that its forward rule
+    names; the forward rule.
+    """
     formula = formula or (word(forward) if isinstance(forward, str) else None)
     if formula is not None:
         FORMULAS[name] = formula._replace(wide_numbers=wide_numbers)
@@ -28,16 +32,19 @@ def entered(name: str, forward: Any, formula: Formula | None, wide_numbers: bool
 
 
 def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..., Any]:
-    """The forward rule of the operation `name`: NumPy's functions one after the other, two-byte floats in float32 and rounded once.
+    """The forward rule of the operation `name`: NumPy's functions one after the other, two-byte
+    floats in float32 and rounded once.
 
-    With `kernel`, many float32 and float64 are computed by native code in one go, as the operation's formula is worth that by itself.
-    Others of several words are for large arrays, where the words have one result for each bit pattern: no elementary functions.
+    With `kernel`, many float32 and float64 are computed by native code in one go, as the
+    operation's formula is worth that by itself. Others of several words are for large arrays, where
+    the words have one result for each bit pattern: no elementary functions.
     """
     function, numbers = formula.function, formula.numbers
 
     @functools.cache
     def lengthy() -> bool:
-        return len(formula.text().splitlines()) > 2  # NumPy's functions cost as much one by one as a kernel does
+        # NumPy's functions cost as much one by one as a kernel does
+        return len(formula.text().splitlines()) > 2
 
     @functools.cache
     def worth() -> bool:
@@ -76,9 +83,14 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
             if run is not None:
                 return run(*arrays, *[given[n] for n in numbers])
         elif kind in HALVES:
-            # Without one of its numbers (None) a formula is another one, for which there is no kernel.
+            # Without one of its numbers (None) a formula is another one, for which there is no
+            # kernel.
             served = not formula.decides() and all(v is not None for v in given.values())
-            run = fused(name, *[a for k, a in enumerate(arrays) if k not in formula.masks]) if served else None
+            run = (
+                fused(name, *[a for k, a in enumerate(arrays) if k not in formula.masks])
+                if served
+                else None
+            )
             if run is not None:
                 return run(*arrays, *[given[n] for n in numbers])
             return narrowed(several(xp, *map(widened, arrays), **given), kind)

@@ -1,4 +1,5 @@
-"""Two-byte floats: conversions by the processor's instructions, and rules that compute in float32 and round once.
+"""Two-byte floats: conversions by the processor's instructions, and rules that compute in float32
+and round once.
 
 >>> import numpy as np
 >>> wide = widened(np.float16([1.5, 2.0]))
@@ -19,7 +20,16 @@ from .. import config
 from ..ir.formula import FORMULAS, Formula
 from .native import HALVES, SERVED, SMALL, kernels, with_numbers
 
-__all__ = ["HALVES", "converted", "gradient_in_float32", "in_float32", "multiplied", "narrowed", "native_products", "widened"]
+__all__ = [
+    "HALVES",
+    "converted",
+    "gradient_in_float32",
+    "in_float32",
+    "multiplied",
+    "narrowed",
+    "native_products",
+    "widened",
+]
 
 _F32, _BF16 = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)
 _FEW = 256  # elements up to which NumPy's conversion is as fast
@@ -54,7 +64,8 @@ def narrowed(x: Any, kind: Any) -> Any:
 
 
 def in_float32(rule: Callable[..., Any], xp: Any, *arrays: Any, **params: Any) -> Any:
-    """A forward rule of two-byte floats, in float32: results of that dtype are rounded to that of the first array.
+    """A forward rule of two-byte floats, in float32: results of that dtype are rounded to that of
+    the first array.
 
     A rule that returns (result, aux) keeps its aux as it is.
     """
@@ -72,25 +83,35 @@ def _instruction() -> bool:
 
 
 def native_products(kind: Any) -> bool:
-    """Whether the processor multiplies matrices of this two-byte float as they are; elsewhere they become float32 first."""
+    """Whether the processor multiplies matrices of this two-byte float as they are; elsewhere they
+    become float32 first.
+    """
     return kind == _BF16 and config.kernels and _instruction()
 
 
 def multiplied(a: Any, b: Any) -> Any:
-    """`a @ b` of bfloat16 matrices, or stacks of them, by the processor's instruction for it; None where float32 serves."""
+    """`a @ b` of bfloat16 matrices, or stacks of them, by the processor's instruction for it; None
+    where float32 serves.
+    """
     return kernels.matmul.pairs.multiply(a, b) if a.dtype == _BF16 and config.kernels else None
 
 
 # ---- gradient rules ---------------------------------------------------------------------------
-def gradient_in_float32(record: Any, name: str, rule: Callable[..., Any], words: tuple[str, ...]) -> Callable[..., Any]:
-    """The gradient rule `name` of an operation for two-byte floats: it computes in float32; its results are rounded by whoever takes them.
+def gradient_in_float32(
+    record: Any, name: str, rule: Callable[..., Any], words: tuple[str, ...]
+) -> Callable[..., Any]:
+    """The gradient rule `name` of an operation for two-byte floats: it computes in float32; its
+    results are rounded by whoever takes them.
 
-    That of an element-wise operation rounds by itself, and is one kernel where it can be read as a formula. `words` are the rule's parameters.
-    That of a product is made of products, which are left in two bytes where the processor multiplies them.
+    That of an element-wise operation rounds by itself, and is one kernel where it can be read as a
+    formula. `words` are the rule's parameters. That of a product is made of products, which are
+    left in two bytes where the processor multiplies them.
     """
     if "multiplies" in record.traits:
         at = words.index("g")
-        return lambda *values: rule(*values) if native_products(values[at].dtype) else rule(*map(widened, values))
+        return lambda *values: (
+            rule(*values) if native_products(values[at].dtype) else rule(*map(widened, values))
+        )
     if record.elementwise and "g" in words:
         return _Gradient(name, rule, words)
     return lambda *values: rule(*map(widened, values))
@@ -114,7 +135,10 @@ class _Gradient:
                 if run is _IDENTITY:
                     return g
                 if run is not None:
-                    given = [[x for role, x in zip(key[1:], values) if role in wanted] for wanted in (_ARRAYS, ("number",))]
+                    given = [
+                        [x for role, x in zip(key[1:], values) if role in wanted]
+                        for wanted in (_ARRAYS, ("number",))
+                    ]
                     return with_numbers(run, *given[0], *given[1])
         made = self.rule(*map(widened, values))
         return narrowed(made, g.dtype) if type(made) is np.ndarray else made
@@ -148,14 +172,20 @@ class _Gradient:
             return None
         if text == "return g":
             return _IDENTITY
-        return kernels.pointwise.ufunc.make_half(f"{self.name}_gradient", formula, kind.name) if "%" in text else None
+        return (
+            kernels.pointwise.ufunc.make_half(f"{self.name}_gradient", formula, kind.name)
+            if "%" in text
+            else None
+        )
 
 
 _ARRAYS = ("value", "mask")
 
 
 class _Spoken:
-    """`F` for a rule that is read as a formula: operations that have one; a real number is its own conjugate."""
+    """`F` for a rule that is read as a formula: operations that have one; a real number is its own
+    conjugate.
+    """
 
     raw = False
 

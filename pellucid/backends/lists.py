@@ -1,4 +1,6 @@
-"""One element-wise rule over many arrays at once: gradients scaled or limited, averages moved. In place, by a kernel where one serves."""
+"""One element-wise rule over many arrays at once: gradients scaled or limited, averages moved. In
+place, by a kernel where one serves.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def _rule(formula: Any, names: tuple[str, ...]) -> Any:
 
 
 def _applied(formula: Any, lists: list[list[ndarray]], **numbers: float) -> bool:
-    return enabled() and kernels.updates.optim.apply(_rule(formula, tuple(numbers)), lists, False, tuple(numbers.values()))
+    return enabled() and kernels.updates.optim.apply(
+        _rule(formula, tuple(numbers)), lists, False, tuple(numbers.values())
+    )
 
 
 def scale(arrays: list[ndarray], factor: float) -> None:
@@ -61,6 +65,8 @@ def limit(arrays: list[ndarray], most: float) -> None:
 
 
 def move(arrays: list[ndarray], towards: list[ndarray], weight: float) -> bool:
-    """Go the part `weight` of the way to other arrays. False, having changed nothing, where no kernel serves."""
+    """Go the part `weight` of the way to other arrays. False, having changed nothing, where no
+    kernel serves.
+    """
     same = all(a.shape == b.shape for a, b in zip(arrays, towards, strict=False))
     return same and _applied(moved, [arrays, towards], weight=weight)

@@ -1,4 +1,6 @@
-"""Arrays without data: shape, dtype and strides only. Meta tensors and batched views hold one; NumPy functions refuse it."""
+"""Arrays without data: shape, dtype and strides only. Meta tensors and batched views hold one;
+NumPy functions refuse it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class MetaArray(Described):
     __array_ufunc__ = None
     device = "meta"
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None
+    ) -> None:
         self.shape = tuple(shape)
         self.dtype = np.dtype(dtype)
         if strides is None:

@@ -1,4 +1,5 @@
-"""The switch of `nn.MultiheadAttention`'s fast path: a setting that is kept. The path's results are the ordinary ones.
+"""The switch of `nn.MultiheadAttention`'s fast path: a setting that is kept. The path's results are
+the ordinary ones.
 
 >>> import pellucid as torch
 >>> torch.backends.mha.get_fastpath_enabled()

@@ -16,7 +16,9 @@ from ..ir.formula import DOUBLE, ELEMENTARY, FORMULAS, word
 
 
 class _Package:
-    """A package whose modules are imported at their first use: `kernels.convolution.call` is that module of `pellucid.kernels`."""
+    """A package whose modules are imported at their first use: `kernels.convolution.call` is that
+    module of `pellucid.kernels`.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -38,7 +40,9 @@ _WORTH = 1 << 21  # elements that NumPy computes in about the time in which a ke
 
 @contextmanager
 def compiling_little() -> Iterator[None]:
-    """Inside the block kernels that are not there yet are not compiled for few elements: what runs here by operations runs once."""
+    """Inside the block kernels that are not there yet are not compiled for few elements: what runs
+    here by operations runs once.
+    """
     sparing[0] += 1
     try:
         yield
@@ -47,13 +51,15 @@ def compiling_little() -> Iterator[None]:
 
 
 def enabled() -> bool:
-    """False when generated kernels are switched off (`PELLUCID_KERNELS=0`); NumPy then computes everything."""
+    """False when generated kernels are switched off (`PELLUCID_KERNELS=0`); NumPy then computes
+    everything.
+    """
     return config.kernels
 
 
 def spared(name: str, elements: int) -> bool:
-    """Whether NumPy is to compute so many elements instead of a kernel that is not there yet: inside `compiling_little`, until it has
-    computed as many as take the time of compiling it.
+    """Whether NumPy is to compute so many elements instead of a kernel that is not there yet:
+    inside `compiling_little`, until it has computed as many as take the time of compiling it.
     """
     if not sparing[0] or _spared.get(name, 0) + elements > _WORTH:
         return False
@@ -67,11 +73,17 @@ SMALL = 64  # elements below which a kernel call is not worth its fixed cost
 
 
 class _Ufuncs:
-    """NumPy's element-wise functions by name, with loops for two-byte floats where there is native code; made when first asked for."""
+    """NumPy's element-wise functions by name, with loops for two-byte floats where there is native
+    code; made when first asked for.
+    """
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(np, name)
-        made = kernels.pointwise.numpys.extended(found) if type(found) is np.ufunc and config.kernels else found
+        made = (
+            kernels.pointwise.numpys.extended(found)
+            if type(found) is np.ufunc and config.kernels
+            else found
+        )
         setattr(self, name, made)
         return made
 
@@ -82,11 +94,15 @@ ufuncs = _Ufuncs()
 @functools.cache
 def SERVED() -> frozenset[Any]:
     """The two-byte floats that generated code reads and writes on this processor."""
-    return frozenset(kind for kind in HALVES if config.kernels and kernels.pointwise.values.available(kind.name))
+    return frozenset(
+        kind for kind in HALVES if config.kernels and kernels.pointwise.values.available(kind.name)
+    )
 
 
 def fused(name: str, *arrays: Any, least: int = SMALL) -> Callable[..., Any] | None:
-    """The element-wise kernel `name`, when it serves these arrays (floats, `least` elements or more)."""
+    """The element-wise kernel `name`, when it serves these arrays (floats, `least` elements or
+    more).
+    """
     x = arrays[-1]
     if x.size < least or type(x) is not np.ndarray or not config.kernels:
         return None
@@ -113,7 +129,9 @@ def _in_double(name: str) -> bool:
 
 
 def with_numbers(run: Callable[..., Any], *arguments: Any) -> Any:
-    """A kernel of two-byte floats and numbers, which are float32: NumPy would take a Python number for one of two bytes."""
+    """A kernel of two-byte floats and numbers, which are float32: NumPy would take a Python number
+    for one of two bytes.
+    """
     return run(*[np.array(x, _F32) if type(x) in (float, int, bool) else x for x in arguments])
 
 
@@ -122,8 +140,13 @@ def activation(name: str, elements: int) -> Callable[..., Any] | None:
     made = vars(kernels.pointwise.activations)
     if name not in made and name not in _COSTLY and spared(name, elements):
         return None
-    kernel: Callable[..., Any] | None = made[name] if name in made else getattr(kernels.pointwise.activations, name)
+    kernel: Callable[..., Any] | None = (
+        made[name] if name in made else getattr(kernels.pointwise.activations, name)
+    )
     return kernel
 
 
-_COSTLY = frozenset({"erf", "gelu", "gelu_backward", "gelu_slope", "gelu_slope_backward", "mish", "mish_backward"})  # for NumPy
+# for NumPy
+_COSTLY = frozenset(
+    {"erf", "gelu", "gelu_backward", "gelu_slope", "gelu_slope_backward", "mish", "mish_backward"}
+)

@@ -1,7 +1,7 @@
 """The array namespace on NumPy (seam 1). Forward rules call these functions as `xp.name(...)`.
 
-Names and meanings are NumPy's; what NumPy lacks is defined here or in the modules imported at the end, with generated kernels
-where NumPy is slow.
+Names and meanings are NumPy's; what NumPy lacks is defined here or in the modules imported at the
+end, with generated kernels where NumPy is slow.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ name = "numpy"
 
 
 def __getattr__(attribute: str) -> Any:
-    # Not `from numpy import *`: that also loads numpy.testing, numpy.f2py and more, 60 ms of every start.
+    # Not `from numpy import *`: that also loads numpy.testing, numpy.f2py and more, 60 ms of every
+    # start.
     try:
         value = getattr(ufuncs, attribute)
     except AttributeError:
@@ -42,7 +43,9 @@ def __getattr__(attribute: str) -> Any:
 
 
 def as_array(value: Any) -> Any:
-    """An array for a number or a NumPy scalar (ufuncs on 0-d arrays return scalars); an array of another library as it is."""
+    """An array for a number or a NumPy scalar (ufuncs on 0-d arrays return scalars); an array of
+    another library as it is.
+    """
     return asarray(value) if isinstance(value, _HOST) else value
 
 
@@ -50,7 +53,9 @@ _HOST = (ndarray, np.generic, bool, int, float, complex, list, tuple)
 
 
 def namespace_of(array: Any) -> Any:
-    """The array namespace that computes with an array: what its class gives as `xp`, otherwise this one."""
+    """The array namespace that computes with an array: what its class gives as `xp`, otherwise this
+    one.
+    """
     return getattr(array, "xp", _SELF)
 
 
@@ -71,7 +76,10 @@ to_host = from_host  # and back
 ACCUMULATE: dict[Any, Any] = {
     np.dtype(np.float16): np.dtype(np.float32),
     np.dtype(ml_dtypes.bfloat16): np.dtype(np.float32),
-    **{np.dtype(kind): np.dtype(np.int64) for kind in ("?", "i1", "i2", "i4", "u1", "u2", "u4", "u8")},
+    **{
+        np.dtype(kind): np.dtype(np.int64)
+        for kind in ("?", "i1", "i2", "i4", "u1", "u2", "u4", "u8")
+    },
 }
 _F32 = np.dtype(np.float32)
 _REAL = (_F32, np.dtype(np.float64))
@@ -80,14 +88,21 @@ _multiply = np.multiply
 _WIDE = {kind: wide for kind, wide in ACCUMULATE.items() if wide == np.float32}
 _reduce, _max, _min, _matmul = np.add.reduce, np.maximum.reduce, np.minimum.reduce, np.matmul
 
-# Over the axis that is closest in memory NumPy adds in pairs; over another it adds row after row, whose rounding errors grow with the number of rows.
-# Long sums in single precision are therefore added in blocks of this many rows first.
+# Over the axis that is closest in memory NumPy adds in pairs; over another it adds row after row,
+# whose rounding errors grow with the number of rows. Long sums in single precision are therefore
+# added in blocks of this many rows first.
 BLOCK_ROWS = 256
 
 
 def _kernels_for(x: Any) -> Any:
     """The kernels of reductions where they are faster than NumPy's: many floats in order."""
-    serves = x.dtype in _FLOATS and type(x) is ndarray and x.flags.c_contiguous and config.kernels and not sparing[0]
+    serves = (
+        x.dtype in _FLOATS
+        and type(x) is ndarray
+        and x.flags.c_contiguous
+        and config.kernels
+        and not sparing[0]
+    )
     return kernels.pointwise.reduce if serves else None
 
 
@@ -99,11 +114,15 @@ def _by_kernel(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
     if x.size <= _MANY:
         return None
     run = _kernels_for(x)
-    return _permuted(name, x, axis, keepdims) if run is None else getattr(run, name)(x, axis, keepdims)
+    return (
+        _permuted(name, x, axis, keepdims) if run is None else getattr(run, name)(x, axis, keepdims)
+    )
 
 
 def _permuted(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
-    """A reduction of an array whose dimensions lie in another order in memory, as those of images in channels_last; None for others."""
+    """A reduction of an array whose dimensions lie in another order in memory, as those of images
+    in channels_last; None for others.
+    """
     if axis is None or type(x) is not ndarray or x.flags.c_contiguous:
         return None
     ndim = x.ndim
@@ -117,21 +136,39 @@ def _permuted(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
     if made is None:
         return None
     made = made.transpose([order.index(d) for d in range(ndim)])
-    return made if keepdims else made.reshape([n for d, n in enumerate(made.shape) if d not in axes])
+    return (
+        made if keepdims else made.reshape([n for d, n in enumerate(made.shape) if d not in axes])
+    )
 
 
-def _add(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """`np.add.reduce`, by a kernel where one serves, and with long sums over an axis that is not contiguous in blocks."""
+def _add(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
+    """`np.add.reduce`, by a kernel where one serves, and with long sums over an axis that is not
+    contiguous in blocks.
+    """
     if x.size > _MANY and dtype is out is None:
         # NumPy adds long rows to each other as fast, and nobody has to wait for a kernel.
-        across = axis is not None and {-1, x.ndim - 1}.isdisjoint(axis if type(axis) is tuple else (axis,))
+        across = axis is not None and {-1, x.ndim - 1}.isdisjoint(
+            axis if type(axis) is tuple else (axis,)
+        )
         run = None if across and x.shape[-1] >= 64 else _kernels_for(x)
         made = _permuted("sum", x, axis, keepdims) if run is None else run.sum(x, axis, keepdims)
         if made is not None:
             return made
-    if x.size > 65536 and axis is not None and dtype in _SINGLE and x.dtype in _SINGLE and x.ndim > 1:
+    if (
+        x.size > 65536
+        and axis is not None
+        and dtype in _SINGLE
+        and x.dtype in _SINGLE
+        and x.ndim > 1
+    ):
         first = axis[0] if type(axis) is tuple and len(axis) == 1 else axis
-        if type(first) is int and x.strides[first] != x.itemsize and x.shape[first] > 4 * BLOCK_ROWS:
+        if (
+            type(first) is int
+            and x.strides[first] != x.itemsize
+            and x.shape[first] > 4 * BLOCK_ROWS
+        ):
             first %= x.ndim
             before, n, after = x.shape[:first], x.shape[first] // BLOCK_ROWS, x.shape[first + 1 :]
             whole, rest = np.split(x, [n * BLOCK_ROWS], first)
@@ -143,7 +180,9 @@ def _add(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
 _SINGLE = (None, np.dtype(np.float32), np.dtype(np.complex64))
 
 
-def sum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def sum(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
     """As `np.sum`, but float16 and bfloat16 are added in float32, and integers give int64."""
     kind = x.dtype
     if kind in _WIDE and out is None and (dtype is None or dtype == kind):
@@ -170,14 +209,20 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         made = _by_kernel("mean", x, axis, keepdims)
         if made is not None:
             return made
-        return narrowed(np.asarray(_add(widened(x), axis, None, None, keepdims) / np.float32(n)), kind)
+        return narrowed(
+            np.asarray(_add(widened(x), axis, None, None, keepdims) / np.float32(n)), kind
+        )
     return _add(x, axis, None, None, keepdims) / kind.type(n)
 
 
 def nansum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """As `sum`, NaN counted as 0."""
     made = _by_kernel("nansum", x, axis, keepdims)
-    return sum(np.where(x != x, x.dtype.type(0), x), axis, None, None, keepdims) if made is None else made
+    return (
+        sum(np.where(x != x, x.dtype.type(0), x), axis, None, None, keepdims)
+        if made is None
+        else made
+    )
 
 
 def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -217,7 +262,13 @@ def _extreme(name: str, plain: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 def copy(x: Any, order: Any = "K") -> Any:
     """As `np.copy`."""
-    if order == "C" and x.size > _MANY and type(x) is ndarray and not x.flags.c_contiguous and config.kernels:
+    if (
+        order == "C"
+        and x.size > _MANY
+        and type(x) is ndarray
+        and not x.flags.c_contiguous
+        and config.kernels
+    ):
         made = kernels.indexing.transpose.transposed(x)
         if made is not None:
             return made
@@ -225,12 +276,16 @@ def copy(x: Any, order: Any = "K") -> Any:
 
 
 def euclidean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The root of the sum of squares by a kernel, of many floats in order; None for everything else."""
+    """The root of the sum of squares by a kernel, of many floats in order; None for everything
+    else.
+    """
     return _by_kernel("norm", x, axis, keepdims)
 
 
 def variance(x: Any, axis: Any, correction: Any, keepdims: bool) -> Any:
-    """(variance, mean) by a kernel, of float32 in order whose count is above the correction; None for everything else."""
+    """(variance, mean) by a kernel, of float32 in order whose count is above the correction; None
+    for everything else.
+    """
     run = _kernels_for(x)
     return None if run is None else run.var(x, axis, correction, keepdims)
 
@@ -246,7 +301,9 @@ def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def plus(a: Any, b: Any, into: Any = None) -> Any:
-    """a + b of any two arrays, in the memory of `into` where that is `a`; of two-byte floats by generated code."""
+    """a + b of any two arrays, in the memory of `into` where that is `a`; of two-byte floats by
+    generated code.
+    """
     if a.dtype.itemsize == 2 and type(a) is ndarray is type(b):
         return _SELF.add(a, b, into)
     if into is None:
@@ -256,7 +313,9 @@ def plus(a: Any, b: Any, into: Any = None) -> Any:
 
 
 def matmul(a: Any, b: Any) -> Any:
-    """As `np.matmul`, but two-byte floats are multiplied in float32, and a batch of matrices times one matrix is one product."""
+    """As `np.matmul`, but two-byte floats are multiplied in float32, and a batch of matrices times
+    one matrix is one product.
+    """
     kind = a.dtype
     if b.ndim == 2 and a.ndim > 2 and a.size:
         shape = a.shape
@@ -264,14 +323,28 @@ def matmul(a: Any, b: Any) -> Any:
     if kind in _WIDE:
         made = multiplied(a, b)
         return narrowed(matmul(widened(a), widened(b)), kind) if made is None else made
-    if kind.kind in "iu" and a.size > 64 and b.size > 64 and config.kernels and type(a) is ndarray is type(b):
+    if (
+        kind.kind in "iu"
+        and a.size > 64
+        and b.size > 64
+        and config.kernels
+        and type(a) is ndarray is type(b)
+    ):
         integers = kernels.matmul.integers.multiply(a, b)
         if integers is not None:
             return integers
-    if kind in _REAL and a.ndim > 1 and b.ndim > 1 and a.shape[-1] == 1 == b.shape[-2] and b.shape[-1] > 1:
-        return _multiply(a, b)  # an outer product: no sums, and NumPy would make one call of BLAS for each matrix
+    if (
+        kind in _REAL
+        and a.ndim > 1
+        and b.ndim > 1
+        and a.shape[-1] == 1 == b.shape[-2]
+        and b.shape[-1] > 1
+    ):
+        # an outer product: no sums, and NumPy would make one call of BLAS for each matrix
+        return _multiply(a, b)
     if kind is _F32 and b.size > 2048 and a.size > 2048 and config.kernels:
-        # The gradient of a sum is one number for all elements: packing it is dearer than writing it out once.
+        # The gradient of a sum is one number for all elements: packing it is dearer than writing it
+        # out once.
         if 0 in a.strides:
             a = np.ascontiguousarray(a)
         if 0 in b.strides:
@@ -340,7 +413,8 @@ def broadcast_to(x: Any, shape: tuple[int, ...]) -> ndarray:
             elif size != 1:
                 raise ValueError
         if x.ndim:
-            for k in range(extra - 1, -1, -1):  # a new dimension of size 1 steps over what follows, as in PyTorch
+            # a new dimension of size 1 steps over what follows, as in PyTorch
+            for k in range(extra - 1, -1, -1):
                 strides[k] = shape[k + 1] * strides[k + 1] if shape[k] == 1 else 0
         if extra >= 0 and x.flags.writeable:
             return strided(x, tuple(shape), tuple(strides))
@@ -349,10 +423,14 @@ def broadcast_to(x: Any, shape: tuple[int, ...]) -> ndarray:
     return np.broadcast_to(x, shape)
 
 
-def strided(x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], shift: int = 0) -> ndarray:
-    """The memory of `x`, from `shift` bytes after its first element, in another shape with strides in bytes.
+def strided(
+    x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], shift: int = 0
+) -> ndarray:
+    """The memory of `x`, from `shift` bytes after its first element, in another shape with strides
+    in bytes.
 
-    The result keeps the memory alive, may be written to if `x` may, and may reach anything of the array that owns the memory.
+    The result keeps the memory alive, may be written to if `x` may, and may reach anything of the
+    array that owns the memory.
     """
     if not shift:
         try:
@@ -373,7 +451,8 @@ def address(x: ndarray) -> int:
 
 
 def resized(x: Any, shape: tuple[int, ...], like: Any = None) -> Any:
-    """An array of another shape where `x` lies, in new memory where the memory of `x` is too small. Its values are what is there.
+    """An array of another shape where `x` lies, in new memory where the memory of `x` is too small.
+    Its values are what is there.
 
     It lies in memory as the array `like` of its shape does, where that has no gaps.
 
@@ -392,14 +471,17 @@ def resized(x: Any, shape: tuple[int, ...], like: Any = None) -> Any:
         offset = x.__array_interface__["data"][0] - held.__array_interface__["data"][0]
         flat = held.reshape(-1, order="A").view(np.uint8) if held.flags.forc else None
         if flat is not None and offset + math.prod(shape) * x.itemsize <= flat.size:
-            return flat[offset : offset + math.prod(shape) * x.itemsize].view(x.dtype).reshape(shape)
+            return (
+                flat[offset : offset + math.prod(shape) * x.itemsize].view(x.dtype).reshape(shape)
+            )
     if type(x) is ndarray:
         check_resizable(x)
     return np.empty(shape, x.dtype)
 
 
 def owner(x: ndarray) -> ndarray:
-    """The array that owns the memory that `x` looks at, or the outermost one on memory that is no array's.
+    """The array that owns the memory that `x` looks at, or the outermost one on memory that is no
+    array's.
 
     >>> import numpy as np
     >>> x = np.ones((2, 3), order="F")
@@ -410,7 +492,8 @@ def owner(x: ndarray) -> ndarray:
         base = x.base
         if base is None:
             return x
-        if not isinstance(base, ndarray):  # a memoryview of an array, or what offers an array's memory in a new shape
+        # a memoryview of an array, or what offers an array's memory in a new shape
+        if not isinstance(base, ndarray):
             base = base.obj if type(base) is memoryview else getattr(base, "base", None)
             if not isinstance(base, ndarray):
                 return x
@@ -423,8 +506,9 @@ _LENT: dict[int, weakref.ref[ndarray]] = {}
 def with_known_dtype(x: ndarray) -> ndarray:
     """`x`, or a view of it, whose dtype is the very object that stands for its type everywhere.
 
-    Pickle makes other objects, which are equal. Kernels ask `x.dtype is ...`: an array with another object would go another way,
-    slower and with other last digits. So arrays from outside pass through here.
+    Pickle makes other objects, which are equal. Kernels ask `x.dtype is ...`: an array with another
+    object would go another way, slower and with other last digits. So arrays from outside pass
+    through here.
     """
     known = BY_NUMPY.get(x.dtype)
     if known is None or x.dtype.names is not None or x.dtype is known.numpy:
@@ -433,7 +517,9 @@ def with_known_dtype(x: ndarray) -> ndarray:
 
 
 def lend(x: ndarray) -> ndarray:
-    """Note that others hold the memory of `x`, too, so that a tensor in it keeps its size; returns `x`."""
+    """Note that others hold the memory of `x`, too, so that a tensor in it keeps its size; returns
+    `x`.
+    """
     key = id(held := owner(x))
     if key not in _LENT:
         _LENT[key] = weakref.ref(held, lambda _: _LENT.pop(key, None))
@@ -454,7 +540,9 @@ def element_offset(a: Any) -> int:
 
 
 def memory_of(x: ndarray) -> Any:
-    """What tells whether two arrays may share memory: the array that owns it, or the object (a mapped file, bytes) that does."""
+    """What tells whether two arrays may share memory: the array that owns it, or the object (a
+    mapped file, bytes) that does.
+    """
     held = owner(x)
     base = held.base
     return held if base is None else base.obj if type(base) is memoryview else base
@@ -466,7 +554,10 @@ def overlaps_itself(array: ndarray) -> bool:
     return (
         not ordered
         and array.size > 1
-        and any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
+        and any(
+            stride == 0 and size > 1
+            for stride, size in zip(array.strides, array.shape, strict=True)
+        )
     )
 
 
@@ -488,11 +579,18 @@ def _dense(a: ndarray) -> bool:
 
 
 def overlaps(a: Any, b: Any, exact: bool = False) -> bool:
-    """Whether writing to `a` changes what is read of `b` on the way (`exact`: also where the two are the same elements).
+    """Whether writing to `a` changes what is read of `b` on the way (`exact`: also where the two
+    are the same elements).
 
-    As in PyTorch, where one of them has gaps it is the caller who knows; NumPy copies what overlaps first.
+    As in PyTorch, where one of them has gaps it is the caller who knows; NumPy copies what overlaps
+    first.
     """
-    if type(a) is not ndarray or type(b) is not ndarray or not np.may_share_memory(a, b) or not (a.size and b.size):
+    if (
+        type(a) is not ndarray
+        or type(b) is not ndarray
+        or not np.may_share_memory(a, b)
+        or not (a.size and b.size)
+    ):
         return False
     same = a is b or (a.shape == b.shape and address(a) == address(b) and _steps(a) == _steps(b))
     return (exact or not same) and _dense(a) and _dense(b)
@@ -504,28 +602,42 @@ def writable(array: ndarray) -> ndarray:
         return array
     held = owner(array)
     if not held.flags.writeable:
-        raise OperationError("the tensor shares memory with a read-only NumPy array and cannot be written to")
+        raise OperationError(
+            "the tensor shares memory with a read-only NumPy array and cannot be written to"
+        )
     shift = address(array) - address(held)
     memory = held.ravel("K")  # in the order in which it lies: a view, but of memory with gaps
     dense = np.may_share_memory(memory, held) or not held.size
-    return ndarray(array.shape, array.dtype, memory.view(np.uint8).data, shift, array.strides) if dense else array
+    return (
+        ndarray(array.shape, array.dtype, memory.view(np.uint8).data, shift, array.strides)
+        if dense
+        else array
+    )
 
 
 def written(array: Any, name: str) -> ndarray | None:
-    """The memory that a write to the array goes to; None for a meta tensor, which has none. Anything else is refused."""
+    """The memory that a write to the array goes to; None for a meta tensor, which has none.
+    Anything else is refused.
+    """
     if isinstance(array, ndarray):
         return writable(array)
     if isinstance(array, MetaArray):
         return None
     if namespace_of(array) is not _SELF:
         return array
-    raise UnsupportedError(f"{name}: an array of type {type(array).__name__} cannot be written to", op=name)
+    raise UnsupportedError(
+        f"{name}: an array of type {type(array).__name__} cannot be written to", op=name
+    )
 
 
 class _Window:
-    """Memory that NumPy makes no buffer of (an array that is not contiguous, another library's), offered in a new shape."""
+    """Memory that NumPy makes no buffer of (an array that is not contiguous, another library's),
+    offered in a new shape.
+    """
 
-    def __init__(self, x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> None:
+    def __init__(
+        self, x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], shift: int
+    ) -> None:
         self.base = x
         self.__array_interface__ = {
             "version": 3,

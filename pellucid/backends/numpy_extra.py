@@ -1,4 +1,5 @@
-"""Element-wise array functions that NumPy lacks, over NumPy and (loaded when first used) scipy.special.
+"""Element-wise array functions that NumPy lacks, over NumPy and (loaded when first used)
+scipy.special.
 
 Two-byte floats are computed in float32 and rounded once.
 """
@@ -39,7 +40,9 @@ _LARGE = 1 << 12  # elements from which a generated kernel is worth loading
 
 
 def widened(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The array function `name`: the decorated one, with two-byte floats taken through float32 and the dtype kept."""
+    """The array function `name`: the decorated one, with two-byte floats taken through float32 and
+    the dtype kept.
+    """
 
     def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
         def function(*arrays: Any) -> Any:
@@ -159,7 +162,9 @@ def real_sign(x: Any) -> Any:
     if x.dtype.kind == "u":
         return (x > 0).astype(x.dtype)
     if x.dtype.kind == "c":
-        raise UnsupportedError("Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
+        raise UnsupportedError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+        )
     if x.dtype.kind == "i":
         return np.sign(x)
     run = fused("real_sign", x, least=_LARGE) if x.dtype.kind in "fV" else None
@@ -209,8 +214,14 @@ def nextafter(x: Any, y: Any) -> Any:
 
 @_export
 def log10(x: Any) -> Any:
-    """As `np.log10`, whose float32 version misses the powers of ten: computed in float64 and rounded."""
-    return np.log10(x, dtype=np.float64).astype(np.float32) if x.dtype == np.float32 else ufuncs.log10(x)
+    """As `np.log10`, whose float32 version misses the powers of ten: computed in float64 and
+    rounded.
+    """
+    return (
+        np.log10(x, dtype=np.float64).astype(np.float32)
+        if x.dtype == np.float32
+        else ufuncs.log10(x)
+    )
 
 
 @_export
@@ -285,14 +296,19 @@ def _erfc(x: Any) -> Any:
     value = _scipy("erfc")(x)
     if x.dtype != np.float64:
         return value
-    # scipy rounds the square before it takes the exponential, and has 0 where the result is a denormal number. Here the square is split in two,
-    # the first of which is exact.
+    # scipy rounds the square before it takes the exponential, and has 0 where the result is a
+    # denormal number. Here the square is split in two, the first of which is exact.
     far = (x > 5) & (x < 27.3)
     if not far.any():
         return value
     t = x[far]
     high = np.rint(t * 2.0**20) / 2.0**20
-    small = np.exp(600.0 - high * high) * np.exp(-(t - high) * (t + high)) * _scipy("erfcx")(t) * np.exp(-600.0)
+    small = (
+        np.exp(600.0 - high * high)
+        * np.exp(-(t - high) * (t + high))
+        * _scipy("erfcx")(t)
+        * np.exp(-600.0)
+    )
     value = np.array(value)
     value[far] = small
     return value
@@ -311,7 +327,9 @@ def _lgamma(x: Any) -> Any:
 
 
 def _lgamma_near_its_zeros(x: Any) -> Any:
-    """lgamma from 1/2 to 5/2, by the series of Abramowitz and Stegun, 6.1.33, around 1 and 2, where it is 0."""
+    """lgamma from 1/2 to 5/2, by the series of Abramowitz and Stegun, 6.1.33, around 1 and 2, where
+    it is 0.
+    """
     first = x < 1.5
     away = x - np.where(first, 1.0, 2.0)
     # (-1)^k (zeta(k) - 1) / k; the terms fall by a factor of four each.
@@ -335,13 +353,21 @@ def _airy_ai(x: Any) -> Any:
 def _digamma(x: Any) -> Any:
     value = _scipy("psi")(x)
     at_zero = np.copysign(np.full((), np.inf, value.dtype), -np.asarray(x))
-    return np.where(x == 0, at_zero, np.where((x < 0) & (x == np.floor(x)), np.full((), np.nan, value.dtype), value))
+    return np.where(
+        x == 0,
+        at_zero,
+        np.where((x < 0) & (x == np.floor(x)), np.full((), np.nan, value.dtype), value),
+    )
 
 
 @widened("spherical_bessel_j0", "sin(x) / x, and 1 at 0.")
 def _spherical_bessel_j0(x: Any) -> Any:
     safe = np.where(x == 0, np.ones((), x.dtype), x)
-    return np.where(np.isinf(x), np.zeros((), x.dtype), np.where(x == 0, np.ones((), x.dtype), np.sin(safe) / safe))
+    return np.where(
+        np.isinf(x),
+        np.zeros((), x.dtype),
+        np.where(x == 0, np.ones((), x.dtype), np.sin(safe) / safe),
+    )
 
 
 @_export
@@ -362,7 +388,11 @@ def polygamma(x: Any, n: int) -> Any:
 def pow(x: Any, y: Any) -> Any:
     """x ** y; integers to negative powers are 0, except those of 1 and -1."""
     if x.dtype in HALVES and hasattr(y, "dtype"):
-        return pow(x, float(y)) if y.ndim == 0 and x.ndim else narrowed(np.power(_wide(x), _wide(y)), x.dtype)
+        return (
+            pow(x, float(y))
+            if y.ndim == 0 and x.ndim
+            else narrowed(np.power(_wide(x), _wide(y)), x.dtype)
+        )
     if x.dtype.kind == "c" and getattr(y, "ndim", 0) == 0 and complex(y) in (2, 3):
         return np.square(x) if complex(y) == 2 else x * x * x
     if hasattr(y, "dtype"):
@@ -377,15 +407,16 @@ def pow(x: Any, y: Any) -> Any:
 
 
 def _negative_powers(x: Any, y: Any) -> Any:
-    value = np.power(x, np.where(y < 0, y & 1, y))  # of 1 and -1 the parity counts; the smallest number has no absolute value
+    # of 1 and -1 the parity counts; the smallest number has no absolute value
+    value = np.power(x, np.where(y < 0, y & 1, y))
     unit = np.abs(x) == 1
     return np.where((y < 0) & ~unit, np.zeros((), value.dtype), value)
 
 
 @_export
 def comparable(x: Any) -> Any:
-    """What NumPy sorts as it should: booleans as 0 and 1, since foreign memory may hold other bytes, and bfloat16 as float32 (its own sort puts
-    NaN anywhere).
+    """What NumPy sorts as it should: booleans as 0 and 1, since foreign memory may hold other
+    bytes, and bfloat16 as float32 (its own sort puts NaN anywhere).
     """
     if x.dtype.kind == "V":
         return x.astype(np.float32)
@@ -412,7 +443,9 @@ def trunc_divide(x: Any, y: Any) -> Any:
         _refuse_zero(x, y)
         # C's division: exact for integers of any size, unlike the quotient of floats.
         quotient = np.floor_divide(x, y)
-        return np.where((quotient < 0) & (quotient * y != x), quotient + 1, quotient).astype(quotient.dtype)
+        return np.where((quotient < 0) & (quotient * y != x), quotient + 1, quotient).astype(
+            quotient.dtype
+        )
     return np.trunc(np.true_divide(x, y))
 
 
@@ -450,12 +483,20 @@ def addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
     """x + value * a * b, rounded once for two-byte floats."""
     kind = x.dtype
     if kind.itemsize > 2:
-        run = fused("addcmul", x, a, b, least=_LARGE) if kind.kind == "f" and a.dtype is kind is b.dtype else None
+        run = (
+            fused("addcmul", x, a, b, least=_LARGE)
+            if kind.kind == "f" and a.dtype is kind is b.dtype
+            else None
+        )
         if run is not None:
             return run(x, a, b, value)
         product = a * b
         if value != 1:
-            product = np.multiply(product, value, product if kind.kind == "f" and type(product) is np.ndarray else None)
+            product = np.multiply(
+                product,
+                value,
+                product if kind.kind == "f" and type(product) is np.ndarray else None,
+            )
         return x + product
     run = fused("addcmul", x, a, b)
     if run is not None:
@@ -484,7 +525,11 @@ FORMULAS["lerp_far"] = Formula(lambda m, start, end, *, rest: end - (end - start
 def lerp(start: Any, end: Any, weight: Any) -> Any:
     """start + weight * (end - start), exact at both ends; rounded once for two-byte floats."""
     kind = start.dtype
-    if type(weight) is float and kind.char in "fd" and (start.size < _LARGE or end.dtype is not kind):
+    if (
+        type(weight) is float
+        and kind.char in "fd"
+        and (start.size < _LARGE or end.dtype is not kind)
+    ):
         span = np.subtract(end, start)
         room = span if type(span) is np.ndarray else None
         if abs(weight) < 0.5:

@@ -1,4 +1,6 @@
-"""NumPy's own functions where something beats them: a generated kernel for large arrays, a shorter way for small ones."""
+"""NumPy's own functions where something beats them: a generated kernel for large arrays, a shorter
+way for small ones.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,18 @@ from .. import config
 from ..ir.formula import FORMULAS, Formula
 from .native import HALVES, SERVED, SMALL, activation, fused, kernels, ufuncs
 
-__all__ = ["clip_numbers", "cube", "cumprod", "cumsum", "exp", "fill", "full", "log", "take_along_axis", "triangle"]
+__all__ = [
+    "clip_numbers",
+    "cube",
+    "cumprod",
+    "cumsum",
+    "exp",
+    "fill",
+    "full",
+    "log",
+    "take_along_axis",
+    "triangle",
+]
 
 _F32 = np.dtype(np.float32)
 _WHOLE = (np.dtype(np.int64), np.dtype(np.int32))
@@ -72,10 +85,13 @@ def clip_numbers(x: Any, low: Any, high: Any) -> Any:
             for bound in (low, high)
             if bound is not None
         ]
-        if run is not None and all(bound == bound for bound in bounds):  # the other way hands a NaN on
+        # the other way hands a NaN on
+        if run is not None and all(bound == bound for bound in bounds):
             return run(x, *bounds)
     if kind in _WHOLE and x.size >= _LARGE and type(x) is ndarray and config.kernels:
-        run = activation("at_most" if low is None else "at_least" if high is None else "between", x.size)
+        run = activation(
+            "at_most" if low is None else "at_least" if high is None else "between", x.size
+        )
         if run is not None:
             return run(x, *[kind.type(bound) for bound in (low, high) if bound is not None])
     # Arrays without dimensions: NumPy takes them in half the time that it takes for its scalars.
@@ -84,7 +100,9 @@ def clip_numbers(x: Any, low: Any, high: Any) -> Any:
     result = ufuncs.maximum(x, np.array(low, kind))
     if high is None:
         return result
-    return ufuncs.minimum(result, np.array(high, kind), out=result if type(result) is ndarray else None)
+    return ufuncs.minimum(
+        result, np.array(high, kind), out=result if type(result) is ndarray else None
+    )
 
 
 def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:
@@ -111,7 +129,12 @@ def cumprod(x: Any, axis: int, dtype: Any = None, out: Any = None) -> Any:
 
 def _running(name: str, x: Any, axis: int, dtype: Any) -> Any:
     """By a kernel; None where there is none."""
-    if (dtype is None or dtype is x.dtype) and x.size >= SMALL and type(x) is ndarray and config.kernels:
+    if (
+        (dtype is None or dtype is x.dtype)
+        and x.size >= SMALL
+        and type(x) is ndarray
+        and config.kernels
+    ):
         return getattr(kernels.ordering.scan, name)(x, axis)
     return None
 
@@ -150,7 +173,12 @@ def take_along_axis(x: Any, index: Any, axis: int) -> Any:
     shape = index.shape
     ndim = x.ndim
     axis %= ndim or 1
-    if ndim > 4 or len(shape) != ndim or shape[:axis] != x.shape[:axis] or shape[axis + 1 :] != x.shape[axis + 1 :]:
+    if (
+        ndim > 4
+        or len(shape) != ndim
+        or shape[:axis] != x.shape[:axis]
+        or shape[axis + 1 :] != x.shape[axis + 1 :]
+    ):
         return np.take_along_axis(x, index, axis)
     return x[tuple([index if d == axis else positions(shape[d], ndim, d) for d in range(ndim)])]
 

@@ -1,4 +1,6 @@
-"""Array functions of neural networks on NumPy: generated kernels where they apply, the NumPy reference everywhere else."""
+"""Array functions of neural networks on NumPy: generated kernels where they apply, the NumPy
+reference everywhere else.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def _in_float32(function: Any) -> Any:
 
 @_in_float32
 def conv(x: Any, w: Any, bias: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
-    """Cross-correlation of `(N, C, *spatial)` with `(O, C / groups, *kernel)`, plus a bias `(O,)` or None."""
+    """Cross-correlation of `(N, C, *spatial)` with `(O, C / groups, *kernel)`, plus a bias `(O,)`
+    or None.
+    """
     if x.dtype is _F32 and config.kernels:
         out = kernels.convolution.call.conv(x, w, stride, padding, dilation, groups, bias)
         if out is not None:
@@ -47,20 +51,28 @@ def conv(x: Any, w: Any, bias: Any, stride: Any, padding: Pads, dilation: Any, g
 
 
 @_in_float32
-def conv_input_grad(g: Any, w: Any, x_shape: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
+def conv_input_grad(
+    g: Any, w: Any, x_shape: Any, stride: Any, padding: Pads, dilation: Any, groups: int
+) -> Any:
     """Gradient of `conv` in its input; also transposed convolution."""
     if g.dtype is _F32 and config.kernels:
-        out = kernels.convolution.call.conv_input_grad(g, w, x_shape, stride, padding, dilation, groups)
+        out = kernels.convolution.call.conv_input_grad(
+            g, w, x_shape, stride, padding, dilation, groups
+        )
         if out is not None:
             return out
     return conv_reference.conv_input_grad(g, w, x_shape, stride, padding, dilation, groups)
 
 
 @_in_float32
-def conv_weight_grad(g: Any, x: Any, w_shape: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
+def conv_weight_grad(
+    g: Any, x: Any, w_shape: Any, stride: Any, padding: Pads, dilation: Any, groups: int
+) -> Any:
     """Gradient of `conv` in its weight."""
     if g.dtype is _F32 and config.kernels:
-        out = kernels.convolution.call.conv_weight_grad(g, x, w_shape, stride, padding, dilation, groups)
+        out = kernels.convolution.call.conv_weight_grad(
+            g, x, w_shape, stride, padding, dilation, groups
+        )
         if out is not None:
             return out
     return conv_reference.conv_weight_grad(g, x, w_shape, stride, padding, dilation, groups)
@@ -77,7 +89,9 @@ def _pooled(name: str, x: Any, *args: Any) -> Any:
 
 
 @_in_float32
-def max_pool(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> tuple[Any, Any]:
+def max_pool(
+    x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[Any, Any]:
     """Largest value of each window and its flat position in the input's spatial dimensions."""
     made = _pooled("max_pool", x, kernel, stride, padding, dilation, ceil_mode)
     if made is not None:
@@ -95,30 +109,53 @@ def max_pool_grad(g: Any, index: Any, x_shape: Any) -> Any:
 
 
 @_in_float32
-def avg_pool(x: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor: Any) -> Any:
+def avg_pool(
+    x: Any,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor: Any,
+) -> Any:
     """Mean of each window."""
     made = _pooled("avg_pool", x, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
     if made is not None:
         return made
-    return pool_reference.avg_pool(x, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+    return pool_reference.avg_pool(
+        x, kernel, stride, padding, ceil_mode, count_include_pad, divisor
+    )
 
 
 @_in_float32
 def avg_pool_grad(
-    g: Any, x_shape: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor: Any
+    g: Any,
+    x_shape: Any,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor: Any,
 ) -> Any:
     """Gradient of `avg_pool`."""
-    made = _pooled("avg_pool_grad", g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+    made = _pooled(
+        "avg_pool_grad", g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor
+    )
     if made is not None:
         return made
-    return pool_reference.avg_pool_grad(g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
+    return pool_reference.avg_pool_grad(
+        g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor
+    )
 
 
 def linear(x: Any, w: Any, b: Any) -> Any:
     """`x @ w.T + b` for x `(..., in)`, w `(out, in)`, b `(out,)` or None."""
     if x.dtype in HALVES:
         made = kernels.matmul.pairs.linear(x, w, b) if native_products(x.dtype) else None
-        return in_float32(lambda _, *arrays: linear(*arrays), None, x, w, b) if made is None else made
+        return (
+            in_float32(lambda _, *arrays: linear(*arrays), None, x, w, b) if made is None else made
+        )
     if x.dtype is _F32 and w.dtype is _F32 and w.size > 2048 and x.size > 2048 and config.kernels:
         return kernels.matmul.call.linear(x, w, b)
     out = numpy_matmul(x, w.T)
@@ -128,7 +165,9 @@ def linear(x: Any, w: Any, b: Any) -> Any:
 
 
 def numpy_matmul(a: Any, b: Any) -> Any:
-    """`np.matmul` with two-byte floats multiplied in float32, and on the calling thread where it is small."""
+    """`np.matmul` with two-byte floats multiplied in float32, and on the calling thread where it is
+    small.
+    """
     if a.size * b.shape[-1] < SHARED_PRODUCT and a.dtype in _REAL:
         return _matmul(a, b)
     if a.dtype.itemsize <= 2 and a.dtype.kind in "fV":
@@ -146,7 +185,9 @@ def adaptive_max_pool(x: Any, output_size: Any) -> tuple[Any, Any]:
     if config.kernels and type(x) is np.ndarray:
         made = kernels.pooling.call.adaptive_max_pool(x, output_size) if x.dtype is _F32 else None
         if made is None:
-            made = kernels.pooling.adaptive.adaptive_max(x, pool_reference.per_dim(output_size, x.ndim - 2, "output_size"))
+            made = kernels.pooling.adaptive.adaptive_max(
+                x, pool_reference.per_dim(output_size, x.ndim - 2, "output_size")
+            )
         if made is not None:
             return made
     return pool_reference.adaptive_max_pool(x, output_size)

@@ -1,4 +1,5 @@
-"""The package opt_einsum, which finds the order of products in `einsum`. It is always there, and always asked.
+"""The package opt_einsum, which finds the order of products in `einsum`. It is always there, and
+always asked.
 
 >>> import pellucid as torch
 >>> torch.backends.opt_einsum.is_available()
@@ -7,7 +8,8 @@ True
 
 from __future__ import annotations
 
-# Scripts may set these, as in PyTorch; the order of products is opt_einsum's own choice in any case.
+# Scripts may set these, as in PyTorch; the order of products is opt_einsum's own choice in any
+# case.
 enabled = True
 strategy = "auto"
 

@@ -1,10 +1,13 @@
-"""Recurrent layers over all time steps in one direction, on arrays: one product for the input's part of all gates, then the time steps,
-in one native call (`kernels.recurrent.layer`) or with NumPy, and in backward one product each for the gradients of input and weights.
+"""Recurrent layers over all time steps in one direction, on arrays: one product for the input's
+part of all gates, then the time steps, in one native call (`kernels.recurrent.layer`) or with
+NumPy, and in backward one product each for the gradients of input and weights.
 
-Packed sequences come step by step without padding, longest first, with `sizes`: how many sequences have each step. Their states are
-kept in a block of whole steps all the same; the rows that have ended stay unused.
+Packed sequences come step by step without padding, longest first, with `sizes`: how many sequences
+have each step. Their states are kept in a block of whole steps all the same; the rows that have
+ended stay unused.
 
-`mode` is "lstm", "gru", "rnn_tanh" or "rnn_relu". The gates are stacked as PyTorch stacks them: i, f, g, o and r, z, n.
+`mode` is "lstm", "gru", "rnn_tanh" or "rnn_relu". The gates are stacked as PyTorch stacks them: i,
+f, g, o and r, z, n.
 """
 
 from __future__ import annotations
@@ -25,8 +28,9 @@ _F32 = np.dtype(np.float32)
 class _Layout(NamedTuple):
     """Where the rows of packed sequences lie.
 
-    offsets: (T + 1,), int64: the first row of each step, and the number of rows.
-    ends: (B,), int64: how many steps each sequence has, which is also the place of its last state in direction of time.
+    offsets: (T + 1,), int64: the first row of each step, and the number of rows. ends: (B,), int64:
+    how many steps each sequence has, which is also the place of its last state in direction of
+    time.
     """
 
     offsets: np.ndarray
@@ -35,12 +39,15 @@ class _Layout(NamedTuple):
 
 @cache
 def _step(name: str) -> Any:
-    """A step of `kernels.recurrent.formulas` with NumPy, in the arrays' own dtype: arguments in its order, then where the results go."""
+    """A step of `kernels.recurrent.formulas` with NumPy, in the arrays' own dtype: arguments in its
+    order, then where the results go.
+    """
     formula = kernels.recurrent.formulas.CELLS[name]
     count = formula.__code__.co_argcount - 1
 
     def run(*arrays: Any) -> None:
-        made = formula(numpy_cpu, *arrays[:count])  # all of them before any is written: an argument may be a result, too
+        # all of them before any is written: an argument may be a result, too
+        made = formula(numpy_cpu, *arrays[:count])
         for target, result in zip(arrays[count:], made, strict=True):
             target[...] = result
 
@@ -50,7 +57,9 @@ def _step(name: str) -> Any:
 @lru_cache(256)
 def _layout(sizes: tuple[int, ...]) -> _Layout:
     counts = np.array(sizes, np.int64)
-    return _Layout(np.concatenate([[0], np.cumsum(counts)]), (counts[:, None] > np.arange(sizes[0])).sum(0))
+    return _Layout(
+        np.concatenate([[0], np.cumsum(counts)]), (counts[:, None] > np.arange(sizes[0])).sum(0)
+    )
 
 
 @lru_cache(256)
@@ -88,14 +97,16 @@ def forward(
     """The output of each step and the last states, and what `backward` needs.
 
     Args:
-        x: (T, B, in) with T > 0; with `sizes` (N, in), N their sum. hx, cx: (B, H); cx is None unless mode is "lstm".
+        x: (T, B, in) with T > 0; with `sizes` (N, in), N their sum. hx, cx: (B, H); cx is None
+            unless mode is "lstm".
         w_ih, w_hh, b_ih, b_hh: (gates * H, in), (gates * H, H), and vectors or None.
         sizes: of packed sequences, how many of them have each step: B first, then never more.
 
     Returns:
-        ((T, B, H) or (N, H), (B, H)) and for "lstm" the last cells (B, H); (states, cells, gates): states (T + 1, B, H) and the T + 1
-        cells lie in the order of the steps, with the initial one at the end that the direction starts from; the gates are
-        (T, B, gates * H) or (N, gates * H). For "gru" the cells are the state's part of n.
+        ((T, B, H) or (N, H), (B, H)) and for "lstm" the last cells (B, H); (states, cells, gates):
+        states (T + 1, B, H) and the T + 1 cells lie in the order of the steps, with the initial one
+        at the end that the direction starts from; the gates are (T, B, gates * H) or (N, gates *
+        H). For "gru" the cells are the state's part of n.
     """
     size = w_hh.shape[1]
     dtype = x.dtype
@@ -105,7 +116,8 @@ def forward(
         bias = bias + b_hh
         if mode == "gru":  # the state's bias of n is multiplied by r, with the state's part
             bias[2 * size :] = b_ih[2 * size :]
-    gates = numpy_cpu.linear(np.ascontiguousarray(x), w_ih, bias)  # the gates replace their input's part
+    # the gates replace their input's part
+    gates = numpy_cpu.linear(np.ascontiguousarray(x), w_ih, bias)
     layout = None if sizes is None else _layout(sizes)
     steps, batch = x.shape[:2] if sizes is None else (len(sizes), sizes[0])
     # Where the first and the last state of each row stand.
@@ -122,22 +134,39 @@ def forward(
     bias_n = None
     if mode == "gru":
         bias_n = np.zeros(size, dtype) if b_hh is None else np.ascontiguousarray(b_hh[2 * size :])
-    # The results have memory of their own: the caller may write into them, and backward needs the states.
+    # The results have memory of their own: the caller may write into them, and backward needs the
+    # states.
     out = np.empty((*x.shape[:-1], size), dtype)
     weight = np.ascontiguousarray(w_hh)
     native = dtype is _F32 and config.kernels
     offsets = None if layout is None else layout.offsets
-    if not (native and kernels.recurrent.layer.forward(mode, gates, states, cells, out, bias_n, weight, reverse, offsets)):
+    if not (
+        native
+        and kernels.recurrent.layer.forward(
+            mode, gates, states, cells, out, bias_n, weight, reverse, offsets
+        )
+    ):
         offsets = batch * np.arange(steps + 1) if offsets is None else offsets
         _forward(mode, _rows(gates), states, cells, _rows(out), bias_n, weight, reverse, offsets)
-    # A copy in either case: of the last step a view would be taken, of rows with different ends new memory.
+    # A copy in either case: of the last step a view would be taken, of rows with different ends new
+    # memory.
     results = (out, states[last] if type(last) is tuple else states[last].copy())
     if mode == "lstm":
         results = (*results, cells[last] if type(last) is tuple else cells[last].copy())  # type: ignore[index,assignment]
     return results, (states, cells, gates if gated else None)
 
 
-def _forward(mode: str, gates: Any, states: Any, cells: Any, out: Any, bias_n: Any, w_hh: Any, reverse: bool, offsets: Any) -> None:
+def _forward(
+    mode: str,
+    gates: Any,
+    states: Any,
+    cells: Any,
+    out: Any,
+    bias_n: Any,
+    w_hh: Any,
+    reverse: bool,
+    offsets: Any,
+) -> None:
     """The time steps with NumPy."""
     count = kernels.recurrent.formulas.PARTS[mode]
     shift = 0 if reverse else 1  # the state after step t stands at t + shift
@@ -150,7 +179,14 @@ def _forward(mode: str, gates: Any, states: Any, cells: Any, out: Any, bias_n: A
             old, new = states[t + 1 - shift, :n], states[t + shift, :n]
             h_parts = _parts(kernels.matmul.blas.matmul(old, w_hh.T), count)
             if mode == "lstm":
-                step(*x_parts[t], *h_parts, cells[t + 1 - shift, :n], *x_parts[t], cells[t + shift, :n], new)
+                step(
+                    *x_parts[t],
+                    *h_parts,
+                    cells[t + 1 - shift, :n],
+                    *x_parts[t],
+                    cells[t + shift, :n],
+                    new,
+                )
             elif mode == "gru":
                 step(*x_parts[t], *h_parts, bias_n, old, *x_parts[t], cells[t + shift, :n], new)
             else:
@@ -159,7 +195,9 @@ def _forward(mode: str, gates: Any, states: Any, cells: Any, out: Any, bias_n: A
 
 
 class _Scratch:
-    """Arrays for one call; their memory is kept for the next one, because fresh memory costs a page fault for every 4 KB."""
+    """Arrays for one call; their memory is kept for the next one, because fresh memory costs a page
+    fault for every 4 KB.
+    """
 
     def __init__(self, count: int, shape: tuple[int, ...], dtype: Any) -> None:
         length = math.prod(shape) * dtype.itemsize
@@ -167,7 +205,10 @@ class _Scratch:
         self.taken = kernels.convolution.memory.take(max(count * room, 128))
         memory = self.taken.memory
         start = self.taken.address - memory.ctypes.data
-        self.arrays = [memory[start + k * room : start + k * room + length].view(dtype).reshape(shape) for k in range(count)]
+        self.arrays = [
+            memory[start + k * room : start + k * room + length].view(dtype).reshape(shape)
+            for k in range(count)
+        ]
 
     def give(self) -> None:
         kernels.convolution.memory.give(self.taken)
@@ -184,11 +225,14 @@ def backward(
     reverse: bool,
     sizes: tuple[int, ...] | None = None,
 ) -> tuple[Any, ...]:
-    """Gradients of (x, hx, cx, w_ih, w_hh, b_ih, b_hh) from those of the results, None where `needs` (in that order) says so."""
+    """Gradients of (x, hx, cx, w_ih, w_hh, b_ih, b_hh) from those of the results, None where
+    `needs` (in that order) says so.
+    """
     states, cells, gates = aux
     (batch, size), steps = states.shape[1:], states.shape[0] - 1
     dtype = x.dtype
-    # The gradients of the gates, and of the state's part of the gates: another one only where n has a factor r.
+    # The gradients of the gates, and of the state's part of the gates: another one only where n has
+    # a factor r.
     scratch = _Scratch(2 if mode == "gru" else 1, (*x.shape[:-1], w_hh.shape[0]), dtype)
     d_gates, d_state = scratch.arrays[0], scratch.arrays[-1]
     carry = None  # what goes back in time besides the state's gradient
@@ -197,42 +241,82 @@ def backward(
     elif mode == "gru":
         carry = np.zeros((batch, size), dtype)
     d_first = np.empty((batch, size), dtype) if needs[1] else None
-    d_out, back, weight = np.ascontiguousarray(g[0]), np.ascontiguousarray(g[1]), np.ascontiguousarray(w_hh)
+    d_out, back, weight = (
+        np.ascontiguousarray(g[0]),
+        np.ascontiguousarray(g[1]),
+        np.ascontiguousarray(w_hh),
+    )
     operands = (carry, d_gates, d_state, d_first, weight, reverse)
     native = dtype is _F32 and config.kernels
     offsets = None if sizes is None else _layout(sizes).offsets
-    if not (native and kernels.recurrent.layer.backward(mode, gates, states, cells, d_out, back, *operands, offsets)):
+    if not (
+        native
+        and kernels.recurrent.layer.backward(
+            mode, gates, states, cells, d_out, back, *operands, offsets
+        )
+    ):
         offsets = batch * np.arange(steps + 1) if offsets is None else offsets
         flats = (_rows(d_gates), _rows(d_state), d_first, weight, reverse, offsets)
-        _backward(mode, None if gates is None else _rows(gates), states, cells, _rows(d_out), back, carry, *flats)
+        _backward(
+            mode,
+            None if gates is None else _rows(gates),
+            states,
+            cells,
+            _rows(d_out),
+            back,
+            carry,
+            *flats,
+        )
     flat, flat_state = _rows(d_gates), _rows(d_state)
     with np.errstate(all="ignore"):
         dx = numpy_cpu.matmul(flat, w_ih).reshape(x.shape) if needs[0] else None
         dw_ih = numpy_cpu.matmul(flat.T, _rows(x)) if needs[3] else None
         dw_hh = None
         if needs[4]:
-            before = _rows(states[1:] if reverse else states[:steps]) if sizes is None else _rows(states)[_before(sizes, reverse)]
+            before = (
+                _rows(states[1:] if reverse else states[:steps])
+                if sizes is None
+                else _rows(states)[_before(sizes, reverse)]
+            )
             dw_hh = numpy_cpu.matmul(flat_state.T, before)
         db_ih = numpy_cpu.sum(flat, axis=0) if needs[5] else None
         db_hh = None
         if needs[6]:
-            db_hh = numpy_cpu.sum(flat_state, axis=0) if db_ih is None or mode == "gru" else db_ih.copy()
+            db_hh = (
+                numpy_cpu.sum(flat_state, axis=0)
+                if db_ih is None or mode == "gru"
+                else db_ih.copy()
+            )
     scratch.give()
     return dx, d_first, carry if needs[2] else None, dw_ih, dw_hh, db_ih, db_hh
 
 
 def _backward(
-    mode: str, gates: Any, states: Any, cells: Any, d_out: Any, back: Any, carry: Any, d_gates: Any, d_state: Any, d_first: Any,
-    w_hh: Any, reverse: bool, offsets: Any,
-) -> None:  # fmt: skip
+    mode: str,
+    gates: Any,
+    states: Any,
+    cells: Any,
+    d_out: Any,
+    back: Any,
+    carry: Any,
+    d_gates: Any,
+    d_state: Any,
+    d_first: Any,
+    w_hh: Any,
+    reverse: bool,
+    offsets: Any,
+) -> None:
     """The time steps with NumPy."""
     count = kernels.recurrent.formulas.PARTS[mode]
     shift = 0 if reverse else 1
     kept = [] if gates is None else [_parts(rows, count) for rows in _steps(gates, offsets)]
-    parts, state_parts = ([_parts(rows, count) for rows in _steps(a, offsets)] for a in (d_gates, d_state))
+    parts, state_parts = (
+        [_parts(rows, count) for rows in _steps(a, offsets)] for a in (d_gates, d_state)
+    )
     outs, d_states = _steps(d_out, offsets), _steps(d_state, offsets)
     step = _step(mode + "_backward")
-    total = np.array(back)  # of a row that has not begun yet (packed, backwards in time) it is the last state's gradient
+    # of a row that has not begun yet (packed, backwards in time) it is the last state's gradient
+    total = np.array(back)
     with np.errstate(all="ignore"):
         for t in range(len(outs)) if reverse else reversed(range(len(outs))):
             n = len(outs[t])
@@ -241,7 +325,17 @@ def _backward(
             if mode == "lstm":
                 step(*kept[t], cells[new, :n], cells[old, :n], outs[t], later, own, *parts[t], own)
             elif mode == "gru":
-                step(*kept[t], cells[new, :n], states[old, :n], outs[t], later, own, *parts[t], state_parts[t][2], own)
+                step(
+                    *kept[t],
+                    cells[new, :n],
+                    states[old, :n],
+                    outs[t],
+                    later,
+                    own,
+                    *parts[t],
+                    state_parts[t][2],
+                    own,
+                )
                 state_parts[t][:2] = parts[t][:2]
             else:
                 step(states[new, :n], outs[t], later, *parts[t])
@@ -251,7 +345,9 @@ def _backward(
 
 
 # ---- single steps --------------------------------------------------------------------------------
-def cell_forward(mode: str, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> tuple[Any, tuple[Any, ...]]:
+def cell_forward(
+    mode: str, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any
+) -> tuple[Any, tuple[Any, ...]]:
     """The state after one step, h or for "lstm" (h, c), and what `cell_backward` needs.
 
     Args:
@@ -264,9 +360,15 @@ def cell_forward(mode: str, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: 
 
 
 def cell_step(mode: str, gates: Any, state_gates: Any, h: Any, c: Any) -> Any:
-    """The state after a step, h or for "lstm" (h, c), of the products with the input and with the state, which are overwritten."""
+    """The state after a step, h or for "lstm" (h, c), of the products with the input and with the
+    state, which are overwritten.
+    """
     out, out_c = np.empty_like(h), None if c is None else np.empty_like(h)
-    if not (h.dtype is _F32 and config.kernels and kernels.recurrent.cell.forward(mode, gates, state_gates, h, c, out, out_c)):
+    if not (
+        h.dtype is _F32
+        and config.kernels
+        and kernels.recurrent.cell.forward(mode, gates, state_gates, h, c, out, out_c)
+    ):
         count = kernels.recurrent.formulas.PARTS[mode]
         parts, state_parts = _parts(gates, count), _parts(state_gates, count)
         step = _step(mode)
@@ -282,8 +384,12 @@ def cell_step(mode: str, gates: Any, state_gates: Any, h: Any, c: Any) -> Any:
     return out if c is None else (out, out_c)
 
 
-def cell_backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, needs: Any) -> tuple[Any, ...]:
-    """Gradients of (x, h, c, w_ih, w_hh, b_ih, b_hh) from those of the state (a pair of them for "lstm"), None where not needed."""
+def cell_backward(
+    mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, needs: Any
+) -> tuple[Any, ...]:
+    """Gradients of (x, h, c, w_ih, w_hh, b_ih, b_hh) from those of the state (a pair of them for
+    "lstm"), None where not needed.
+    """
     gates, state_gates, h, c = aux
     d_h, d_c = g if mode == "lstm" else (g, None)
     d_h, d_c = np.ascontiguousarray(d_h), None if d_c is None else np.ascontiguousarray(d_c)
@@ -291,7 +397,9 @@ def cell_backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, nee
     d_state = np.empty_like(gates) if mode == "gru" else d_gates
     through = np.empty_like(h) if mode in ("lstm", "gru") else None
     operands = (gates, state_gates, h, c, d_h, d_c, d_gates, d_state, through)
-    if not (x.dtype is _F32 and config.kernels and kernels.recurrent.cell.backward(mode, *operands)):
+    if not (
+        x.dtype is _F32 and config.kernels and kernels.recurrent.cell.backward(mode, *operands)
+    ):
         count = kernels.recurrent.formulas.PARTS[mode]
         kept, parts, state_parts = (_parts(a, count) for a in (gates, d_gates, d_state))
         step = _step(mode + "_backward")
@@ -299,7 +407,17 @@ def cell_backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, nee
             if mode == "lstm":
                 step(*kept, _parts(state_gates, count)[0], c, d_h, 0.0, d_c, *parts, through)
             elif mode == "gru":
-                step(*kept, _parts(state_gates, count)[2], h, d_h, 0.0, 0.0, *parts, state_parts[2], through)
+                step(
+                    *kept,
+                    _parts(state_gates, count)[2],
+                    h,
+                    d_h,
+                    0.0,
+                    0.0,
+                    *parts,
+                    state_parts[2],
+                    through,
+                )
                 state_parts[:2] = parts[:2]
             else:
                 step(*kept, d_h, 0.0, *parts)
@@ -313,5 +431,7 @@ def cell_backward(mode: str, g: Any, x: Any, w_ih: Any, w_hh: Any, aux: Any, nee
         db_ih = numpy_cpu.sum(d_gates, axis=0) if needs[5] else None
         db_hh = None
         if needs[6]:
-            db_hh = numpy_cpu.sum(d_state, axis=0) if db_ih is None or mode == "gru" else db_ih.copy()
+            db_hh = (
+                numpy_cpu.sum(d_state, axis=0) if db_ih is None or mode == "gru" else db_ih.copy()
+            )
     return dx, dh, through if needs[2] else None, dw_ih, dw_hh, db_ih, db_hh

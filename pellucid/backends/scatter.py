@@ -1,4 +1,6 @@
-"""Adding to places of an array that may repeat: what gradients of indexing need, without `np.add.at` where it is slow."""
+"""Adding to places of an array that may repeat: what gradients of indexing need, without
+`np.add.at` where it is slow.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,20 @@ def add_rows(out: ndarray, rows: ndarray, values: ndarray) -> None:
         return
     kind = out.dtype.kind
     wide = out.shape[1]
-    if values.size >= ROWS_SIZE and wide > 1 and kind == "f" and out.dtype.itemsize >= 4 and enabled():
+    if (
+        values.size >= ROWS_SIZE
+        and wide > 1
+        and kind == "f"
+        and out.dtype.itemsize >= 4
+        and enabled()
+    ):
         index = np.ascontiguousarray(rows, np.int64)
-        if kernels.indexing.embedding.scatter_add_rows(np.ascontiguousarray(values), index, out.shape[0], out=out) is not None:
+        if (
+            kernels.indexing.embedding.scatter_add_rows(
+                np.ascontiguousarray(values), index, out.shape[0], out=out
+            )
+            is not None
+        ):
             return
     if wide == 1 or n * wide <= 64:
         _add_elements(out, rows, values, wide)
@@ -49,7 +62,8 @@ def add_rows(out: ndarray, rows: ndarray, values: ndarray) -> None:
         sums = _sums_of_runs(values[order], starts, out.dtype)
         out[ordered[starts]] += sums
     else:
-        # Few repetitions: first, second, ... occurrence of each row in turn; within a turn no row repeats.
+        # Few repetitions: first, second, ... occurrence of each row in turn; within a turn no row
+        # repeats.
         rank = np.arange(n) - np.repeat(starts, np.diff(starts, append=n))
         for turn in range(int(rank.max()) + 1):
             chosen = order[rank == turn]
@@ -64,7 +78,9 @@ def _sums_of_runs(values: ndarray, starts: ndarray, dtype: Any) -> ndarray:
 
 def _add_elements(out: ndarray, rows: ndarray, values: ndarray, wide: int) -> None:
     flat = out.reshape(-1)
-    if not np.shares_memory(flat, out, 1) and flat.size:  # pragma: no cover (callers pass contiguous arrays)
+    if (
+        not np.shares_memory(flat, out, 1) and flat.size
+    ):  # pragma: no cover (callers pass contiguous arrays)
         raise ValueError("add_rows needs an array whose rows follow each other")
     places = rows if wide == 1 else (rows[:, None] * wide + np.arange(wide)).reshape(-1)
     amounts = values.reshape(-1)
@@ -76,8 +92,11 @@ def _add_elements(out: ndarray, rows: ndarray, values: ndarray, wide: int) -> No
         np.add.at(flat, places, amounts.astype(flat.dtype, copy=False))
 
 
-def leading(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[list[int], tuple[int, ...], ndarray]:
-    """The dimensions that an advanced index picks from, the shape of the picks, and their flat numbers in those dimensions.
+def leading(
+    shape: tuple[int, ...], index: tuple[Any, ...]
+) -> tuple[list[int], tuple[int, ...], ndarray]:
+    """The dimensions that an advanced index picks from, the shape of the picks, and their flat
+    numbers in those dimensions.
 
     Args:
         index: a NumPy index of full slices, integer arrays and boolean arrays.
@@ -101,14 +120,18 @@ def leading(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[list[int], 
         size = shape[d]
         low = pick.min(initial=0)
         if low < -size or pick.max(initial=-1) >= size:
-            raise IndexError(f"index {low if low < -size else pick.max()} is out of bounds for axis {d} with size {size}")
+            raise IndexError(
+                f"index {low if low < -size else pick.max()} is out of bounds for axis {d} with size {size}"
+            )
         place = pick + (pick < 0) * size if low < 0 else pick
         flat = flat * size + place
     return dims, flat.shape, flat.reshape(-1)
 
 
 def add_at(out: ndarray, index: tuple[Any, ...], values: ndarray) -> None:
-    """`out[index] += values`, repeated places counted each time; `values` broadcasts to the result of the index."""
+    """`out[index] += values`, repeated places counted each time; `values` broadcasts to the result
+    of the index.
+    """
     if len(index) == 1 and index[0].dtype == bool:
         out[index] += values
         return
@@ -120,13 +143,21 @@ def add_at(out: ndarray, index: tuple[Any, ...], values: ndarray) -> None:
     full = (*tail[:where], *picked, *tail[where:])
     values = np.broadcast_to(values, full)
     if where and picked:
-        values = np.moveaxis(values, tuple(range(where, where + len(picked))), tuple(range(len(picked))))
+        values = np.moveaxis(
+            values, tuple(range(where, where + len(picked))), tuple(range(len(picked)))
+        )
     rows = int(np.prod([out.shape[d] for d in dims], dtype=np.int64))
     width = int(np.prod(tail, dtype=np.int64))
     front = out.transpose(*dims, *rest)
     inplace = front.flags.c_contiguous
-    table = front.reshape(rows, width) if inplace else np.ascontiguousarray(front).reshape(rows, width)
-    add_rows(table, flat, np.ascontiguousarray(values).reshape(-1, width) if width else values.reshape(len(flat), 0))
+    table = (
+        front.reshape(rows, width) if inplace else np.ascontiguousarray(front).reshape(rows, width)
+    )
+    add_rows(
+        table,
+        flat,
+        np.ascontiguousarray(values).reshape(-1, width) if width else values.reshape(len(flat), 0),
+    )
     if not inplace:
         front[...] = table.reshape(front.shape)
 
@@ -150,7 +181,9 @@ def _middle(shape: tuple[int, ...], dim: int) -> tuple[int, int, int]:
 
 
 def _alike(x: ndarray, index: ndarray, dim: int, least: int = KERNEL_SIZE) -> bool:
-    """Whether a generated kernel pays: at least so many positions, and shapes that differ in `dim` only."""
+    """Whether a generated kernel pays: at least so many positions, and shapes that differ in `dim`
+    only.
+    """
     return (
         index.size >= least
         and enabled()
@@ -162,7 +195,9 @@ def _alike(x: ndarray, index: ndarray, dim: int, least: int = KERNEL_SIZE) -> bo
 
 @functools.lru_cache(maxsize=512)
 def _starts(shape: tuple[int, ...], picked: tuple[int, ...], dim: int) -> tuple[ndarray, int]:
-    """Flat positions, in a C-ordered array of `shape`, of places 0 along `dim` for an index of shape `picked`; the step along `dim`."""
+    """Flat positions, in a C-ordered array of `shape`, of places 0 along `dim` for an index of
+    shape `picked`; the step along `dim`.
+    """
     at: Any = np.zeros((1,) * len(shape), np.int64)
     step = dim_step = 1
     for d in range(len(shape) - 1, -1, -1):
@@ -171,26 +206,37 @@ def _starts(shape: tuple[int, ...], picked: tuple[int, ...], dim: int) -> tuple[
         else:
             at = at + (np.arange(picked[d]) * step).reshape(-1, *(1,) * (len(shape) - 1 - d))
         step *= shape[d]
-    if math.prod(picked) <= 256:  # NumPy adds arrays of one shape in a third of the time that broadcasting takes
+    # NumPy adds arrays of one shape in a third of the time that broadcasting takes
+    if math.prod(picked) <= 256:
         at = at + np.zeros(picked, np.int64)
     return at, dim_step
 
 
 @functools.lru_cache(maxsize=512)
-def _aligned(shape: tuple[int, ...], picked: tuple[int, ...], dim: int) -> tuple[ndarray, int] | None:
+def _aligned(
+    shape: tuple[int, ...], picked: tuple[int, ...], dim: int
+) -> tuple[ndarray, int] | None:
     """`_starts` for shapes that differ in `dim` only; None for others."""
-    same = len(shape) == len(picked) and shape[:dim] == picked[:dim] and shape[dim + 1 :] == picked[dim + 1 :]
+    same = (
+        len(shape) == len(picked)
+        and shape[:dim] == picked[:dim]
+        and shape[dim + 1 :] == picked[dim + 1 :]
+    )
     return _starts(shape, picked, dim) if same else None
 
 
 def take_few(x: ndarray, index: ndarray, dim: int) -> ndarray:
-    """`np.take_along_axis` for an index without negative positions; a few elements cost a quarter of it."""
+    """`np.take_along_axis` for an index without negative positions; a few elements cost a quarter
+    of it.
+    """
     way = short_way(x, index, dim)
     return np.take_along_axis(x, index, dim) if way is None else take_by(x, index, way)
 
 
 def short_way(x: ndarray, index: ndarray, dim: int) -> tuple[ndarray, int] | None:
-    """What `take_by` needs to take few elements; None for many, and for shapes that do not differ in `dim` only."""
+    """What `take_by` needs to take few elements; None for many, and for shapes that do not differ
+    in `dim` only.
+    """
     return _aligned(x.shape, index.shape, dim) if x.size <= 4096 >= index.size else None
 
 
@@ -211,9 +257,19 @@ def put_few(out: ndarray, index: ndarray, values: ndarray, dim: int) -> None:
         out.reshape(-1)[index * step + starts] = values
 
 
-def few_places(out: ndarray, index: ndarray, values: ndarray, dim: int, most: int = FEW) -> ndarray | None:
-    """Flat positions of at most so many places of a C-ordered array, or None where the general way serves: many, or other shapes."""
-    if index.size > most or values.shape != index.shape or index.ndim != out.ndim or not out.ndim or not out.flags.c_contiguous:
+def few_places(
+    out: ndarray, index: ndarray, values: ndarray, dim: int, most: int = FEW
+) -> ndarray | None:
+    """Flat positions of at most so many places of a C-ordered array, or None where the general way
+    serves: many, or other shapes.
+    """
+    if (
+        index.size > most
+        or values.shape != index.shape
+        or index.ndim != out.ndim
+        or not out.ndim
+        or not out.flags.c_contiguous
+    ):
         return None
     starts, step = _starts(out.shape, index.shape, dim)
     return index * step + starts
@@ -229,10 +285,20 @@ def gather_along(x: ndarray, index: ndarray, dim: int) -> ndarray | None:
 
 
 def scatter_along(out: ndarray, index: ndarray, values: ndarray, dim: int, add: bool) -> bool:
-    """`np.put_along_axis`, or sums, in native code; False when it was not done. Raises IndexError for a position outside."""
-    if values.shape != index.shape or values.dtype != out.dtype or not _alike(out, index, dim, FEW if add else KERNEL_SIZE):
+    """`np.put_along_axis`, or sums, in native code; False when it was not done. Raises IndexError
+    for a position outside.
+    """
+    if (
+        values.shape != index.shape
+        or values.dtype != out.dtype
+        or not _alike(out, index, dim, FEW if add else KERNEL_SIZE)
+    ):
         return False
     middle = _middle(index.shape, dim)
     picks = np.ascontiguousarray(index, np.int64).reshape(middle)
     amounts = np.ascontiguousarray(values).reshape(middle)
-    return bool(kernels.indexing.along.scatter_along(out.reshape(_middle(out.shape, dim)), picks, amounts, add))
+    return bool(
+        kernels.indexing.along.scatter_along(
+            out.reshape(_middle(out.shape, dim)), picks, amounts, add
+        )
+    )

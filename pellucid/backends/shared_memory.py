@@ -1,4 +1,6 @@
-"""Memory that several processes share: nameless files in RAM, mapped as shared (`memfd_create`, else a deleted temporary file)."""
+"""Memory that several processes share: nameless files in RAM, mapped as shared (`memfd_create`,
+else a deleted temporary file).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Arrays of which only some elements are stored: the storage of sparse tensors, and gradients that are sparse.
+"""Arrays of which only some elements are stored: the storage of sparse tensors, and gradients that
+are sparse.
 
-A `SparseArray` is made of ordinary arrays, and describes itself as an array does (shape, dtype, ndim, size). Whatever wants its memory as
-if it were dense is refused. Everything here is NumPy and knows no tensors; what is differentiated stands in `pellucid.sparse`.
+A `SparseArray` is made of ordinary arrays, and describes itself as an array does (shape, dtype,
+ndim, size). Whatever wants its memory as if it were dense is refused. Everything here is NumPy and
+knows no tensors; what is differentiated stands in `pellucid.sparse`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ BY_ROWS = ("csr", "bsr")
 BLOCKED = ("bsr", "bsc")
 BACKENDS = {"": "CPU", "coo": "SparseCPU"} | dict.fromkeys(COMPRESSED, "SparseCsrCPU")
 
-# The package of sparse tensors, by a function that loads it when it is first needed: the root puts it here.
+# The package of sparse tensors, by a function that loads it when it is first needed: the root puts
+# it here.
 LENT: list[Callable[[], Any]] = []
 
 
@@ -45,8 +48,9 @@ _READ_ONLY.setflags(write=False)
 class SparseArray(Described):
     """The stored elements of an array, and where they stand; the others are zero.
 
-    Slots: `layout` ("coo", "csr", "csc", "bsr", "bsc"), `shape`, `values`, `indices` and `plain` (where each value stands), `coalesced`
-    (coo: known to be in order, each place once), `known` (what was found out about the places).
+    Slots: `layout` ("coo", "csr", "csc", "bsr", "bsc"), `shape`, `values`, `indices` and `plain`
+    (where each value stands), `coalesced` (coo: known to be in order, each place once), `known`
+    (what was found out about the places).
 
         coo    indices (sparse dims, nnz), values (nnz, *dense shape); plain is None
         csr    indices (*batch, rows + 1) where each row begins, plain (*batch, nnz) columns, values (*batch, nnz, *dense shape)
@@ -59,9 +63,21 @@ class SparseArray(Described):
     __slots__ = ("coalesced", "indices", "known", "layout", "plain", "shape", "values")
 
     def __init__(
-        self, layout: str, shape: tuple[int, ...], values: Any, indices: Any, plain: Any = None, coalesced: bool = False
+        self,
+        layout: str,
+        shape: tuple[int, ...],
+        values: Any,
+        indices: Any,
+        plain: Any = None,
+        coalesced: bool = False,
     ) -> None:
-        self.layout, self.shape, self.values, self.indices, self.plain = layout, tuple(shape), values, indices, plain
+        self.layout, self.shape, self.values, self.indices, self.plain = (
+            layout,
+            tuple(shape),
+            values,
+            indices,
+            plain,
+        )
         self.coalesced = coalesced
         self.known: dict[str, Any] = {}
 
@@ -117,7 +133,9 @@ class SparseArray(Described):
         name = getattr(args[0], "__name__", "apply")
         raise refusal({"array_equal": "equal"}.get(name, name), self.layout)
 
-    def __array_ufunc__(self, ufunc: Any, how: str, *args: Any, out: Any = (), **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: Any, how: str, *args: Any, out: Any = (), **kwargs: Any
+    ) -> Any:
         """Sums, which backward makes of gradients, and products with a number."""
         if how == "__call__" and len(args) == 2 and not kwargs:
             a, b = args
@@ -136,7 +154,9 @@ class SparseArray(Described):
         if how == "__call__" and ufunc is np.negative and not out:
             return self.like(-self.values)
         raise refusal(
-            {"subtract": "sub", "multiply": "mul", "divide": "div", "absolute": "eq.Tensor"}.get(ufunc.__name__, ufunc.__name__),
+            {"subtract": "sub", "multiply": "mul", "divide": "div", "absolute": "eq.Tensor"}.get(
+                ufunc.__name__, ufunc.__name__
+            ),
             self.layout,
         )
 
@@ -164,13 +184,17 @@ class SparseArray(Described):
     # ---- others like this one ----------------------------------------------------------------
     def like(self, values: Any) -> SparseArray:
         """Other values in the same places."""
-        made = SparseArray(self.layout, self.shape, values, self.indices, self.plain, self.coalesced)
+        made = SparseArray(
+            self.layout, self.shape, values, self.indices, self.plain, self.coalesced
+        )
         made.known = self.known
         return made
 
     def copy(self) -> SparseArray:
         plain = None if self.plain is None else self.plain.copy()
-        return SparseArray(self.layout, self.shape, self.values.copy(), self.indices.copy(), plain, self.coalesced)
+        return SparseArray(
+            self.layout, self.shape, self.values.copy(), self.indices.copy(), plain, self.coalesced
+        )
 
     def astype(self, dtype: Any, **how: Any) -> SparseArray:
         return self.like(self.values.astype(dtype, **how))
@@ -198,10 +222,14 @@ class SparseArray(Described):
             n, batch = self.indices.shape[-1] - 1, self.batch
             count = math.prod(batch)
             sizes = np.diff(self.indices.reshape(count, n + 1)).reshape(-1)
-            line = np.repeat(np.tile(np.arange(n, dtype=np.int64), count), sizes).reshape(self.plain.shape)
+            line = np.repeat(np.tile(np.arange(n, dtype=np.int64), count), sizes).reshape(
+                self.plain.shape
+            )
             row, column = (line, self.plain) if self.layout in BY_ROWS else (self.plain, line)
             row, column = row.astype(np.int64, copy=False), column.astype(np.int64, copy=False)
-            before = [np.arange(size).reshape(-1, *[1] * (len(batch) - k)) for k, size in enumerate(batch)]
+            before = [
+                np.arange(size).reshape(-1, *[1] * (len(batch) - k)) for k, size in enumerate(batch)
+            ]
             if self.layout in BLOCKED:
                 height, width = self.block
                 row = row[..., None, None] * height + np.arange(height)[:, None]
@@ -211,7 +239,8 @@ class SparseArray(Described):
         return tuple(found)
 
     def sound(self) -> SparseArray:
-        """This array, whose places are known to lie inside of it: looked at before they are used, once.
+        """This array, whose places are known to lie inside of it: looked at before they are used,
+        once.
 
         Raises:
             RuntimeError: they do not.
@@ -248,7 +277,9 @@ class SparseArray(Described):
         values = self.values.reshape(index[0].size, *self.values.shape[index[0].ndim :])
         indices = np.stack([i.reshape(-1) for i in index])
         keys = numbers(indices, self.shape[: len(index)])
-        return SparseArray("coo", self.shape, values, indices, None, bool((keys[1:] > keys[:-1]).all())).coalesce()
+        return SparseArray(
+            "coo", self.shape, values, indices, None, bool((keys[1:] > keys[:-1]).all())
+        ).coalesce()
 
     def dense(self) -> Any:
         """The whole array."""
@@ -261,7 +292,9 @@ class SparseArray(Described):
 
     def to(self, layout: str, block: Any = None) -> SparseArray:
         """The same matrix (of matrices, where this array is a batch) in another layout."""
-        if layout == self.layout and (layout not in BLOCKED or block is None or tuple(block) == self.block):
+        if layout == self.layout and (
+            layout not in BLOCKED or block is None or tuple(block) == self.block
+        ):
             return self
         if layout == "coo":
             return self.coo()
@@ -282,18 +315,34 @@ class SparseArray(Described):
             return self.coo().plus(other.coo()).to(self.layout, self.block)
         dtype = np.result_type(self.values, other.values)
         a, b = (matched(x, min(self.sparse_dim, other.sparse_dim)) for x in (self, other))
-        values = np.concatenate([a.values.astype(dtype, copy=False), b.values.astype(dtype, copy=False)])
+        values = np.concatenate(
+            [a.values.astype(dtype, copy=False), b.values.astype(dtype, copy=False)]
+        )
         indices, keys = np.concatenate([a.indices, b.indices], 1), [a.keys(), b.keys()]
         if any((k[1:] < k[:-1]).any() for k in keys):
             return SparseArray("coo", self.shape, values, indices)
-        # Two lists in order become one: where both have a place (for the first time, for the second ...), it is there once.
+        # Two lists in order become one: where both have a place (for the first time, for the second
+        # ...), it is there once.
         turns = [np.arange(len(k)) - np.searchsorted(k, k) for k in keys]
         key, turn = np.concatenate(keys), np.concatenate(turns)
         order = np.lexsort((turn, key))
         key, turn = key[order], turn[order]
-        starts = np.flatnonzero(np.concatenate([[True], (key[1:] != key[:-1]) | (turn[1:] != turn[:-1])])) if len(key) else order
+        starts = (
+            np.flatnonzero(
+                np.concatenate([[True], (key[1:] != key[:-1]) | (turn[1:] != turn[:-1])])
+            )
+            if len(key)
+            else order
+        )
         coalesced = self.coalesced and other.coalesced
-        return SparseArray("coo", self.shape, add_up(values[order], starts), indices[:, order[starts]], None, coalesced)
+        return SparseArray(
+            "coo",
+            self.shape,
+            add_up(values[order], starts),
+            indices[:, order[starts]],
+            None,
+            coalesced,
+        )
 
     def __mul__(self, number: Any) -> Any:
         return np.multiply(self, number)
@@ -321,11 +370,15 @@ class SparseArray(Described):
 def _check_coo(a: SparseArray) -> None:
     if not a.indices.size:
         return
-    for dim, (low, high) in enumerate(zip(a.indices.min(1).tolist(), a.indices.max(1).tolist(), strict=True)):
+    for dim, (low, high) in enumerate(
+        zip(a.indices.min(1).tolist(), a.indices.max(1).tolist(), strict=True)
+    ):
         if low < 0:
             raise OperationError(f"found negative index {low} for dim {dim}")
         if high >= a.shape[dim]:
-            raise OperationError(f"size is inconsistent with indices: for dim {dim}, size is {a.shape[dim]} but found index {high}")
+            raise OperationError(
+                f"size is inconsistent with indices: for dim {dim}, size is {a.shape[dim]} but found index {high}"
+            )
 
 
 def _check_compressed(a: SparseArray) -> None:
@@ -340,7 +393,9 @@ def _check_compressed(a: SparseArray) -> None:
         raise OperationError(f"`{first}_indices[..., -1] == nnz` is not satisfied.")
     steps = np.diff(starts)
     if (steps < 0).any() or (steps > size).any():
-        raise OperationError(f"`0 <= {first}_indices[..., 1:] - {first}_indices[..., :-1] <= {others}` is not satisfied.")
+        raise OperationError(
+            f"`0 <= {first}_indices[..., 1:] - {first}_indices[..., :-1] <= {others}` is not satisfied."
+        )
     if a.plain.size and (a.plain.min() < 0 or a.plain.max() >= size):
         raise OperationError(f"`0 <= {second}_indices < {others}` is not satisfied.")
 
@@ -366,7 +421,9 @@ def matched(a: SparseArray, sparse_dim: int) -> SparseArray:
 
 
 def from_dense(array: Any, sparse_dim: int) -> SparseArray:
-    """The elements that are not zero (slices with such an element, where there are dense dimensions) in coordinates."""
+    """The elements that are not zero (slices with such an element, where there are dense
+    dimensions) in coordinates.
+    """
     dense = tuple(range(sparse_dim, array.ndim))
     mask = array != 0
     if dense:
@@ -374,11 +431,17 @@ def from_dense(array: Any, sparse_dim: int) -> SparseArray:
     found = np.nonzero(np.atleast_1d(mask)) if sparse_dim else (np.nonzero(np.atleast_1d(mask))[0],)
     if sparse_dim == 0:
         kept = array[None] if mask.any() else array[None][:0]
-        return SparseArray("coo", array.shape, kept.copy(), np.zeros((0, len(kept)), np.int64), None, True)
-    return SparseArray("coo", array.shape, array[found], np.stack(found).astype(np.int64), None, True)
+        return SparseArray(
+            "coo", array.shape, kept.copy(), np.zeros((0, len(kept)), np.int64), None, True
+        )
+    return SparseArray(
+        "coo", array.shape, array[found], np.stack(found).astype(np.int64), None, True
+    )
 
 
-def _compressed(row: Any, column: Any, values: Any, shape: tuple[int, ...], layout: str, block: Any) -> SparseArray:
+def _compressed(
+    row: Any, column: Any, values: Any, shape: tuple[int, ...], layout: str, block: Any
+) -> SparseArray:
     """Compressed from elements in row-major order, each place once."""
     rows, columns = shape[0], shape[1]
     if layout in BLOCKED:
@@ -404,7 +467,9 @@ def _compressed(row: Any, column: Any, values: Any, shape: tuple[int, ...], layo
 
 
 def compress(array: Any, layout: str, block: Any = None, dense_dim: int = 0) -> SparseArray:
-    """A dense matrix, or a batch of them, compressed. All matrices of a batch must have as many elements (or blocks) stored."""
+    """A dense matrix, or a batch of them, compressed. All matrices of a batch must have as many
+    elements (or blocks) stored.
+    """
     nb = array.ndim - 2 - dense_dim
     rows, columns = array.shape[nb : nb + 2]
     batch, rest = array.shape[:nb], array.shape[nb + 2 :]
@@ -418,7 +483,8 @@ def compress(array: Any, layout: str, block: Any = None, dense_dim: int = 0) -> 
     if len({p.nnz for p in parts}) > 1:
         raise ValueError("nnz")
     values, starts, plain = (
-        np.stack([getattr(p, name) for p in parts])[: len(matrices)] for name in ("values", "indices", "plain")
+        np.stack([getattr(p, name) for p in parts])[: len(matrices)]
+        for name in ("values", "indices", "plain")
     )
     values, starts, plain = (x.reshape(*batch, *x.shape[1:]) for x in (values, starts, plain))
     return SparseArray(layout, array.shape, values, starts, plain)

@@ -23,7 +23,11 @@ def rows(a: SparseArray) -> tuple[Any, Any, Any]:
         order = None if (keys[1:] >= keys[:-1]).all() else np.argsort(keys, kind="stable")
         starts = np.zeros(a.shape[0] + 1, np.int64)
         np.cumsum(np.bincount(row, minlength=a.shape[0]), out=starts[1:])
-        known = a.known["rows"] = (starts, np.ascontiguousarray(column if order is None else column[order]), order)
+        known = a.known["rows"] = (
+            starts,
+            np.ascontiguousarray(column if order is None else column[order]),
+            order,
+        )
     starts, column, order = known
     values = a.values.reshape(-1)
     return starts, column, values if order is None else values[order]
@@ -35,19 +39,25 @@ def _wide(kind: Any) -> Any:
 
 
 def times_dense(a: SparseArray, d: Any, transposed: bool = False, conjugate: bool = False) -> Any:
-    """The product of a sparse matrix, or of its transpose, and a dense matrix or vector; `conjugate`: of its complex conjugate."""
+    """The product of a sparse matrix, or of its transpose, and a dense matrix or vector;
+    `conjugate`: of its complex conjugate.
+    """
     from scipy.sparse import _sparsetools
 
     n, m = a.shape
     starts, column, values = rows(a)
     kind = _wide(np.result_type(values, d))
-    values = np.ascontiguousarray(values.conj() if conjugate and values.dtype.kind == "c" else values, kind)
+    values = np.ascontiguousarray(
+        values.conj() if conjugate and values.dtype.kind == "c" else values, kind
+    )
     x = np.ascontiguousarray(d, kind)
     out = np.zeros((m if transposed else n, *d.shape[1:]), kind)
     if out.size and len(values):
         size = (m, n) if transposed else (n, m)
         if d.ndim == 1:
-            (_sparsetools.csc_matvec if transposed else _sparsetools.csr_matvec)(*size, starts, column, values, x, out)
+            (_sparsetools.csc_matvec if transposed else _sparsetools.csr_matvec)(
+                *size, starts, column, values, x, out
+            )
         else:
             loop = _sparsetools.csc_matvecs if transposed else _sparsetools.csr_matvecs
             loop(*size, d.shape[1], starts, column, values, x.reshape(-1), out.reshape(-1))
@@ -85,12 +95,23 @@ def add_rows(array: Any, rows_of: Any, values: Any, factor: float) -> None:
     n = len(rows_of)
     plain = array.ndim == 2 and array.dtype.char in "fd" and array.flags.c_contiguous
     if not plain or not n:
-        np.add.at(array, rows_of, (values * array.dtype.type(factor)).astype(array.dtype, copy=False))
+        np.add.at(
+            array, rows_of, (values * array.dtype.type(factor)).astype(array.dtype, copy=False)
+        )
         return
     places = np.ascontiguousarray(rows_of, np.int64)
     weights = np.full(n, factor, array.dtype)
     x = np.ascontiguousarray(values, array.dtype)
-    _sparsetools.csc_matvecs(len(array), n, array.shape[1], np.arange(n + 1), places, weights, x.reshape(-1), array.reshape(-1))
+    _sparsetools.csc_matvecs(
+        len(array),
+        n,
+        array.shape[1],
+        np.arange(n + 1),
+        places,
+        weights,
+        x.reshape(-1),
+        array.reshape(-1),
+    )
 
 
 def times_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
@@ -105,5 +126,9 @@ def times_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
     made = parts[0] @ parts[1]
     made.sort_indices()
     return SparseArray(
-        "csr", made.shape, made.data.astype(a.dtype, copy=False), made.indptr.astype(np.int64), made.indices.astype(np.int64)
+        "csr",
+        made.shape,
+        made.data.astype(a.dtype, copy=False),
+        made.indptr.astype(np.int64),
+        made.indices.astype(np.int64),
     )

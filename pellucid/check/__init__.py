@@ -1,4 +1,6 @@
-"""`pellucid check`: finds bugs in a training script by observing its run, on Pellucid or on PyTorch."""
+"""`pellucid check`: finds bugs in a training script by observing its run, on Pellucid or on
+PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,17 @@ from .rule import CheckError, Finding, Rule, all_rules
 from .session import Session
 
 __all__ = [
-    "CheckError", "CheckResult", "Finding", "Rule", "Settings", "all_rules", "check_script", "ignoring", "read_settings", "watching",
-]  # fmt: skip
+    "CheckError",
+    "CheckResult",
+    "Finding",
+    "Rule",
+    "Settings",
+    "all_rules",
+    "check_script",
+    "ignoring",
+    "read_settings",
+    "watching",
+]
 
 
 def check_script(
@@ -34,28 +45,35 @@ def check_script(
     max_steps: int | None = None,
     measures: bool = False,
 ) -> CheckResult:
-    """Check a PyTorch script in this process and return what was found; an exception of the script is in `failure`.
+    """Check a PyTorch script in this process and return what was found; an exception of the script
+    is in `failure`.
 
-    With `engine="pellucid"`, `import torch` means Pellucid in this process from then on (`interop.as_torch`).
+    With `engine="pellucid"`, `import torch` means Pellucid in this process from then on
+    (`interop.as_torch`).
 
     Args:
         path: the script; it runs as `__main__`.
         args: its command line.
         engine: "pellucid", or "torch" for the installed PyTorch.
-        settings: rules and severities. Default: those of the nearest pyproject.toml and of `PELLUCID_CHECK`.
+        settings: rules and severities. Default: those of the nearest pyproject.toml and of
+            `PELLUCID_CHECK`.
         max_steps: end the script after so many optimizer steps.
         measures: also gather losses, gradient norms, time and memory (`CheckResult.measures`).
     """
     if engine == "pellucid":
         as_torch()
-    session = Session(engine, settings or read_settings(path), os.path.abspath(path), max_steps, measures)
+    session = Session(
+        engine, settings or read_settings(path), os.path.abspath(path), max_steps, measures
+    )
     argv, before = sys.argv[:], sys.modules.get("__main__")
     sys.argv[:] = [path, *args]
     failure: BaseException | None = None
     session.start()
     try:
         module = types.ModuleType("__main__")
-        module.__dict__.update(__builtins__=builtins, __file__=os.path.abspath(path), __cached__=None)
+        module.__dict__.update(
+            __builtins__=builtins, __file__=os.path.abspath(path), __cached__=None
+        )
         sys.modules["__main__"] = module
         with io.open_code(os.path.abspath(path)) as file:
             code = instrument.compiled(file.read(), os.path.abspath(path))
@@ -75,10 +93,12 @@ def check_script(
 
 
 class watching:  # noqa: N801 (used like a function)
-    """Context manager and decorator: check what happens inside; `with watching() as result:` fills `result` at the end.
+    """Context manager and decorator: check what happens inside; `with watching() as result:` fills
+    `result` at the end.
 
-    As a decorator it prints the findings of every call to the standard error stream. With `raising=True` a finding of severity error
-    raises CheckError where it is found, or at the end of the block.
+    As a decorator it prints the findings of every call to the standard error stream. With
+    `raising=True` a finding of severity error raises CheckError where it is found, or at the end of
+    the block.
 
     >>> import pellucid as torch
     >>> from pellucid.check import watching
@@ -90,7 +110,12 @@ class watching:  # noqa: N801 (used like a function)
     """
 
     def __init__(
-        self, *, engine: str = "pellucid", settings: Settings | None = None, measures: bool = False, raising: bool = False
+        self,
+        *,
+        engine: str = "pellucid",
+        settings: Settings | None = None,
+        measures: bool = False,
+        raising: bool = False,
     ) -> None:
         self._options = (engine, settings, measures, raising)
         self._runs: list[tuple[Session, CheckResult]] = []
@@ -124,7 +149,8 @@ class watching:  # noqa: N801 (used like a function)
 
 
 class ignoring:  # noqa: N801
-    """Context manager and decorator: findings of these rules (all, when none is named) at lines that run inside are left out.
+    """Context manager and decorator: findings of these rules (all, when none is named) at lines
+    that run inside are left out.
 
     Without a check that watches it does nothing, so it may stand in a program for good.
 

@@ -1,11 +1,12 @@
-"""A check inside a training that PyTorch Lightning or the Hugging Face Trainer runs, and its series for TensorBoard and W&B.
+"""A check inside a training that PyTorch Lightning or the Hugging Face Trainer runs, and its series
+for TensorBoard and W&B.
 
     trainer = lightning.Trainer(callbacks=[callbacks.lightning(max_steps=200)])
     trainer = transformers.Trainer(model, args, callbacks=[callbacks.transformers(max_steps=200)])
 
-The check begins with the training and ends with it, or after `max_steps` optimizer steps: what follows runs at full speed. The findings
-are printed to stderr then, and `callback.result` has them. The engine is what `torch` is in the process. For a loop of your own there is
-`watching`.
+The check begins with the training and ends with it, or after `max_steps` optimizer steps: what
+follows runs at full speed. The findings are printed to stderr then, and `callback.result` has them.
+The engine is what `torch` is in the process. For a loop of your own there is `watching`.
 """
 
 from __future__ import annotations
@@ -42,19 +43,33 @@ class Attached:
         measures: bool = False,
         quiet: bool = False,
     ) -> None:
-        self.max_steps, self.engine, self.settings, self.measures, self.quiet = max_steps, engine, settings, measures, quiet
+        self.max_steps, self.engine, self.settings, self.measures, self.quiet = (
+            max_steps,
+            engine,
+            settings,
+            measures,
+            quiet,
+        )
         self._session: Session | None = None
 
     def begin(self) -> None:
         """Start to record; nothing if it has begun."""
         if self._session is None:
             self.result = None
-            self._session = Session(self.engine or engine_here(), self.settings or read_settings(), measures=self.measures)
+            self._session = Session(
+                self.engine or engine_here(),
+                self.settings or read_settings(),
+                measures=self.measures,
+            )
             self._session.start()
 
     def stepped(self) -> None:
         """A step of the training has ended: enough of them end the check."""
-        if self._session is not None and self.max_steps is not None and self._session.recorder.step >= self.max_steps:
+        if (
+            self._session is not None
+            and self.max_steps is not None
+            and self._session.recorder.step >= self.max_steps
+        ):
             self.end()
 
     def end(self, error: BaseException | None = None) -> None:
@@ -74,7 +89,8 @@ def engine_here() -> str:
 
 
 def lightning(max_steps: int | None = None, **options: Any) -> Any:
-    """A callback for PyTorch Lightning's Trainer (`lightning` or `pytorch_lightning`); options as of `Attached`.
+    """A callback for PyTorch Lightning's Trainer (`lightning` or `pytorch_lightning`); options as
+    of `Attached`.
 
     Raises:
         ModuleNotFoundError: neither is installed.
@@ -126,11 +142,13 @@ def transformers(max_steps: int | None = None, **options: Any) -> Any:
 
 
 def export(result: CheckResult, writer: Any, prefix: str = "check/") -> int:
-    """Write the series of a result with `measures=True` to TensorBoard or Weights & Biases; returns how many numbers were written.
+    """Write the series of a result with `measures=True` to TensorBoard or Weights & Biases; returns
+    how many numbers were written.
 
     Args:
         result: of `watching(measures=True)`, `check_script(..., measures=True)` or a callback.
-        writer: has `add_scalar(name, value, step)`, as a SummaryWriter, or `log({name: value}, step=step)`, as a run of W&B.
+        writer: has `add_scalar(name, value, step)`, as a SummaryWriter, or
+            `log({name: value}, step=step)`, as a run of W&B.
         prefix: stands before the names.
 
     Raises:
@@ -139,11 +157,21 @@ def export(result: CheckResult, writer: Any, prefix: str = "check/") -> int:
     gathered = result.measures
     if gathered is None:
         raise ValueError("the result has no measures: check with measures=True")
-    points: list[tuple[int, str, float]] = [(step, "loss", value) for step, value in gathered.losses]
+    points: list[tuple[int, str, float]] = [
+        (step, "loss", value) for step, value in gathered.losses
+    ]
     for kind in ("gradient_norms", "update_ratios"):
-        points += [(step, f"{kind}/{name}", value) for name, series in getattr(gathered, kind).items() for step, value in series]
+        points += [
+            (step, f"{kind}/{name}", value)
+            for name, series in getattr(gathered, kind).items()
+            for step, value in series
+        ]
     for name, series in gathered.learning_rates.items():
-        points += [(step, f"learning_rate/{name}/{k}", rate) for step, rates in series for k, rate in enumerate(rates)]
+        points += [
+            (step, f"learning_rate/{name}/{k}", rate)
+            for step, rates in series
+            for k, rate in enumerate(rates)
+        ]
     points.sort(key=lambda point: point[0])  # W&B takes steps in their order
     if hasattr(writer, "add_scalar"):
         for step, name, value in points:

@@ -1,4 +1,5 @@
-"""Which rules run and how loud they are: options, `PELLUCID_CHECK`, `[tool.pellucid.check]` in pyproject.toml, comments in the code.
+"""Which rules run and how loud they are: options, `PELLUCID_CHECK`, `[tool.pellucid.check]` in
+pyproject.toml, comments in the code.
 
 Options win over the environment variable, the environment variable over pyproject.toml.
 """
@@ -28,7 +29,9 @@ class SettingsError(ValueError):
 
 @dataclass(slots=True)
 class Settings:
-    """`select` and `ignore` name rules by slug, identifier or the beginning of an identifier; without `select`, all rules run."""
+    """`select` and `ignore` name rules by slug, identifier or the beginning of an identifier;
+    without `select`, all rules run.
+    """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -44,16 +47,22 @@ class Settings:
 
     def severity(self, slug: str, id: str) -> str | None:
         """The severity that was asked for, or None."""
-        return next((level for word, level in self.severities.items() if names(word, slug, id)), None)
+        return next(
+            (level for word, level in self.severities.items() if names(word, slug, id)), None
+        )
 
     def silenced(self, finding: Any) -> bool:
         """Whether a comment or a pattern of files silences a finding."""
         for pattern, words in self.per_file.items():
-            if any(names(word, finding.name, finding.rule) for word in words) and self._matches(finding.file, pattern):
+            if any(names(word, finding.name, finding.rule) for word in words) and self._matches(
+                finding.file, pattern
+            ):
                 return True
         whole, lines = comments(finding.file)
         for silent in (whole, lines.get(finding.line), lines.get(-finding.line)):
-            if silent is not None and (not silent or any(names(word, finding.name, finding.rule) for word in silent)):
+            if silent is not None and (
+                not silent or any(names(word, finding.name, finding.rule) for word in silent)
+            ):
                 return True
         return False
 
@@ -72,9 +81,11 @@ def names(word: str, slug: str, id: str) -> bool:
 
 @lru_cache(maxsize=256)
 def comments(file: str) -> tuple[tuple[str, ...] | None, dict[int, tuple[str, ...]]]:
-    """(rules silenced in the whole file, by line those silenced there); an empty tuple silences all, None nothing.
+    """(rules silenced in the whole file, by line those silenced there); an empty tuple silences
+    all, None nothing.
 
-    A comment on a line of its own speaks for the next line of code, which is noted under its negative number.
+    A comment on a line of its own speaks for the next line of code, which is noted under its
+    negative number.
     """
     whole: tuple[str, ...] | None = None
     lines: dict[int, tuple[str, ...]] = {}
@@ -90,13 +101,24 @@ def comments(file: str) -> tuple[tuple[str, ...] | None, dict[int, tuple[str, ..
                     continue
                 words = tuple(w.strip() for w in (match[2] or "").split(",") if w.strip())
                 if match[1] == "ignore-file":
-                    whole = words if whole is None else (() if not whole or not words else whole + words)
+                    whole = (
+                        words
+                        if whole is None
+                        else (() if not whole or not words else whole + words)
+                    )
                 elif token.line[: token.start[1]].strip():
                     lines[token.start[0]] = words
                 else:
                     waiting.append(words)
-            elif waiting and token.type not in (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT):
-                lines[-token.start[0]] = () if () in waiting else tuple(w for words in waiting for w in words)
+            elif waiting and token.type not in (
+                tokenize.NL,
+                tokenize.NEWLINE,
+                tokenize.INDENT,
+                tokenize.DEDENT,
+            ):
+                lines[-token.start[0]] = (
+                    () if () in waiting else tuple(w for words in waiting for w in words)
+                )
                 waiting = []
     except (tokenize.TokenError, IndentationError, SyntaxError, StopIteration):
         pass
@@ -115,17 +137,24 @@ def words(text: str | Iterable[str] | None, where: str) -> tuple[str, ...]:
 
 
 def read_settings(
-    script: str | None = None, select: str | None = None, ignore: str | None = None, environment: Any = None
+    script: str | None = None,
+    select: str | None = None,
+    ignore: str | None = None,
+    environment: Any = None,
 ) -> Settings:
-    """The settings for a script: its nearest pyproject.toml, then the environment variable, then the options given here.
+    """The settings for a script: its nearest pyproject.toml, then the environment variable, then
+    the options given here.
 
-    `PELLUCID_CHECK` is a list of rules to run, those with a minus sign left out: `PELLUCID_CHECK="-dead-units,-PL6"`.
+    `PELLUCID_CHECK` is a list of rules to run, those with a minus sign left out:
+    `PELLUCID_CHECK="-dead-units,-PL6"`.
 
     Raises:
         SettingsError: a setting of a wrong type, an unknown severity or key.
     """
     settings = _from_pyproject(Path(os.path.abspath(script or ".")))
-    given = words((os.environ if environment is None else environment).get(ENVIRONMENT), ENVIRONMENT)
+    given = words(
+        (os.environ if environment is None else environment).get(ENVIRONMENT), ENVIRONMENT
+    )
     plus = tuple(w for w in given if not w.startswith("-"))
     minus = tuple(w[1:] for w in given if w.startswith("-"))
     if plus:
@@ -153,12 +182,19 @@ def _from_pyproject(start: Path) -> Settings:
     known = ("select", "ignore", "severity", "per-file-ignores")
     for key in table:
         if key not in known:
-            raise SettingsError(f"{file}: [tool.pellucid.check] has no setting {key!r}; there are {', '.join(known)}")
+            raise SettingsError(
+                f"{file}: [tool.pellucid.check] has no setting {key!r}; there are {', '.join(known)}"
+            )
     severities = table.get("severity", {})
     for word, level in severities.items():
         if level not in SEVERITIES:
-            raise SettingsError(f"{file}: the severity of {word!r} must be one of {', '.join(SEVERITIES)}, not {level!r}")
-    per_file = {pattern: words(list_, f"{file}: per-file-ignores") for pattern, list_ in table.get("per-file-ignores", {}).items()}
+            raise SettingsError(
+                f"{file}: the severity of {word!r} must be one of {', '.join(SEVERITIES)}, not {level!r}"
+            )
+    per_file = {
+        pattern: words(list_, f"{file}: per-file-ignores")
+        for pattern, list_ in table.get("per-file-ignores", {}).items()
+    }
     return Settings(
         words(table.get("select"), f"{file}: select"),
         words(table.get("ignore"), f"{file}: ignore"),

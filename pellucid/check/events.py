@@ -1,6 +1,8 @@
-"""What rules are told: tensors, operations, module calls, backward calls and optimizer steps, the same for every engine.
+"""What rules are told: tensors, operations, module calls, backward calls and optimizer steps, the
+same for every engine.
 
-Nothing here holds a tensor's data. A `Value` refers to its tensor weakly and reads it when a rule asks.
+Nothing here holds a tensor's data. A `Value` refers to its tensor weakly and reads it when a rule
+asks.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from .recording import expressions
 
 
 class Site:
-    """A place in the user's program: the code object and the instruction; file, line and text are looked up when asked for."""
+    """A place in the user's program: the code object and the instruction; file, line and text are
+    looked up when asked for.
+    """
 
     __slots__ = ("code", "lasti")
 
@@ -48,7 +52,9 @@ class Site:
 
     @property
     def call(self) -> expressions.Call | None:
-        """The call as written: what is called and with which expressions; None where the source cannot be read."""
+        """The call as written: what is called and with which expressions; None where the source
+        cannot be read.
+        """
         return expressions.call_at(self.code, self.lasti)
 
     @property
@@ -70,10 +76,12 @@ class Site:
 
 
 class Value:
-    """One tensor at one version: what was known of it when it was made, and the operation that made it.
+    """One tensor at one version: what was known of it when it was made, and the operation that made
+    it.
 
-    `shape` is a tuple of integers, `dtype` a name like "float32", `producer` the Op that made this version (None: unknown, or a leaf),
-    `index` which of its results this is. `number` is this version's own, `id` is the same for all versions of a tensor.
+    `shape` is a tuple of integers, `dtype` a name like "float32", `producer` the Op that made this
+    version (None: unknown, or a leaf), `index` which of its results this is. `number` is this
+    version's own, `id` is the same for all versions of a tensor.
     """
 
     __slots__ = (
@@ -93,7 +101,15 @@ class Value:
     )
 
     def __init__(
-        self, engine: Any, tensor: Any, number: int, id: int, producer: Op | None, index: int, step: int, ref: Any
+        self,
+        engine: Any,
+        tensor: Any,
+        number: int,
+        id: int,
+        producer: Op | None,
+        index: int,
+        step: int,
+        ref: Any,
     ) -> None:
         self._engine = engine
         self._ref = ref
@@ -144,7 +160,9 @@ class Value:
         return tensor is not None and self._engine.version(tensor) == self.version
 
     def numpy(self) -> Any:
-        """The elements now as a NumPy array (low precision as float32), not to be written; None when the tensor is gone."""
+        """The elements now as a NumPy array (low precision as float32), not to be written; None
+        when the tensor is gone.
+        """
         tensor = self._ref()
         return None if tensor is None else self._engine.array(tensor)
 
@@ -161,7 +179,9 @@ class Value:
 
     @property
     def name(self) -> str | None:
-        """The parameter's path ("model.fc.weight") or the variable's name, as far as it can be found now."""
+        """The parameter's path ("model.fc.weight") or the variable's name, as far as it can be
+        found now.
+        """
         tensor = self._ref()
         return None if tensor is None else self._engine.recorder.names.of(tensor)
 
@@ -177,7 +197,9 @@ class Value:
 
 
 class Foreign:
-    """An argument that is neither tensor nor number: a NumPy array, a function, ... Referred to weakly where that is possible."""
+    """An argument that is neither tensor nor number: a NumPy array, a function, ... Referred to
+    weakly where that is possible.
+    """
 
     __slots__ = ("_ref", "dtype", "shape", "type")
 
@@ -200,17 +222,32 @@ class Foreign:
 
 
 class Op:
-    """One call of PyTorch's interface that the user's program (or a module of the library on its behalf) made.
+    """One call of PyTorch's interface that the user's program (or a module of the library on its
+    behalf) made.
 
-    `name` is PyTorch's function name without `torch.` and underscores: "softmax", "cross_entropy", "add", "getitem", ... whichever way
-    it was called (function, method, operator); `inplace` says that the first argument was overwritten. `args` has the arguments by
-    PyTorch's parameter names, defaults included, with Values for tensors.
+    `name` is PyTorch's function name without `torch.` and underscores: "softmax", "cross_entropy",
+    "add", "getitem", ... whichever way it was called (function, method, operator); `inplace` says
+    that the first argument was overwritten. `args` has the arguments by PyTorch's parameter names,
+    defaults included, with Values for tensors.
     """
 
     __slots__ = (
-        "__weakref__", "_outputs", "args", "direct", "grad_enabled", "inplace", "inputs", "method", "module", "name", "number", "result", "site",
-        "spelling", "step",
-    )  # fmt: skip
+        "__weakref__",
+        "_outputs",
+        "args",
+        "direct",
+        "grad_enabled",
+        "inplace",
+        "inputs",
+        "method",
+        "module",
+        "name",
+        "number",
+        "result",
+        "site",
+        "spelling",
+        "step",
+    )
 
     def __init__(self, name: str, site: Site | None) -> None:
         self.name = name
@@ -224,7 +261,8 @@ class Op:
         self.grad_enabled = True
         self.inplace = False
         self.method = False  # called as a method of a tensor
-        self.direct = True  # called on the user's own line, not by a module or function of the library
+        # called on the user's own line, not by a module or function of the library
+        self.direct = True
         self.number = 0
         self.step = 0
 
@@ -235,7 +273,8 @@ class Op:
 
     @outputs.setter
     def outputs(self, values: tuple[Value, ...]) -> None:
-        self._outputs = tuple([weakref.ref(v) for v in values])  # a Value refers to its producer: no circles
+        # a Value refers to its producer: no circles
+        self._outputs = tuple([weakref.ref(v) for v in values])
 
     @property
     def output(self) -> Value | None:
@@ -248,9 +287,15 @@ class Op:
         return default if value is None else value
 
     def written(self, name: str) -> str | None:
-        """The expression that the user wrote for an argument, or None (not on the user's own line, or not readable)."""
+        """The expression that the user wrote for an argument, or None (not on the user's own line,
+        or not readable).
+        """
         call = self.site.call if self.site is not None else None
-        return None if call is None else call.argument(name, list(self.args), self.method and self.direct)
+        return (
+            None
+            if call is None
+            else call.argument(name, list(self.args), self.method and self.direct)
+        )
 
     def __repr__(self) -> str:
         return f"Op({self.name}, {', '.join(map(repr, self.inputs))}, at {self.site})"
@@ -260,16 +305,32 @@ class ModuleCall:
     """One call of a module; `parent` is the module call that it happened in."""
 
     __slots__ = (
-        "__weakref__", "_module", "_outputs", "_root", "class_name", "grad_enabled", "inputs", "made", "number", "parent", "path", "site",
-        "step", "tags", "training",
-    )  # fmt: skip
+        "__weakref__",
+        "_module",
+        "_outputs",
+        "_root",
+        "class_name",
+        "grad_enabled",
+        "inputs",
+        "made",
+        "number",
+        "parent",
+        "path",
+        "site",
+        "step",
+        "tags",
+        "training",
+    )
 
-    def __init__(self, module: Any, path: str, site: Site | None, parent: ModuleCall | None) -> None:
+    def __init__(
+        self, module: Any, path: str, site: Site | None, parent: ModuleCall | None
+    ) -> None:
         self._module = weakref.ref(module)
         self.class_name = type(module).__name__
         self.path = path
         self.site = site
-        self.made: Site | None = None  # where a module of the library was made; None for a class of the user's
+        # where a module of the library was made; None for a class of the user's
+        self.made: Site | None = None
         self.parent = parent
         self._root = None if parent is None else parent.root
         self.training: bool = bool(module.training)
@@ -329,7 +390,17 @@ class Backward:
 class OptimizerInfo:
     """An optimizer: its class, where it was made, how often it stepped."""
 
-    __slots__ = ("__weakref__", "_engine", "_ref", "class_name", "loaded", "name", "number", "site", "steps")
+    __slots__ = (
+        "__weakref__",
+        "_engine",
+        "_ref",
+        "class_name",
+        "loaded",
+        "name",
+        "number",
+        "site",
+        "steps",
+    )
 
     def __init__(self, engine: Any, optimizer: Any, site: Site | None, number: int) -> None:
         self._engine = engine
@@ -364,26 +435,34 @@ class OptimizerInfo:
 
 @dataclass(slots=True)
 class Step:
-    """One optimizer step. In `on_step_begin` the parameters are as they were, in `on_step` they are updated."""
+    """One optimizer step. In `on_step_begin` the parameters are as they were, in `on_step` they are
+    updated.
+    """
 
     optimizer: OptimizerInfo
     site: Site | None
     number: int  # of all steps of all optimizers, from 0
     closure: bool
     code: CodeType | None = None  # of the closure
-    before: dict[int, Any] = field(default_factory=dict)  # by `id` of the Value: the array before, where rules asked for it
+    # by `id` of the Value: the array before, where rules asked for it
+    before: dict[int, Any] = field(default_factory=dict)
     zeroed: bool = False  # gradients were cleared within this step
-    cleared: Site | None = None  # gradients were cleared within this step, as a hook does it, before it moved anything
+    # gradients were cleared within this step, as a hook does it, before it moved anything
+    cleared: Site | None = None
 
     def update(self, value: Value) -> Any:
-        """What the step added to a parameter (a NumPy array); None where it was not kept, which is so for most steps."""
+        """What the step added to a parameter (a NumPy array); None where it was not kept, which is
+        so for most steps.
+        """
         before, now = self.before.get(value.id), value.numpy()
         return None if before is None or now is None else now - before
 
 
 @dataclass(slots=True)
 class Update:
-    """A leaf was updated by hand, in place, with something made of a gradient: `w -= lr * w.grad`, also through `.data`."""
+    """A leaf was updated by hand, in place, with something made of a gradient: `w -= lr * w.grad`,
+    also through `.data`.
+    """
 
     value: Value
     op: Op
@@ -418,7 +497,9 @@ class SchedulerStep:
 
 @dataclass(slots=True)
 class Switched:
-    """`model.train()` or `model.eval()` was called on a module (its submodules are not told one by one)."""
+    """`model.train()` or `model.eval()` was called on a module (its submodules are not told one by
+    one).
+    """
 
     module: Any
     path: str
@@ -429,7 +510,9 @@ class Switched:
 
 @dataclass(slots=True)
 class Read:
-    """A value left the graph. `how`: item, numpy, tolist, float, int, bool, index, array, format, repr."""
+    """A value left the graph. `how`: item, numpy, tolist, float, int, bool, index, array, format,
+    repr.
+    """
 
     value: Value
     how: str
@@ -454,7 +537,18 @@ class Seeded:
 class LoaderInfo:
     """A DataLoader: where it was made, its batch size and data set, how many passes were begun."""
 
-    __slots__ = ("__weakref__", "_ref", "batch_size", "drop_last", "name", "number", "passes", "shuffle", "site", "workers")
+    __slots__ = (
+        "__weakref__",
+        "_ref",
+        "batch_size",
+        "drop_last",
+        "name",
+        "number",
+        "passes",
+        "shuffle",
+        "site",
+        "workers",
+    )
 
     def __init__(self, loader: Any, site: Site | None, number: int, shuffle: bool) -> None:
         self._ref = weakref.ref(loader)
@@ -494,7 +588,9 @@ class Batch:
 
 @dataclass(slots=True)
 class Converted:
-    """A NumPy array was made of other numbers with a type of its own: `labels.astype("uint8")`, `np.array(rows, dtype=int)`."""
+    """A NumPy array was made of other numbers with a type of its own: `labels.astype("uint8")`,
+    `np.array(rows, dtype=int)`.
+    """
 
     before: Any  # the array or the list
     after: Any  # the array
@@ -504,7 +600,9 @@ class Converted:
 
 @dataclass(slots=True)
 class Written:
-    """The program's own code is about to write into a NumPy array: `rows[i] = x`, `rows -= x` (`inplace`), `rows.sort()` (no value)."""
+    """The program's own code is about to write into a NumPy array: `rows[i] = x`, `rows -= x`
+    (`inplace`), `rows.sort()` (no value).
+    """
 
     target: Any  # the array
     value: Any  # an array, a number, or None
@@ -516,7 +614,9 @@ class Written:
 
 @dataclass(slots=True)
 class Computed:
-    """The program's own code has added, subtracted or multiplied (`sign`) short whole numbers of NumPy's."""
+    """The program's own code has added, subtracted or multiplied (`sign`) short whole numbers of
+    NumPy's.
+    """
 
     sign: str
     left: Any
@@ -528,7 +628,9 @@ class Computed:
 
 @dataclass(slots=True)
 class Called:
-    """A function outside of the library that the user's code called: `hash`, or one that makes a random stream."""
+    """A function outside of the library that the user's code called: `hash`, or one that makes a
+    random stream.
+    """
 
     name: str
     args: tuple[Any, ...]
@@ -560,11 +662,15 @@ JOINS = frozenset("cat stack hstack vstack dstack column_stack where".split())
 """Operations that put values together."""
 
 
-def lineage(value: Value | None, through: frozenset[str] = VIEWS, limit: int = 1000) -> Iterator[Op]:
-    """The operations that a value comes from: its producer, and on through the inputs while operations are in `through`.
+def lineage(
+    value: Value | None, through: frozenset[str] = VIEWS, limit: int = 1000
+) -> Iterator[Op]:
+    """The operations that a value comes from: its producer, and on through the inputs while
+    operations are in `through`.
 
-    `next((op for op in lineage(v, VIEWS | {"clamp", "log"}) if op.name == "softmax"), None)` asks whether `v` is a softmax, possibly
-    viewed, sliced, clamped or logged. Of an in-place write the value before is gone through as well.
+    `next((op for op in lineage(v, VIEWS | {"clamp", "log"}) if op.name == "softmax"),
+    None)` asks whether `v` is a softmax, possibly viewed, sliced, clamped or logged. Of an in-place
+    write the value before is gone through as well.
     """
     waiting, seen = [value], set()
     while waiting and limit > 0:
@@ -595,7 +701,9 @@ def ancestors(values: Any, limit: int = 100_000) -> Iterator[Op]:
 
 
 def updated_leaf(op: Op) -> Value | None:
-    """The leaf that wants a gradient and that an in-place operation writes, also through `.data` or `detach()`; else None."""
+    """The leaf that wants a gradient and that an in-place operation writes, also through `.data` or
+    `detach()`; else None.
+    """
     if not op.inplace or not op.inputs:
         return None
     target = op.inputs[0]

@@ -1,4 +1,6 @@
-"""The operations that led to a loss, as something that `debug.draw` and the report page can draw, whichever engine ran them."""
+"""The operations that led to a loss, as something that `debug.draw` and the report page can draw,
+whichever engine ran them.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,11 @@ class OpsGraph:
                 source: Any = ("value", value.number)
             else:
                 source = made.number
-            self._edges.append(GraphEdge(source, op.number, shape_text(value.shape), arguments.get(value.number, "")))
+            self._edges.append(
+                GraphEdge(
+                    source, op.number, shape_text(value.shape), arguments.get(value.number, "")
+                )
+            )
         result = root if root.producer is op else op.output
         self._nodes.append(
             GraphNode(
@@ -57,7 +63,15 @@ class OpsGraph:
         title = name or ("a leaf" if value.requires_grad else "a tensor")
         key = ("value", value.number)
         self._nodes.append(
-            GraphNode(key, name or kind, kind, title=title, shape=shape_text(value.shape), dtype=value.dtype, group=group)
+            GraphNode(
+                key,
+                name or kind,
+                kind,
+                title=title,
+                shape=shape_text(value.shape),
+                dtype=value.dtype,
+                group=group,
+            )
         )
 
     def nodes(self) -> Iterator[GraphNode]:

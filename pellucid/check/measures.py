@@ -1,4 +1,5 @@
-"""What the report page shows besides findings: losses and gradient norms by step, time and memory by operation and line.
+"""What the report page shows besides findings: losses and gradient norms by step, time and memory
+by operation and line.
 
 Gathered only when a report was asked for, since it reads values at every step.
 """
@@ -29,9 +30,10 @@ class Cost:
 class Gathered:
     """Plain data for the report page.
 
-    `losses`: (step, value) of every backward call's root. `gradient_norms`: by parameter, (step, L2 norm) before each optimizer step.
-    `update_ratios`: by parameter, (step, norm of the update / norm of the parameter), for the steps at which it was measured.
-    `costs`: by (operation, file, line). `learning_rates`: by optimizer, (step, rates of its groups).
+    `losses`: (step, value) of every backward call's root. `gradient_norms`: by parameter, (step, L2
+    norm) before each optimizer step. `update_ratios`: by parameter, (step, norm of the update /
+    norm of the parameter), for the steps at which it was measured. `costs`: by (operation, file,
+    line). `learning_rates`: by optimizer, (step, rates of its groups).
     """
 
     losses: list[tuple[int, float]] = field(default_factory=list)
@@ -53,7 +55,8 @@ class Measures:
         self._names: dict[int, tuple[Any, str]] = {}
         self._began = time.perf_counter()
         self._backward = 0.0
-        self._root: Value | None = None  # of the last backward call; its operations are forgotten no sooner than two steps later
+        # of the last backward call; its operations are forgotten no sooner than two steps later
+        self._root: Value | None = None
 
     def subscribe(self) -> None:
         """Ask the recorder for what is needed."""
@@ -67,9 +70,14 @@ class Measures:
         """What was gathered."""
         if self._root is not None:
             names = {
-                v.id: v.parameter or v.name for op in ancestors([self._root]) for v in op.inputs if v.producer is None or v.is_leaf
+                v.id: v.parameter or v.name
+                for op in ancestors([self._root])
+                for v in op.inputs
+                if v.producer is None or v.is_leaf
             }
-            self.data.graph = OpsGraph(self._root, {id_: name for id_, name in names.items() if name is not None})
+            self.data.graph = OpsGraph(
+                self._root, {id_: name for id_, name in names.items() if name is not None}
+            )
             self._root = None
         self.data.seconds = time.perf_counter() - self._began
         return self.data
@@ -102,7 +110,10 @@ class Measures:
         tensor = value.tensor
         held = self._names.get(id(tensor))
         if held is None or held[0] is not value._ref:
-            held = self._names[id(tensor)] = (value._ref, value.name or f"parameter {len(self._names)} {list(value.shape)}")
+            held = self._names[id(tensor)] = (
+                value._ref,
+                value.name or f"parameter {len(self._names)} {list(value.shape)}",
+            )
         return held[1]
 
     def on_step_begin(self, event: Step) -> None:
@@ -111,7 +122,9 @@ class Measures:
             gradient = value.grad()
             if gradient is not None:
                 norm = float(np.linalg.norm(np.asarray(gradient, np.float64)))
-                self.data.gradient_norms.setdefault(self._name(value), []).append((event.number, norm))
+                self.data.gradient_norms.setdefault(self._name(value), []).append(
+                    (event.number, norm)
+                )
 
     def on_step(self, event: Step) -> None:
         """Parameters are updated."""
@@ -123,4 +136,6 @@ class Measures:
                 size = float(np.linalg.norm(before))
                 if size > 0:
                     ratio = float(np.linalg.norm(update)) / size
-                    self.data.update_ratios.setdefault(self._name(value), []).append((event.number, ratio))
+                    self.data.update_ratios.setdefault(self._name(value), []).append(
+                        (event.number, ratio)
+                    )

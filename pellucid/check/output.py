@@ -19,14 +19,18 @@ FORMATS = ("text", "json", "sarif", "github")
 
 
 def wants_colour(stream: Any) -> bool:
-    """Whether to colour what is written to a stream: to a terminal, unless NO_COLOR is set (no-color.org); FORCE_COLOR colours always."""
+    """Whether to colour what is written to a stream: to a terminal, unless NO_COLOR is set
+    (no-color.org); FORCE_COLOR colours always.
+    """
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return bool(os.environ.get("FORCE_COLOR")) or bool(getattr(stream, "isatty", bool)())
 
 
 def render(result: Any, format: str, indent: int | None = None, colour: bool = False) -> str:
-    """The result in one of `FORMATS`, with a newline at the end; JSON on one line unless `indent` is given."""
+    """The result in one of `FORMATS`, with a newline at the end; JSON on one line unless `indent`
+    is given.
+    """
     if format == "json":
         return json.dumps(result.as_dict(), indent=indent) + "\n"
     if format == "sarif":
@@ -47,7 +51,14 @@ def shown_path(file: str) -> str:
     return file if relative.startswith("..") else relative
 
 
-_COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;36", "place": "1", "source": "2", "fix": "32"}
+_COLOURS = {
+    "error": "1;31",
+    "warning": "1;33",
+    "info": "1;36",
+    "place": "1",
+    "source": "2",
+    "fix": "32",
+}
 
 
 def as_text(result: Any, colour: bool = False) -> str:
@@ -59,17 +70,31 @@ def as_text(result: Any, colour: bool = False) -> str:
     parts = []
     for f in result.findings:
         where = place(f.file, f.line, shown_path(f.file))
-        lines = [f"{painted('place', where)}: {painted(f.severity, f.severity)} {f.rule} [{f.name}]"]
+        lines = [
+            f"{painted('place', where)}: {painted(f.severity, f.severity)} {f.rule} [{f.name}]"
+        ]
         source = linecache.getline(f.file, f.line).strip()
         if source:
             lines.append(painted("source", f"    > {source}"))
-        lines += [textwrap.fill(line, 100, initial_indent="    ", subsequent_indent="    ") for line in f.message.splitlines()]
+        lines += [
+            textwrap.fill(line, 100, initial_indent="    ", subsequent_indent="    ")
+            for line in f.message.splitlines()
+        ]
         if f.evidence:
             seen = ", ".join(f"{k.replace('_', ' ')}: {_short(v)}" for k, v in f.evidence.items())
-            lines.append(textwrap.fill(f"seen: {seen}", 100, initial_indent="    ", subsequent_indent="          "))
+            lines.append(
+                textwrap.fill(
+                    f"seen: {seen}", 100, initial_indent="    ", subsequent_indent="          "
+                )
+            )
         if f.fix:
             fix = [
-                textwrap.fill(line, 100, initial_indent="    fix: " if k == 0 else "         ", subsequent_indent="         ")
+                textwrap.fill(
+                    line,
+                    100,
+                    initial_indent="    fix: " if k == 0 else "         ",
+                    subsequent_indent="         ",
+                )
                 for k, line in enumerate(f.fix.splitlines())
             ]
             lines += [painted("fix", line) for line in "\n".join(fix).splitlines()]
@@ -81,7 +106,9 @@ def as_text(result: Any, colour: bool = False) -> str:
     count = len(result.findings)
     if count:
         errors = len(result.errors)
-        parts.append(f"pellucid check: {count} finding{'s' if count != 1 else ''} ({errors} of severity error) in {steps}")
+        parts.append(
+            f"pellucid check: {count} finding{'s' if count != 1 else ''} ({errors} of severity error) in {steps}"
+        )
     else:
         parts.append(f"pellucid check: no findings in {steps}")
     return "\n\n".join(parts)
@@ -102,7 +129,11 @@ def as_html(result: Any) -> str:
             + (f"<pre style='margin:4px 0'>{source}</pre>" if source else "")
             + f"<div>{html.escape(f.message)}</div>"
             + (f"<div style='opacity:.7'>seen: {html.escape(seen)}</div>" if seen else "")
-            + (f"<div><b>fix:</b> <span style='white-space:pre-wrap'>{html.escape(f.fix)}</span></div>" if f.fix else "")
+            + (
+                f"<div><b>fix:</b> <span style='white-space:pre-wrap'>{html.escape(f.fix)}</span></div>"
+                if f.fix
+                else ""
+            )
             + "</div>"
         )
     parts += [f"<div style='opacity:.7'>note: {html.escape(note)}</div>" for note in result.notes]
@@ -141,14 +172,25 @@ def as_sarif(result: Any) -> dict[str, Any]:
     results = []
     for f in result.findings:
         cell, line = cell_of(f.file, f.line)
-        text = ("" if cell is None else f"Cell {cell}: ") + f.message + (f"\nFix: {f.fix}" if f.fix else "")
+        text = (
+            ("" if cell is None else f"Cell {cell}: ")
+            + f.message
+            + (f"\nFix: {f.fix}" if f.fix else "")
+        )
         results.append(
             {
                 "ruleId": f.rule,
                 "ruleIndex": used.index(f.name),
                 "level": _LEVELS[f.severity],
                 "message": {"text": text},
-                "locations": [{"physicalLocation": {"artifactLocation": _artifact(f.file), "region": {"startLine": max(line, 1)}}}],
+                "locations": [
+                    {
+                        "physicalLocation": {
+                            "artifactLocation": _artifact(f.file),
+                            "region": {"startLine": max(line, 1)},
+                        }
+                    }
+                ],
                 "properties": {"name": f.name, "evidence": f.evidence},
             }
         )
@@ -156,7 +198,9 @@ def as_sarif(result: Any) -> dict[str, Any]:
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}],
+        "runs": [
+            {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
+        ],
     }
 
 

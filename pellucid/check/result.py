@@ -13,8 +13,8 @@ from .rule import Finding
 class CheckResult:
     """The findings of one checked run, ordered by line, with further data about the run.
 
-    `notes` are remarks on the check itself (a rule that was switched off), `failure` the exception that ended the program, `measures`
-    what the report page shows (None unless it was asked for).
+    `notes` are remarks on the check itself (a rule that was switched off), `failure` the exception
+    that ended the program, `measures` what the report page shows (None unless it was asked for).
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -34,8 +34,14 @@ class CheckResult:
         return [f for f in self.findings if f.severity == "error"]
 
     def as_dict(self) -> dict[str, Any]:
-        """{"findings": [...]}, as `--format json` prints it; with "failure" when an exception ended the program."""
-        ended = {} if self.failure is None else {"failure": f"{type(self.failure).__name__}: {self.failure}"}
+        """{"findings": [...]}, as `--format json` prints it; with "failure" when an exception ended
+        the program.
+        """
+        ended = (
+            {}
+            if self.failure is None
+            else {"failure": f"{type(self.failure).__name__}: {self.failure}"}
+        )
         return {"findings": [f.as_dict() for f in self.findings], **ended}
 
     def __str__(self) -> str:

@@ -15,11 +15,33 @@ from .events import Op, Site
 SEVERITIES = ("error", "warning", "info")
 
 EVENTS = (
-    "on_op", "on_error", "on_module_enter", "on_module_exit", "on_backward_begin", "on_backward", "on_optimizer", "on_step_begin",
-    "on_step", "on_update", "on_clear", "on_scheduler_step", "on_switch", "on_read", "on_seed", "on_loader", "on_pass", "on_batch", "on_convert",
-    "on_arranged", "on_clipped",
-    "on_exception", "on_call", "on_write", "on_joined", "on_computed",
-)  # fmt: skip
+    "on_op",
+    "on_error",
+    "on_module_enter",
+    "on_module_exit",
+    "on_backward_begin",
+    "on_backward",
+    "on_optimizer",
+    "on_step_begin",
+    "on_step",
+    "on_update",
+    "on_clear",
+    "on_scheduler_step",
+    "on_switch",
+    "on_read",
+    "on_seed",
+    "on_loader",
+    "on_pass",
+    "on_batch",
+    "on_convert",
+    "on_arranged",
+    "on_clipped",
+    "on_exception",
+    "on_call",
+    "on_write",
+    "on_joined",
+    "on_computed",
+)
 """The methods that a rule may define, each called with one record of `check.events`."""
 
 
@@ -35,15 +57,25 @@ class Finding:
     message: str
     evidence: dict[str, Any]
     fix: str
-    covers: frozenset[tuple[str, int]] = field(default=frozenset(), repr=False)  # (file, line) of symptoms told here
+    # (file, line) of symptoms told here
+    covers: frozenset[tuple[str, int]] = field(default=frozenset(), repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """The finding as plain data; in a notebook the line is that of a code cell, and "cell" its number."""
+        """The finding as plain data; in a notebook the line is that of a code cell, and "cell" its
+        number.
+        """
         cell, line = cell_of(self.file, self.line)
         return {
-            "rule": self.rule, "name": self.name, "severity": self.severity, "file": self.file, "line": line,
-            "message": self.message, "evidence": self.evidence, "fix": self.fix, **({} if cell is None else {"cell": cell}),
-        }  # fmt: skip
+            "rule": self.rule,
+            "name": self.name,
+            "severity": self.severity,
+            "file": self.file,
+            "line": line,
+            "message": self.message,
+            "evidence": self.evidence,
+            "fix": self.fix,
+            **({} if cell is None else {"cell": cell}),
+        }
 
 
 class CheckError(AssertionError):
@@ -51,7 +83,9 @@ class CheckError(AssertionError):
 
     def __init__(self, finding: Finding) -> None:
         fix = f"\n  fix: {finding.fix}" if finding.fix else ""
-        super().__init__(f"{finding.message}\n  {finding.rule} [{finding.name}] at {finding.file}:{finding.line}{fix}")
+        super().__init__(
+            f"{finding.message}\n  {finding.rule} [{finding.name}] at {finding.file}:{finding.line}{fix}"
+        )
         self.finding = finding
 
 
@@ -63,9 +97,11 @@ class Located(Protocol):
 
 
 class Rule:
-    """Base class of rules. A subclass with a `slug` is a rule; its handlers are called with events while the program runs.
+    """Base class of rules. A subclass with a `slug` is a rule; its handlers are called with events
+    while the program runs.
 
-    `ops` names the operations that `on_op` wants to see (none: all of them). `finish` is called once at the end of the run.
+    `ops` names the operations that `on_op` wants to see (none: all of them). `finish` is called
+    once at the end of the run.
     """
 
     slug: ClassVar[str] = ""
@@ -73,11 +109,14 @@ class Rule:
     severity: ClassVar[str] = "warning"
     summary: ClassVar[str] = ""
     ops: ClassVar[tuple[str, ...]] = ()
-    supersedes: ClassVar[tuple[str, ...]] = ()  # slugs whose findings are symptoms of this one, wherever they are
+    # slugs whose findings are symptoms of this one, wherever they are
+    supersedes: ClassVar[tuple[str, ...]] = ()
     covered: ClassVar[
         tuple[str, ...]
-    ] = ()  # slugs whose findings are symptoms of this one at the places that `report` gets as `covers`
-    symptom_of: ClassVar[tuple[str, ...]] = ()  # slugs: when one of them has found something, this one is its symptom
+        # slugs whose findings are symptoms of this one at the places that `report` gets as `covers`
+    ] = ()
+    # slugs: when one of them has found something, this one is its symptom
+    symptom_of: ClassVar[tuple[str, ...]] = ()
     wants_updates: ClassVar[bool] = False  # Step.before is kept for some steps
 
     session: Any  # the run that the rule takes part in
@@ -95,7 +134,8 @@ class Rule:
         covers: Iterable[Located | None] = (),
         severity: str | None = None,
     ) -> None:
-        """Report a finding at a place; a second one of this rule at the same line only raises its count.
+        """Report a finding at a place; a second one of this rule at the same line only raises its
+        count.
 
         Args:
             site: the line that a person would change, or where the wrong thing happens.
@@ -114,8 +154,8 @@ class Rule:
 
 
 def cause_site(op: Op) -> Site | None:
-    """The line to change when an operation should not be there: the user's own call of it, or where the library's module that makes it
-    was made (the line with `nn.Softmax()`)."""
+    """The line to change when an operation should not be there: the user's own call of it, or where
+    the library's module that makes it was made (the line with `nn.Softmax()`)."""
     if op.direct or op.module is None:
         return op.site
     return op.module.made or op.site

@@ -1,4 +1,6 @@
-"""One watched run: engine, recorder, hooks and rules put together; findings gathered, thinned out and sorted."""
+"""One watched run: engine, recorder, hooks and rules put together; findings gathered, thinned out
+and sorted.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,15 @@ class Session:
     Args:
         engine: "pellucid" or "torch".
         settings: which rules, with which severities; comments and pyproject included.
-        script: the file that is checked; findings that have no line of the user's are put on its first.
+        script: the file that is checked; findings that have no line of the user's are put on its
+            first.
         max_steps: end the program after so many optimizer steps.
-        measures: also gather what the report page shows (losses, gradient norms, time and memory by operation).
+        measures: also gather what the report page shows (losses, gradient norms, time and memory by
+            operation).
         rules: the rules that take part (default: all), as far as the settings let them.
         raising: raise CheckError for a finding of severity error where it is found.
-        told: called with each finding that is not silenced, and the step, when it is first found; one may turn out to be a symptom later.
+        told: called with each finding that is not silenced, and the step, when it is first found;
+            one may turn out to be a symptom later.
     """
 
     def __init__(
@@ -135,12 +140,16 @@ class Session:
             self.hooks.remove()
 
     def finish(self, failure: BaseException | None = None) -> CheckResult:
-        """Stop watching, let every rule conclude, and give the result. `failure` is the exception that ended the program."""
+        """Stop watching, let every rule conclude, and give the result. `failure` is the exception
+        that ended the program.
+        """
         recorder = self.recorder
         self.failure = failure
         if failure is not None:
             self.locations.clean(failure)
-            recorder.tell("on_exception", Failure(failure, None, self._raised_at(failure), recorder.step))
+            recorder.tell(
+                "on_exception", Failure(failure, None, self._raised_at(failure), recorder.step)
+            )
         if self.ranks is not None:
             self.ranks.finish(failure)
         self.stop()
@@ -193,7 +202,9 @@ class Session:
             return
         shown = self.settings.severity(rule.slug, rule.id) or severity or rule.severity
         covered = frozenset(s.key for s in covers if s is not None)
-        finding = Finding(rule.id, rule.slug, shown, file, line, message, plain(evidence), fix, covered)
+        finding = Finding(
+            rule.id, rule.slug, shown, file, line, message, plain(evidence), fix, covered
+        )
         self.found[key] = (finding, [1, step, step])
         if self.told is not None and self._running and not self._silenced(finding):
             self.told(finding, step)
@@ -202,22 +213,32 @@ class Session:
 
     def _silenced(self, finding: Finding) -> bool:
         return self.settings.silenced(finding) or any(
-            names(word, finding.name, finding.rule) for word in self.recorder.ignored.get((finding.file, finding.line), ())
+            names(word, finding.name, finding.rule)
+            for word in self.recorder.ignored.get((finding.file, finding.line), ())
         )
 
     def findings(self) -> list[Finding]:
-        """The findings so far, by file and line, without symptoms of other findings and what comments silence.
+        """The findings so far, by file and line, without symptoms of other findings and what
+        comments silence.
 
-        A rule names the rules whose findings may be symptoms of its own; none of a higher severity is ever left out.
+        A rule names the rules whose findings may be symptoms of its own; none of a higher severity
+        is ever left out.
         """
         all_found = list(self.found.values())
         kinds = {rule.slug: type(rule) for rule in self.rules}
         kept = []
         for finding, (count, first, last) in all_found:
-            if self._silenced(finding) or any(hides(other, finding, kinds) for other, _ in all_found):
+            if self._silenced(finding) or any(
+                hides(other, finding, kinds) for other, _ in all_found
+            ):
                 continue
             if count > 1:
-                finding.evidence = {**finding.evidence, "count": count, "first_step": first, "last_step": last}
+                finding.evidence = {
+                    **finding.evidence,
+                    "count": count,
+                    "first_step": first,
+                    "last_step": last,
+                }
             kept.append(finding)
         return sorted(kept, key=lambda f: (f.file != self.script, f.file, f.line, f.rule))
 

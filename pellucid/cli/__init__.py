@@ -1,4 +1,6 @@
-"""The command `pellucid`: one subcommand per module of this package, each loaded when it is asked for."""
+"""The command `pellucid`: one subcommand per module of this package, each loaded when it is asked
+for.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,11 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv` (default: `sys.argv[1:]`) and return the exit status; without arguments, print the help.
+    """Run the command line `argv` (default: `sys.argv[1:]`) and return the exit status; without
+    arguments, print the help.
 
-    A script started by `run` may end the process by itself; its SystemExit and its errors are passed on.
+    A script started by `run` may end the process by itself; its SystemExit and its errors are
+    passed on.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(
@@ -50,7 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-V", "--version", action="version", version=f"pellucid {__version__}")
-    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        title="commands", dest="command", metavar="COMMAND", required=True
+    )
     for name, summary in COMMANDS.items():
         commands.add_parser(name, help=summary, add_help=False)
     if not arguments:
@@ -58,10 +64,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
         parser.error(_unknown(arguments[0]))
-    # What follows the command belongs to it (for `run`: to the script), so only the command itself is parsed here.
+    # What follows the command belongs to it (for `run`: to the script), so only the command itself
+    # is parsed here.
     command = parser.parse_args(arguments[:1]).command
     if command == "version":
-        argparse.ArgumentParser(prog="pellucid version", description="Show the version.").parse_args(arguments[1:])
+        argparse.ArgumentParser(
+            prog="pellucid version", description="Show the version."
+        ).parse_args(arguments[1:])
         print(f"pellucid {__version__}")
         return 0
     return importlib.import_module(f"pellucid.cli.{command.replace('-', '_')}").main(arguments[1:])

@@ -85,8 +85,11 @@ def main(argv: Sequence[str]) -> int:
 
 
 def watched(options: Any, rest: list[str], what: tuple[str, str], settings: Any, show: Show) -> int:
-    """Check one script in this process, or (`--nproc`) as ranks; `show` gets the result, and returns the exit status."""
-    within = os.environ.get(journal.FOLDER)  # the ranks of another check write there: this process is one
+    """Check one script in this process, or (`--nproc`) as ranks; `show` gets the result, and
+    returns the exit status.
+    """
+    # the ranks of another check write there: this process is one
+    within = os.environ.get(journal.FOLDER)
     if within is not None:
         return _check(options, rest, what, settings, None, within, show)
     with tempfile.TemporaryDirectory(prefix="pellucid-check-") as made:
@@ -98,11 +101,18 @@ def watched(options: Any, rest: list[str], what: tuple[str, str], settings: Any,
 
 
 def _check(
-    options: Any, rest: list[str], what: tuple[str, str], settings: Any, made: str | None, within: str | None, show: Show
+    options: Any,
+    rest: list[str],
+    what: tuple[str, str],
+    settings: Any,
+    made: str | None,
+    within: str | None,
+    show: Show,
 ) -> int:
     """Check one script: in this process, or (`--nproc`) as ranks.
 
-    `made` is a folder for ranks; `within` is that of another check, of which this process is a rank.
+    `made` is a folder for ranks; `within` is that of another check, of which this process is a
+    rank.
     """
     if options.nproc is not None and made is not None:
         return _check_ranks(options, rest, what, settings, made, show)
@@ -124,7 +134,12 @@ def _check(
         options.report is not None,
         told=_live if options.live else None,
     )
-    follow = {"engine": options.engine, "settings": settings, "script": code.co_filename, "max_steps": options.max_steps}
+    follow = {
+        "engine": options.engine,
+        "settings": settings,
+        "script": code.co_filename,
+        "max_steps": options.max_steps,
+    }
     stalls = launch.Stalls(made, options.stall) if made is not None else nullcontext()
     with silencing(options.quiet), stalls:
         failure, status = _watch(session, code, module, follow)
@@ -139,19 +154,30 @@ def _check(
     return show(result, options, status)
 
 
-def _check_ranks(options: Any, rest: list[str], what: tuple[str, str], settings: Any, made: str, show: Show) -> int:
+def _check_ranks(
+    options: Any, rest: list[str], what: tuple[str, str], settings: Any, made: str, show: Show
+) -> int:
     """Check a script as several ranks of torch.distributed."""
     kind, name = what
     script = os.path.abspath(name) if kind == "script" else name
     if kind == "script" and not os.path.exists(script):
-        print(f"pellucid: can't open file {script!r}: [Errno 2] No such file or directory", file=sys.stderr)
+        print(
+            f"pellucid: can't open file {script!r}: [Errno 2] No such file or directory",
+            file=sys.stderr,
+        )
         return 2
     each = [f"--engine={options.engine}"]
-    for option, value in (("--select", options.select), ("--ignore", options.ignore), ("--max-steps", options.max_steps)):
+    for option, value in (
+        ("--select", options.select),
+        ("--ignore", options.ignore),
+        ("--max-steps", options.max_steps),
+    ):
         each += [] if value is None else [option, str(value)]
     each += ["--live"] if options.live else []
     with silencing(options.quiet):
-        status = launch.run([*(["-m"] if kind == "module" else []), name, *rest], options.nproc, each, options.stall)
+        status = launch.run(
+            [*(["-m"] if kind == "module" else []), name, *rest], options.nproc, each, options.stall
+        )
     result = merge.merged(made, settings, script, options.engine)
     return show(result, options, 0 if result.failure is not None else status)
 
@@ -174,8 +200,12 @@ def _show(result: Any, options: Any, status: int) -> int:
     return int(bool(result.findings if options.strict else result.errors))
 
 
-def _watch(session: Session, code: CodeType, module: Any, follow: dict[str, Any]) -> tuple[BaseException | None, int]:
-    """Run and record the script: (the exception that ended it, its exit status). Processes that it starts get the options `follow`."""
+def _watch(
+    session: Session, code: CodeType, module: Any, follow: dict[str, Any]
+) -> tuple[BaseException | None, int]:
+    """Run and record the script: (the exception that ended it, its exit status). Processes that it
+    starts get the options `follow`.
+    """
     sys.modules["__main__"] = module
     session.start()
     launch.follow(session, follow)
@@ -226,25 +256,54 @@ def _parser() -> argparse.ArgumentParser:
         help="run it as N ranks of torch.distributed, and compare them",
     )
     parser.add_argument(
-        "--stall", metavar="S", type=float, default=launch.STALL,
+        "--stall",
+        metavar="S",
+        type=float,
+        default=launch.STALL,
         help="with ranks: end them when one waits and none makes progress for S seconds (default: 60)",
-    )  # fmt: skip
-    parser.add_argument("--timeline", metavar="FILE", help="with ranks: also write a page of what each did when, and waited for")
-    parser.add_argument("--format", choices=FORMATS, default="text", help="output format (default: text)")
+    )
+    parser.add_argument(
+        "--timeline",
+        metavar="FILE",
+        help="with ranks: also write a page of what each did when, and waited for",
+    )
+    parser.add_argument(
+        "--format", choices=FORMATS, default="text", help="output format (default: text)"
+    )
     parser.add_argument("--output", metavar="FILE", help="write the findings to a file")
     parser.add_argument(
-        "--select", metavar="RULES", help="only these rules: comma-separated names or identifiers; PL3 selects all PL3xx"
+        "--select",
+        metavar="RULES",
+        help="only these rules: comma-separated names or identifiers; PL3 selects all PL3xx",
     )
     parser.add_argument("--ignore", metavar="RULES", help="leave these rules out")
-    parser.add_argument("--strict", action="store_true", help="exit status 1 for findings of any severity")
     parser.add_argument(
-        "--report", metavar="FILE", help="also write a page with findings, graph, losses, gradients, time and memory"
+        "--strict", action="store_true", help="exit status 1 for findings of any severity"
     )
-    parser.add_argument("--live", action="store_true", help="also print each finding when it is first seen, for long runs")
     parser.add_argument(
-        "--timeout", metavar="S", type=float, default=600, help="in a folder: seconds for each script (default: 600)"
+        "--report",
+        metavar="FILE",
+        help="also write a page with findings, graph, losses, gradients, time and memory",
     )
-    parser.add_argument("--jobs", metavar="N", type=int, default=1, help="in a folder: scripts that run at a time (default: 1)")
+    parser.add_argument(
+        "--live",
+        action="store_true",
+        help="also print each finding when it is first seen, for long runs",
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="S",
+        type=float,
+        default=600,
+        help="in a folder: seconds for each script (default: 600)",
+    )
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=int,
+        default=1,
+        help="in a folder: scripts that run at a time (default: 1)",
+    )
     parser.add_argument("--list-rules", action="store_true", help="list all rules and exit")
     parser.add_argument("--explain-rule", metavar="RULE", help="show the page of one rule and exit")
     return parser
@@ -254,22 +313,39 @@ def _live(finding: Finding, step: int) -> None:
     """One line for a finding, while the script still runs."""
     where = place(finding.file, finding.line, shown_path(finding.file))
     text = finding.message.splitlines()[0]
-    print(f"pellucid check: step {step}: {where}: {finding.severity} {finding.rule} [{finding.name}] {text}", file=sys.__stderr__)
+    print(
+        f"pellucid check: step {step}: {where}: {finding.severity} {finding.rule} [{finding.name}] {text}",
+        file=sys.__stderr__,
+    )
 
 
 def _check_names(settings: Any) -> None:
     """Refuse names that no rule has, so that a typing error does not silently select nothing."""
     rules = all_rules()
-    for word in (*settings.select, *settings.ignore, *settings.severities, *(w for ws in settings.per_file.values() for w in ws)):
-        known = word == "ALL" or any(word == rule.slug or (word[:1] in ("P", "D") and rule.id.startswith(word)) for rule in rules)
+    for word in (
+        *settings.select,
+        *settings.ignore,
+        *settings.severities,
+        *(w for ws in settings.per_file.values() for w in ws),
+    ):
+        known = word == "ALL" or any(
+            word == rule.slug or (word[:1] in ("P", "D") and rule.id.startswith(word))
+            for rule in rules
+        )
         if not known:
             raise SettingsError(f"there is no rule {word!r}; {_meant(word)}")
 
 
 def _meant(word: str) -> str:
     """The rules whose names are close to a word."""
-    close = difflib.get_close_matches(word, [name for rule in all_rules() for name in (rule.slug, rule.id)], n=2)
-    return f"did you mean {' or '.join(close)}?" if close else "`pellucid check --list-rules` lists them all"
+    close = difflib.get_close_matches(
+        word, [name for rule in all_rules() for name in (rule.slug, rule.id)], n=2
+    )
+    return (
+        f"did you mean {' or '.join(close)}?"
+        if close
+        else "`pellucid check --list-rules` lists them all"
+    )
 
 
 def _list_rules() -> int:
@@ -298,14 +374,23 @@ def _write_timeline(result: Any, path: str) -> None:
         print("pellucid check: no ranks were seen, so there is no timeline", file=sys.stderr)
         return
     about = f"{shown_path(result.script)}: {result.ranks} ranks, {result.steps} optimizer steps, watched on {result.engine}"
-    notes = list(result.notes) + ([] if result.failure is None else [f"the program ended with {result.failure}"])
+    notes = list(result.notes) + (
+        [] if result.failure is None else [f"the program ended with {result.failure}"]
+    )
     found = [finding.as_dict() for finding in result.findings]
-    timeline.write(path, timeline.timeline(waits.page_data(result.records), about=about, findings=found, notes=notes))
+    timeline.write(
+        path,
+        timeline.timeline(
+            waits.page_data(result.records), about=about, findings=found, notes=notes
+        ),
+    )
 
 
 def _write_report(result: Any, path: str) -> None:
     try:
         report = importlib.import_module("pellucid.debug.pictures.report")
     except ModuleNotFoundError:
-        raise SystemExit("pellucid check: this version has no report page (pellucid.debug.pictures.report)") from None
+        raise SystemExit(
+            "pellucid check: this version has no report page (pellucid.debug.pictures.report)"
+        ) from None
     report.write(path, report.check_report(result))

@@ -1,4 +1,6 @@
-"""What `run`, `check` and `explain` have in common on the command line: what is run, its own arguments, and how long."""
+"""What `run`, `check` and `explain` have in common on the command line: what is run, its own
+arguments, and how long.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +15,36 @@ from typing import Any
 def add_common(parser: argparse.ArgumentParser, verb: str) -> None:
     """The options that all three take."""
     parser.add_argument(
-        "script", metavar="SCRIPT", nargs="?", help=f"the script or notebook (.ipynb) to {verb}; - reads standard input"
+        "script",
+        metavar="SCRIPT",
+        nargs="?",
+        help=f"the script or notebook (.ipynb) to {verb}; - reads standard input",
     )
-    parser.add_argument("-m", metavar="MODULE", dest="module", help=f"{verb} a module, found as by `python -m`")
+    parser.add_argument(
+        "-m", metavar="MODULE", dest="module", help=f"{verb} a module, found as by `python -m`"
+    )
     parser.add_argument("-c", metavar="CODE", dest="code", help=f"{verb} the code given as text")
-    parser.add_argument("--max-steps", "--steps", metavar="N", type=int, help="end the script after N optimizer steps")
+    parser.add_argument(
+        "--max-steps",
+        "--steps",
+        metavar="N",
+        type=int,
+        help="end the script after N optimizer steps",
+    )
     parser.add_argument("--quiet", action="store_true", help="hide the script's own output")
 
 
-def split(parser: argparse.ArgumentParser, argv: Sequence[str], anywhere: bool = False) -> tuple[list[str], list[str]]:
-    """Our own part of a command line, and the script's: all that follows SCRIPT, `-m MODULE` or `-c CODE`.
+def split(
+    parser: argparse.ArgumentParser, argv: Sequence[str], anywhere: bool = False
+) -> tuple[list[str], list[str]]:
+    """Our own part of a command line, and the script's: all that follows SCRIPT, `-m MODULE` or
+    `-c CODE`.
 
     With `anywhere`, options of ours are ours behind the script, too, up to a `--`.
     """
-    takes = {flag: action.nargs != 0 for action in parser._actions for flag in action.option_strings}
+    takes = {
+        flag: action.nargs != 0 for action in parser._actions for flag in action.option_strings
+    }
     own: list[str] = []
     k = 0
     while k < len(argv):
@@ -59,7 +77,11 @@ def split(parser: argparse.ArgumentParser, argv: Sequence[str], anywhere: bool =
 
 def target(options: Any, parser: argparse.ArgumentParser) -> tuple[str, str]:
     """(kind, name) of what is run, as `run.load` takes them."""
-    given = [(kind, getattr(options, kind)) for kind in ("module", "code", "script") if getattr(options, kind) is not None]
+    given = [
+        (kind, getattr(options, kind))
+        for kind in ("module", "code", "script")
+        if getattr(options, kind) is not None
+    ]
     if len(given) != 1:
         parser.error("give a script, -m and a module, or -c and code")
     if options.max_steps is not None and options.max_steps < 1:
@@ -97,7 +119,9 @@ def silencing(quiet: bool) -> Any:
 
 @contextmanager
 def _silenced() -> Iterator[None]:
-    """Send the standard output and the errors of the script to nowhere, those of its subprocesses and libraries as well."""
+    """Send the standard output and the errors of the script to nowhere, those of its subprocesses
+    and libraries as well.
+    """
     flush()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     kept = [(number, os.dup(number)) for number in (1, 2)]

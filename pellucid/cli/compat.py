@@ -1,8 +1,10 @@
-"""`pellucid compat`: what a script uses of PyTorch that Pellucid does not support, by line, without running it.
+"""`pellucid compat`: what a script uses of PyTorch that Pellucid does not support, by line, without
+running it.
 
-The script is parsed, never executed; so are the modules beside it that it imports. Each name under `torch` is looked up in Pellucid,
-the keywords of each call are compared with the signature here, and a function whose body only raises is reported as unsupported.
-The type of `x` in `x.foo()` is known only when the program runs, so of methods only those are reported that ask for a GPU or that a
+The script is parsed, never executed; so are the modules beside it that it imports. Each name under
+`torch` is looked up in Pellucid, the keywords of each call are compared with the signature here,
+and a function whose body only raises is reported as unsupported. The type of `x` in `x.foo()` is
+known only when the program runs, so of methods only those are reported that ask for a GPU or that a
 tensor refuses.
 """
 
@@ -46,7 +48,14 @@ examples:
 """
 
 _GUARDS = ("is_available", "hasattr", "TYPE_CHECKING", "is_compiled")
-_CATCHES = {"ImportError", "ModuleNotFoundError", "AttributeError", "NotImplementedError", "Exception", "RuntimeError"}
+_CATCHES = {
+    "ImportError",
+    "ModuleNotFoundError",
+    "AttributeError",
+    "NotImplementedError",
+    "Exception",
+    "RuntimeError",
+}
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,12 @@ def main(argv: Sequence[str]) -> int:
         shown = [{**asdict(p), "file": shown_path(p.file)} for p in found]
         print(
             json.dumps(
-                {"problems": shown, "names": len(names), "files": [shown_path(f) for f in files], "not_installed": list(missing)}
+                {
+                    "problems": shown,
+                    "names": len(names),
+                    "files": [shown_path(f) for f in files],
+                    "not_installed": list(missing),
+                }
             )
         )
     else:
@@ -93,7 +107,11 @@ def main(argv: Sequence[str]) -> int:
         count = len({p.name for p in found})
         many = f"{len(files)} file{'s' if len(files) != 1 else ''}"
         used = f"{len(names)} name{'s' if len(names) != 1 else ''} of PyTorch in {many}"
-        verdict = "all supported" if not found else f"{count} not supported, in {len(found)} place{'s' if len(found) != 1 else ''}"
+        verdict = (
+            "all supported"
+            if not found
+            else f"{count} not supported, in {len(found)} place{'s' if len(found) != 1 else ''}"
+        )
         print(f"pellucid compat: {used}; {verdict}")
     return int(bool(found))
 
@@ -106,14 +124,24 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("scripts", metavar="SCRIPT", nargs="+", help="Python files or notebooks (.ipynb)")
-    parser.add_argument("--packages", metavar="NAMES", help="also look into these installed packages (comma-separated)")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print (default: text)")
+    parser.add_argument(
+        "scripts", metavar="SCRIPT", nargs="+", help="Python files or notebooks (.ipynb)"
+    )
+    parser.add_argument(
+        "--packages",
+        metavar="NAMES",
+        help="also look into these installed packages (comma-separated)",
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="how to print (default: text)"
+    )
     return parser
 
 
 class Scan:
-    """What a script and the modules that it imports use of PyTorch: `problems`, the `names` looked up, the `files` read."""
+    """What a script and the modules that it imports use of PyTorch: `problems`, the `names` looked
+    up, the `files` read.
+    """
 
     def __init__(self, script: str, packages: Sequence[str] = ()) -> None:
         self.problems: list[Problem] = []
@@ -162,7 +190,11 @@ def _files_of(package: str) -> list[str]:
     if spec is None:
         return []
     if spec.submodule_search_locations:
-        return [str(f) for place in spec.submodule_search_locations for f in sorted(Path(place).rglob("*.py"))]
+        return [
+            str(f)
+            for place in spec.submodule_search_locations
+            for f in sorted(Path(place).rglob("*.py"))
+        ]
     return [spec.origin] if spec.origin and spec.origin.endswith(".py") else []
 
 
@@ -171,12 +203,20 @@ class _File(ast.NodeVisitor):
 
     def __init__(self, scan: Scan, file: str, tree: ast.Module) -> None:
         self.scan, self.file, self.tree = scan, file, tree
-        self.known: dict[str, str] = {}  # a variable of the file: the name of PyTorch that it stands for
+        # a variable of the file: the name of PyTorch that it stands for
+        self.known: dict[str, str] = {}
         self.guarded = 0
         self.further: list[str] = []
         self.said: set[tuple[int, str]] = set()
-        own = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        own |= {a.arg for n in ast.walk(tree) if isinstance(n, ast.arguments) for a in (*n.args, *n.kwonlyargs, *n.posonlyargs)}
+        own = {
+            n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+        own |= {
+            a.arg
+            for n in ast.walk(tree)
+            if isinstance(n, ast.arguments)
+            for a in (*n.args, *n.kwonlyargs, *n.posonlyargs)
+        }
         self.own = own  # names that the file binds otherwise, too: what they are is not known
 
     def visit_all(self) -> list[str]:
@@ -211,7 +251,14 @@ class _File(ast.NodeVisitor):
         found = list(self.scan.beside(module, self.file, level))
         self.further += found
         top = module.partition(".")[0]
-        if not found and not level and not quiet and not self.guarded and top and top not in sys.stdlib_module_names:
+        if (
+            not found
+            and not level
+            and not quiet
+            and not self.guarded
+            and top
+            and top not in sys.stdlib_module_names
+        ):
             try:
                 there = top in sys.modules or importlib.util.find_spec(top) is not None
             except (ImportError, ValueError):
@@ -222,7 +269,10 @@ class _File(ast.NodeVisitor):
     # ---- code that asks first ------------------------------------------------------------------
     def visit_If(self, node: ast.If) -> None:
         self.visit(node.test)
-        asks = any(isinstance(n, (ast.Name, ast.Attribute)) and _last(n) in _GUARDS for n in ast.walk(node.test))
+        asks = any(
+            isinstance(n, (ast.Name, ast.Attribute)) and _last(n) in _GUARDS
+            for n in ast.walk(node.test)
+        )
         self.guarded += asks
         for statement in node.body:
             self.visit(statement)
@@ -232,14 +282,21 @@ class _File(ast.NodeVisitor):
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
         self.visit(node.test)
-        asks = any(isinstance(n, (ast.Name, ast.Attribute)) and _last(n) in _GUARDS for n in ast.walk(node.test))
+        asks = any(
+            isinstance(n, (ast.Name, ast.Attribute)) and _last(n) in _GUARDS
+            for n in ast.walk(node.test)
+        )
         self.guarded += asks
         self.visit(node.body)
         self.guarded -= asks
         self.visit(node.orelse)
 
     def visit_Try(self, node: ast.Try) -> None:
-        caught = {_last(n) for h in node.handlers for n in (ast.walk(h.type) if h.type is not None else ())}
+        caught = {
+            _last(n)
+            for h in node.handlers
+            for n in (ast.walk(h.type) if h.type is not None else ())
+        }
         catches = bool(caught & _CATCHES) or any(h.type is None for h in node.handlers)
         self.guarded += catches
         for statement in node.body:
@@ -272,7 +329,9 @@ class _File(ast.NodeVisitor):
             self.visit(part)
 
     def _call(self, name: str, node: ast.Call) -> None:
-        """Hold the keywords of a call against the signature, and its device against those that are here."""
+        """Hold the keywords of a call against the signature, and its device against those that are
+        here.
+        """
         target = _object(name)
         if name == "torch.device" and node.args and _is_cuda(node.args[0]):
             self._cuda(node)
@@ -285,11 +344,21 @@ class _File(ast.NodeVisitor):
         accepted = _keywords(target)
         for keyword in node.keywords:
             if accepted is not None and keyword.arg is not None and keyword.arg not in accepted:
-                self._problem(node, f"{name}({keyword.arg}=)", f"{name} does not take the argument {keyword.arg}=")
+                self._problem(
+                    node,
+                    f"{name}({keyword.arg}=)",
+                    f"{name} does not take the argument {keyword.arg}=",
+                )
 
     def _method(self, node: ast.Call) -> None:
-        """A method of something unknown: told when it asks for a device, or when a tensor's method of this name only raises."""
-        if not isinstance(node.func, ast.Attribute) or _last(node.func.value) in ("self", "cls", "np"):
+        """A method of something unknown: told when it asks for a device, or when a tensor's method
+        of this name only raises.
+        """
+        if not isinstance(node.func, ast.Attribute) or _last(node.func.value) in (
+            "self",
+            "cls",
+            "np",
+        ):
             return
         name = node.func.attr
         if name == "cuda":
@@ -297,10 +366,18 @@ class _File(ast.NodeVisitor):
         elif name == "to" and node.args and _is_cuda(node.args[0]):
             self._cuda(node)
         elif _refuses(getattr(Tensor, name, None)):
-            self._problem(node, f"Tensor.{name}", f"Tensor.{name} is not supported: it raises when it is called")
+            self._problem(
+                node,
+                f"Tensor.{name}",
+                f"Tensor.{name} is not supported: it raises when it is called",
+            )
 
     def _cuda(self, node: ast.AST, what: str = "device 'cuda'") -> None:
-        self._problem(node, "cuda", f"{what} is not available: Pellucid runs on the CPU; ask torch.cuda.is_available() first")
+        self._problem(
+            node,
+            "cuda",
+            f"{what} is not available: Pellucid runs on the CPU; ask torch.cuda.is_available() first",
+        )
 
     def _name(self, node: ast.AST) -> str | None:
         """The dotted name under `torch` that an expression stands for."""
@@ -334,7 +411,9 @@ _NOTHING = object()
 
 @cache
 def _object(name: str) -> Any:
-    """What a dotted name means under the alias `torch`; _NOTHING when it is not there. Attributes of values are taken for there."""
+    """What a dotted name means under the alias `torch`; _NOTHING when it is not there. Attributes
+    of values are taken for there.
+    """
     here: Any = as_torch()
     path = "torch"
     for part in name.split(".")[1:]:
@@ -359,7 +438,9 @@ def _close(name: str) -> str:
     owner = _object(parent)
     if owner is _NOTHING or owner is None:
         return ""
-    close = difflib.get_close_matches(leaf, [n for n in dir(owner) if not n.startswith("_")], n=2, cutoff=0.75)
+    close = difflib.get_close_matches(
+        leaf, [n for n in dir(owner) if not n.startswith("_")], n=2, cutoff=0.75
+    )
     return f" (close names: {', '.join(f'{parent}.{n}' for n in close)})" if close else ""
 
 
@@ -373,7 +454,11 @@ def _keywords(target: Any) -> set[str] | None:
         return None
     if not isinstance(target, type) and all(p.kind is p.VAR_POSITIONAL for p in parameters):
         return None
-    return {p.name for p in parameters} | set(NUMPY_NAMES) | {"out", "dtype", "device", "layout", "requires_grad", "pin_memory"}
+    return (
+        {p.name for p in parameters}
+        | set(NUMPY_NAMES)
+        | {"out", "dtype", "device", "layout", "requires_grad", "pin_memory"}
+    )
 
 
 @cache
@@ -392,7 +477,13 @@ def _refuses(target: Any) -> bool:
 
 
 def _last(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return (
+        node.attr
+        if isinstance(node, ast.Attribute)
+        else node.id
+        if isinstance(node, ast.Name)
+        else ""
+    )
 
 
 def _is_cuda(node: ast.AST) -> bool:

@@ -1,4 +1,6 @@
-"""`pellucid completion`: a script that teaches a shell the commands, their options and the names of rules."""
+"""`pellucid completion`: a script that teaches a shell the commands, their options and the names of
+rules.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def options_of(command: str) -> dict[str, tuple[str, tuple[str, ...]]]:
     """The options of a command: (help text, the words that may follow; () when none or any)."""
     if command == "version":
         return {"--help": ("show the options", ())}
-    parser: argparse.ArgumentParser = importlib.import_module(f"pellucid.cli.{command.replace('-', '_')}")._parser()
+    parser: argparse.ArgumentParser = importlib.import_module(
+        f"pellucid.cli.{command.replace('-', '_')}"
+    )._parser()
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for action in parser._actions:
         words = tuple(map(str, action.choices or ()))
@@ -97,26 +101,46 @@ def zsh() -> str:
     """A completion function for zsh."""
     lines = ["#compdef pellucid", "_pellucid() {", "    local -a commands", "    commands=("]
     lines += [f"        {_quoted(f'{name}:{text}')}" for name, text in COMMANDS.items()]
-    lines += ["    )", "    if (( CURRENT == 2 )); then", "        _describe command commands", "        return", "    fi"]
+    lines += [
+        "    )",
+        "    if (( CURRENT == 2 )); then",
+        "        _describe command commands",
+        "        return",
+        "    fi",
+    ]
     lines += ["    case $words[2] in"]
     for command in COMMANDS:
         specs = []
         for flag, (text, words) in options_of(command).items():
             explained = text.replace("[", "(").replace("]", ")").replace(":", " -")
-            specs.append(_quoted(f"{flag}[{explained}]" + (f":value:({' '.join(words)})" if words else "")))
-        specs.append(_quoted(f"*:argument:({' '.join(SHELLS)})" if command == "completion" else "*:file:_files"))
-        lines.append(f"        {command}) shift words; (( CURRENT-- )); _arguments {' '.join(specs)} ;;")
+            specs.append(
+                _quoted(f"{flag}[{explained}]" + (f":value:({' '.join(words)})" if words else ""))
+            )
+        specs.append(
+            _quoted(
+                f"*:argument:({' '.join(SHELLS)})" if command == "completion" else "*:file:_files"
+            )
+        )
+        lines.append(
+            f"        {command}) shift words; (( CURRENT-- )); _arguments {' '.join(specs)} ;;"
+        )
     return "\n".join([*lines, "    esac", "}", '_pellucid "$@"', ""])
 
 
 def fish() -> str:
     """Completions for fish."""
-    lines = [f"complete -c pellucid -f -n __fish_use_subcommand -a {name} -d {_quoted(text)}" for name, text in COMMANDS.items()]
+    lines = [
+        f"complete -c pellucid -f -n __fish_use_subcommand -a {name} -d {_quoted(text)}"
+        for name, text in COMMANDS.items()
+    ]
     for command in COMMANDS:
         here = f"complete -c pellucid -n '__fish_seen_subcommand_from {command}'"
         for flag, (text, words) in options_of(command).items():
             kind = f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}"
-            lines.append(f"{here} {kind} -d {_quoted(text)}" + (f" -x -a {_quoted(' '.join(words))}" if words else ""))
+            lines.append(
+                f"{here} {kind} -d {_quoted(text)}"
+                + (f" -x -a {_quoted(' '.join(words))}" if words else "")
+            )
         if command == "completion":
             lines.append(f"{here} -f -a {_quoted(' '.join(SHELLS))}")
     return "\n".join([*lines, ""])

@@ -1,4 +1,6 @@
-"""`pellucid doctor`: what this machine offers Pellucid, and whether the parts that make it fast work here."""
+"""`pellucid doctor`: what this machine offers Pellucid, and whether the parts that make it fast
+work here.
+"""
 
 from __future__ import annotations
 
@@ -51,14 +53,20 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print (default: text)")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="how to print (default: text)"
+    )
     return parser
 
 
 def collect() -> dict[str, dict[str, Any]]:
     """Everything the report holds, by section, as plain values that JSON can carry."""
     return {
-        "pellucid": {"version": __version__, "location": str(Path(__file__).resolve().parents[1]), "torch": _torch()},
+        "pellucid": {
+            "version": __version__,
+            "location": str(Path(__file__).resolve().parents[1]),
+            "torch": _torch(),
+        },
         "python": {
             "version": platform.python_version(),
             "implementation": platform.python_implementation(),
@@ -105,7 +113,10 @@ def _model_name() -> str:
 def _blas() -> dict[str, Any]:
     """What NumPy was built with, and what the library that is loaded says about itself."""
     built = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    report: dict[str, Any] = {"name": built.get("name", "unknown"), "version": built.get("version", "unknown")}
+    report: dict[str, Any] = {
+        "name": built.get("name", "unknown"),
+        "version": built.get("version", "unknown"),
+    }
     found = blas.openblas()
     if found is not None and found.function is not None:
         kernels = found.function("get_corename")
@@ -122,7 +133,12 @@ def _blas() -> dict[str, Any]:
 
 def _threads() -> dict[str, Any]:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    variables = ("PELLUCID_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    variables = (
+        "PELLUCID_NUM_THREADS",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+    )
     report: dict[str, Any] = {
         "cores": os.cpu_count(),
         "usable_cores": usable,
@@ -184,12 +200,31 @@ def _cache() -> dict[str, Any]:
     sizes = [entry.stat().st_size for entry in folder.iterdir() if entry.is_file()]
     cache.store("doctor", b"probe", ".probe")
     works = cache.load("doctor", ".probe") == b"probe"
-    report = {"location": str(folder), "works": works, "files": len(sizes), "bytes": sum(sizes), "limit_bytes": cache.CACHE_BYTES}
-    return report if works else report | {"why": "what is stored cannot be read back: the disk is full or read-only"}
+    report = {
+        "location": str(folder),
+        "works": works,
+        "files": len(sizes),
+        "bytes": sum(sizes),
+        "limit_bytes": cache.CACHE_BYTES,
+    }
+    return (
+        report
+        if works
+        else report | {"why": "what is stored cannot be read back: the disk is full or read-only"}
+    )
 
 
 def _packages() -> dict[str, str]:
-    names = ("numpy", "scipy", "llvmlite", "ml_dtypes", "opt_einsum", "safetensors", "threadpoolctl", "rich")
+    names = (
+        "numpy",
+        "scipy",
+        "llvmlite",
+        "ml_dtypes",
+        "opt_einsum",
+        "safetensors",
+        "threadpoolctl",
+        "rich",
+    )
     optional = ("cupy-cuda12x", "mpi4py", "onnx", "ipython", "tensorboard")
     found = {}
     for name in (*names, *optional):

@@ -60,7 +60,9 @@ def main(argv: Sequence[str]) -> int:
     if options.question == "wait" or options.nproc is not None:
         return _waits(options, script_arguments, what, parser)
     if options.expr is not None and _tree(options.expr) is None:
-        print(f"pellucid explain: --expr is not a Python expression: {options.expr}", file=sys.stderr)
+        print(
+            f"pellucid explain: --expr is not a Python expression: {options.expr}", file=sys.stderr
+        )
         return 1
     finished = None
     try:
@@ -84,18 +86,32 @@ def main(argv: Sequence[str]) -> int:
     return 0 if found.cause not in ("unknown", "cannot-answer") else 1
 
 
-def _waits(options: Any, rest: list[str], what: tuple[str, str], parser: argparse.ArgumentParser) -> int:
-    """Run the script as ranks, or follow those that it starts, and say why each waits, for whom, and where that one was."""
+def _waits(
+    options: Any, rest: list[str], what: tuple[str, str], parser: argparse.ArgumentParser
+) -> int:
+    """Run the script as ranks, or follow those that it starts, and say why each waits, for whom,
+    and where that one was.
+    """
     from ..check.config import Settings
     from ..check.ranks import launch, waits
     from .check import watched
 
-    if options.question not in ("wait", "gradient") or options.expr is not None or options.exception:
+    if (
+        options.question not in ("wait", "gradient")
+        or options.expr is not None
+        or options.exception
+    ):
         parser.error("with --nproc the question is: wait")
     if options.nproc is not None and what[0] == "code":
         parser.error("--nproc needs a script or a module")
     chosen = argparse.Namespace(
-        **vars(options), engine="pellucid", select="D", ignore=None, live=False, report=None, stall=launch.STALL
+        **vars(options),
+        engine="pellucid",
+        select="D",
+        ignore=None,
+        live=False,
+        report=None,
+        stall=launch.STALL,
     )
 
     def show(result: Any, options: Any, status: int) -> int:
@@ -108,7 +124,9 @@ def _waits(options: Any, rest: list[str], what: tuple[str, str], parser: argpars
             print(f"pellucid explain: there is no rank {options.rank}", file=sys.stderr)
             return 1
         if options.format == "json":
-            text = json.dumps({"question": "wait", "waits": waits.listing(job, options.rank), "text": text})
+            text = json.dumps(
+                {"question": "wait", "waits": waits.listing(job, options.rank), "text": text}
+            )
         if options.output is not None:
             Path(options.output).write_text(text + "\n", encoding="utf-8")
         else:
@@ -129,9 +147,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_common(parser, "run and explain")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--expr", metavar="EXPR", help="what to explain: an expression over the script's variables; `x.grad` asks about "
-                       "the gradient of x")  # fmt: skip
-    which.add_argument("--exception", action="store_true", help="explain the exception that ended the script")
+    which.add_argument(
+        "--expr",
+        metavar="EXPR",
+        help="what to explain: an expression over the script's variables; `x.grad` asks about "
+        "the gradient of x",
+    )
+    which.add_argument(
+        "--exception", action="store_true", help="explain the exception that ended the script"
+    )
     parser.add_argument(
         "--question",
         choices=(*QUESTIONS, "wait"),
@@ -139,11 +163,20 @@ def _parser() -> argparse.ArgumentParser:
         help="what to ask about it (default: gradient); wait: why ranks of torch.distributed wait, and for whom",
     )
     parser.add_argument(
-        "--nproc", "--nproc_per_node", "--nproc-per-node", metavar="N", help="run it as N ranks, and ask why they wait"
+        "--nproc",
+        "--nproc_per_node",
+        "--nproc-per-node",
+        metavar="N",
+        help="run it as N ranks, and ask why they wait",
     )
-    parser.add_argument("--rank", metavar="R", type=int, help="with the question wait: of this rank alone")
     parser.add_argument(
-        "--frame", metavar="N", type=int, help="evaluate EXPR in a frame of the exception: 0 is the innermost of yours"
+        "--rank", metavar="R", type=int, help="with the question wait: of this rank alone"
+    )
+    parser.add_argument(
+        "--frame",
+        metavar="N",
+        type=int,
+        help="evaluate EXPR in a frame of the exception: 0 is the innermost of yours",
     )
     parser.add_argument(
         "--in",
@@ -151,9 +184,19 @@ def _parser() -> argparse.ArgumentParser:
         dest="function",
         help="evaluate EXPR with the local variables that FUNCTION had when it returned",
     )
-    parser.add_argument("--limit", metavar="N", type=int, default=200_000, help="how many steps of the computation to remember")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print (default: text)")
-    parser.add_argument("--output", metavar="FILE", help="write the answer to FILE instead of standard output")
+    parser.add_argument(
+        "--limit",
+        metavar="N",
+        type=int,
+        default=200_000,
+        help="how many steps of the computation to remember",
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="how to print (default: text)"
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", help="write the answer to FILE instead of standard output"
+    )
     return parser
 
 
@@ -166,7 +209,9 @@ def _tree(text: str) -> Any:
 
 # ---- running -------------------------------------------------------------------------------------
 class _Finished:
-    """A script that has ended: its error if it failed, its code, its module, and variables of functions that returned."""
+    """A script that has ended: its error if it failed, its code, its module, and variables of
+    functions that returned.
+    """
 
     def __init__(
         self,
@@ -176,7 +221,13 @@ class _Finished:
         returned: list[Any],
         depends: _Dependencies | None = None,
     ) -> None:
-        self.error, self.code, self.module, self.returned, self.depends = error, code, module, returned, depends
+        self.error, self.code, self.module, self.returned, self.depends = (
+            error,
+            code,
+            module,
+            returned,
+            depends,
+        )
 
 
 class _Dependencies:
@@ -214,7 +265,8 @@ def _run(code: CodeType, module: ModuleType, options: Any) -> _Finished:
     watch(limit=options.limit)
     notes = _notes()
     if notes is not None:
-        notes.started = None  # from the script's first line: where the command itself switched it on says nothing
+        # from the script's first line: where the command itself switched it on says nothing
+        notes.started = None
     try:
         with counting, asking, _noting_returns(*wanted, returned):
             exec(code, module.__dict__)
@@ -226,7 +278,9 @@ def _run(code: CodeType, module: ModuleType, options: Any) -> _Finished:
 
 
 def _wanted(code: CodeType, options: Any) -> tuple[set[str], set[str]]:
-    """Functions whose variables will be asked for, by name, and variables of EXPR that the script's own level does not assign."""
+    """Functions whose variables will be asked for, by name, and variables of EXPR that the script's
+    own level does not assign.
+    """
     if options.function is not None:
         return {options.function}, set()
     tree = tree_of(code.co_filename)
@@ -234,7 +288,12 @@ def _wanted(code: CodeType, options: Any) -> tuple[set[str], set[str]]:
         return set(), set()
     if options.expr is None:
         outside = [n for n in tree.body if not isinstance(n, (ast.FunctionDef, ast.ClassDef))]
-        calls = (c for n in outside for c in ast.walk(n) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name))
+        calls = (
+            c
+            for n in outside
+            for c in ast.walk(n)
+            if isinstance(c, ast.Call) and isinstance(c.func, ast.Name)
+        )
         return {c.func.id for c in calls if isinstance(c.func, ast.Name)}, set()
     names = {n.id for n in ast.walk(_tree(options.expr)) if isinstance(n, ast.Name)}
     return set(), names - set(_stored(tree.body)) - set(vars(builtins))
@@ -256,8 +315,12 @@ def _stored(body: list[Any]) -> Iterator[str]:
 
 
 @contextmanager
-def _noting_returns(functions: set[str], variables: set[str], returned: list[Any]) -> Iterator[None]:
-    """Keep the variables with which functions return that are named, or have one of the variables; the last return last in the list."""
+def _noting_returns(
+    functions: set[str], variables: set[str], returned: list[Any]
+) -> Iterator[None]:
+    """Keep the variables with which functions return that are named, or have one of the variables;
+    the last return last in the list.
+    """
     if not functions and not variables:
         yield
         return
@@ -265,7 +328,9 @@ def _noting_returns(functions: set[str], variables: set[str], returned: list[Any
 
     def wanted(code: CodeType) -> bool:
         own = {*code.co_varnames, *code.co_cellvars}
-        return not is_library(code.co_filename) and (code.co_name in functions or bool(variables & own))
+        return not is_library(code.co_filename) and (
+            code.co_name in functions or bool(variables & own)
+        )
 
     def at_return(frame: FrameType, event: str, argument: Any) -> Any:
         if event == "return":
@@ -295,7 +360,12 @@ def _show(finished: _Finished) -> None:
     """The traceback, as `python` shows it."""
     error = finished.error
     assert error is not None
-    run.shown(type(error), error, run.script_frames(error.__traceback__, finished.code, error), traceback.print_exception)
+    run.shown(
+        type(error),
+        error,
+        run.script_frames(error.__traceback__, finished.code, error),
+        traceback.print_exception,
+    )
     sys.stderr.flush()
 
 
@@ -306,7 +376,10 @@ def _answer(finished: _Finished, options: Any) -> Explanation:
     if finished.error is not None:
         return about_error(finished.error, _notes())
     if options.exception:
-        return _cannot("the script ended without an exception", "leave --exception out, or ask for a value: --expr NAME")
+        return _cannot(
+            "the script ended without an exception",
+            "leave --exception out, or ask for a value: --expr NAME",
+        )
     return _health(finished, options)
 
 
@@ -331,26 +404,42 @@ def _about_expression(finished: _Finished, options: Any) -> Explanation:
     failed: Exception | None = None
     for variables, module_variables in scopes:
         try:
-            value = eval(compile(ast.Expression(asked), "<--expr>", "eval"), module_variables, variables)
+            value = eval(
+                compile(ast.Expression(asked), "<--expr>", "eval"), module_variables, variables
+            )
         except Exception as error:
             # A name that one scope lacks another may have; any other failure is the answer.
             failed = failed if failed is not None and isinstance(error, NameError) else error
             continue
         name = ast.unparse(asked)
         if value is None:
-            return _cannot(f"{name} is None, and None carries no history", "ask for the tensor that it was computed from")
-        if isinstance(value, (list, tuple)) and value and all(isinstance(v, Tensor) for v in value) and question == "gradient":
+            return _cannot(
+                f"{name} is None, and None carries no history",
+                "ask for the tensor that it was computed from",
+            )
+        if (
+            isinstance(value, (list, tuple))
+            and value
+            and all(isinstance(v, Tensor) for v in value)
+            and question == "gradient"
+        ):
             return _about_list(name, value)
         kept = finished.depends
         try:
-            if question == "depends" and kept is not None and kept.found is not None and kept.root() is value:
+            if (
+                question == "depends"
+                and kept is not None
+                and kept.found is not None
+                and kept.root() is value
+            ):
                 found = kept.found
                 found.text = found.text.replace(_PLACE, name)
             else:
                 found = explain(value, question, name=name)
         except (TypeError, ValueError) as error:
             return _cannot(
-                f"{name} cannot be explained: {error.args[0]}", "ask for a tensor, a module, an optimizer or an exception"
+                f"{name} cannot be explained: {error.args[0]}",
+                "ask for a tensor, a module, an optimizer or an exception",
             )
         if found.file is None and question == "gradient":
             found.file, found.line = _assigned(finished, asked)
@@ -363,33 +452,56 @@ def _about_list(name: str, tensors: Sequence[Tensor]) -> Explanation:
     found = [(f"{name}[{k}]", explain(t, name=f"{name}[{k}]")) for k, t in enumerate(tensors)]
     trouble = [(label, e) for label, e in found if e.cause != "none"]
     if not trouble:
-        return Explanation("none", f"all {len(found)} tensors of {name} have finite gradients that are not zero")
+        return Explanation(
+            "none", f"all {len(found)} tensors of {name} have finite gradients that are not zero"
+        )
     first = trouble[0][1]
-    evidence = [f"{label}: {e.cause}" + (f" ({e.file}:{e.line})" if e.file else "") for label, e in trouble]
+    evidence = [
+        f"{label}: {e.cause}" + (f" ({e.file}:{e.line})" if e.file else "") for label, e in trouble
+    ]
     return Explanation(
-        first.cause, f"{len(trouble)} of {len(found)} have no usable gradient. {first.text}", first.fix, first.where, evidence
+        first.cause,
+        f"{len(trouble)} of {len(found)} have no usable gradient. {first.text}",
+        first.fix,
+        first.where,
+        evidence,
     )
 
 
-def _scopes(finished: _Finished, options: Any) -> list[tuple[dict[str, Any], dict[str, Any]]] | Explanation:
+def _scopes(
+    finished: _Finished, options: Any
+) -> list[tuple[dict[str, Any], dict[str, Any]]] | Explanation:
     """(variables, globals) in which the expression is tried."""
     own = finished.module.__dict__
     frames = user_frames(finished.error) if finished.error is not None else []
     if options.frame is not None:
         if finished.error is None:
-            return _cannot("there is no frame: the script ended without an exception", "leave --frame out")
+            return _cannot(
+                "there is no frame: the script ended without an exception", "leave --frame out"
+            )
         if not 0 <= options.frame < len(frames):
-            return _cannot(f"there is no frame {options.frame}: the exception passed through {len(frames)} of your frames",
-                           f"--frame takes 0 to {len(frames) - 1}")  # fmt: skip
+            return _cannot(
+                f"there is no frame {options.frame}: the exception passed through {len(frames)} of your frames",
+                f"--frame takes 0 to {len(frames) - 1}",
+            )
         frame = frames[options.frame].tb_frame
         return [(dict(frame.f_locals), frame.f_globals)]
     if options.function is not None:
-        found = [(variables, names) for name, variables, names in finished.returned if name == options.function]
+        found = [
+            (variables, names)
+            for name, variables, names in finished.returned
+            if name == options.function
+        ]
         found += [
-            (dict(f.tb_frame.f_locals), f.tb_frame.f_globals) for f in frames if f.tb_frame.f_code.co_name == options.function
+            (dict(f.tb_frame.f_locals), f.tb_frame.f_globals)
+            for f in frames
+            if f.tb_frame.f_code.co_name == options.function
         ]
         if not found:
-            return _cannot(f"no function {options.function} has returned", "name a function of the script that is called")
+            return _cannot(
+                f"no function {options.function} has returned",
+                "name a function of the script that is called",
+            )
         return found
     scopes = [(own, own)]
     scopes += [(dict(f.tb_frame.f_locals), f.tb_frame.f_globals) for f in frames]
@@ -401,7 +513,13 @@ def _assigned(finished: _Finished, asked: Any) -> tuple[str | None, int | None]:
     root = asked
     while isinstance(root, ast.Subscript):
         root = root.value
-    word = root.id if isinstance(root, ast.Name) else root.attr if isinstance(root, ast.Attribute) else None
+    word = (
+        root.id
+        if isinstance(root, ast.Name)
+        else root.attr
+        if isinstance(root, ast.Attribute)
+        else None
+    )
     file = finished.code.co_filename if finished.code is not None else None
     tree = tree_of(file) if file is not None else None
     lines = []
@@ -410,14 +528,22 @@ def _assigned(finished: _Finished, asked: Any) -> tuple[str | None, int | None]:
         targets: list[Any] = getattr(n, "targets", None) or [n.target] if assigns else []  # type: ignore[attr-defined]
         for one in targets:
             for t in ast.walk(one):
-                if (isinstance(t, ast.Name) and t.id == word) or (isinstance(t, ast.Attribute) and t.attr == word):
+                if (isinstance(t, ast.Name) and t.id == word) or (
+                    isinstance(t, ast.Attribute) and t.attr == word
+                ):
                     lines.append(t.lineno)
     return (file, max(lines)) if lines else (None, None)
 
 
 def _models(finished: _Finished) -> Iterator[tuple[str, Any]]:
-    """(name, module or optimizer) among the script's variables, in the attributes of its objects, and in its lists."""
-    waiting = [(name, value, 0) for name, value in finished.module.__dict__.items() if not name.startswith("_")]
+    """(name, module or optimizer) among the script's variables, in the attributes of its objects,
+    and in its lists.
+    """
+    waiting = [
+        (name, value, 0)
+        for name, value in finished.module.__dict__.items()
+        if not name.startswith("_")
+    ]
     for _, variables, _ in finished.returned:
         waiting += [(name, value, 0) for name, value in variables.items()]
     seen: set[int] = set()
@@ -425,7 +551,9 @@ def _models(finished: _Finished) -> Iterator[tuple[str, Any]]:
         if isinstance(value, (type, ModuleType, Tensor)) or id(value) in seen or len(seen) > 10_000:
             continue
         seen.add(id(value))
-        is_module = isinstance(getattr(value, "_modules", None), dict) and callable(getattr(value, "named_parameters", None))
+        is_module = isinstance(getattr(value, "_modules", None), dict) and callable(
+            getattr(value, "named_parameters", None)
+        )
         if is_module or isinstance(getattr(value, "param_groups", None), list):
             yield name, value
         elif depth < 3:
@@ -444,22 +572,46 @@ def _health(finished: _Finished, options: Any) -> Explanation:
     found: list[tuple[str, Explanation]] = []
     seen: set[int] = set()
     told: set[int] = set()
-    for name, value in sorted(_models(finished), key=lambda item: isinstance(getattr(item[1], "param_groups", None), list)):
+    for name, value in sorted(
+        _models(finished), key=lambda item: isinstance(getattr(item[1], "param_groups", None), list)
+    ):
         if id(value) not in seen:
             seen.add(id(value))
             own = _parameters(value)
             if own and own <= told:
                 continue  # an optimizer of models that have been looked at
             told |= own
-            found.append((name, explain(value, options.question if options.question == "memory" else "gradient", name=name)))
+            found.append(
+                (
+                    name,
+                    explain(
+                        value,
+                        options.question if options.question == "memory" else "gradient",
+                        name=name,
+                    ),
+                )
+            )
     if not found:
-        return _cannot("the script ended without an exception, and there is no module or optimizer among its variables",
-                       "ask for a value: --expr NAME, or --in FUNCTION --expr NAME for a variable of a function")  # fmt: skip
+        return _cannot(
+            "the script ended without an exception, and there is no module or optimizer among its variables",
+            "ask for a value: --expr NAME, or --in FUNCTION --expr NAME for a variable of a function",
+        )
     worst = next((e for _, e in found if e.cause not in ("none", "memory")), None)
-    evidence = [line for name, e in found for line in (f"{name}: {e.text}", *(f"  {fact}" for fact in e.evidence))]
+    evidence = [
+        line
+        for name, e in found
+        for line in (f"{name}: {e.text}", *(f"  {fact}" for fact in e.evidence))
+    ]
     if worst is None:
-        return Explanation(found[0][1].cause, f"{', '.join(name for name, _ in found)}: nothing is wrong with the gradients"
-                           if options.question != "memory" else found[0][1].text, "", None, evidence)  # fmt: skip
+        return Explanation(
+            found[0][1].cause,
+            f"{', '.join(name for name, _ in found)}: nothing is wrong with the gradients"
+            if options.question != "memory"
+            else found[0][1].text,
+            "",
+            None,
+            evidence,
+        )
     name = next(n for n, e in found if e is worst)
     return Explanation(worst.cause, f"{name}: {worst.text}", worst.fix, worst.where, evidence)
 
@@ -468,7 +620,13 @@ def _health(finished: _Finished, options: Any) -> Explanation:
 def _print(found: Explanation, options: Any) -> None:
     if options.format == "json":
         facts = found.as_dict()
-        text = json.dumps({name: facts[name] for name in ("cause", "file", "line", "cell", "text", "fix") if name in facts})
+        text = json.dumps(
+            {
+                name: facts[name]
+                for name in ("cause", "file", "line", "cell", "text", "fix")
+                if name in facts
+            }
+        )
     else:
         text = _as_text(found)
     if options.output is not None:
@@ -506,6 +664,9 @@ def _print_rich(found: Explanation) -> None:
         console.print(f"  [dim]-[/dim] {escape(fact)}")
     if found.file is not None:
         # A place stays in one piece: editors and terminals open it.
-        console.print(f"[cyan]{escape(place(found.file, found.line or 0))}[/cyan]  {escape(_source_line(found))}", soft_wrap=True)
+        console.print(
+            f"[cyan]{escape(place(found.file, found.line or 0))}[/cyan]  {escape(_source_line(found))}",
+            soft_wrap=True,
+        )
     if found.fix:
         console.print(f"[green]fix:[/green] {escape(found.fix)}")

@@ -1,10 +1,12 @@
-"""Pellucid in IPython and Jupyter: `%%check`, `%explain`, short tracebacks, and a watch so that `explain` knows the past.
+"""Pellucid in IPython and Jupyter: `%%check`, `%explain`, short tracebacks, and a watch so that
+`explain` knows the past.
 
     %load_ext pellucid
 
-`begin` is called when Pellucid is imported in an interactive session (Jupyter, IPython or the Python prompt). It starts a watch with a
-budget: the first operations are noted, which is what one tries out at a prompt, and a long training loop soon runs at full speed again.
-`PELLUCID_WATCH=0` in the environment leaves it off, `debug.watch()` starts a new one without a budget.
+`begin` is called when Pellucid is imported in an interactive session (Jupyter, IPython or the
+Python prompt). It starts a watch with a budget: the first operations are noted, which is what one
+tries out at a prompt, and a long training loop soon runs at full speed again. `PELLUCID_WATCH=0` in
+the environment leaves it off, `debug.watch()` starts a new one without a budget.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ def load_ipython_extension(shell: Any) -> None:
         return
     shell._pellucid_loaded = True
     shell.register_magic_function(lambda line, cell: check_cell(shell, line, cell), "cell", "check")
-    shell.register_magic_function(lambda line, cell=None: explain_value(shell, line, cell), "line_cell", "explain")
+    shell.register_magic_function(
+        lambda line, cell=None: explain_value(shell, line, cell), "line_cell", "explain"
+    )
     shell.set_custom_exc((Exception,), _show)
     display.cell_name = getattr(shell.compile, "format_code_name", None)
     if os.environ.get("PELLUCID_WATCH", "1") != "0" and current() is None:
@@ -62,7 +66,9 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def check_cell(shell: Any, line: str, cell: str) -> Any:
-    """`%%check [--engine torch] [--select RULES] [--ignore RULES]`: run the cell and report the bugs that it shows."""
+    """`%%check [--engine torch] [--select RULES] [--ignore RULES]`: run the cell and report the
+    bugs that it shows.
+    """
     import argparse
 
     from ..check import Settings, watching
@@ -88,7 +94,8 @@ def check_cell(shell: Any, line: str, cell: str) -> Any:
 
 def _run(shell: Any, magic: str, cell: str) -> None:
     """Run the rest of a cell under the number and the lines that the notebook shows."""
-    count = shell.execution_count  # some versions of IPython have counted on by now, others count after the cell
+    # some versions of IPython have counted on by now, others count after the cell
+    count = shell.execution_count
     shell.execution_count = len(shell.user_ns.get("In", ())) - 1 or count
     try:
         shell.run_cell(f"# %%{magic}\n{cell}")
@@ -103,7 +110,8 @@ def _usage(message: str) -> Exception:
 
 
 def explain_value(shell: Any, line: str, cell: str | None = None) -> Any:
-    """`%explain EXPR [QUESTION]` explains a value of the notebook, `%explain` alone the last exception; `%%explain EXPR` runs the cell first.
+    """`%explain EXPR [QUESTION]` explains a value of the notebook, `%explain` alone the last
+    exception; `%%explain EXPR` runs the cell first.
 
     EXPR may be the gradient itself, `w.grad`: None has no history, but `w` has.
     """
@@ -116,7 +124,9 @@ def explain_value(shell: Any, line: str, cell: str | None = None) -> Any:
     if not text:
         error = getattr(sys, "last_value", None)
         if error is None:
-            raise _usage("%explain: there is no exception; name a value, for example %explain model.weight.grad")
+            raise _usage(
+                "%explain: there is no exception; name a value, for example %explain model.weight.grad"
+            )
         return explain(error)
     question = "gradient"
     words = text.rsplit(None, 1)
@@ -128,7 +138,13 @@ def explain_value(shell: Any, line: str, cell: str | None = None) -> Any:
     return explain(value, question, name=ast.unparse(asked))
 
 
-def _show(shell: Any, kind: type[BaseException], error: BaseException, frames: TracebackType, tb_offset: int | None = None) -> None:
+def _show(
+    shell: Any,
+    kind: type[BaseException],
+    error: BaseException,
+    frames: TracebackType,
+    tb_offset: int | None = None,
+) -> None:
     """Show an exception; of one that Pellucid explains, the frames inside the library are left out."""
     if facts_of(error) is not None:
         frames = own_frames(frames) or frames

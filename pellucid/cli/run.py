@@ -1,4 +1,6 @@
-"""`pellucid run`: a script, module or piece of code under `import torch` = Pellucid, otherwise as `python` runs it."""
+"""`pellucid run`: a script, module or piece of code under `import torch` = Pellucid, otherwise as
+`python` runs it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ examples:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run what the command line names; returns 0 unless it could not be found. The script's exceptions pass through."""
+    """Run what the command line names; returns 0 unless it could not be found. The script's
+    exceptions pass through.
+    """
     parser = _parser()
     own, rest = split(parser, argv)
     options = parser.parse_args(own)
@@ -45,7 +49,15 @@ def main(argv: Sequence[str]) -> int:
         kind, name = target(options, parser)
         if kind == "code":
             parser.error("--nproc_per_node needs a script or a module")
-        return launch(["--nproc_per_node", options.nproc_per_node, *(["-m"] if kind == "module" else []), name, *rest])
+        return launch(
+            [
+                "--nproc_per_node",
+                options.nproc_per_node,
+                *(["-m"] if kind == "module" else []),
+                name,
+                *rest,
+            ]
+        )
     kind, name = target(options, parser)
     with silencing(options.quiet), stopping_after(options.max_steps):
         try:
@@ -63,8 +75,11 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def load(kind: str, name: str, arguments: list[str], alias: bool = True) -> tuple[CodeType, ModuleType]:
-    """Code and `__main__` module of a script, module or piece of code; `torch` means Pellucid (`alias`) and `sys` is set up from here on.
+def load(
+    kind: str, name: str, arguments: list[str], alias: bool = True
+) -> tuple[CodeType, ModuleType]:
+    """Code and `__main__` module of a script, module or piece of code; `torch` means Pellucid
+    (`alias`) and `sys` is set up from here on.
 
     Raises:
         NotFound: there is nothing of that name.
@@ -76,7 +91,11 @@ def load(kind: str, name: str, arguments: list[str], alias: bool = True) -> tupl
         code, module, first = _module(name)
         arguments = [module.__spec__.origin or name, *arguments]  # type: ignore[union-attr]
     elif kind == "code":
-        code, module, first = compile(name, "<string>", "exec", dont_inherit=True), _main_module(), ""
+        code, module, first = (
+            compile(name, "<string>", "exec", dont_inherit=True),
+            _main_module(),
+            "",
+        )
         arguments = ["-c", *arguments]
     elif name == "-":
         code = compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True)
@@ -92,7 +111,9 @@ def load(kind: str, name: str, arguments: list[str], alias: bool = True) -> tupl
 
 
 class NotFound(Exception):
-    """There is nothing to run under the name given; `status` is what `python` ends with in the same case."""
+    """There is nothing to run under the name given; `status` is what `python` ends with in the same
+    case.
+    """
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -110,12 +131,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_common(parser, "run")
     parser.add_argument(
-        "--nproc_per_node", "--nproc-per-node", metavar="N", help="run it as N ranks of torch.distributed, as torchrun does"
+        "--nproc_per_node",
+        "--nproc-per-node",
+        metavar="N",
+        help="run it as N ranks of torch.distributed, as torchrun does",
     )
     return parser
 
 
-def _main_module(path: str | None = None, loader: Any = None, spec: ModuleSpec | None = None) -> ModuleType:
+def _main_module(
+    path: str | None = None, loader: Any = None, spec: ModuleSpec | None = None
+) -> ModuleType:
     module = ModuleType("__main__")
     module.__dict__.update(__builtins__=builtins, __loader__=loader, __spec__=spec)
     if spec is not None:
@@ -127,7 +153,9 @@ def _main_module(path: str | None = None, loader: Any = None, spec: ModuleSpec |
 
 
 def _script(name: str) -> tuple[CodeType, ModuleType, str]:
-    """Code, `__main__` and `sys.path[0]` for a file, or for a folder or archive that holds a `__main__.py`."""
+    """Code, `__main__` and `sys.path[0]` for a file, or for a folder or archive that holds a
+    `__main__.py`.
+    """
     path = os.path.abspath(name)
     importer = pkgutil.get_importer(path)
     if importer is not None and hasattr(importer, "find_spec"):  # None for an ordinary file
@@ -140,7 +168,9 @@ def _script(name: str) -> tuple[CodeType, ModuleType, str]:
         try:
             code = compile(source_of(path), path, "exec", dont_inherit=True)
         except OSError as error:
-            raise NotFound(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}", 2) from None
+            raise NotFound(
+                f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}", 2
+            ) from None
         module = _main_module(path)
         module.__dict__["display"] = print
         return code, module, os.path.dirname(os.path.realpath(path))
@@ -154,7 +184,9 @@ def _script(name: str) -> tuple[CodeType, ModuleType, str]:
                 source = file.read()
             code = compile(source, path, "exec", dont_inherit=True)
     except OSError as error:
-        raise NotFound(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}", 2) from None
+        raise NotFound(
+            f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}", 2
+        ) from None
     return code, _main_module(path, loader), os.path.dirname(os.path.realpath(path))
 
 
@@ -167,10 +199,15 @@ def _module(name: str) -> tuple[CodeType, ModuleType, str]:
     if spec is not None and spec.submodule_search_locations is not None:
         package, spec = name, _find(f"{name}.__main__")
         if spec is None:
-            raise NotFound(f"No module named {name}.__main__; {package!r} is a package and cannot be directly executed", 1)
+            raise NotFound(
+                f"No module named {name}.__main__; {package!r} is a package and cannot be directly executed",
+                1,
+            )
     code = spec.loader.get_code(spec.name) if spec is not None and spec.loader is not None else None  # type: ignore[attr-defined]
     if spec is None or code is None:
-        raise NotFound(f"No module named {name}" if spec is None else f"No code object available for {name}", 1)
+        raise NotFound(
+            f"No module named {name}" if spec is None else f"No code object available for {name}", 1
+        )
     return code, _main_module(spec.origin, spec.loader, spec), first
 
 
@@ -178,11 +215,16 @@ def _find(name: str) -> ModuleSpec | None:
     try:
         return importlib.util.find_spec(name)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise NotFound(f"Error while finding module specification for {name!r} ({type(error).__name__}: {error})", 1) from error
+        raise NotFound(
+            f"Error while finding module specification for {name!r} ({type(error).__name__}: {error})",
+            1,
+        ) from error
 
 
 def _execute(code: CodeType, module: ModuleType) -> None:
-    """Run the code as `__main__`. The module stays in place afterwards, for exit handlers and threads."""
+    """Run the code as `__main__`. The module stays in place afterwards, for exit handlers and
+    threads.
+    """
     sys.modules["__main__"] = module
     try:
         exec(code, module.__dict__)
@@ -194,14 +236,18 @@ def _execute(code: CodeType, module: ModuleType) -> None:
 
 
 def _show_from(error: BaseException, code: CodeType | None) -> None:
-    """Have the traceback that ends the process begin with the script's own frame, as if `python` had run it.
+    """Have the traceback that ends the process begin with the script's own frame, as if `python`
+    had run it.
 
-    The exception itself goes up untouched, so that the interpreter ends in its usual way (KeyboardInterrupt by signal).
-    A hook that the script has installed is called as usual, with the shortened traceback.
+    The exception itself goes up untouched, so that the interpreter ends in its usual way
+    (KeyboardInterrupt by signal). A hook that the script has installed is called as usual, with the
+    shortened traceback.
     """
     show = sys.excepthook
 
-    def excepthook(kind: type[BaseException], value: BaseException, frames: TracebackType | None) -> None:
+    def excepthook(
+        kind: type[BaseException], value: BaseException, frames: TracebackType | None
+    ) -> None:
         if value is error:
             frames = script_frames(frames, code, error)
             value.__traceback__ = frames
@@ -210,18 +256,26 @@ def _show_from(error: BaseException, code: CodeType | None) -> None:
     sys.excepthook = excepthook
 
 
-def shown(kind: type[BaseException], error: BaseException, frames: TracebackType | None, show: Any = None) -> None:
-    """Show a traceback as `show` does (default: `sys.excepthook`), that of a notebook with its cells."""
+def shown(
+    kind: type[BaseException], error: BaseException, frames: TracebackType | None, show: Any = None
+) -> None:
+    """Show a traceback as `show` does (default: `sys.excepthook`), that of a notebook with its
+    cells.
+    """
     if any(is_notebook(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(frames)):
         print(traceback_of(error, frames), end="", file=sys.stderr)
     else:
         (show or sys.excepthook)(kind, error, frames)
 
 
-def script_frames(frames: TracebackType | None, code: CodeType | None, error: BaseException | None = None) -> TracebackType | None:
-    """The part of a traceback from the script's module frame on, without the frames of the torch alias at its end.
+def script_frames(
+    frames: TracebackType | None, code: CodeType | None, error: BaseException | None = None
+) -> TracebackType | None:
+    """The part of a traceback from the script's module frame on, without the frames of the torch
+    alias at its end.
 
-    An error that Pellucid raised says where it arose and with which operands: the frames of the library below the user's line are left out.
+    An error that Pellucid raised says where it arose and with which operands: the frames of the
+    library below the user's line are left out.
     """
     while frames is not None and frames.tb_frame.f_code is not code:
         frames = frames.tb_next

@@ -50,7 +50,9 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(own)
     what = target(options, parser)
     if options.max_steps is not None and options.max_steps <= _WARM + 1:
-        parser.error(f"--max-steps must be above {_WARM + 1}: the first {_WARM} steps are not timed")
+        parser.error(
+            f"--max-steps must be above {_WARM + 1}: the first {_WARM} steps are not timed"
+        )
     ranks = _ranks(options.ranks, parser)
     if options.realtime:
         _take_precedence(parser)
@@ -80,13 +82,20 @@ def main(argv: Sequence[str]) -> int:
     step = meter.step()
     if step is None:
         print(
-            f"pellucid scale: the script made {meter.count} steps of an optimizer; at least {_WARM + 2} are needed", file=sys.stderr
+            f"pellucid scale: the script made {meter.count} steps of an optimizer; at least {_WARM + 2} are needed",
+            file=sys.stderr,
         )
         return 1
     if not alone:
-        Path(f"{options.report}.{os.environ['RANK']}").write_text(json.dumps(asdict(step)), encoding="utf-8")
+        Path(f"{options.report}.{os.environ['RANK']}").write_text(
+            json.dumps(asdict(step)), encoding="utf-8"
+        )
         return 0
-    here = measured_network() if _HERE in (options.network, *([_HERE] if options.check else ())) else None
+    here = (
+        measured_network()
+        if _HERE in (options.network, *([_HERE] if options.check else ()))
+        else None
+    )
     network = here if options.network == _HERE else _network(options)
     assert network is not None
     found = {n: predict(step, network, n) for n in ranks}
@@ -111,20 +120,47 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add_common(parser, "measure")
-    parser.add_argument("--ranks", metavar="N,N,...", default="2,8,64,512", help="how many ranks (default: 2,8,64,512)")
     parser.add_argument(
-        "--network", choices=(*NETWORKS, _HERE), default="10GbE", help="what joins them; `here` measures two ranks on this machine"
+        "--ranks",
+        metavar="N,N,...",
+        default="2,8,64,512",
+        help="how many ranks (default: 2,8,64,512)",
     )
-    parser.add_argument("--latency", metavar="SECONDS", type=float, help="of a message, in the place of the network's")
     parser.add_argument(
-        "--bandwidth", metavar="BYTES", type=float, help="a second between two ranks, in the place of the network's"
+        "--network",
+        choices=(*NETWORKS, _HERE),
+        default="10GbE",
+        help="what joins them; `here` measures two ranks on this machine",
     )
-    parser.add_argument("--bucket_cap_mb", metavar="MB", type=float, help="size of the buckets of gradients (default: 25)")
-    parser.add_argument("--check", action="store_true", help="also run the script as two ranks here, and compare")
     parser.add_argument(
-        "--realtime", action="store_true", help="measure with real-time priority: other programs take no time slices"
+        "--latency",
+        metavar="SECONDS",
+        type=float,
+        help="of a message, in the place of the network's",
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print (default: text)")
+    parser.add_argument(
+        "--bandwidth",
+        metavar="BYTES",
+        type=float,
+        help="a second between two ranks, in the place of the network's",
+    )
+    parser.add_argument(
+        "--bucket_cap_mb",
+        metavar="MB",
+        type=float,
+        help="size of the buckets of gradients (default: 25)",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="also run the script as two ranks here, and compare"
+    )
+    parser.add_argument(
+        "--realtime",
+        action="store_true",
+        help="measure with real-time priority: other programs take no time slices",
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="how to print (default: text)"
+    )
     parser.add_argument("--report", help=argparse.SUPPRESS)
     return parser
 
@@ -152,9 +188,11 @@ def _network(options: Any) -> Network:
     if options.latency is None and options.bandwidth is None:
         return chosen
     return replace(
-        chosen, name="a network of your own", start=chosen.start if options.latency is None else options.latency,
+        chosen,
+        name="a network of your own",
+        start=chosen.start if options.latency is None else options.latency,
         bandwidth=chosen.bandwidth if options.bandwidth is None else options.bandwidth,
-    )  # fmt: skip
+    )
 
 
 def _port() -> int:
@@ -174,7 +212,8 @@ class Meter:
         self.times: list[float] = []
         self.updates: list[float] = []
         self.delays: list[float] = []
-        self.watched: list[tuple[float, float]] = []  # seconds of a step that was watched, and of its backward
+        # seconds of a step that was watched, and of its backward
+        self.watched: list[tuple[float, float]] = []
         self._backward = self._began = self._before_this = self._updating = 0.0
         self._watching = False
         self._handles: list[Any] = []
@@ -240,15 +279,25 @@ class Meter:
             return None
         from pellucid.distributed.reducer import FIRST_BUCKET, dealt
 
-        spans = sorted((b - a, d - c) for a, b, c, d in zip(self.times, self.times[1:], self.delays, self.delays[1:], strict=False))
-        seconds, delayed = spans[len(spans) // 20]  # one of the quickest: a busy machine makes the others longer
+        spans = sorted(
+            (b - a, d - c)
+            for a, b, c, d in zip(
+                self.times, self.times[1:], self.delays, self.delays[1:], strict=False
+            )
+        )
+        # one of the quickest: a busy machine makes the others longer
+        seconds, delayed = spans[len(spans) // 20]
         parameters = [p for p in self.parameters.values() if p.requires_grad]
         cap = int((25 if self.cap is None else self.cap) * (1 << 20))
         buckets = dealt(parameters, cap, min(cap, FIRST_BUCKET) if self.cap is None else cap)
         states = [
-            v for o in self.optimizers for state in o.state.values() if isinstance(state, dict) for v in state.values()
+            v
+            for o in self.optimizers
+            for state in o.state.values()
+            if isinstance(state, dict)
+            for v in state.values()
             if hasattr(v, "nbytes")
-        ]  # fmt: skip
+        ]
         part = min(0.9, min(b for _, b in self.watched) / min(s for s, _ in self.watched))
         return Step(
             seconds=seconds,
@@ -262,7 +311,9 @@ class Meter:
 
 
 def _delay() -> float:
-    """Seconds that this thread could have run, but other programs had the processor; 0 where the system does not count them."""
+    """Seconds that this thread could have run, but other programs had the processor; 0 where the
+    system does not count them.
+    """
     try:
         with open("/proc/thread-self/schedstat", encoding="ascii") as file:
             return int(file.read().split()[1]) * 1e-9
@@ -298,7 +349,8 @@ if dist.get_rank() == 0:
 
 
 def measured_network() -> Network:
-    """What two ranks on this machine measure: the least times of all-reduces, and a line through them.
+    """What two ranks on this machine measure: the least times of all-reduces, and a line through
+    them.
 
     Raises:
         RuntimeError: the ranks could not be started.
@@ -309,7 +361,8 @@ def measured_network() -> Network:
         found = {int(size): seconds for size, seconds in json.loads(file.read_text()).items()}
     sizes = [size for size in found if size >= 1 << 20]
     rate = statistics.median((found[size] - found[8]) / size for size in sizes)
-    # Adding up is in these times: for two ranks an all-reduce moves n bytes once each way, and adds up half of them.
+    # Adding up is in these times: for two ranks an all-reduce moves n bytes once each way, and adds
+    # up half of them.
     return Network("shared memory of this machine", found[8] / 2, 1 / max(rate, 1e-12), 1e15)
 
 
@@ -321,37 +374,66 @@ def _start(command: list[str], size: int) -> None:
     base = {k: v for k, v in os.environ.items() if k not in own}
     started = []
     for rank in range(size):
-        more = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        more = {
+            "RANK": rank,
+            "LOCAL_RANK": rank,
+            "WORLD_SIZE": size,
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": port,
+        }
         threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PELLUCID_NUM_THREADS": "1"}
         environment = base | threads | {k: str(v) for k, v in more.items()}
-        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
         if len(cores) >= size:
             os.sched_setaffinity(process.pid, {cores[rank]})
         started.append(process)
     texts = [process.communicate()[1] for process in started]
     for rank, (process, text) in enumerate(zip(started, texts, strict=True)):
         if process.returncode:
-            raise RuntimeError(f"rank {rank} of {size} ended with {process.returncode}:\n{text[-2000:]}")
+            raise RuntimeError(
+                f"rank {rank} of {size} ended with {process.returncode}:\n{text[-2000:]}"
+            )
 
 
 def _checked(here: Network, argv: Sequence[str]) -> dict[str, Any]:
-    """What one and two ranks with a thread each measure of the script's step, and the prediction for two."""
+    """What one and two ranks with a thread each measure of the script's step, and the prediction
+    for two.
+    """
     found: dict[int, list[Step]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for size in (1, 2):
             report = Path(folder) / f"report{size}"
-            command = [sys.executable, "-m", "pellucid", "scale", "--report", str(report), "--quiet"]
+            command = [
+                sys.executable,
+                "-m",
+                "pellucid",
+                "scale",
+                "--report",
+                str(report),
+                "--quiet",
+            ]
             _start([*command, *[word for word in argv if word != "--check"]], size)
-            found[size] = [Step(**json.loads(Path(f"{report}.{rank}").read_text())) for rank in range(size)]
+            found[size] = [
+                Step(**json.loads(Path(f"{report}.{rank}").read_text())) for rank in range(size)
+            ]
     one, two = found[1][0], max(found[2], key=lambda step: step.seconds)
     seconds = two.seconds
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    overlap = OVERLAP if cores > 2 else 0.0  # without a core to spare, nothing travels while a rank computes
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    # without a core to spare, nothing travels while a rank computes
+    overlap = OVERLAP if cores > 2 else 0.0
     said = predict(one, here, 2, overlap)[0]
     return {
-        "one": one.seconds, "predicted": said.seconds, "measured": seconds, "efficiency": one.seconds / seconds,
-        "predicted_efficiency": said.efficiency, "delayed": max(one.delayed / one.seconds, *(s.delayed / seconds for s in found[2])),
-    }  # fmt: skip
+        "one": one.seconds,
+        "predicted": said.seconds,
+        "measured": seconds,
+        "efficiency": one.seconds / seconds,
+        "predicted_efficiency": said.efficiency,
+        "delayed": max(one.delayed / one.seconds, *(s.delayed / seconds for s in found[2])),
+    }
 
 
 # ---- telling ---------------------------------------------------------------------------------------------
@@ -368,7 +450,11 @@ def _ms(seconds: float) -> str:
 
 
 def _text(
-    step: Step, network: Network, found: dict[int, list[Prediction]], optimizers: list[Any], checked: dict[str, Any] | None
+    step: Step,
+    network: Network,
+    found: dict[int, list[Prediction]],
+    optimizers: list[Any],
+    checked: dict[str, Any] | None,
 ) -> str:
     names = ", ".join(dict.fromkeys(type(o).__name__ for o in optimizers))
     lines = [
@@ -384,13 +470,14 @@ def _text(
             lines.append(
                 f"{n:>6}  {p.way:<7} {_ms(p.seconds):>9} {p.efficiency:>10.1%} {_ms(p.exposed):>9} {_bytes(p.memory):>9}  {p.limit}"
             )
-    lines += ["", "step: with the same batch for each rank; exposed: communication during which nothing is computed;",
-              "memory: of a rank, without activations. All predicted, none measured."]  # fmt: skip
+    lines += [
+        "",
+        "step: with the same batch for each rank; exposed: communication during which nothing is computed;",
+        "memory: of a rank, without activations. All predicted, none measured.",
+    ]
     if checked is not None:
         off = checked["predicted"] / checked["measured"] - 1
-        found_here = (
-            f"one rank {_ms(checked['one'])}; two {_ms(checked['measured'])} measured, {_ms(checked['predicted'])} predicted"
-        )
+        found_here = f"one rank {_ms(checked['one'])}; two {_ms(checked['measured'])} measured, {_ms(checked['predicted'])} predicted"
         lines += ["", f"on this machine, with a thread each: {found_here} ({off:+.0%})"]
         if checked["delayed"] > 0.02:
             lines.append(
@@ -400,8 +487,12 @@ def _text(
     return "\n".join(lines)
 
 
-def _as_json(step: Step, network: Network, found: dict[int, list[Prediction]], checked: dict[str, Any] | None) -> dict[str, Any]:
+def _as_json(
+    step: Step, network: Network, found: dict[int, list[Prediction]], checked: dict[str, Any] | None
+) -> dict[str, Any]:
     return {
-        "step": asdict(step), "network": asdict(network), "check": checked,
+        "step": asdict(step),
+        "network": asdict(network),
+        "check": checked,
         "predictions": [asdict(p) for ways in found.values() for p in ways],
-    }  # fmt: skip
+    }

@@ -1,4 +1,6 @@
-"""`pellucid stand-in`: a small distribution called torch, so that libraries that require PyTorch run on Pellucid without it."""
+"""`pellucid stand-in`: a small distribution called torch, so that libraries that require PyTorch
+run on Pellucid without it.
+"""
 
 from __future__ import annotations
 
@@ -73,8 +75,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def found(folders: Sequence[str] | None = None) -> tuple[str, Path, bool] | None:
-    """Version and folder of the distribution called torch among the folders (default: `sys.path`), and whether it is the stand-in."""
-    for one in metadata.distributions(name="torch", path=list(sys.path if folders is None else folders)):
+    """Version and folder of the distribution called torch among the folders (default: `sys.path`),
+    and whether it is the stand-in.
+    """
+    for one in metadata.distributions(
+        name="torch", path=list(sys.path if folders is None else folders)
+    ):
         ours = (one.read_text("INSTALLER") or "").strip() == "pellucid"
         return one.version, Path(str(one.locate_file(""))), ours
     return None
@@ -88,7 +94,9 @@ def install(folder: Path) -> str:
     """
     present = found([str(folder), *sys.path])
     if present is not None and not present[2]:
-        raise Refused(f"PyTorch {present[0]} is installed in {present[1]}; the stand-in takes its place only where there is none")
+        raise Refused(
+            f"PyTorch {present[0]} is installed in {present[1]}; the stand-in takes its place only where there is none"
+        )
     if present is None and (folder / "torch").exists():
         raise Refused(f"{folder / 'torch'} is there already and is not Pellucid's")
     if present is not None:
@@ -115,7 +123,9 @@ def remove(folder: Path) -> str:
     if present is None:
         raise Refused(f"there is no stand-in in {folder}")
     if not present[2]:
-        raise Refused(f"torch {present[0]} in {folder} is PyTorch, not the stand-in: pip uninstall torch")
+        raise Refused(
+            f"torch {present[0]} in {folder} is PyTorch, not the stand-in: pip uninstall torch"
+        )
     for path in (folder / "torch", folder / f"torch-{present[0]}.dist-info"):
         shutil.rmtree(path, ignore_errors=True)
     return f"the stand-in is out of {folder}"

@@ -24,5 +24,9 @@ def _parser() -> argparse.ArgumentParser:
     from pellucid.distributed.run import get_args_parser
 
     parser = get_args_parser()
-    parser.prog, parser.epilog, parser.formatter_class = "pellucid torchrun", _EPILOG, argparse.RawDescriptionHelpFormatter
+    parser.prog, parser.epilog, parser.formatter_class = (
+        "pellucid torchrun",
+        _EPILOG,
+        argparse.RawDescriptionHelpFormatter,
+    )
     return parser

@@ -1,4 +1,5 @@
-"""`torch.compile` and `torch.compiler`: functions, modules and whole training steps, traced once and run as native code.
+"""`torch.compile` and `torch.compiler`: functions, modules and whole training steps, traced once
+and run as native code.
 
     >>> import pellucid as torch
     >>> @torch.compile
@@ -7,11 +8,12 @@
     >>> float(smooth(torch.zeros(3))), float(smooth(torch.zeros(3)))
     (0.0, 0.0)
 
-The stages are folders. The first call of each kind runs eagerly, while what Python does (`capture/`) and what is computed (`trace/`) are
-written down. The program is made better (`passes/`), its operations become calls of native code (`lower/`), and it is bound to memory;
-later calls check that nothing that was read has changed, and run it (`run/`). `report/` tells all that. A line that cannot be compiled
-stays in Python: there the graph breaks, and what is around it is compiled; where that cannot be, the function runs eagerly. A warning says
-why once.
+The stages are folders. The first call of each kind runs eagerly, while what Python does
+(`capture/`) and what is computed (`trace/`) are written down. The program is made better
+(`passes/`), its operations become calls of native code (`lower/`), and it is bound to memory; later
+calls check that nothing that was read has changed, and run it (`run/`). `report/` tells all that. A
+line that cannot be compiled stays in Python: there the graph breaks, and what is around it is
+compiled; where that cannot be, the function runs eagerly. A warning says why once.
 """
 
 from __future__ import annotations
@@ -31,15 +33,41 @@ from ..nn.modules.module import Module
 from .function import DEFAULTS, STANCE, CompiledFunction, CompileError, CompileWarning
 
 __all__ = [
-    "CompileError", "CompileWarning", "CompiledFunction", "OptimizedModule", "allow_in_graph", "assume_constant_result", "compile",
-    "cudagraph_mark_step_begin", "disable", "explain", "get_default_backend", "is_compiling", "is_dynamo_compiling", "is_exporting",
-    "list_backends", "load_cache_artifacts", "nested_compile_region", "reset", "save_cache_artifacts", "set_default_backend", "set_stance",
-    "substitute_in_graph", "wrap_numpy",
-]  # fmt: skip
+    "CompileError",
+    "CompileWarning",
+    "CompiledFunction",
+    "OptimizedModule",
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "explain",
+    "get_default_backend",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "load_cache_artifacts",
+    "nested_compile_region",
+    "reset",
+    "save_cache_artifacts",
+    "set_default_backend",
+    "set_stance",
+    "substitute_in_graph",
+    "wrap_numpy",
+]
 
 T = TypeVar("T")
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
-_STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile", "eager_then_compile", "aot_eager_then_compile")
+_STANCES = (
+    "default",
+    "force_eager",
+    "eager_on_recompile",
+    "fail_on_recompile",
+    "eager_then_compile",
+    "aot_eager_then_compile",
+)
 _OWN = ("forward", "_compiled_call_impl")  # what is set on a compiled module itself
 _EAGER = ("eager", "aot_eager")  # backends that compile nothing
 EAGER: dict[str, Any] = {}  # the options of a module with one of them
@@ -49,7 +77,8 @@ _state: dict[str, Any] = {"backend": "inductor"}
 class OptimizedModule(Module):
     """What `compile` makes of a module: the module itself is `_orig_mod`, and does the work.
 
-    Attributes are those of the module, to read and to set; the names in `state_dict()` begin with `_orig_mod.`, as PyTorch's do.
+    Attributes are those of the module, to read and to set; the names in `state_dict()` begin with
+    `_orig_mod.`, as PyTorch's do.
     """
 
     def __init__(self, mod: Module) -> None:
@@ -61,7 +90,11 @@ class OptimizedModule(Module):
         made = self.__dict__.get("_compiled_call")
         if made is None:
             options = self.__dict__.get("_options", {})
-            made = self._orig_mod.__call__ if options is EAGER else CompiledFunction(self._orig_mod.__call__, **options)
+            made = (
+                self._orig_mod.__call__
+                if options is EAGER
+                else CompiledFunction(self._orig_mod.__call__, **options)
+            )
             self.__dict__["_compiled_call"] = made
         return made
 
@@ -119,18 +152,22 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """Compile a function or module: it is traced at its first call and runs as native code afterwards.
+    """Compile a function or module: it is traced at its first call and runs as native code
+    afterwards.
 
-    Give it a function of tensors, a module (its forward is compiled, and its backward as one node of the graph), or a function that
-    does a whole training step: `zero_grad`, forward, loss, `backward`, `optimizer.step`. Results are those of running eagerly.
+    Give it a function of tensors, a module (its forward is compiled, and its backward as one node
+    of the graph), or a function that does a whole training step: `zero_grad`, forward, loss,
+    `backward`, `optimizer.step`. Results are those of running eagerly.
 
     Args:
         model: a function or module; without it a decorator is returned.
-        fullgraph: raise CompileError, with file and line, where the function cannot be compiled, or asks for a tensor's value to decide
-            something; otherwise it is split there, and what cannot be compiled (a print, a clock read) stays in Python, which a
-            CompileWarning tells.
+        fullgraph: raise CompileError, with file and line, where the function cannot be compiled, or
+            asks for a tensor's value to decide something; otherwise it is split there, and what
+            cannot be compiled (a print, a clock read) stays in Python, which a CompileWarning
+            tells.
         dynamic: accepted; each shape is traced once, and the last few are kept.
-        backend: "inductor" (or None) compiles; "eager" and "aot_eager" run eagerly; a callable is refused.
+        backend: "inductor" (or None) compiles; "eager" and "aot_eager" run eagerly; a callable is
+            refused.
         mode, options, name, isolate_recompiles, shapes_spec: accepted, without effect.
         disable: return the function as it is.
         recompile_limit: how many traced versions are kept (8).
@@ -156,27 +193,44 @@ def compile(
         True
     """
     if mode is not None and options is not None:
-        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+        raise RuntimeError(
+            "Either mode or options can be specified, but both can't be specified at the same time."
+        )
     if mode is not None and mode not in _MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
     if model is None:
         return lambda later: compile(
-            later, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable,
+            later,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            mode=mode,
+            options=options,
+            disable=disable,
             recompile_limit=recompile_limit,
-        )  # fmt: skip
+        )
     if not callable(model):
         raise TypeError(f"torch.compile takes a function or a module, not {type(model).__name__}")
     chosen = _state["backend"] if backend is None else backend
     eager = isinstance(chosen, str) and chosen in _EAGER
-    if disable or getattr(model, "_torchdynamo_disable", False) or eager and not isinstance(model, Module):
+    if (
+        disable
+        or getattr(model, "_torchdynamo_disable", False)
+        or eager
+        and not isinstance(model, Module)
+    ):
         return model
     if callable(chosen):
         raise RuntimeError(
             "compile(backend=) takes a name: the graph of operations that a custom backend expects does not exist here"
         )
     if chosen not in list_backends(()):
-        raise RuntimeError(f"Invalid backend: {chosen!r}, see `torch._dynamo.list_backends()` for available backends.")
-    settings = EAGER if eager else {"fullgraph": fullgraph, "limit": recompile_limit or DEFAULTS["limit"]}
+        raise RuntimeError(
+            f"Invalid backend: {chosen!r}, see `torch._dynamo.list_backends()` for available backends."
+        )
+    settings = (
+        EAGER if eager else {"fullgraph": fullgraph, "limit": recompile_limit or DEFAULTS["limit"]}
+    )
     if isinstance(model, Module):
         wrapped = OptimizedModule(model)
         wrapped.__dict__["_options"] = settings
@@ -189,11 +243,13 @@ def compile(
 
 
 def explain(compiled: Any, *, measure: bool = True, passes: bool = False) -> Any:
-    """Explain how a compiled function was traced, guarded, fused and laid out in memory. Returns an object with `.text`, `.html` and `.save(path)`.
+    """Explain how a compiled function was traced, guarded, fused and laid out in memory. Returns an
+    object with `.text`, `.html` and `.save(path)`.
 
     Args:
         compiled: what `compile` returned, a function or a module.
-        measure: run each kernel by itself, on copies of what it changes, and tell its time beside what this machine can do.
+        measure: run each kernel by itself, on copies of what it changes, and tell its time beside
+            what this machine can do.
         passes: show the program after each pass of the compiler.
     """
     if isinstance(compiled, OptimizedModule):
@@ -203,15 +259,19 @@ def explain(compiled: Any, *, measure: bool = True, passes: bool = False) -> Any
 
 # ---- marks on functions ------------------------------------------------------------------------
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Mark a function (or make a decorator that does) as one that always runs eagerly: a step that calls it is compiled around that."""
+    """Mark a function (or make a decorator that does) as one that always runs eagerly: a step that
+    calls it is compiled around that.
+    """
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
 
     @functools.wraps(fn)
     def eager(*args: Any, **kwargs: Any) -> Any:
         if (tracer := tracing.tracer()) is not None:
-            tracer.refuse(f"the step calls {getattr(fn, '__name__', 'a function')}, which is marked with compiler.disable"
-                          + (f" ({reason})" if reason else ""))  # fmt: skip
+            tracer.refuse(
+                f"the step calls {getattr(fn, '__name__', 'a function')}, which is marked with compiler.disable"
+                + (f" ({reason})" if reason else "")
+            )
         return fn(*args, **kwargs)
 
     eager._torchdynamo_disable = True  # type: ignore[attr-defined]
@@ -233,7 +293,9 @@ def nested_compile_region(fn: Any = None, **options: Any) -> Any:
     return (lambda later: later) if fn is None else fn
 
 
-def substitute_in_graph(original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False) -> Any:
+def substitute_in_graph(
+    original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
+) -> Any:
     """A decorator that returns the function as it is: what is traced runs `original_fn` itself."""
     return lambda fn: fn
 
@@ -250,7 +312,9 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         given, named = tree_map(lambda x: x.numpy() if isinstance(x, Tensor) else x, (args, kwargs))
-        return tree_map(lambda x: from_numpy(x) if isinstance(x, ndarray) else x, fn(*given, **named))
+        return tree_map(
+            lambda x: from_numpy(x) if isinstance(x, ndarray) else x, fn(*given, **named)
+        )
 
     return wrapped
 
@@ -270,7 +334,9 @@ def is_exporting() -> bool:
 
 
 def reset() -> None:
-    """Forget the settings made with `set_stance` and `set_default_backend`, and what all functions have traced."""
+    """Forget the settings made with `set_stance` and `set_default_backend`, and what all functions
+    have traced.
+    """
     STANCE[0] = "default"
     _state.clear()
     _state["backend"] = "inductor"
@@ -312,14 +378,21 @@ def cudagraph_mark_step_begin() -> None:
 
 
 class set_stance(ContextDecorator):  # noqa: N801
-    """What compiled functions do, as a call, a block or a decorator: "default", or "force_eager" to run them all eagerly; "fail_on_recompile"
-    and "eager_on_recompile" say what happens where another version would be traced.
+    """What compiled functions do, as a call, a block or a decorator: "default", or "force_eager" to
+    run them all eagerly; "fail_on_recompile" and "eager_on_recompile" say what happens where
+    another version would be traced.
 
     Raises:
         RuntimeError: for an unknown stance.
     """
 
-    def __init__(self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None) -> None:
+    def __init__(
+        self,
+        stance: str = "default",
+        *,
+        skip_guard_eval_unsafe: bool = False,
+        force_backend: Any = None,
+    ) -> None:
         if stance not in _STANCES:
             raise RuntimeError(f"invalid torch.compile stance '{stance}'")
         self.before = STANCE[0]

@@ -1,4 +1,6 @@
-"""What `compile` returns: a function that keeps traced versions of itself, and runs eagerly where there can be none."""
+"""What `compile` returns: a function that keeps traced versions of itself, and runs eagerly where
+there can be none.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,15 @@ from ..core.tensor import Tensor
 from ..nn.modules.module import Module
 from .capture.graph_breaks import GraphBreaks
 from .capture.guards import Guard
-from .capture.objects import CallWithObjects, TooMuch, call_now, leaves_copies, objects_in, opens, with_contents
+from .capture.objects import (
+    CallWithObjects,
+    TooMuch,
+    call_now,
+    leaves_copies,
+    objects_in,
+    opens,
+    with_contents,
+)
 from .capture.side_effects import Growing
 from .capture.structure import flatten, masked, numbers_in
 from .report import logs
@@ -34,33 +44,48 @@ from .trace.refusal import Refusal
 
 LIMIT = 8  # traced versions of one function
 SIZES = 64  # versions of one function that differ in the sizes of their arguments alone, besides
-DROPPED = 2  # times that number of versions dropped: then each call is another one, and tracing costs more than it gives
-ATTEMPTS = 3  # calls that may change what they depend on (optimizer state made at the first step) before that is taken as a refusal
+# times that number of versions dropped: then each call is another one, and tracing costs more than
+# it gives
+DROPPED = 2
+# calls that may change what they depend on (optimizer state made at the first step) before that is
+# taken as a refusal
+ATTEMPTS = 3
 
 
 AGAIN = 8  # calls of a part that computed nothing, until it is looked at again
 AROUND = "around a line that stays in Python"
 
 
-DEFAULTS = {"limit": LIMIT}  # of functions that are not told; `torch._dynamo.config.recompile_limit` sets it
+# of functions that are not told; `torch._dynamo.config.recompile_limit` sets it
+DEFAULTS = {"limit": LIMIT}
 STANCE = ["default"]  # what compiled functions do; `compiler.set_stance` sets it
 
 
 class CompileWarning(UserWarning):
-    """A function given to `compile`, or a line of it, runs eagerly; the message says why, and the line."""
+    """A function given to `compile`, or a line of it, runs eagerly; the message says why, and the
+    line.
+    """
 
 
 class CompileError(RuntimeError):
-    """A function given to `compile(fullgraph=True)` cannot be compiled; the message says why, and the line."""
+    """A function given to `compile(fullgraph=True)` cannot be compiled; the message says why, and
+    the line.
+    """
 
 
 class CompiledFunction:
-    """A function that traces its first call with each kind of arguments, and runs what it traced afterwards."""
+    """A function that traces its first call with each kind of arguments, and runs what it traced
+    afterwards.
+    """
 
     living: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
     def __init__(
-        self, function: Callable[..., Any], fullgraph: bool = False, limit: int = LIMIT, dynamic: bool | None = None
+        self,
+        function: Callable[..., Any],
+        fullgraph: bool = False,
+        limit: int = LIMIT,
+        dynamic: bool | None = None,
     ) -> None:
         functools.update_wrapper(self, function, updated=())
         self._torchdynamo_orig_callable = function
@@ -73,11 +98,14 @@ class CompiledFunction:
         self.history: list[str] = []  # what was traced, and why again
         self._attempts: dict[Any, int] = {}
         self._refusals: Counter[Any] = Counter()  # of each kind of call
-        self._decisions: dict[Any, int] = {}  # how often a value decided otherwise than in any version
-        self.changing: dict[Any, frozenset[int]] = {}  # which numbers among the arguments have been others
+        # how often a value decided otherwise than in any version
+        self._decisions: dict[Any, int] = {}
+        # which numbers among the arguments have been others
+        self.changing: dict[Any, frozenset[int]] = {}
         self.drifting: dict[int, Tensor] = {}  # tensors that have had other memory
         self.watched: dict[Any, Guard] = {}  # places of other numbers that have been others
-        self._steady: set[Any] = set()  # kinds of calls that cannot be compiled with numbers that change
+        # kinds of calls that cannot be compiled with numbers that change
+        self._steady: set[Any] = set()
         self._earlier: Refusal | None = None  # with numbers that change
         self._warned = False
         self.silent = False  # tell nobody
@@ -85,9 +113,11 @@ class CompiledFunction:
         self._full = False  # no other call is traced any more
         self._met: set[Any] = set()  # kinds of calls of yet another size, met once
         self._arena = Arena(Arena())  # of versions beyond the first few, for sizes
-        self.graph_lines: set[int] | None = set()  # at which more is done with graphs than to call `backward`
+        # at which more is done with graphs than to call `backward`
+        self.graph_lines: set[int] | None = set()
         self.graph_breaks: GraphBreaks | None = None  # what is compiled where the whole is refused
-        self.opened: OpenedFunction | None = None  # what serves calls with objects that hold tensors
+        # what serves calls with objects that hold tensors
+        self.opened: OpenedFunction | None = None
         self._opens = True  # whether those may be served so
         self._kinds: set[type] = set()  # of such objects
         CompiledFunction.living.add(self)
@@ -126,7 +156,11 @@ class CompiledFunction:
     def __reduce__(self) -> Any:
         bound = getattr(self.function, "__self__", None)
         name = getattr(self, "__name__", "")
-        if bound is not None and getattr(bound, "__dict__", {}).get(f"_compiled_{self.function.__qualname__}") is self:
+        if (
+            bound is not None
+            and getattr(bound, "__dict__", {}).get(f"_compiled_{self.function.__qualname__}")
+            is self
+        ):
             return getattr, (bound, name)  # a decorated method
         found: Any = sys.modules.get(getattr(self, "__module__", ""))
         for part in getattr(self, "__qualname__", "?").split("."):
@@ -148,18 +182,29 @@ class CompiledFunction:
         if isinstance(instance, type):
             held, key = self._of_classes, instance  # of a classmethod
         else:
-            held, key = getattr(instance, "__dict__", None), f"_compiled_{self.function.__qualname__}"
+            held, key = (
+                getattr(instance, "__dict__", None),
+                f"_compiled_{self.function.__qualname__}",
+            )
         if type(held) is not dict:
-            return types.MethodType(self, instance)  # an object without a dictionary to keep it in is an argument
+            # an object without a dictionary to keep it in is an argument
+            return types.MethodType(self, instance)
         made = held.get(key)
         # A copy of an object has that of the object.
-        if made is None or made.function.__self__ is not instance or made.function.__func__ is not self.function:
-            made = held[key] = CompiledFunction(self.function.__get__(instance, owner), self.fullgraph, self.limit)
+        if (
+            made is None
+            or made.function.__self__ is not instance
+            or made.function.__func__ is not self.function
+        ):
+            made = held[key] = CompiledFunction(
+                self.function.__get__(instance, owner), self.fullgraph, self.limit
+            )
         return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Under autocast, too, but not in inference mode, whose results are tensors of another kind.
-        followed = local.blocks + (thread.stack.autocast is not None) if state.slow else 0  # of the reasons to be slow
+        # of the reasons to be slow
+        followed = local.blocks + (thread.stack.autocast is not None) if state.slow else 0
         quiet = state.slow <= followed and not local.inference and not observe.observers
         if quiet and not kwargs and STANCE[0] == "default" and self.versions:
             version = self.versions[0]
@@ -172,20 +217,33 @@ class CompiledFunction:
                 if type(result) is not Declined:
                     return result
             following = version.following
-            if following is not None and following.fast:  # steps that take turns, arguments that grow
+            # steps that take turns, arguments that grow
+            if following is not None and following.fast:
                 result = following.quick(args)
                 if result is not OTHER_CALL:
                     self._to_front(following)
                     return result
-        if observe.observers or local.function_modes or local.transforms or state.slow > followed or STANCE[0] == "force_eager":
-            # Somebody watches, a transform differentiates, or an outer function is being traced: what they must see are the operations.
+        if (
+            observe.observers
+            or local.function_modes
+            or local.transforms
+            or state.slow > followed
+            or STANCE[0] == "force_eager"
+        ):
+            # Somebody watches, a transform differentiates, or an outer function is being traced:
+            # what they must see are the operations.
             return self.function(*args, **kwargs)
-        if not self.versions and (self._full or self.graph_breaks is not None) and not self.fullgraph:
+        if (
+            not self.versions
+            and (self._full or self.graph_breaks is not None)
+            and not self.fullgraph
+        ):
             return self._python(*args, **kwargs)
         tensors: list[Tensor] = []
         structure = flatten((args, kwargs), tensors)
         if any(type(t)._interpreter is not None or type(t._array) is not ndarray for t in tensors):
-            return self.function(*args, **kwargs)  # tensors without an array of their own, such as nested ones, or without data
+            # tensors without an array of their own, such as nested ones, or without data
+            return self.function(*args, **kwargs)
         if self._opens and (call := self._with_objects(structure, args, kwargs)) is not None:
             return self.opened.serve(call)  # type: ignore[union-attr]
         reason = diverged = None
@@ -211,7 +269,9 @@ class CompiledFunction:
         if self.versions and STANCE[0] == "eager_on_recompile":
             return self.function(*args, **kwargs)
         if self.versions and STANCE[0] == "fail_on_recompile":
-            raise RuntimeError(f"Detected recompile when torch.compile stance is 'fail_on_recompile': {reason}")
+            raise RuntimeError(
+                f"Detected recompile when torch.compile stance is 'fail_on_recompile': {reason}"
+            )
         return self._trace(args, kwargs, structure, tensors, reason)
 
     def _with_objects(self, structure: Any, args: Any, kwargs: Any) -> CallWithObjects | None:
@@ -232,7 +292,11 @@ class CompiledFunction:
     def _likely(self) -> list[Version]:
         """The versions, those first that are likely to serve the next call."""
         following = self.versions[0].following if self.versions else None
-        return [*self.versions] if following is None else [self.versions[0], following, *self.versions[1:]]
+        return (
+            [*self.versions]
+            if following is None
+            else [self.versions[0], following, *self.versions[1:]]
+        )
 
     def _to_front(self, version: Version) -> None:
         """Take note that a version served a call, and which one it came after."""
@@ -243,8 +307,8 @@ class CompiledFunction:
             self.versions.insert(0, version)
 
     def _waits(self, kind: Any) -> bool:
-        """Whether a call runs eagerly that differs from traced ones in its sizes alone. When there are many sizes, only one that comes a
-        second time is worth a trace.
+        """Whether a call runs eagerly that differs from traced ones in its sizes alone. When there
+        are many sizes, only one that comes a second time is worth a trace.
         """
         skeleton, shapes = kind
         known = {v.admission.shapes for v in self.versions if v.admission.kind == skeleton}
@@ -259,11 +323,16 @@ class CompiledFunction:
         """What runs where no program does: the function, or what is left of it around its parts."""
         return self.function if self.graph_breaks is None else self.graph_breaks
 
-    def _trace(self, args: Any, kwargs: Any, structure: Any, tensors: list[Tensor], reason: str | None) -> Any:
-        if reason is OTHER_TENSORS and (told := differing(signature(tensors), self.versions[0].admission.signature)):
+    def _trace(
+        self, args: Any, kwargs: Any, structure: Any, tensors: list[Tensor], reason: str | None
+    ) -> Any:
+        if reason is OTHER_TENSORS and (
+            told := differing(signature(tensors), self.versions[0].admission.signature)
+        ):
             reason = f"{reason}: {told}"
         skeleton = masked(structure, None)
-        if any(version.admission.asks_types for version in self.versions):  # which a watched number would answer otherwise
+        # which a watched number would answer otherwise
+        if any(version.admission.asks_types for version in self.versions):
             self._steady.add(skeleton)
         steady = skeleton in self._steady
         self._find_changing(structure, skeleton)
@@ -276,25 +345,45 @@ class CompiledFunction:
                 admission.culprit = None
             self.drifting.update((id(t), t) for t in admission.drifted)
             admission.drifted = []
-        watched = () if steady else tuple(g.renewed() for g in self.watched.values() if _variable(g))
+        watched = (
+            () if steady else tuple(g.renewed() for g in self.watched.values() if _variable(g))
+        )
         shapes = tuple([(t._array.shape, t._array.dtype) for t in tensors])
         key, kind = (masked(structure, lift), shapes), (skeleton, shapes)
         if self._full or key in self.refused or kind in self.refused:
             if self.fullgraph and not self._full:
-                raise CompileError(f"{self.name} cannot be compiled: {self.refused.get(key) or self.refused[kind]}")
+                raise CompileError(
+                    f"{self.name} cannot be compiled: {self.refused.get(key) or self.refused[kind]}"
+                )
             return self._python(*args, **kwargs)
-        if self._waits(kind) or any(type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t) for t in tensors):
+        if self._waits(kind) or any(
+            type(t) is not Tensor and not hasattr(type(t), "_is_plain") and not _plain(t)
+            for t in tensors
+        ):
             return self.function(*args, **kwargs)
         arena = self._arena if len(self.versions) >= self.limit else None
-        traced = trace_call(self.function, args, kwargs, self.fullgraph, lift, watched, not steady, self.drifting, arena)
+        traced = trace_call(
+            self.function,
+            args,
+            kwargs,
+            self.fullgraph,
+            lift,
+            watched,
+            not steady,
+            self.drifting,
+            arena,
+        )
         self._saw_graphs(traced.uses_graphs)
         undecided = False
         if traced.refusal is None and reason is not None and reason.startswith(DECISION):
             self._decisions[key] = self._decisions.get(key, 0) + 1
             undecided = self._decisions[key] > self.limit
             if undecided:
-                traced.refusal = Refusal(f"a value decides what the step does, in more than {self.limit} ways; the last: {reason}")
-                self.versions = [v for v in self.versions if v.admission.kind != skeleton]  # of which none would serve many calls
+                traced.refusal = Refusal(
+                    f"a value decides what the step does, in more than {self.limit} ways; the last: {reason}"
+                )
+                # of which none would serve many calls
+                self.versions = [v for v in self.versions if v.admission.kind != skeleton]
         if traced.refusal is None and traced.version is not None:
             self._keep(traced.version, key, reason)
         elif not traced.quiet:
@@ -302,7 +391,9 @@ class CompiledFunction:
         return traced.result
 
     def _keep(self, version: Version, key: Any, reason: str | None) -> None:
-        """A version for calls like the one that was traced, `key`; the one used longest ago makes room."""
+        """A version for calls like the one that was traced, `key`; the one used longest ago makes
+        room.
+        """
         give_back()  # the traced call ran on memory of its own; the compiled step has an arena
         self.history.append(f"traced, because {reason or 'it was the first call'}")
         logs.tell("recompiles", f"{self.name} was {self.history[-1]}")
@@ -328,15 +419,21 @@ class CompiledFunction:
                 )
 
     def _refused(self, traced: Traced, key: Any, kind: Any, varied: bool, undecided: bool) -> None:
-        """Try the next call otherwise, or give up. `kind` is the call without its numbers, `key` without those that were inputs; `varied`
-        says whether anything was; `undecided` whether values decide in too many ways.
+        """Try the next call otherwise, or give up. `kind` is the call without its numbers, `key`
+        without those that were inputs; `varied` says whether anything was; `undecided` whether
+        values decide in too many ways.
         """
         refusal = traced.refusal
         assert refusal is not None
         new = {(id(p.holder), p.key): p for p in traced.found}
-        if any(not (k in self.watched and _variable(self.watched[k])) for k in new) and len(self.history) < 8 * self.limit:
+        if (
+            any(not (k in self.watched and _variable(self.watched[k])) for k in new)
+            and len(self.history) < 8 * self.limit
+        ):
             self.watched.update(new)
-            self.history.append(f"traced again at the next call, with what it changes as inputs: {refusal}")
+            self.history.append(
+                f"traced again at the next call, with what it changes as inputs: {refusal}"
+            )
             return
         if traced.transient:
             key = kind  # whatever its numbers are
@@ -344,25 +441,41 @@ class CompiledFunction:
             if self._attempts[key] < ATTEMPTS:
                 self.history.append(f"traced again at the next call: {refusal}")
                 return
-        if varied and not traced.transient and not traced.sets_inputs and (self.fullgraph or not undecided):
+        if (
+            varied
+            and not traced.transient
+            and not traced.sets_inputs
+            and (self.fullgraph or not undecided)
+        ):
             # Without numbers that change it may be compiled.
             skeleton = kind[0]
             self.changing[skeleton] = frozenset()
             self._steady.add(skeleton)
             self._earlier = refusal
-            self.history.append(f"traced again at the next call, with its numbers as they are: {refusal}")
+            self.history.append(
+                f"traced again at the next call, with its numbers as they are: {refusal}"
+            )
             return
-        # Whatever its numbers are, where that is no matter of the numbers; and whatever its shapes are, in the end.
+        # Whatever its numbers are, where that is no matter of the numbers; and whatever its shapes
+        # are, in the end.
         self._refusals[kind] += 1
         self._full |= self._refusals.total() > DROPPED * self.limit
-        self._give_up(kind if traced.sets_inputs or self._refusals[kind] >= ATTEMPTS else key, refusal, kind)
+        self._give_up(
+            kind if traced.sets_inputs or self._refusals[kind] >= ATTEMPTS else key, refusal, kind
+        )
 
     def _find_changing(self, structure: Any, skeleton: Any) -> None:
-        """Take note of the numbers in which this call differs from one that was traced: they become inputs of the next version."""
+        """Take note of the numbers in which this call differs from one that was traced: they become
+        inputs of the next version.
+        """
         now = numbers_in(structure)
         for version in self.versions if skeleton not in self._steady else ():
             if version.admission.kind == skeleton:
-                differ = {k for k, (a, b) in enumerate(zip(now, version.admission.numbers, strict=True)) if a != b}
+                differ = {
+                    k
+                    for k, (a, b) in enumerate(zip(now, version.admission.numbers, strict=True))
+                    if a != b
+                }
                 if all(isinstance(now[k], float) or abs(now[k]) < 1 << 62 for k in differ):
                     self.changing[skeleton] = self.changing.get(skeleton, frozenset()) | differ
                 return
@@ -382,8 +495,9 @@ class CompiledFunction:
         self._tell(f"{self.name} {how}: {refusal}")
 
     def _saw_graphs(self, lines: set[int] | None) -> None:
-        """Take note of the lines at which the code does more with graphs than to call `backward` (None: at any): no graph may begin in a
-        compiled part of it without those lines, whose results are those of one node.
+        """Take note of the lines at which the code does more with graphs than to call `backward`
+        (None: at any): no graph may begin in a compiled part of it without those lines, whose
+        results are those of one node.
         """
         if lines is None:
             self.graph_lines = None
@@ -396,10 +510,14 @@ class CompiledFunction:
                 part.begin_no_graph()
 
     def _part(self, refusal: Refusal) -> bool:
-        """Let the statements that were refused stay Python's, and compile those around them; False where that cannot be."""
+        """Let the statements that were refused stay Python's, and compile those around them; False
+        where that cannot be.
+        """
         if refusal.reason.endswith(tracing.UNKEPT):
             return False
-        parts = self.graph_breaks or GraphBreaks(self.function, functools.partial(PartOfFunction, weakref.ref(self)))
+        parts = self.graph_breaks or GraphBreaks(
+            self.function, functools.partial(PartOfFunction, weakref.ref(self))
+        )
         try:
             lines = parts.lines_of(refusal)
             if not lines or not parts.cut(lines):
@@ -422,8 +540,8 @@ class CompiledFunction:
     def explain(self, measure: bool = True, passes: bool = False) -> Any:
         """How the versions traced so far were compiled: an object with `.text`, and `.html`.
 
-        With `measure` each kernel is run for some microseconds, on copies of what it changes. With `passes` the program is shown after
-        each pass of the compiler.
+        With `measure` each kernel is run for some microseconds, on copies of what it changes. With
+        `passes` the program is shown after each pass of the compiler.
         """
         from .report.explanation import explain
 
@@ -463,9 +581,13 @@ class OpenedFunction(CompiledFunction):
     def _keep(self, version: Version, key: Any, reason: str | None) -> None:
         call, admission = self._call, version.admission
         guards = [*admission.guards, *admission.watched, *admission.places]
-        held = {id(o) for g in guards for o in (g.holder, g.expected)} | {id(o) for o in admission.kept}
+        held = {id(o) for g in guards for o in (g.holder, g.expected)} | {
+            id(o) for o in admission.kept
+        }
         if call is None or call.escaped or not held.isdisjoint(call.index):
-            self._stop("an object among the arguments is kept by the step, or known to it otherwise")
+            self._stop(
+                "an object among the arguments is kept by the step, or known to it otherwise"
+            )
         elif any(leaves_copies(e.form) for e in version.effects.effects):
             self._stop("the step stores new objects, and has objects among its arguments")
         else:
@@ -491,13 +613,20 @@ class OpenedFunction(CompiledFunction):
 class PartOfFunction(CompiledFunction):
     """A run of statements of a function that cannot be one program."""
 
-    def __init__(self, whole: weakref.ref[CompiledFunction], function: Callable[..., Any], first: int, last: int) -> None:
+    def __init__(
+        self,
+        whole: weakref.ref[CompiledFunction],
+        function: Callable[..., Any],
+        first: int,
+        last: int,
+    ) -> None:
         super().__init__(function, limit=getattr(whole(), "limit", LIMIT))
         self.whole = whole
         self.lines = first, last
         self.silent = True
         self._skipped = 0
-        self.nothing = False  # whether there is nothing to compute: not all statements are about tensors
+        # whether there is nothing to compute: not all statements are about tensors
+        self.nothing = False
 
     @property
     def name(self) -> str:
@@ -518,7 +647,9 @@ class PartOfFunction(CompiledFunction):
             whole._saw_graphs(lines)
 
     def begin_no_graph(self) -> bool:
-        """Drop versions in which a graph begins, if others do more with graphs; whether there were any."""
+        """Drop versions in which a graph begins, if others do more with graphs; whether there were
+        any.
+        """
         whole = self.whole()
         lines = None if whole is None else whole.graph_lines
         if lines is not None and all(self.lines[0] <= line <= self.lines[1] for line in lines):
@@ -527,25 +658,38 @@ class PartOfFunction(CompiledFunction):
             return False
         self.versions.clear()
         self._full = True  # for good: another trace would say the same
-        self.history.append("runs eagerly, as a graph begins in it with which others do more than to call backward()")
+        self.history.append(
+            "runs eagerly, as a graph begins in it with which others do more than to call backward()"
+        )
         return True
 
     def _trace(self, *args: Any) -> Any:
         result = super()._trace(*args)
         if self.begin_no_graph():
             return result
-        self.nothing = bool(self.versions) and not any(v.code.program.instructions for v in self.versions)
+        self.nothing = bool(self.versions) and not any(
+            v.code.program.instructions for v in self.versions
+        )
         return result
 
     def _part(self, refusal: Refusal) -> bool:
-        """The whole function is parted once more, and this run serves no more calls; without a line that says where, it runs eagerly."""
+        """The whole function is parted once more, and this run serves no more calls; without a line
+        that says where, it runs eagerly.
+        """
         whole = self.whole()
         if whole is None or whole.graph_breaks is None:
             return False
         parted = whole._part(refusal)
-        whole.history.append(f"is compiled {AROUND}, too: {refusal}" if parted else f"{self.name} runs eagerly: {refusal}")
+        whole.history.append(
+            f"is compiled {AROUND}, too: {refusal}"
+            if parted
+            else f"{self.name} runs eagerly: {refusal}"
+        )
         logs.tell("graph_breaks", f"{whole.name} {whole.history[-1]}")
-        if not parted and all(run is self or run.refused and not run.versions for run in whole.graph_breaks.made.values()):
+        if not parted and all(
+            run is self or run.refused and not run.versions
+            for run in whole.graph_breaks.made.values()
+        ):
             whole.graph_breaks = None
             whole.history.append("runs eagerly, as no part of it can be compiled")
         return parted
@@ -563,7 +707,9 @@ def _outside() -> int:
 
 def _variable(place: Guard) -> bool:
     """Whether a place holds what may be an input."""
-    return isinstance(place, Growing) or place.of_a_number or place.of_tensors or place.now() is None
+    return (
+        isinstance(place, Growing) or place.of_a_number or place.of_tensors or place.now() is None
+    )
 
 
 def _plain(t: Tensor) -> bool:

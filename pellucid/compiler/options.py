@@ -1,4 +1,5 @@
-"""Settings under the names of PyTorch's `torch._dynamo.config` and `torch._inductor.config`: modules whose attributes are known names.
+"""Settings under the names of PyTorch's `torch._dynamo.config` and `torch._inductor.config`:
+modules whose attributes are known names.
 
 >>> import pellucid as torch
 >>> torch._dynamo.config.suppress_errors = True
@@ -19,12 +20,20 @@ from typing import Any
 
 
 class Config(ModuleType):
-    """A module of settings: those it was made with can be read and set, no others; some do something when they are set."""
+    """A module of settings: those it was made with can be read and set, no others; some do
+    something when they are set.
+    """
 
-    def __init__(self, name: str, settings: Mapping[str, Any], effects: Mapping[str, Callable[[Any], None]] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: Mapping[str, Any],
+        effects: Mapping[str, Callable[[Any], None]] | None = None,
+    ) -> None:
         super().__init__(name, f"Settings that scripts make under the name `{name}`.")
         self.__dict__["_settings"] = {
-            key: Config(f"{name}.{key}", value) if isinstance(value, Mapping) else value for key, value in settings.items()
+            key: Config(f"{name}.{key}", value) if isinstance(value, Mapping) else value
+            for key, value in settings.items()
         }
         self.__dict__["_first"] = copy.copy(self._settings)
         self.__dict__["_effects"] = dict(effects or {})
@@ -36,7 +45,10 @@ class Config(ModuleType):
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         close = difflib.get_close_matches(name, settings, n=3)
-        raise AttributeError(f"{self.__name__}.{name} does not exist" + (f"; close names: {', '.join(close)}" if close else ""))
+        raise AttributeError(
+            f"{self.__name__}.{name} does not exist"
+            + (f"; close names: {', '.join(close)}" if close else "")
+        )
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("__"):
@@ -55,13 +67,17 @@ class Config(ModuleType):
         found: dict[str, Any] = {}
         for name, value in self._settings.items():
             if isinstance(value, Config):
-                found.update({f"{name}.{key}": inner for key, inner in value.get_config_copy().items()})
+                found.update(
+                    {f"{name}.{key}": inner for key, inner in value.get_config_copy().items()}
+                )
             else:
                 found[name] = value
         return found
 
     def patch(self, changes: Any = None, value: Any = None, **named: Any) -> Any:
-        """Other settings inside a block or a decorated function: `patch(name=value)`, `patch("part.name", value)`, `patch({...})`."""
+        """Other settings inside a block or a decorated function: `patch(name=value)`,
+        `patch("part.name", value)`, `patch({...})`.
+        """
         given = {changes: value} if isinstance(changes, str) else dict(changes or {})
         return self._patched({**given, **named})
 

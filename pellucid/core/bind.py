@@ -1,7 +1,8 @@
-"""Running an operation: unwrap, forward, wrap, and append to the graph when a gradient will be wanted.
+"""Running an operation: unwrap, forward, wrap, and append to the graph when a gradient will be
+wanted.
 
-Each record gets one `call`. It tries the fast path (plain tensors of one dtype, nobody watching) and leaves every other case,
-errors included, to `general`.
+Each record gets one `call`. It tries the fast path (plain tensors of one dtype, nobody watching)
+and leaves every other case, errors included, to `general`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,16 @@ from .interpret import thread
 from .modes import local, state
 from .primitive import PRIMITIVES, TENSORS, Primitive, _call_makers, takes_only_arrays
 from .tape import Node, count, node_type
-from .tensor import FAST_TYPES, OutputSlot, Parameter, Tensor, Version, View, make_tensor, version_of
+from .tensor import (
+    FAST_TYPES,
+    OutputSlot,
+    Parameter,
+    Tensor,
+    Version,
+    View,
+    make_tensor,
+    version_of,
+)
 
 asarray = np.asarray
 _new = object.__new__
@@ -39,19 +49,29 @@ _NONE: dict[str, Any] = {}  # the parameters of operations that have none
 def _make_call(op: Primitive) -> Callable[..., Any]:
     if op.view and op.outputs == 1 and len(op.args) == 1:
         return _make_view(op)
-    plain = op.outputs == 1 and not (op.view or op.variadic or op.aux) and takes_only_arrays(op.forward)
+    plain = (
+        op.outputs == 1 and not (op.view or op.variadic or op.aux) and takes_only_arrays(op.forward)
+    )
     if plain and len(op.args) == 2:
         return _make_binary(op)
     return make_caller(op, general, len(op.args), ()) if plain and _is_simple(op) else _make_any(op)
 
 
 def _is_simple(op: Primitive) -> bool:
-    """True where tensors of one dtype, or any at all, need nothing done to them, and results are new arrays."""
-    return not op.view and op.outputs != -1 and (op.promote in (None, "common") or len(op.args) == 1 == op.outputs)
+    """True where tensors of one dtype, or any at all, need nothing done to them, and results are
+    new arrays.
+    """
+    return (
+        not op.view
+        and op.outputs != -1
+        and (op.promote in (None, "common") or len(op.args) == 1 == op.outputs)
+    )
 
 
 def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
-    """The caller of an operation on two arguments; as an operator it leaves foreign types to their own reflected method."""
+    """The caller of an operation on two arguments; as an operator it leaves foreign types to their
+    own reflected method.
+    """
     forward = op.numpy_forward
     differentiable = op.vjp is not None
     promotes = op.promote is not None
@@ -73,7 +93,11 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                 a = x._array
                 kind = a.dtype
                 if aside and kind.kind in aside or rule and type(a) is not ndarray:
-                    return general(op, (x, y), {}) if isinstance(y, operands) or not operator else NotImplemented
+                    return (
+                        general(op, (x, y), {})
+                        if isinstance(y, operands) or not operator
+                        else NotImplemented
+                    )
                 if ty is Tensor or ty is Parameter:
                     b = y._array
                     rg = x._rg or y._rg
@@ -81,7 +105,11 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                         if mixes and not rg and type(a) is ndarray is type(b):
                             return _mixed(op, x, y)
                         b = None
-                elif promotes and (ty is float or ty is int) and (kind.char in "fdFD" or (ty is int and kind is _INT64)):
+                elif (
+                    promotes
+                    and (ty is float or ty is int)
+                    and (kind.char in "fdFD" or (ty is int and kind is _INT64))
+                ):
                     b = y
                     rg = x._rg
             elif promotes and (ty is Tensor or ty is Parameter) and (tx is float or tx is int):
@@ -123,13 +151,16 @@ def _mixed(op: Primitive, x: Tensor, y: Tensor) -> Any:
     if common is None:
         common = _COMMON[key] = common_dtype((x, y)).numpy
     try:
-        return wrap(asarray(op.numpy_forward(a.astype(common, copy=False), b.astype(common, copy=False))))
+        return wrap(
+            asarray(op.numpy_forward(a.astype(common, copy=False), b.astype(common, copy=False)))
+        )
     except Exception as error:
         pass_on(error)
         return general(op, (x, y), {})
 
 
-_COMMON: dict[Any, Any] = {}  # dtypes and having dimensions -> the dtype that the two are promoted to
+# dtypes and having dimensions -> the dtype that the two are promoted to
+_COMMON: dict[Any, Any] = {}
 OPERANDS = (Tensor, *NUMBERS)
 _INT64 = np.dtype(np.int64)
 
@@ -147,7 +178,9 @@ def make_operators(op: Primitive, name: str = "") -> tuple[Callable[..., Any], C
 
 
 def _make_any(op: Primitive) -> Callable[..., Any]:
-    """The caller of an operation with any number of arguments, parameters and results: code for each way it is called, made then."""
+    """The caller of an operation with any number of arguments, parameters and results: code for
+    each way it is called, made then.
+    """
     callers: dict[Any, Any] = {}
     names, simple = fixed_names(op), _is_simple(op)
 
@@ -157,7 +190,9 @@ def _make_any(op: Primitive) -> Callable[..., Any]:
         if made is None:
             if not simple or len(args) > 16:  # of a list, whose length may be another every time
                 return general(op, args, params)
-            made = callers[key] = make_caller(op, general, len(args), tuple(params) if names is None else names)
+            made = callers[key] = make_caller(
+                op, general, len(args), tuple(params) if names is None else names
+            )
             if names is not None and not op.variadic and op.call is call:
                 op.call = made
                 vars(TENSORS).pop(op.name, None)  # which keeps what it was given
@@ -189,7 +224,9 @@ LONG_CHAIN = 24
 
 
 def _shortened(base: Tensor, r: ndarray) -> Any:
-    """One `as_strided` in place of a long chain of views (a loop over `x = x.t()`); None when a dtype changed on the way."""
+    """One `as_strided` in place of a long chain of views (a loop over `x = x.t()`); None when a
+    dtype changed on the way.
+    """
     a = base._array
     size = a.dtype.itemsize
     if r.dtype is not a.dtype or not r.size or any(s % size for s in (*r.strides, *a.strides)):
@@ -203,7 +240,9 @@ def _shortened(base: Tensor, r: ndarray) -> Any:
     return ((PRIMITIVES["as_strided"], params, None),)
 
 
-def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, Any]) -> tuple[Tensor, ...]:
+def views_result(
+    op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, Any]
+) -> tuple[Tensor, ...]:
     """As `view_result`, for an operation that makes several views."""
     if x._x is not None:
         return finish(op, (x,), (x._rg,), params, arrays)
@@ -219,13 +258,19 @@ def views_result(op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, 
     return made
 
 
-def mark_views(made: Sequence[Tensor], x: Tensor, op: Primitive, params: dict[str, Any], several: bool) -> None:
-    """Mark results as views of `x`: they share its write counter, know the way back to the base, and are known to the base."""
+def mark_views(
+    made: Sequence[Tensor], x: Tensor, op: Primitive, params: dict[str, Any], several: bool
+) -> None:
+    """Mark results as views of `x`: they share its write counter, know the way back to the base,
+    and are known to the base.
+    """
     version = x._ver
     if version is None:
         version = x._ver = Version()
     parent = x._view
-    base, chain, kind = (x, (), "grad") if parent is None else (parent.base, parent.chain, parent.kind)
+    base, chain, kind = (
+        (x, (), "grad") if parent is None else (parent.base, parent.chain, parent.kind)
+    )
     if kind == "grad":
         kind = ungraded() if not local.grad else "multi" if several else "grad"
     inference = x._x is not None and x._x.get("inference")
@@ -239,7 +284,11 @@ def mark_views(made: Sequence[Tensor], x: Tensor, op: Primitive, params: dict[st
                 t._x.pop("inference", None)
         t._ver = version
         t._view = view = _new(View)
-        view.base, view.chain, view.kind = base, (*chain, (op, params, k if several else None)), kind
+        view.base, view.chain, view.kind = (
+            base,
+            (*chain, (op, params, k if several else None)),
+            kind,
+        )
     if (local.grad or state.slow) and not inference:
         views = version.views
         if views is None:
@@ -255,9 +304,11 @@ def ungraded() -> str:
 
 
 def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) -> Tensor:
-    """The tensor for an array `r` that a view operation made of the array of `x`: recorded when `x` needs a gradient.
+    """The tensor for an array `r` that a view operation made of the array of `x`: recorded when `x`
+    needs a gradient.
 
-    For callers that have looked at `state.slow` and at the type of `x`; functions such as `__getitem__` make `r` themselves.
+    For callers that have looked at `state.slow` and at the type of `x`; functions such as
+    `__getitem__` make `r` themselves.
     """
     grad = local.grad
     if x._x is not None and "inference" in x._x:
@@ -327,7 +378,9 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
 
 
 def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """Run an operation on tensors of any dtypes, numbers and meta tensors, under the interpreters; explains failures."""
+    """Run an operation on tensors of any dtypes, numbers and meta tensors, under the interpreters;
+    explains failures.
+    """
     tensors = given = _check_types(op, args)
     tracer = thread.stack.tracer
     if op.promote is not None:
@@ -346,11 +399,17 @@ def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
         result = run_on_meta(op, arrays, params)
     else:
         try:
-            asked = [x._array if isinstance(x, Tensor) else x for x in given] if op.check is not None else []
+            asked = (
+                [x._array if isinstance(x, Tensor) else x for x in given]
+                if op.check is not None
+                else []
+            )
             if kinds <= HOST:
                 if op.check is not None:
                     op.check(*asked, **params)
-                result = (op.numpy_forward if tracer is None else tracer.forward(op, params))(*arrays, **params)
+                result = (op.numpy_forward if tracer is None else tracer.forward(op, params))(
+                    *arrays, **params
+                )
             else:
                 result = run_on_device(op, asked, arrays, params)
         except Exception as error:
@@ -371,12 +430,29 @@ def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
 
 
 def _on_one_device(tensors: Iterable[Any]) -> tuple[Any, ...] | None:
-    """The arguments with single numbers of the host's brought to the device that others lie on, recorded; None where there are none."""
-    place = next((x.device.type for x in tensors if isinstance(x, Tensor) and namespace_of(x._array) is not numpy_cpu), None)
-    alone = [isinstance(x, Tensor) and type(x._array) is np.ndarray and not x._array.ndim for x in tensors]
+    """The arguments with single numbers of the host's brought to the device that others lie on,
+    recorded; None where there are none.
+    """
+    place = next(
+        (
+            x.device.type
+            for x in tensors
+            if isinstance(x, Tensor) and namespace_of(x._array) is not numpy_cpu
+        ),
+        None,
+    )
+    alone = [
+        isinstance(x, Tensor) and type(x._array) is np.ndarray and not x._array.ndim
+        for x in tensors
+    ]
     if place is None or True not in alone:
         return None
-    return tuple([TENSORS.move(x, source="cpu", target=place) if one else x for x, one in zip(tensors, alone, strict=True)])
+    return tuple(
+        [
+            TENSORS.move(x, source="cpu", target=place) if one else x
+            for x, one in zip(tensors, alone, strict=True)
+        ]
+    )
 
 
 def _number_array(op: Primitive, value: Any, kind: Any) -> Any:
@@ -389,8 +465,17 @@ def _number_array(op: Primitive, value: Any, kind: Any) -> Any:
         return asarray(value).astype(kind)
 
 
-def finish(op: Primitive, tensors: Any, needs: tuple[bool | None, ...], params: dict[str, Any], outs: Any, aux: Any = None) -> Any:
-    """Wrap results, as views of the first argument where they are, and record them when a gradient will be wanted."""
+def finish(
+    op: Primitive,
+    tensors: Any,
+    needs: tuple[bool | None, ...],
+    params: dict[str, Any],
+    outs: Any,
+    aux: Any = None,
+) -> Any:
+    """Wrap results, as views of the first argument where they are, and record them when a gradient
+    will be wanted.
+    """
     several = op.outputs != 1
     arrays = outs if several else (outs,)
     made = [make_tensor(a) for a in arrays]
@@ -408,7 +493,12 @@ def finish(op: Primitive, tensors: Any, needs: tuple[bool | None, ...], params: 
 
 
 def record(
-    op: Primitive, tensors: Any, needs: tuple[bool | None, ...], params: dict[str, Any], made: list[Tensor], aux: Any = None
+    op: Primitive,
+    tensors: Any,
+    needs: tuple[bool | None, ...],
+    params: dict[str, Any],
+    made: list[Tensor],
+    aux: Any = None,
 ) -> Node:
     """The node of an operation that just ran, with what its gradient rules will need."""
     plan = op.plan(needs)
@@ -416,7 +506,9 @@ def record(
     node.op = op
     node.params = params
     node.plan = plan
-    node.inputs = tuple([(x._node or x) if need else None for x, need in zip(tensors, needs, strict=True)])
+    node.inputs = tuple(
+        [(x._node or x) if need else None for x, need in zip(tensors, needs, strict=True)]
+    )
     saved: list[Any] = []
     versions: list[Version] = []
     several = op.outputs != 1
@@ -439,7 +531,11 @@ def record(
             saved.append([x._array.shape for x in tensors[i:]])
         elif kind in ("shape", "dtype"):
             x = tensors[i]
-            saved.append(getattr(x._array, kind) if isinstance(x, Tensor) else (() if kind == "shape" else None))
+            saved.append(
+                getattr(x._array, kind)
+                if isinstance(x, Tensor)
+                else (() if kind == "shape" else None)
+            )
         else:
             saved.append(getattr(made[0]._array, kind.removeprefix("out_")))
     node.ext = None
@@ -447,7 +543,9 @@ def record(
         save = thread.stack.save[-1]
         for n, (k, _) in enumerate(plan.entries):
             if k in ("ins", "outs"):
-                saved[n] = type(saved[n])([save(v) if isinstance(v, ndarray) else v for v in saved[n]])
+                saved[n] = type(saved[n])(
+                    [save(v) if isinstance(v, ndarray) else v for v in saved[n]]
+                )
             elif k in ("in", "out") and isinstance(saved[n], ndarray):
                 saved[n] = save(saved[n])
         versions, node.ext = [], {"packed": True}
@@ -474,15 +572,21 @@ def _check_types(op: Primitive, args: tuple[Any, ...]) -> list[Any]:
         else:
             name = op.args[i] if i < len(op.args) else op.args[-1]
             raise ArgumentTypeError(
-                f"{op.name}(): argument '{name}' (position {i + 1}) must be Tensor, not {type(x).__name__}", op=op.name
+                f"{op.name}(): argument '{name}' (position {i + 1}) must be Tensor, not {type(x).__name__}",
+                op=op.name,
             )
     if not any(isinstance(x, Tensor) for x in out) and op.promote is not None:
-        out = [make_tensor(asarray(x, dtypes.number_dtype(x).numpy)) if isinstance(x, NUMBERS) else x for x in out]
+        out = [
+            make_tensor(asarray(x, dtypes.number_dtype(x).numpy)) if isinstance(x, NUMBERS) else x
+            for x in out
+        ]
     return out
 
 
 def _promote(op: Primitive, tensors: list[Any]) -> tuple[list[Any], Any]:
-    """Bring tensors to the common dtype by PyTorch's rules, through recorded casts; the NumPy dtype of it."""
+    """Bring tensors to the common dtype by PyTorch's rules, through recorded casts; the NumPy dtype
+    of it.
+    """
     common = common_dtype(tensors)
     if op.promote == "float" and not (common.is_floating_point or common.is_complex):
         common = dtypes.get_default_dtype()
@@ -501,7 +605,9 @@ def common_dtype(values: Any) -> dtypes.dtype:
     for x in values:
         if isinstance(x, Tensor):
             a = x._array
-            operands.append((dtypes.BY_NUMPY[a.dtype], dtypes.TENSOR if a.ndim else dtypes.SCALAR_TENSOR))
+            operands.append(
+                (dtypes.BY_NUMPY[a.dtype], dtypes.TENSOR if a.ndim else dtypes.SCALAR_TENSOR)
+            )
         elif x is not None:
             operands.append((dtypes.number_dtype(x), dtypes.NUMBER))
     return dtypes.result_type(*operands)
@@ -523,9 +629,12 @@ def _settle(op: Primitive, result: Any, common: Any) -> Any:
 def keeps_type(kind: type) -> bool:
     """Whether results of operations on a subclass of Tensor have that subclass.
 
-    They do not where the subclass has switched off `__torch_function__`, which is what hands the type on.
+    They do not where the subclass has switched off `__torch_function__`, which is what hands the
+    type on.
     """
-    return getattr(kind, "_keeps_type", True) and getattr(getattr(kind, "__torch_function__", None), "keeps_type", True)
+    return getattr(kind, "_keeps_type", True) and getattr(
+        getattr(kind, "__torch_function__", None), "keeps_type", True
+    )
 
 
 def _as_subclass(args: tuple[Any, ...], made: Any) -> Any:

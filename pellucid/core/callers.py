@@ -1,7 +1,9 @@
-"""Code made for one operation: callers and recorders without loops and dictionaries, which is the hot path of eager programs.
+"""Code made for one operation: callers and recorders without loops and dictionaries, which is the
+hot path of eager programs.
 
-What differs between operations is how many arguments they have, what their parameters are called, what they promote, and what
-their gradient rules want to keep. Text with those filled in is compiled when an operation is first called, or first recorded.
+What differs between operations is how many arguments they have, what their parameters are called,
+what they promote, and what their gradient rules want to keep. Text with those filled in is compiled
+when an operation is first called, or first recorded.
 """
 
 from __future__ import annotations
@@ -89,9 +91,11 @@ _RESULTS = """
 
 
 def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
-    """Code that makes node and tensors for one pattern of arguments, without loops: this is the hot path of training.
+    """Code that makes node and tensors for one pattern of arguments, without loops: this is the hot
+    path of training.
 
-    `needs` says of each argument whether it wants a gradient, or None where no tensor is given: it was left out, or is a number.
+    `needs` says of each argument whether it wants a gradient, or None where no tensor is given: it
+    was left out, or is a number.
     """
     names = [f"x{i}" for i in range(len(needs))]
     plan = op.plan(needs)
@@ -107,7 +111,9 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
             saved.append({"in": names[i], "shape": "()", "dtype": "None"}[kind])
         elif kind == "in":
             saved.append(f"{names[i]}._array")
-            versions.append(f"    v{i} = {names[i]}._ver\n    if v{i} is None:\n        v{i} = {names[i]}._ver = Version()")
+            versions.append(
+                f"    v{i} = {names[i]}._ver\n    if v{i} is None:\n        v{i} = {names[i]}._ver = Version()"
+            )
             guards[f"v{i}"] = None
         elif kind in ("ins", "shapes"):
             rest = range(i, len(names))
@@ -128,7 +134,9 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         else:
             saved.append(("r[0]." if several else "r.") + kind.removeprefix("out_"))
     if several:
-        results = _RESULTS.format(versions="\n".join(f"    made[{g[2:]}]._ver = {g}" for g in guards if g[1] == "o"))
+        results = _RESULTS.format(
+            versions="\n".join(f"    made[{g[2:]}]._ver = {g}" for g in guards if g[1] == "o")
+        )
     else:
         results = _ONE_RESULT.format(vo0="vo0" if "vo0" in guards else "None")
     code = _RECORDER.format(
@@ -136,15 +144,28 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         edges="".join(e + ", " for e in edges),
         versions="\n".join(versions),
         saved="".join(s + ", " for s in saved),
-        names=next(iter(guards)) if len(guards) == 1 else "(" + "".join(g + ", " for g in guards) + ")",
+        names=next(iter(guards))
+        if len(guards) == 1
+        else "(" + "".join(g + ", " for g in guards) + ")",
         total=" + ".join(f"{g}.count" for g in guards) or "0",
         results=results,
     )
     scope: dict[str, Any] = {
-        "new": _new, "kind": node_type(op), "op": op, "plan": plan, "Version": Version, "count": count, "getframe": _getframe,
-        "library": _library, "is_library": is_library, "Tensor": Tensor, "OutputSlot": OutputSlot, "version_of": version_of,
-        "wrap": wrap, "config": config,
-    }  # fmt: skip
+        "new": _new,
+        "kind": node_type(op),
+        "op": op,
+        "plan": plan,
+        "Version": Version,
+        "count": count,
+        "getframe": _getframe,
+        "library": _library,
+        "is_library": is_library,
+        "Tensor": Tensor,
+        "OutputSlot": OutputSlot,
+        "version_of": version_of,
+        "wrap": wrap,
+        "config": config,
+    }
     exec(_compiled(code), scope)
     return scope["record"]
 
@@ -215,19 +236,49 @@ def fixed_names(op: Primitive) -> tuple[str, ...] | None:
     return code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
 
 
-def make_caller(op: Primitive, general: Callable[..., Any], count: int, names: tuple[str, ...]) -> Callable[..., Any]:
-    """What runs an operation on `count` plain tensors that nobody watches; it leaves everything else, failures included, to `general`."""
+def make_caller(
+    op: Primitive, general: Callable[..., Any], count: int, names: tuple[str, ...]
+) -> Callable[..., Any]:
+    """What runs an operation on `count` plain tensors that nobody watches; it leaves everything
+    else, failures included, to `general`.
+    """
     by_name = isinstance(op.forward, str)
     # Dtypes that the general path must see: it checks, and turns integers into floats.
     aside = ("biu" if op.promote == "float" else "") + ("bc" if op.check is not None else "")
-    words = op.args if len(op.args) == count and not op.variadic else tuple([f"x{k}" for k in range(count)])
-    looks = (words, names, "" if by_name else "_xp, ", op.promote, aside, op.outputs, op.aux, op.vjp is not None)
+    words = (
+        op.args
+        if len(op.args) == count and not op.variadic
+        else tuple([f"x{k}" for k in range(count)])
+    )
+    looks = (
+        words,
+        names,
+        "" if by_name else "_xp, ",
+        op.promote,
+        aside,
+        op.outputs,
+        op.aux,
+        op.vjp is not None,
+    )
     # Names that no parameter has.
     scope: dict[str, Any] = {
-        "__name__": __name__, "_op": op, "_general": general, "_forward": op.numpy_forward if by_name else op.forward, "_xp": numpy_cpu,
-        "_state": state, "_local": local, "_Tensor": Tensor, "_Parameter": Parameter, "_ndarray": ndarray, "_asarray": asarray,
-        "_new": _new, "_wrap": wrap, "_recorders": {}, "_make_recorder": make_recorder, "_pass_on": pass_on,
-    }  # fmt: skip
+        "__name__": __name__,
+        "_op": op,
+        "_general": general,
+        "_forward": op.numpy_forward if by_name else op.forward,
+        "_xp": numpy_cpu,
+        "_state": state,
+        "_local": local,
+        "_Tensor": Tensor,
+        "_Parameter": Parameter,
+        "_ndarray": ndarray,
+        "_asarray": asarray,
+        "_new": _new,
+        "_wrap": wrap,
+        "_recorders": {},
+        "_make_recorder": make_recorder,
+        "_pass_on": pass_on,
+    }
     exec(_caller_code(*looks), scope)
     call: Any = scope["call"]
     call.__name__ = op.name
@@ -237,7 +288,14 @@ def make_caller(op: Primitive, general: Callable[..., Any], count: int, names: t
 
 @functools.cache
 def _caller_code(
-    words: tuple[str, ...], names: tuple[str, ...], xp: str, promote: str | None, aside: str, outputs: int, aux: bool, graph: bool
+    words: tuple[str, ...],
+    names: tuple[str, ...],
+    xp: str,
+    promote: str | None,
+    aside: str,
+    outputs: int,
+    aux: bool,
+    graph: bool,
 ) -> CodeType:
     """Code that operations share which look the same from outside."""
     count, xs = len(words), "".join(f"{word}, " for word in words)
@@ -250,20 +308,30 @@ def _caller_code(
         arguments.append(_ARGUMENT.format(k=k, x=words[k], aside=refused, promoted=common))
     results = ["        _r, _extra = _r" if aux else "        _extra = None"]
     several = f"        _r = ({''.join(f'_asarray(_r[{k}]), ' for k in range(outputs))})"
-    results.append("        if type(_r) is not _ndarray:\n            _r = _asarray(_r)" if outputs == 1 else several)
+    results.append(
+        "        if type(_r) is not _ndarray:\n            _r = _asarray(_r)"
+        if outputs == 1
+        else several
+    )
     if promote == "float":
         results.append("        if _r.dtype is not a0.dtype:\n            break")
     if graph and count:
         wanted = [f"g{k}" for k in range(count)]
         floating = ' and _r.dtype.kind not in "biu"' if outputs == 1 else ""
         every = ", ".join(wanted) + ","
-        results.append(_RECORDED.format(any=" or ".join(wanted), all=every, floating=floating, xs=xs, params=params))
+        results.append(
+            _RECORDED.format(
+                any=" or ".join(wanted), all=every, floating=floating, xs=xs, params=params
+            )
+        )
     wrapped = "".join(f"_wrap(_r[{k}]), " for k in range(outputs))
     results.append(_WRAPPED if outputs == 1 else f"        return ({wrapped})")
     text = _CALLER.format(
         signature=", ".join([*words, *(["*"] if names else []), *names]),
         arguments="\n".join(arguments),
-        forward=xp + "".join(f"a{k}, " for k in range(count)) + ", ".join(f"{n}={n}" for n in names),
+        forward=xp
+        + "".join(f"a{k}, " for k in range(count))
+        + ", ".join(f"{n}={n}" for n in names),
         results="\n".join(results),
         xs=xs,
         params=params,
@@ -272,7 +340,9 @@ def _caller_code(
 
 
 def _compiled(text: str) -> CodeType:
-    """The text's code; its file is the library's, where no user's line is looked for, and `inspect.getsource` finds the text."""
+    """The text's code; its file is the library's, where no user's line is looked for, and
+    `inspect.getsource` finds the text.
+    """
     name = os.path.join(os.path.dirname(__file__), f"<generated {_number()}>")
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
     return compile(text, name, "exec")

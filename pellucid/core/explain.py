@@ -1,4 +1,6 @@
-"""What went wrong in an operation: PyTorch's sentence, the user's line, the operands and where they came from."""
+"""What went wrong in an operation: PyTorch's sentence, the user's line, the operands and where they
+came from.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,16 @@ import numpy as np
 from numpy import ndarray
 
 from .. import dtypes
-from ..errors import ArgumentTypeError, DimensionError, Operand, OperationError, UnsupportedError, add, facts_of, module_path
+from ..errors import (
+    ArgumentTypeError,
+    DimensionError,
+    Operand,
+    OperationError,
+    UnsupportedError,
+    add,
+    facts_of,
+    module_path,
+)
 from ..shapes import broadcast_shapes
 from . import observe, source
 from .primitive import Primitive
@@ -17,8 +28,12 @@ from .tensor import Tensor
 
 def _operands(op: Primitive, tensors: list[Any]) -> list[Operand]:
     fixed = len(op.args) - op.variadic
-    names = [op.args[i] if i < fixed else f"{op.args[-1]}[{i - fixed}]" for i in range(len(tensors))]
-    return [operand(name, x) for name, x in zip(names, tensors, strict=True) if isinstance(x, Tensor)]
+    names = [
+        op.args[i] if i < fixed else f"{op.args[-1]}[{i - fixed}]" for i in range(len(tensors))
+    ]
+    return [
+        operand(name, x) for name, x in zip(names, tensors, strict=True) if isinstance(x, Tensor)
+    ]
 
 
 def located_op(error: Exception, op: Primitive, tensors: list[Any]) -> Exception:
@@ -31,7 +46,9 @@ def located_op(error: Exception, op: Primitive, tensors: list[Any]) -> Exception
 def located(error: Exception, name: str, operands: list[Operand]) -> Exception:
     """Add the function, the user's line, the module that is running and the operands to an error."""
     notes = [f"in module {module}"] if (module := module_path()) and not error.facts.notes else []  # type: ignore[attr-defined]
-    return add(error, op=name, source=source.describe(source.capture(3)), operands=operands, notes=notes)
+    return add(
+        error, op=name, source=source.describe(source.capture(3)), operands=operands, notes=notes
+    )
 
 
 def operand(name: str, x: Tensor) -> Operand:
@@ -40,7 +57,9 @@ def operand(name: str, x: Tensor) -> Operand:
     return Operand(name, tuple(x._array.shape), x.dtype, *made)
 
 
-def explained(error: Exception, op: Primitive, tensors: list[Any], arrays: list[Any], params: dict[str, Any]) -> Exception:
+def explained(
+    error: Exception, op: Primitive, tensors: list[Any], arrays: list[Any], params: dict[str, Any]
+) -> Exception:
     """PyTorch's words for what NumPy refused: the shape rule is asked, since it raises them."""
     if isinstance(error, MemoryError):
         return error
@@ -52,7 +71,9 @@ def explained(error: Exception, op: Primitive, tensors: list[Any], arrays: list[
             return located_op(ours, op, tensors)
     if op.aval is not None:
         try:
-            op.aval(*[(a.shape, a.dtype) if isinstance(a, ndarray) else a for a in arrays], **params)
+            op.aval(
+                *[(a.shape, a.dtype) if isinstance(a, ndarray) else a for a in arrays], **params
+            )
         except Exception as ours:
             return located_op(ours, op, tensors) if facts_of(ours) is not None else ours
     kind = next((a.dtype for a in arrays if isinstance(a, ndarray)), None)
@@ -60,9 +81,18 @@ def explained(error: Exception, op: Primitive, tensors: list[Any], arrays: list[
         bound = max(error.ndim or 0, 1)
         sentence = f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {error.axis})"
         return located_op(DimensionError(sentence), op, tensors)
-    if isinstance(error, TypeError) and kind is not None and ("ufunc" in str(error) or "not supported" in str(error)):
+    if (
+        isinstance(error, TypeError)
+        and kind is not None
+        and ("ufunc" in str(error) or "not supported" in str(error))
+    ):
         name = dtypes.BY_NUMPY[kind].scalar_type_name if kind in dtypes.BY_NUMPY else str(kind)
-        return located_op(UnsupportedError(f"\"{op.name}_cpu\" not implemented for '{name}'"), op, tensors)
+        return located_op(
+            UnsupportedError(f"\"{op.name}_cpu\" not implemented for '{name}'"), op, tensors
+        )
     cls = ArgumentTypeError if isinstance(error, TypeError) else OperationError
-    known = isinstance(error, (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError, np.linalg.LinAlgError))
+    known = isinstance(
+        error,
+        (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError, np.linalg.LinAlgError),
+    )
     return located_op(cls(f"{op.name}: {error}"), op, tensors) if known else error

@@ -26,8 +26,8 @@ _new = object.__new__
 
 
 class _SavedTensor:
-    """One tensor given to `save_for_backward`: the tensor itself; for a result its array, since the graph must not own itself; or what a
-    hook packed.
+    """One tensor given to `save_for_backward`: the tensor itself; for a result its array, since the
+    graph must not own itself; or what a hook packed.
     """
 
     __slots__ = ("edge", "index", "value")
@@ -65,7 +65,9 @@ class FunctionCtx:
         self.needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors (inputs, results or others; None allowed) for `backward`; overwriting them is noticed."""
+        """Keep tensors (inputs, results or others; None allowed) for `backward`; overwriting them
+        is noticed.
+        """
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
                 raise ArgumentTypeError(
@@ -86,7 +88,9 @@ class FunctionCtx:
         self._non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether `backward` gets zeros (True, the default) or None for results that no gradient reached."""
+        """Whether `backward` gets zeros (True, the default) or None for results that no gradient
+        reached.
+        """
         self._materialize = bool(value)
 
     @property
@@ -123,7 +127,11 @@ class _FunctionPrimitive(Primitive):
     def __init__(self, cls: Any) -> None:
         self.partial_backward = getattr(cls, "partial_backward", None)
         super().__init__(
-            name=cls.__name__, variadic=True, forward=cls.forward, vjp=cls.backward, grad_name=cls.__name__ + "Backward"
+            name=cls.__name__,
+            variadic=True,
+            forward=cls.forward,
+            vjp=cls.backward,
+            grad_name=cls.__name__ + "Backward",
         )
         self.cls = cls
         self.entries = (("custom", 0),)
@@ -144,12 +152,19 @@ class _FunctionPrimitive(Primitive):
         several = isinstance(g, tuple)
         grads = []
         for k, gk in enumerate(g if several else (g,)):
-            if gk is None and ctx._materialize and (ctx._materialize_non_diff_grads or k not in ctx._fixed):
-                shape, dtype = (node.shape[k], node.dtype[k]) if several else (node.shape, node.dtype)
+            if (
+                gk is None
+                and ctx._materialize
+                and (ctx._materialize_non_diff_grads or k not in ctx._fixed)
+            ):
+                shape, dtype = (
+                    (node.shape[k], node.dtype[k]) if several else (node.shape, node.dtype)
+                )
                 gk = np.zeros(shape, dtype)
                 gk = gk if F.raw else wrap(gk)
             grads.append(tensor_of(gk) if F.raw and gk is not None else gk)
-        with set_grad_enabled(local.grad and not F.raw):  # with Tensors, the traversal says whether to record
+        # with Tensors, the traversal says whether to record
+        with set_grad_enabled(local.grad and not F.raw):
             result = self.cls.backward(ctx, *grads)
         results = result if isinstance(result, tuple) else (result,)
         wanted = len(node.inputs)
@@ -160,8 +175,12 @@ class _FunctionPrimitive(Primitive):
             raise GraphError(
                 f"function {self.grad_name} returned an incorrect number of gradients (expected {wanted}, got {len(results)})",
                 op=self.grad_name,
-                notes=[f"forward took {p['names']}; backward must return one value for each of them"],
-                hint=f"add `{', '.join(['None'] * missing)}` to what backward returns" if missing > 0 else None,
+                notes=[
+                    f"forward took {p['names']}; backward must return one value for each of them"
+                ],
+                hint=f"add `{', '.join(['None'] * missing)}` to what backward returns"
+                if missing > 0
+                else None,
             )
         out = []
         for k, r in enumerate(results):
@@ -196,8 +215,9 @@ class _FunctionMeta(type):
 class Function(FunctionCtx, metaclass=_FunctionMeta):
     """Base class of custom differentiable operations.
 
-    Define `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`, or `forward(*args)` with `setup_context(ctx, inputs, output)`;
-    use it through `apply`. `jvp(ctx, *tangents)` adds forward mode, `vmap(info, in_dims, *args)` batching.
+    Define `forward(ctx, *args)` and `backward(ctx, *grad_outputs)`, or `forward(*args)` with
+    `setup_context(ctx, inputs, output)`; use it through `apply`. `jvp(ctx, *tangents)` adds forward
+    mode, `vmap(info, in_dims, *args)` batching.
 
     >>> import pellucid as torch
     >>> class Cube(torch.autograd.Function):
@@ -220,7 +240,9 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """Compute the result; defined by the subclass."""
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
@@ -243,7 +265,9 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """Run forward on a batch, and return the result with where its batch dimension is; defined by the subclass."""
+        """Run forward on a batch, and return the result with where its batch dimension is; defined
+        by the subclass.
+        """
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap static method or set generate_vmap_rule=True."
         )
@@ -266,9 +290,11 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     ctx.__class__ = _ctx_type(cls)
     split = cls.setup_context is not Function.setup_context
     if local.transforms and not split and local.role == "forward":
-        raise GraphError("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
-                         "the setup_context staticmethod. For more details, please see "
-                         "https://pytorch.org/docs/main/notes/extending.func.html")  # fmt: skip
+        raise GraphError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+            "the setup_context staticmethod. For more details, please see "
+            "https://pytorch.org/docs/main/notes/extending.func.html"
+        )
     if kwargs or (split and cls.forward.__defaults__):
         bound = inspect.signature(cls.forward).bind(*(args if split else (ctx, *args)), **kwargs)
         bound.apply_defaults()
@@ -295,20 +321,32 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     dirty = _dirty_inputs(ctx, inputs, len(outs))
     still = {id(t) for t in ctx._non_differentiable}
     for k, o in enumerate(outs):
-        if isinstance(o, Tensor) and id(o) not in dirty and (id(o) in inputs or o._rg or o._view is not None):
+        if (
+            isinstance(o, Tensor)
+            and id(o) not in dirty
+            and (id(o) in inputs or o._rg or o._view is not None)
+        ):
             fresh = alias(o, type(o) if type(o).__name__ != "Parameter" else Tensor)
             _mark_view(fresh, o, "multi" if recording and len(outs) - len(still) > 1 else "custom")
             if id(o) in still:
                 still.add(id(fresh))
-            ctx._to_save = tuple(fresh if s is o and id(o) not in inputs else s for s in ctx._to_save)
+            ctx._to_save = tuple(
+                fresh if s is o and id(o) not in inputs else s for s in ctx._to_save
+            )
             outs[k] = fresh
-    ctx._fixed = {k for k, o in enumerate(outs) if not isinstance(o, Tensor) or id(o) in still or o._array.dtype.kind in "biu"}
+    ctx._fixed = {
+        k
+        for k, o in enumerate(outs)
+        if not isinstance(o, Tensor) or id(o) in still or o._array.dtype.kind in "biu"
+    }
     if recording:
         _record(op, ctx, args, needs, outs, several, dirty, still)
     elif dirty:
         for t in ctx._dirty:
             bump(t, cls.__name__)
-    answer = (type(result)(outs) if isinstance(result, list) else tuple(outs)) if several else outs[0]
+    answer = (
+        (type(result)(outs) if isinstance(result, list) else tuple(outs)) if several else outs[0]
+    )
     if state.slow:
         for step in thread.stack.ran:
             step(op, args, {"ctx": ctx}, answer, None)
@@ -316,7 +354,9 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _mark_view(fresh: Tensor, o: Tensor, kind: str) -> None:
-    """A result that is a view, or an input as it was, is a view that must not be written to: its gradient is the Function's own."""
+    """A result that is a view, or an input as it was, is a view that must not be written to: its
+    gradient is the Function's own.
+    """
     if fresh.is_inference():
         return
     old = o._view or View(o, (), kind)
@@ -350,8 +390,14 @@ def _record(
     node.op = op
     node.plan = op
     places = tuple([k for k, x in enumerate(args) if isinstance(x, Tensor)])
-    node.params = {"ctx": ctx, "tensors": places, "names": ", ".join(_argument_names(op.cls, len(args)))}
-    node.inputs = tuple([(x._node or x) if need else None for x, need in zip(args, needs, strict=True)])
+    node.params = {
+        "ctx": ctx,
+        "tensors": places,
+        "names": ", ".join(_argument_names(op.cls, len(args))),
+    }
+    node.inputs = tuple(
+        [(x._node or x) if need else None for x, need in zip(args, needs, strict=True)]
+    )
     arrays = [o._array if isinstance(o, Tensor) else np.empty(0) for o in outs]
     node.shape = [a.shape for a in arrays] if several else arrays[0].shape
     node.dtype = [a.dtype for a in arrays] if several else arrays[0].dtype
@@ -376,7 +422,11 @@ def _record(
     node.saved = (kept,) if kept else ()
     node.versions = tuple(versions)
     for k, o in enumerate(outs):
-        if not isinstance(o, Tensor) or id(o) in still or not (o.dtype.is_floating_point or o.dtype.is_complex):
+        if (
+            not isinstance(o, Tensor)
+            or id(o) in still
+            or not (o.dtype.is_floating_point or o.dtype.is_complex)
+        ):
             continue
         edge = OutputSlot(node, k) if several else node
         if id(o) in dirty:
@@ -413,11 +463,15 @@ class _NotDifferentiable(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        raise GraphError("trying to differentiate twice a function that was marked with @once_differentiable")
+        raise GraphError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator for `backward`: its result cannot be differentiated again, and says so when somebody tries."""
+    """Decorator for `backward`: its result cannot be differentiated again, and says so when
+    somebody tries.
+    """
 
     @functools.wraps(function)
     def wrapper(ctx: Any, *grads: Any) -> Any:
@@ -427,7 +481,12 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
             return outputs
         several = isinstance(outputs, tuple)
         values = outputs if several else (outputs,)
-        tensors = [v.detach().requires_grad_() if isinstance(v, Tensor) and v.dtype.is_floating_point else v for v in values]
+        tensors = [
+            v.detach().requires_grad_()
+            if isinstance(v, Tensor) and v.dtype.is_floating_point
+            else v
+            for v in values
+        ]
         refused = _NotDifferentiable.apply(*tensors)
         return refused if several else refused[0]
 

@@ -1,8 +1,10 @@
-"""Writing to tensors: checks, version counters, and the graph rewritten so that views and bases see the write.
+"""Writing to tensors: checks, version counters, and the graph rewritten so that views and bases see
+the write.
 
-An in-place operation is its out-of-place form followed by `overwrite`: the result's values are copied into the tensor's own
-memory, the write counter goes up, and the tensor takes the result's place in the graph. When the tensor is a view, its base becomes
-the result of a `copy_slices` node (the old base with the viewed part replaced), and every live view is replayed from the new base.
+An in-place operation is its out-of-place form followed by `overwrite`: the result's values are
+copied into the tensor's own memory, the write counter goes up, and the tensor takes the result's
+place in the graph. When the tensor is a view, its base becomes the result of a `copy_slices` node
+(the old base with the viewed part replaced), and every live view is replayed from the new base.
 """
 
 from __future__ import annotations
@@ -30,16 +32,24 @@ Chain = tuple[tuple[Any, dict[str, Any], int | None], ...]
 
 
 def replay(xp: Any, array: Any, chain: Chain) -> Any:
-    """The view of an array that a chain of view operations describes, or a copy where the array lies so that it has none."""
+    """The view of an array that a chain of view operations describes, or a copy where the array
+    lies so that it has none.
+    """
     for op, params, index in chain:
-        array = xp.reshape(array, params["shape"]) if op.name == "view" else op.run_forward(xp, (array,), params)
+        array = (
+            xp.reshape(array, params["shape"])
+            if op.name == "view"
+            else op.run_forward(xp, (array,), params)
+        )
         if index is not None:
             array = array[index]
     return array
 
 
 def replay_tensor(F: Any, value: Any, chain: Chain, view: str = "view") -> Any:
-    """As `replay`, through the operations of a namespace; `view` may be "reshape" for a value that lies otherwise than the base."""
+    """As `replay`, through the operations of a namespace; `view` may be "reshape" for a value that
+    lies otherwise than the base.
+    """
     for op, params, index in chain:
         value = getattr(F, view if op.name == "view" else op.name)(value, **params)
         if index is not None:
@@ -52,7 +62,9 @@ def _copy_slices(xp: Any, base: Any, part: Any, *, chain: Chain) -> Any:
     window = replay(xp, out, chain)
     if type(out) is not np.ndarray or np.may_share_memory(window, out) or not window.size:
         window[...] = part
-    else:  # `view` or `as_strided` of a base that lay in memory otherwise than this copy: find the places by their numbers
+    else:
+        # `view` or `as_strided` of a base that lay in memory otherwise than this copy: find the
+        # places by their numbers
         flat = out.flatten()
         flat[replay(xp, np.arange(out.size).reshape(out.shape), chain)] = part
         out = flat.reshape(out.shape)
@@ -82,7 +94,11 @@ replaced = defop(
     "input",
     forward=lambda xp, x: xp.copy(x),
     aval=lambda x: x,
-    vjp={"input": lambda F, input_shape, input_dtype: F.full(shape=input_shape, value=0, dtype=input_dtype)},
+    vjp={
+        "input": lambda F, input_shape, input_dtype: F.full(
+            shape=input_shape, value=0, dtype=input_dtype
+        )
+    },
     grad_name="CopyBackwards",
     traits="masks",
     onnx="Identity",
@@ -110,7 +126,8 @@ def check_writable(t: Tensor, name: str) -> None:
         if view is not None:
             check_view(t, name)
         if (
-            # Of a view: of its base, or of a view that was made a leaf. A batch has its place in the graph in what holds it.
+            # Of a view: of its base, or of a view that was made a leaf. A batch has its place in
+            # the graph in what holds it.
             t._node is None and t.is_leaf if view is None else view.base._node is None
         ):
             raise GraphError(
@@ -160,13 +177,25 @@ def check_out(out: Any, arguments: tuple[Any, ...], exact: bool = False) -> None
     """Refuse an `out=` that overlaps itself or, in part (`exact`: at all), a tensor that is read."""
     if isinstance(out, Tensor) and type(out._array) is np.ndarray:
         check_overlap(out._array)
-        check_read(out, [x for given in arguments for x in (given if type(given) in (list, tuple) else (given,))], exact)
+        check_read(
+            out,
+            [
+                x
+                for given in arguments
+                for x in (given if type(given) in (list, tuple) else (given,))
+            ],
+            exact,
+        )
 
 
 def check_read(t: Tensor, read: Iterable[Any], exact: bool = False) -> None:
-    """Refuse a write to `t` that would change, in part (`exact`: at all), a tensor that the operation reads."""
+    """Refuse a write to `t` that would change, in part (`exact`: at all), a tensor that the
+    operation reads.
+    """
     for x in read:
-        if isinstance(x, Tensor) and (exact if x is t else numpy_cpu.overlaps(t._array, x._array, exact)):
+        if isinstance(x, Tensor) and (
+            exact if x is t else numpy_cpu.overlaps(t._array, x._array, exact)
+        ):
             raise OperationError(_SHARED)
 
 
@@ -180,7 +209,8 @@ def bump(t: Tensor, name: str) -> None:
 def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
     """`t` takes the values and the place in the graph of `result`; returns `t`.
 
-    The caller has run the out-of-place operation; nothing of `t` has been changed yet, so every refusal leaves it as it was.
+    The caller has run the out-of-place operation; nothing of `t` has been changed yet, so every
+    refusal leaves it as it was.
     """
     if type(result) not in FAST_TYPES or type(t) not in FAST_TYPES:
         own = owner((result, t), "write")
@@ -221,15 +251,20 @@ def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
 def _save_own(node: Any, r: np.ndarray, a: np.ndarray, t: Tensor) -> None:
     """Settle what the node keeps of the tensor about to be written.
 
-    Its old value is about to be lost, so the node gets a copy of it; its new value is the result, so the node keeps the
-    tensor's own memory instead of a second copy.
+    Its old value is about to be lost, so the node gets a copy of it; its new value is the result,
+    so the node keeps the tensor's own memory instead of a second copy.
     """
     node = node.node if type(node) is OutputSlot else node
     if not node.saved or t.is_meta:
         return
     shares = namespace_of(a).may_share_memory
     if any(type(v) is type(a) and (v is a or shares(v, a)) and v is not r for v in node.saved):
-        node.saved = tuple([tracing.copied(v) if type(v) is type(a) and v is not r and shares(v, a) else v for v in node.saved])
+        node.saved = tuple(
+            [
+                tracing.copied(v) if type(v) is type(a) and v is not r and shares(v, a) else v
+                for v in node.saved
+            ]
+        )
         kept = [v for v in node.versions if v is not t._ver]
         node.versions, node.total = tuple(kept), sum(v.count for v in kept)
     if r.dtype == a.dtype and any(v is r for v in node.saved):
@@ -246,7 +281,8 @@ def _resave(node: Any, t: Tensor) -> None:
 
 
 def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
-    """In-place form of an operation whose record can write directly into its first argument (`op.inplace`).
+    """In-place form of an operation whose record can write directly into its first argument
+    (`op.inplace`).
 
     The record's gradient rules must not need the old value of the first argument, nor the result's.
     """
@@ -256,19 +292,29 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
     if type(t._array) is np.ndarray:
         check_overlap(t._array)
     plain = type(t) in FAST_TYPES and not (op.host and type(t._array) is not np.ndarray)
-    if state.slow or not plain or any(isinstance(x, Tensor) and type(x) not in FAST_TYPES for x in others):
+    if (
+        state.slow
+        or not plain
+        or any(isinstance(x, Tensor) and type(x) not in FAST_TYPES for x in others)
+    ):
         return overwrite(t, op.call(t, *others, **params), name)
     memory = written(t._array, name)
     if memory is not None:
         xp = namespace_of(memory)
-        op.inplace(xp, memory, *[xp.from_host(x._array) if isinstance(x, Tensor) else x for x in others], **params)
+        op.inplace(
+            xp,
+            memory,
+            *[xp.from_host(x._array) if isinstance(x, Tensor) else x for x in others],
+            **params,
+        )
     needs = (t._rg, *[isinstance(x, Tensor) and x._rg for x in others])
     node = None
     if True in needs and local.grad and t.dtype.is_floating_point | t.dtype.is_complex:
         node = record(op, (t, *others), needs, params, [t])
     bump(t, name)
     if node is not None:
-        # Saved inputs that share memory with t are judged by the counter as usual; the record promised not to keep t itself.
+        # Saved inputs that share memory with t are judged by the counter as usual; the record
+        # promised not to keep t itself.
         node.total = sum(v.count for v in node.versions)
     _after(t, name, node, None)
     return t
@@ -284,11 +330,14 @@ def _after(t: Tensor, name: str, node: Any, result: Tensor | None) -> None:
 
 
 def take_place(t: Tensor, node: Any) -> None:
-    """Give `t`, which was written to, the place in the graph of what made its values; None: nothing that is differentiated."""
+    """Give `t`, which was written to, the place in the graph of what made its values; None: nothing
+    that is differentiated.
+    """
     if node is not None:
         rebase(t, node)
     elif t._rg and local.grad:
-        # Overwritten by something that needs no gradient: nothing flows to the old value from here on.
+        # Overwritten by something that needs no gradient: nothing flows to the old value from here
+        # on.
         view = t._view
         if view is None:
             if t._node is not None:
@@ -296,7 +345,13 @@ def take_place(t: Tensor, node: Any) -> None:
                 refresh_views(t)
         elif view.kind in ("grad", "multi"):
             base = view.base
-            base._node = record(copy_slices, (base, make_tensor(t._array)), (base._rg, False), {"chain": view.chain}, [base])
+            base._node = record(
+                copy_slices,
+                (base, make_tensor(t._array)),
+                (base._rg, False),
+                {"chain": view.chain},
+                [base],
+            )
             refresh_views(base)
 
 
@@ -341,7 +396,12 @@ def refresh_views(base: Tensor) -> None:
     live = [v for v in views if v() is not None]
     for ref in live:
         view = ref()
-        if view is None or view._view is None or view._view.base is not base or view._view.kind not in ("grad", "multi"):
+        if (
+            view is None
+            or view._view is None
+            or view._view.base is not base
+            or view._view.kind not in ("grad", "multi")
+        ):
             continue
         with enable_grad():
             fresh = replay_tensor(TENSORS, base, view._view.chain)
@@ -354,11 +414,14 @@ def refresh_views(base: Tensor) -> None:
 
 def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     """The in-place form (`name_`) of an out-of-place function whose first argument is the tensor."""
-    by_elements = not name.endswith(("mm_", "mv_"))  # matrix products are computed before anything is written
+    # matrix products are computed before anything is written
+    by_elements = not name.endswith(("mm_", "mv_"))
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if not isinstance(self, Tensor):
-            raise ArgumentTypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(self).__name__}")
+            raise ArgumentTypeError(
+                f"{name}(): argument 'input' (position 1) must be Tensor, not {type(self).__name__}"
+            )
         check_writable(self, name)
         if by_elements:
             check_read(self, (*args, *kwargs.values()) if kwargs else args)
@@ -371,13 +434,22 @@ def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Te
 
 
 def into(out: Tensor, result: Tensor, name: str, read: tuple[Any, ...] = ()) -> Tensor:
-    """The `out=` form: write `result`, made of `read`, into `out`, resizing it when its shape differs."""
+    """The `out=` form: write `result`, made of `read`, into `out`, resizing it when its shape
+    differs.
+    """
     if not isinstance(out, Tensor):
-        raise ArgumentTypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        raise ArgumentTypeError(
+            f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}"
+        )
     if local.grad and any(getattr(x, "_rg", False) for x in (out, result, *read)):
-        raise GraphError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                         "arguments requires grad.", op=name)  # fmt: skip
-    if state.slow and any(isinstance(x, Tensor) and (x._x or {}).get("tangents") for x in (out, result, *read)):
+        raise GraphError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad.",
+            op=name,
+        )
+    if state.slow and any(
+        isinstance(x, Tensor) and (x._x or {}).get("tangents") for x in (out, result, *read)
+    ):
         raise NotImplementedError(refusals.OUT.format(name))
     check_mode(out, name)
     for step in thread.stack.writes:

@@ -1,9 +1,10 @@
 """The one place to step in at what the engine does: each thread has a stack of interpreters.
 
-An interpreter is any object; the methods it defines among `STEPS` are asked. `run` and `gradient` go around what the engine does:
-they are handed `below`, the interpreters under them and at the end the engine itself, and call it, with other arguments if
-they like, or do something else. The others are told of what was done, the lowest first, so that one who computes with an
-operation's results does so after whoever wrote that operation down.
+An interpreter is any object; the methods it defines among `STEPS` are asked. `run` and `gradient`
+go around what the engine does: they are handed `below`, the interpreters under them and at the end
+the engine itself, and call it, with other arguments if they like, or do something else. The others
+are told of what was done, the lowest first, so that one who computes with an operation's results
+does so after whoever wrote that operation down.
 
     run(below, op, args, params) -> result(s)      an operation as it was called, nothing promoted yet
     ran(op, tensors, params, made, aux)            it ran, on these promoted tensors
@@ -13,15 +14,18 @@ operation's results does so after whoever wrote that operation down.
     save(array)                                    what a node keeps in the place of an array that its rules need; the innermost decides
     gradient(below, node, g)                       the gradient rules of one node -> a gradient for each argument
 
-Besides, it may say what it is: `role` ("autocast", "anomaly", "tracer": `thread.stack.autocast` is the innermost of that role), `key` (what of it
-a compiled program depends on), `on_tensors` (backward must run on tensors, though no graph is wanted of it).
+Besides, it may say what it is: `role` ("autocast", "anomaly", "tracer": `thread.stack.autocast` is
+the innermost of that role), `key` (what of it a compiled program depends on), `on_tensors`
+(backward must run on tensors, though no graph is wanted of it).
 
-Types of tensors that are more than an array (a batch of them, nested or masked ones) have an interpreter of their own, `_interpreter`,
-which comes before the thread's. It defines `run`, and may define `write(below, tensor, result, name)` for an operation in place
-and `apply(below, cls, args, kwargs)` for an `autograd.Function`.
+Types of tensors that are more than an array (a batch of them, nested or masked ones) have an
+interpreter of their own, `_interpreter`, which comes before the thread's. It defines `run`, and may
+define `write(below, tensor, result, name)` for an operation in place and
+`apply(below, cls, args, kwargs)` for an `autograd.Function`.
 
-An empty stack costs nothing: `modes.state.slow` counts the interpreters of all threads and the observers, and operations
-look at that number alone. Observers (`core.observe`) are told of more, in every thread, and change nothing.
+An empty stack costs nothing: `modes.state.slow` counts the interpreters of all threads and the
+observers, and operations look at that number alone. Observers (`core.observe`) are told of more, in
+every thread, and change nothing.
 """
 
 from __future__ import annotations
@@ -43,8 +47,8 @@ Steps = tuple[Callable[..., Any], ...]
 
 
 class Stack:
-    """A thread's interpreters, lowest first, the methods that they define for each step, and who plays each role. A stack is never
-    changed, but replaced.
+    """A thread's interpreters, lowest first, the methods that they define for each step, and who
+    plays each role. A stack is never changed, but replaced.
     """
 
     __slots__ = ("all", "key", "on_tensors", *ROLES, *STEPS)
@@ -54,7 +58,9 @@ class Stack:
         no: Steps = ()
         self.all, self.on_tensors = interpreters, False
         self.anomaly = self.autocast = self.tracer = nobody
-        self.run = self.ran = self.writes = self.wrote = self.recorded = self.save = self.gradient = no
+        self.run = self.ran = self.writes = self.wrote = self.recorded = self.save = (
+            self.gradient
+        ) = no
         for i in interpreters:
             kind: Any = type(i)
             for step in _steps_of(kind):
@@ -98,7 +104,9 @@ def push(interpreter: Any) -> None:
 
 
 def pop(interpreter: Any) -> None:
-    """Take an interpreter off the thread's stack: where it was put last, if others were put on it since."""
+    """Take an interpreter off the thread's stack: where it was put last, if others were put on it
+    since.
+    """
     kept = list(thread.stack.all)
     del kept[len(kept) - 1 - kept[::-1].index(interpreter)]
     install(kept)
@@ -125,7 +133,9 @@ def playing(role: str, interpreter: Any) -> Iterator[None]:
 
 
 def owner(values: Iterable[Any], step: str) -> Any:
-    """The method for a step that the type of one of the values defines; None for plain tensors and numbers."""
+    """The method for a step that the type of one of the values defines; None for plain tensors and
+    numbers.
+    """
     for x in values:
         kind = type(x)
         if kind not in FAST_TYPES and isinstance(x, Tensor) and hasattr(kind._interpreter, step):

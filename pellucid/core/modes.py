@@ -12,10 +12,12 @@ import numpy as np
 
 
 class _State:
-    """`slow` counts the reasons to leave the fast path: observers, inference mode, and the interpreters of all threads.
+    """`slow` counts the reasons to leave the fast path: observers, inference mode, and the
+    interpreters of all threads.
 
-    It is only a hint: the general path looks at the thread's own stack. `structure` counts changes of modules
-    (an attribute set, a parameter or hook registered) and settings, so that compiled code knows when to look again.
+    It is only a hint: the general path looks at the thread's own stack. `structure` counts changes
+    of modules (an attribute set, a parameter or hook registered) and settings, so that compiled
+    code knows when to look again.
     """
 
     __slots__ = ("slow", "structure")
@@ -31,12 +33,15 @@ class _ThreadModes(threading.local):
     device: Any = None  # set by `with torch.device(...)`
     function_modes: tuple[Any, ...] = ()
     role = "forward"  # "backward" while gradients are recorded (create_graph)
-    transforms = 0  # functions of functions (`func.grad`) that run, which may differentiate what they call any number of times
+    # functions of functions (`func.grad`) that run, which may differentiate what they call any
+    # number of times
+    transforms = 0
     run: Any = None  # the innermost backward that is under way (`core.reverse.Run`)
     blocks = 0  # how much of `state.slow` is this thread's inference mode
 
     def __init__(self) -> None:
-        # PyTorch's results hold inf and nan silently; NumPy's warnings about them are switched off in each thread that computes.
+        # PyTorch's results hold inf and nan silently; NumPy's warnings about them are switched off
+        # in each thread that computes.
         np.seterr(all="ignore")
 
 
@@ -64,9 +69,12 @@ class ContextDecorator:
         if inspect.isclass(func):
             from warnings import warn
 
-            warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. To "
-                 "preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else.",
-                 FutureWarning, stacklevel=2)  # fmt: skip
+            warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. To "
+                "preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
             func.__init__ = self(func.__init__)  # type: ignore[method-assign]
             return func
         if inspect.isgeneratorfunction(func):
@@ -144,7 +152,8 @@ class _GradMode(ContextDecorator):
 
 
 class no_grad(_GradMode):  # noqa: N801 (PyTorch's name)
-    """Context manager and decorator: operations inside are not recorded; results do not require grad.
+    """Context manager and decorator: operations inside are not recorded; results do not require
+    grad.
 
     >>> import pellucid as torch
     >>> x = torch.ones(2, requires_grad=True)

@@ -1,7 +1,9 @@
-"""Seam 4: observers. Whoever wants to watch the engine registers here; there is no overhead when nobody watches.
+"""Seam 4: observers. Whoever wants to watch the engine registers here; there is no overhead when
+nobody watches.
 
-An observer is any object; the methods it defines among `EVENTS` are called. `core.modes.state.slow` is raised while somebody
-watches, which sends every operation through the general path of `core.bind`, the only place that notifies.
+An observer is any object; the methods it defines among `EVENTS` are called. `core.modes.state.slow`
+is raised while somebody watches, which sends every operation through the general path of
+`core.bind`, the only place that notifies.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ EVENTS = (
     "data_taken",  # (tensor, result): `.data` was read
     "requires_grad",  # (tensor, value): the flag of a leaf was set
     "optimizer_step",  # (optimizer,) after the step
-    "zero_grad",  # (tensors, set_to_none): a module or an optimizer is about to clear their gradients
+    # (tensors, set_to_none): a module or an optimizer is about to clear their gradients
+    "zero_grad",
     "mode",  # (name, value): grad mode, train/eval, ...
     "error",  # (exception, op, inputs)
     "made",  # (tensor, sources): tensor() was called; `sources` are the tensors that it was given

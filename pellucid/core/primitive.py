@@ -1,16 +1,20 @@
-"""Seam 2: the operation record. Everything the library knows about a primitive stands in one `defop` call.
+"""Seam 2: the operation record. Everything the library knows about a primitive stands in one
+`defop` call.
 
-A record's rules are plain functions whose *parameter names* say what they use. A gradient rule may name
+A record's rules are plain functions whose *parameter names* say what they use. A gradient rule may
+name
 
 - `g`: the gradient of the output (`g` is a tuple for an operation with several outputs),
-- `F`: the namespace of operations to compute with (raw arrays in an ordinary backward, Tensors under `create_graph=True`),
+- `F`: the namespace of operations to compute with (raw arrays in an ordinary backward, Tensors
+  under `create_graph=True`),
 - an argument of the operation (`input`, `other`, ...): its value; it is then kept for backward,
 - `out` (or `out0`, `out1`, ...): the result's value; it is then kept for backward,
 - `input_shape`, `other_dtype`, ...: shape or dtype of an argument, which keeps no value alive,
 - a parameter of the operation (`dim`, `keepdim`, ...), or `params`, all of them in a dict, or
 - `needs`: which arguments want a gradient (only in a joint rule).
 
-So what is saved follows from what the rules mention, argument by argument: `x * w` keeps `x` only when `w` needs a gradient.
+So what is saved follows from what the rules mention, argument by argument: `x * w` keeps `x` only
+when `w` needs a gradient.
 """
 
 from __future__ import annotations
@@ -38,21 +42,30 @@ class Plan:
     __slots__ = ("backward", "entries", "needs", "saves_nothing", "versioned")
 
     def __init__(
-        self, entries: list[tuple[str, int]], backward: Callable[..., tuple[Any, ...]], needs: tuple[bool | None, ...] = ()
+        self,
+        entries: list[tuple[str, int]],
+        backward: Callable[..., tuple[Any, ...]],
+        needs: tuple[bool | None, ...] = (),
     ) -> None:
-        self.needs = needs  # of each argument: whether it wants a gradient, None where there is no tensor
+        # of each argument: whether it wants a gradient, None where there is no tensor
+        self.needs = needs
         self.entries = tuple(entries)
         self.backward = backward
         # Shapes and dtypes are not freed: such a node can be differentiated again.
         self.saves_nothing = all(kind in _DESCRIPTIONS for kind, _ in entries)
         # Positions of saved values that can be overwritten (the others are shapes and dtypes).
-        self.versioned = tuple(k for k, (kind, _) in enumerate(entries) if kind in ("in", "out", "ins"))
+        self.versioned = tuple(
+            k for k, (kind, _) in enumerate(entries) if kind in ("in", "out", "ins")
+        )
 
 
 class Primitive:
-    """One operation; see `defop` for the fields. Those of an operation that is nobody's record (a Function) are as their defaults say."""
+    """One operation; see `defop` for the fields. Those of an operation that is nobody's record (a
+    Function) are as their defaults say.
+    """
 
-    keep_none_grads = False  # whether its gradient rule takes None for results that no gradient reached
+    # whether its gradient rule takes None for results that no gradient reached
+    keep_none_grads = False
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
@@ -86,9 +99,11 @@ class Primitive:
     title: str = ""
     traits: frozenset[str] = frozenset()
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None
-    partial_backward: str | None = None  # of a Function: why gradients of some leaves alone are refused
+    # of a Function: why gradients of some leaves alone are refused
+    partial_backward: str | None = None
     call: Callable[..., Any]
-    plain: Callable[..., Any]  # the caller made from the other fields, before `call=` of `defop` was put around it
+    # the caller made from the other fields, before `call=` of `defop` was put around it
+    plain: Callable[..., Any]
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}({', '.join(self.args)})>"
@@ -97,7 +112,9 @@ class Primitive:
         return self.call(*args, **params)
 
     def plan(self, needs: tuple[bool | None, ...]) -> Plan:
-        """The plan for arguments of which those marked in `needs` want a gradient (made once per pattern); None is not a tensor."""
+        """The plan for arguments of which those marked in `needs` want a gradient (made once per
+        pattern); None is not a tensor.
+        """
         plan = self._plans.get(needs)
         if plan is None:
             plan = self._plans[needs] = self._make_plan(needs)
@@ -114,9 +131,11 @@ class Primitive:
 
     @property
     def widens(self) -> bool:
-        """Whether gradients of two-byte floats are computed in float32; whoever takes such a gradient rounds it.
+        """Whether gradients of two-byte floats are computed in float32; whoever takes such a
+        gradient rounds it.
 
-        Products that the processor computes in two bytes are an exception (`backends.halves.native_products`).
+        Products that the processor computes in two bytes are an exception
+        (`backends.halves.native_products`).
         """
         return self.outputs == 1 and not self.view and "passes" not in self.traits
 
@@ -142,7 +161,9 @@ class Primitive:
         def call(name: str, k: Any, rule: Rule) -> str:
             words = _parameters(rule)
             half = name == "half"
-            scope[f"{name}{k}"] = gradient_in_float32(self, f"{self.name}_{k}", rule, words) if half else rule
+            scope[f"{name}{k}"] = (
+                gradient_in_float32(self, f"{self.name}_{k}", rule, words) if half else rule
+            )
             return f"{name}{k}({', '.join(source(w) for w in words)})"
 
         def calls(name: str) -> str:
@@ -155,8 +176,8 @@ class Primitive:
         body = calls("rule")
         if self.widens:
             body = f"{calls('half')} if F is RAW and g.dtype.itemsize == 2 else {body}"
-        # One generated line per pattern: a call with the saved values in place, no dictionaries on the hot path.
-        # Under this file's name, so that nobody takes it for a line of the user's.
+        # One generated line per pattern: a call with the saved values in place, no dictionaries on
+        # the hot path. Under this file's name, so that nobody takes it for a line of the user's.
         exec(compile(f"def backward(F, g, s, p): return {body}", __file__, "exec"), scope)
         return Plan(entries, scope["backward"], needs)
 
@@ -218,51 +239,68 @@ def defop(
 
     Args:
         name: unique name; rules of other operations call it as `F.name(...)`.
-        args: names of the tensor arguments, in order; `name?` may be None; the last may be `*name`, which
-            takes any number.
-        forward: `forward(xp, *arrays, **params)` over an array namespace, or the name of an array function with that meaning. None: it
-            follows from the formula.
-        formula: what an element-wise operation computes (`ir.formula`), for loops and kernels; the word of the language that
-            `forward` names need not be repeated.
-        vjp: gradient rules: one per argument in a dict (arguments left out are not differentiable), or one joint rule that
-            returns a gradient (or None) for each argument. None: the result never requires grad.
-        jvp: forward-mode rule: "linear" (the operation applied to the tangent), "elementwise" (the vjp rule applied to the
-            tangent; real, diagonal Jacobians), a function `rule(F, tangents, ...)` with names as in vjp, or None: derived from vjp.
-        aval: `aval(*(shape, dtype), **params) -> (shape, dtype)` or a list of them: the result without data.
-        inplace: `inplace(xp, out, *arrays, **params)` writes the result into `out`, the first argument's own array.
+        args: names of the tensor arguments, in order; `name?` may be None; the last may be `*name`,
+            which takes any number.
+        forward: `forward(xp, *arrays, **params)` over an array namespace, or the name of an array
+            function with that meaning. None: it follows from the formula.
+        formula: what an element-wise operation computes (`ir.formula`), for loops and kernels; the
+            word of the language that `forward` names need not be repeated.
+        vjp: gradient rules: one per argument in a dict (arguments left out are not differentiable),
+            or one joint rule that returns a gradient (or None) for each argument. None: the result
+            never requires grad.
+        jvp: forward-mode rule: "linear" (the operation applied to the tangent), "elementwise" (the
+            vjp rule applied to the tangent; real, diagonal Jacobians), a function
+            `rule(F, tangents, ...)` with names as in vjp, or None: derived from vjp.
+        aval: `aval(*(shape, dtype), **params) -> (shape, dtype)` or a list of them: the result
+            without data.
+        inplace: `inplace(xp, out, *arrays, **params)` writes the result into `out`, the first
+            argument's own array.
         view: the result shares memory with the first argument.
-        promote: None (arguments are taken as they are), "common" (PyTorch's type promotion), "float" (integers become the
-            default float type as well), "compare" (promotion of the arguments; the result is bool).
-        elementwise: the result's shape is the broadcast shape of the arguments; the engine undoes broadcasting of gradients.
+        promote: None (arguments are taken as they are), "common" (PyTorch's type promotion),
+            "float" (integers become the default float type as well), "compare" (promotion of the
+            arguments; the result is bool).
+        elementwise: the result's shape is the broadcast shape of the arguments; the engine undoes
+            broadcasting of gradients.
         outputs: number of results; -1 when it depends on the arguments.
-        grad_name: name of the node in the graph (`MulBackward0` for "Mul"; "SumBackward1", "CopyBackwards" and "CopySlices" are one
-            already).
-        variant: `variant(node)` is the node's whole name where that depends on its arguments, or the name and the positions of the
-            arguments that it shows as `next_functions`, where those are not the ones with a gradient rule.
-        batch: how `vmap` runs it on many samples at once: "elementwise" (which `elementwise=True` implies), "dims" (parameters that
-            name dimensions move by one), "leading" (it takes any number of dimensions in front), a function
-            `rule(b)` of a `core.transforms.batching.Batch`, or None: sample by sample.
-        onnx: how it is exported: the ONNX operator that takes the same arguments and does the same, a function `rule(c)` of an
-            `export.onnx.graph.Context` that emits nodes and returns the result's name (or names), or None: it is refused.
+        grad_name: name of the node in the graph (`MulBackward0` for "Mul"; "SumBackward1",
+            "CopyBackwards" and "CopySlices" are one already).
+        variant: `variant(node)` is the node's whole name where that depends on its arguments, or
+            the name and the positions of the arguments that it shows as `next_functions`, where
+            those are not the ones with a gradient rule.
+        batch: how `vmap` runs it on many samples at once: "elementwise" (which `elementwise=True`
+            implies), "dims" (parameters that name dimensions move by one), "leading" (it takes any
+            number of dimensions in front), a function `rule(b)` of a
+            `core.transforms.batching.Batch`, or None: sample by sample.
+        onnx: how it is exported: the ONNX operator that takes the same arguments and does the same,
+            a function `rule(c)` of an `export.onnx.graph.Context` that emits nodes and returns the
+            result's name (or names), or None: it is refused.
         samples: generator of sample and error inputs for the table-driven tests.
         autocast: "lower" (runs in the lower precision under autocast), "float32" or "promote".
-        check: `check(*arguments, **params)` raises PyTorch's error for arguments that the forward rule would accept or garble: the
-            arrays and numbers as given, before promotion. It runs on the general path (where bool and complex tensors of such
-            an operation always go) and when the forward rule failed.
-        aux: the forward rule returns (result, aux): something that only the gradient rules see, under the name `aux` (a mask, the
-            positions of maxima, row statistics). It is kept as it is, in arrays, also where the rules run on Tensors.
-        host: the forward rule computes with NumPy itself (LAPACK, sorting tables, SciPy's functions). Over another array namespace its
-            arrays go to the host by `xp.to_host`, and its results come back by `xp.from_host`.
+        check: `check(*arguments, **params)` raises PyTorch's error for arguments that the forward
+            rule would accept or garble: the arrays and numbers as given, before promotion. It runs
+            on the general path (where bool and complex tensors of such an operation always go) and
+            when the forward rule failed.
+        aux: the forward rule returns (result, aux): something that only the gradient rules see,
+            under the name `aux` (a mask, the positions of maxima, row statistics). It is kept as it
+            is, in arrays, also where the rules run on Tensors.
+        host: the forward rule computes with NumPy itself (LAPACK, sorting tables, SciPy's
+            functions). Over another array namespace its arrays go to the host by `xp.to_host`, and
+            its results come back by `xp.from_host`.
         title: what the operation is called outside of the engine, where that is not its name.
-        traits: what those who explain a program ask of an operation, in words: "saturates" (its gradient dies away where inputs are
-            large), "steps" (it is flat everywhere), "masks" (it lets a part of its input through), "recentres" (the same amount added to
-            all elements changes nothing), "passes" (it hands its input's values on, moved or summed up), "overwrites" (the result has
-            nothing of its input), "diagonal" (each element of the result depends on the element in its place),
-            "multiplies" (it and its gradients are products of matrices, which some processors compute in bfloat16).
-        aten: `aten(A, *arguments, **params)`, the operators of aten that stand for it, called in the namespace `A` (`torch.ops.aten`). None:
-            the one of its own name, with the parameters by their names.
-        wide_numbers: two-byte floats and a Python number are computed in float32: the number is not rounded to two bytes first.
-        call: `call(plain)` is the caller in place of `plain`, the one made from the other fields: for arguments that it does not take.
+        traits: what those who explain a program ask of an operation, in words: "saturates" (its
+            gradient dies away where inputs are large), "steps" (it is flat everywhere), "masks" (it
+            lets a part of its input through), "recentres" (the same amount added to all elements
+            changes nothing), "passes" (it hands its input's values on, moved or summed up),
+            "overwrites" (the result has nothing of its input), "diagonal" (each element of the
+            result depends on the element in its place), "multiplies" (it and its gradients are
+            products of matrices, which some processors compute in bfloat16).
+        aten: `aten(A, *arguments, **params)`, the operators of aten that stand for it, called in
+            the namespace `A` (`torch.ops.aten`). None: the one of its own name, with the parameters
+            by their names.
+        wide_numbers: two-byte floats and a Python number are computed in float32: the number is not
+            rounded to two bytes first.
+        call: `call(plain)` is the caller in place of `plain`, the one made from the other fields:
+            for arguments that it does not take.
     """
     forward = entered(name, forward, formula, wide_numbers)
     fields = locals()
@@ -272,7 +310,9 @@ def defop(
     fields |= {
         "args": tuple(w.strip("*?") for w in words),
         "variadic": any(w.startswith("*") for w in words),
-        "grad_name": node if node.endswith(("Backward1", "Backward2", "Backwards", "Slices")) else node + "Backward0",
+        "grad_name": node
+        if node.endswith(("Backward1", "Backward2", "Backwards", "Slices"))
+        else node + "Backward0",
         "title": title or name,
         "traits": frozenset(traits.split()),
         "batch": batch or ("elementwise" if elementwise else None),
@@ -309,7 +349,12 @@ def takes_only_arrays(rule: Rule | str) -> bool:
         return True
     code = getattr(rule, "__code__", None)
     # CO_VARARGS and CO_VARKEYWORDS
-    return code is not None and code.co_kwonlyargcount == 0 and not code.co_flags & 0x0C and not rule.__defaults__
+    return (
+        code is not None
+        and code.co_kwonlyargcount == 0
+        and not code.co_flags & 0x0C
+        and not rule.__defaults__
+    )
 
 
 # core.bind puts the maker of `Primitive.call` here; records are made only after it.
@@ -317,7 +362,9 @@ _call_makers: list[Callable[[Primitive], Callable[..., Any]]] = []
 
 
 class RawNamespace:
-    """`F` for rules that run on arrays: every operation by name, as its forward rule over one array namespace."""
+    """`F` for rules that run on arrays: every operation by name, as its forward rule over one array
+    namespace.
+    """
 
     raw = True
 

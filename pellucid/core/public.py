@@ -1,7 +1,8 @@
-"""The registry of public functions: what PyTorch calls `torch.name`, `Tensor.name`, `nn.functional.name`, ...
+"""The registry of public functions: what PyTorch calls `torch.name`, `Tensor.name`,
+`nn.functional.name`, ...
 
-`public` registers a function with the names it is reached by; `pellucid.api` attaches them. In-place and `out=` forms are made
-here, once, from the out-of-place function.
+`public` registers a function with the names it is reached by; `pellucid.api` attaches them.
+In-place and `out=` forms are made here, once, from the out-of-place function.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from ..errors import admit, fitted, of_arguments, other_dtype
 from .inplace import check_out, inplace_form, into
 from .tensor import Tensor
 
-FUNCTIONS: dict[str, dict[str, Any]] = {}  # namespace ("torch", "linalg", "nn.functional") -> name -> function
+# namespace ("torch", "linalg", "nn.functional") -> name -> function
+FUNCTIONS: dict[str, dict[str, Any]] = {}
 METHODS: dict[str, Any] = {}  # Tensor method -> function
 PROPERTIES: dict[str, Any] = {}  # Tensor property -> getter
 
@@ -33,19 +35,23 @@ def public(
     """Register a function under PyTorch's names.
 
     Args:
-        namespace: where the function itself is found: "torch", "linalg", "fft", "special", "nn.functional"; several in one string.
+        namespace: where the function itself is found: "torch", "linalg", "fft", "special",
+            "nn.functional"; several in one string.
         names: its names there when they differ from the function's own (aliases), space-separated.
-        methods: names as a Tensor method ("" none); None: none. "=" stands for the function's own names.
-        inplace: names of in-place methods to make from it ("=": each method name with an underscore); the first argument is written.
-        out: the namespace function also takes `out=`; "apart": nowhere near the arguments' memory; "same" and "found": of the
-            result's own dtype (which they say in other words); "exact": both; "computes": its dtype is the one to compute in, where
-            no `dtype` is given.
+        methods: names as a Tensor method ("" none); None: none. "=" stands for the function's own
+            names.
+        inplace: names of in-place methods to make from it ("=": each method name with an
+            underscore); the first argument is written.
+        out: the namespace function also takes `out=`; "apart": nowhere near the arguments' memory;
+            "same" and "found": of the result's own dtype (which they say in other words); "exact":
+            both; "computes": its dtype is the one to compute in, where no `dtype` is given.
     """
 
     def register(function: Function) -> Function:
         own = names.split() or [function.__name__]
         if function.__name__ not in own:
-            function.__name__ = own[0]  # what handlers of `__torch_function__` and printed graphs call it
+            # what handlers of `__torch_function__` and printed graphs call it
+            function.__name__ = own[0]
         target: Any = with_out(function, str(out), out == "computes") if out else function
         for space in namespace.split():
             table = FUNCTIONS.setdefault(space, {})
@@ -55,7 +61,9 @@ def public(
         for name in method_names:
             METHODS[name] = function
         if inplace is not None:
-            for name in [m + "_" for m in (method_names or own)] if inplace == "=" else inplace.split():
+            for name in (
+                [m + "_" for m in (method_names or own)] if inplace == "=" else inplace.split()
+            ):
                 form = inplace_form(function, name)
                 METHODS[name] = form
                 if namespace.split()[0] == "torch" and not name.startswith("__"):
@@ -85,7 +93,8 @@ def tensor_property(function: Function) -> Function:
 def with_out(function: Function, kind: str = "", computes: bool = False) -> Callable[..., Any]:
     """The function with an `out=` keyword: one tensor, or a tuple of them for several results."""
 
-    positional = getattr(function, "positional", function)  # what it calls where no keywords are given
+    # what it calls where no keywords are given
+    positional = getattr(function, "positional", function)
     plain = Plain(function)
 
     @functools.wraps(function)
@@ -119,7 +128,11 @@ def with_out(function: Function, kind: str = "", computes: bool = False) -> Call
                 raise other_dtype(result.dtype, target.dtype, function.__name__, kind)
             return into(target, result, function.__name__, args if computes else ())
         parts = [into(o, r, function.__name__) for o, r in zip(target, result, strict=True)]
-        return getattr(type(result), "written", type(result))(*parts) if hasattr(result, "_fields") else tuple(parts)
+        return (
+            getattr(type(result), "written", type(result))(*parts)
+            if hasattr(result, "_fields")
+            else tuple(parts)
+        )
 
     wrapper.__signature__ = WithOut(function)  # type: ignore[attr-defined]
     return wrapper

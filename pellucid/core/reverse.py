@@ -1,7 +1,8 @@
 """Backward: gradients flow from the roots to the leaves, newest operation first.
 
-Operations are numbered as they are recorded, so the highest number among the nodes that hold a gradient is never an input of
-another one: a heap ordered by it visits the graph in reverse topological order without a search beforehand and without recursion.
+Operations are numbered as they are recorded, so the highest number among the nodes that hold a
+gradient is never an input of another one: a heap ordered by it visits the graph in reverse
+topological order without a search beforehand and without recursion.
 """
 
 from __future__ import annotations
@@ -69,14 +70,23 @@ def fit_tensor(g: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
 
 
 class Run:
-    """One traversal. `wanted` restricts it to the edges given (autograd.grad, `inputs=`); their gradients are collected."""
+    """One traversal. `wanted` restricts it to the edges given (autograd.grad, `inputs=`); their
+    gradients are collected.
+    """
 
     by_hand = False  # of gradients that are arrays: whether methods combine them
     F = RAW  # what rules compute with on arrays
 
-    def __init__(self, create_graph: bool, keep: bool, wanted: Sequence[Any] | None, seeds: Sequence[Any] = ()) -> None:
+    def __init__(
+        self,
+        create_graph: bool,
+        keep: bool,
+        wanted: Sequence[Any] | None,
+        seeds: Sequence[Any] = (),
+    ) -> None:
         self.create_graph = create_graph
-        # Gradients are Tensors when they are recorded, and when they carry tangents or a batch; otherwise they are arrays.
+        # Gradients are Tensors when they are recorded, and when they carry tangents or a batch;
+        # otherwise they are arrays.
         custom = [s for s in seeds if s is not None and type(s) not in FAST_TYPES]
         self.tensors = create_graph or thread.stack.on_tensors or bool(custom)
         self.keep = keep
@@ -144,16 +154,19 @@ class Run:
         return (fit_tensor if self.tensors else fit)(g, shape, dtype)
 
     def go(self, waiting: Any = None, waiting_g: Any = None) -> None:
-        """Run the nodes that hold a gradient, newest first, until only leaves hold one; `waiting` is one that is not on the heap.
+        """Run the nodes that hold a gradient, newest first, until only leaves hold one; `waiting`
+        is one that is not on the heap.
 
-        What is ordinary stands here, written out; the rest are methods: `step` for a node that is watched or has hooks or several
-        results, and, where gradients are tensors or written down (`by_hand`), `fitted` and `send` for each of them.
+        What is ordinary stands here, written out; the rest are methods: `step` for a node that is
+        watched or has hooks or several results, and, where gradients are tensors or written down
+        (`by_hand`), `fitted` and `send` for each of them.
         """
         heap, grads, leaves, keep, F = self.heap, self.grads, self.leaves, self.keep, self.F
         by_hand = self.tensors or self.by_hand
         wanted, watched = self.wanted is not None, by_hand or state.slow > 0
         summed: set[Any] = set()
-        # While only one node waits, it is kept here instead of in the heap: graphs are mostly chains.
+        # While only one node waits, it is kept here instead of in the heap: graphs are mostly
+        # chains.
         while True:
             if waiting is not None:
                 node, g = waiting, waiting_g
@@ -165,7 +178,12 @@ class Run:
                 break
             ext = node.ext
             s = node.saved
-            if watched or type(g) is list or s is None or (ext is not None and not ext.keys() <= _HARMLESS):
+            if (
+                watched
+                or type(g) is list
+                or s is None
+                or (ext is not None and not ext.keys() <= _HARMLESS)
+            ):
                 gs = self.step(node, g)
             else:
                 if wanted:
@@ -222,11 +240,16 @@ class Run:
                     if gi.shape != la.shape or gi.dtype is not la.dtype:
                         gi = fit(gi, la.shape, la.dtype)
                     held = leaves.get(id(edge))
-                    leaves[id(edge)] = (edge, gi if held is None else _sum(held[1], gi, id(edge), summed))
+                    leaves[id(edge)] = (
+                        edge,
+                        gi if held is None else _sum(held[1], gi, id(edge), summed),
+                    )
             held = gs = gi = g = s = None  # a leaf takes over an array that nobody else refers to
 
     def step(self, node: Node, g: Any) -> Any:
-        """Run one node in every case: with hooks, several results, or somebody who watches; no gradients when it is not wanted."""
+        """Run one node in every case: with hooks, several results, or somebody who watches; no
+        gradients when it is not wanted.
+        """
         ext = node.ext or {}
         if "tensor_hooks" in ext:
             g = self.tensor_hooks(node, g)
@@ -343,7 +366,9 @@ def _key(edge: Any) -> tuple[int, int]:
 
 
 def _count_owned() -> int:
-    """What the reference count of an array reads in `accumulate` when only it, `Run.give` and its caller know the array."""
+    """What the reference count of an array reads in `accumulate` when only it, `Run.give` and its
+    caller know the array.
+    """
 
     def give_like(leaf: Any, g: Any) -> int:
         return accumulate_like(leaf, g)
@@ -370,7 +395,11 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
                 t = got[0] if isinstance(got, tuple) else got
         g = t if create_graph else t._array
     if extra is not None and extra.get("grad_dtype") is not None:
-        g = TENSORS.cast(g, dtype=extra["grad_dtype"].numpy) if create_graph else as_array(g).astype(extra["grad_dtype"].numpy)
+        g = (
+            TENSORS.cast(g, dtype=extra["grad_dtype"].numpy)
+            if create_graph
+            else as_array(g).astype(extra["grad_dtype"].numpy)
+        )
     held = leaf._grad
     if create_graph:
         # A tensor of its own: a later backward adds to it in place.
@@ -378,19 +407,23 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
     elif held is None:
         if type(g) is not ndarray:
             g = as_array(g)
-        # The array becomes the gradient's own when nobody else can hold it: not a view, and referred to by this call and its
-        # callers only. Otherwise a later in-place accumulation would write into somebody's value.
+        # The array becomes the gradient's own when nobody else can hold it: not a view, and
+        # referred to by this call and its callers only. Otherwise a later in-place accumulation
+        # would write into somebody's value.
         if g.base is not None or _refcount(g) > _OWNED or not g.flags.carray:
             g = g.copy()
         a = leaf._array
         if type(a) is ndarray is type(g) and not a.flags.c_contiguous:
             g, values = np.empty_like(a), g  # the gradient lies in memory as the leaf does
             np.copyto(g, values)
-        leaf._grad = make_tensor(g) if local.inference else wrap(g) if type(g) is ndarray else tensor_of(g)
+        leaf._grad = (
+            make_tensor(g) if local.inference else wrap(g) if type(g) is ndarray else tensor_of(g)
+        )
     elif held._array.dtype != g.dtype or not held._array.flags.writeable:
         with no_grad():
             new = tensor_of(g)
-            leaf._grad = new + held if type(g) is ndarray else held + new  # a dense tensor comes before a sparse one
+            # a dense tensor comes before a sparse one
+            leaf._grad = new + held if type(g) is ndarray else held + new
     else:
         if held._ver is not None:
             check_writable(held, "backward")
@@ -421,7 +454,9 @@ def run_hooks(hooks: Any, g: Tensor, create_graph: bool) -> Tensor:
                 if not isinstance(got, Tensor):
                     raise TypeError(f"expected Variable, but hook returned '{type(got).__name__}'")
                 if got._array.shape != g._array.shape:
-                    raise RuntimeError(f"hook '{getattr(hook, '__name__', 'unknown')}' has changed the size of value")
+                    raise RuntimeError(
+                        f"hook '{getattr(hook, '__name__', 'unknown')}' has changed the size of value"
+                    )
                 g = got
     return g
 
@@ -481,7 +516,10 @@ def _seed(t: Tensor, g: Any, k: int) -> Tensor:
                 hint="reduce it to one number first (.sum() or .mean()), or pass gradient= of the same shape",
             )
         if t._array.dtype.kind == "c":
-            raise GraphError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}", op="backward")
+            raise GraphError(
+                f"grad can be implicitly created only for real scalar outputs but got {t.dtype}",
+                op="backward",
+            )
         return wrap(namespace_of(t._array).ones(t._array.shape, t._array.dtype))
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
@@ -509,7 +547,11 @@ def _begin(tensors: Sequence[Tensor], gradients: Sequence[Any], run: Run) -> Non
         observe.notify("backward_start", tuple(tensors))
     for t, edge, seed in zip(tensors, edges, seeds, strict=True):
         if run.tensors:
-            value: Any = seed if seed._array.dtype == t._array.dtype else fit_tensor(seed, t._array.shape, t._array.dtype)
+            value: Any = (
+                seed
+                if seed._array.dtype == t._array.dtype
+                else fit_tensor(seed, t._array.shape, t._array.dtype)
+            )
         else:
             value = fit(seed._array, t._array.shape, t._array.dtype)
         run.send(edge, value)
@@ -552,7 +594,9 @@ def _drive(run: Run, tensors: Sequence[Tensor], gradients: Sequence[Any]) -> Non
 
 
 def _sum(known: Any, g: Any, key: Any, summed: set[Any]) -> Any:
-    """The sum of two gradients; in place where `known` is such a sum itself, which nobody else can hold."""
+    """The sum of two gradients; in place where `known` is such a sum itself, which nobody else can
+    hold.
+    """
     if key in summed:
         return numpy_cpu.plus(known, g, known)
     summed.add(key)
@@ -571,9 +615,20 @@ def backward(
 ) -> None:
     """Accumulate the gradients of `tensors` into the `.grad` of the leaves (or of `inputs` only)."""
     keep = create_graph if retain_graph is None else retain_graph
-    if inputs is None and not create_graph and not state.slow and len(tensors) == 1 and grad_tensors[0] is None:
+    if (
+        inputs is None
+        and not create_graph
+        and not state.slow
+        and len(tensors) == 1
+        and grad_tensors[0] is None
+    ):
         t = tensors[0]
-        if isinstance(t._node, Node) and type(t._array) is ndarray and t._array.size == 1 and t._array.dtype.kind != "c":
+        if (
+            isinstance(t._node, Node)
+            and type(t._array) is ndarray
+            and t._array.size == 1
+            and t._array.dtype.kind != "c"
+        ):
             # `loss.backward()` with nobody watching.
             run = Run(False, keep, None)
             seed = np.empty(t._array.shape, t._array.dtype)

@@ -1,4 +1,6 @@
-"""Where an operation came from: the user's frame, kept as (code, instruction), read only when somebody asks."""
+"""Where an operation came from: the user's frame, kept as (code, instruction), read only when
+somebody asks.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from typing import NamedTuple
 from .. import config, errors
 from .display import notebook
 
-# The package itself and Python's own modules; frames of these files, and of installed packages, are not the user's.
+# The package itself and Python's own modules; frames of these files, and of installed packages, are
+# not the user's.
 _CORE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(_CORE) + os.sep
 _ROOTS = (PACKAGE, os.path.dirname(os.path.abspath(os.__file__)) + os.sep)
@@ -34,24 +37,34 @@ class Line(NamedTuple):
 
 
 def is_library(filename: str) -> bool:
-    """True for a file of this package (not its examples or tests), of Python itself, and of an installed package."""
+    """True for a file of this package (not its examples or tests), of Python itself, and of an
+    installed package.
+    """
     known = _library.get(filename)
     if known is None:
         path = os.path.abspath(filename)
-        known = path.startswith(_ROOTS) or filename.startswith("<frozen") or any(folder in path for folder in _INSTALLED)
+        known = (
+            path.startswith(_ROOTS)
+            or filename.startswith("<frozen")
+            or any(folder in path for folder in _INSTALLED)
+        )
     return _library.setdefault(filename, known)
 
 
 def user_frame(depth: int = 1) -> FrameType | None:
     """The innermost frame that is not the library's, `depth` frames up from the caller at least."""
     frame: FrameType | None = sys._getframe(depth)
-    while frame is not None and (_library.get(frame.f_code.co_filename) or is_library(frame.f_code.co_filename)):
+    while frame is not None and (
+        _library.get(frame.f_code.co_filename) or is_library(frame.f_code.co_filename)
+    ):
         frame = frame.f_back
     return frame
 
 
 def capture(depth: int = 2) -> Site | None:
-    """The user's current position, None with `config.sources` off; no reference to the frame is kept (it would pin its locals)."""
+    """The user's current position, None with `config.sources` off; no reference to the frame is
+    kept (it would pin its locals).
+    """
     if not config.sources:
         return None
     frame = user_frame(depth)
@@ -81,7 +94,9 @@ def stack_text(depth: int = 2) -> str:
 
 
 def _raised_at() -> Line | None:
-    """The user's line that led to an error being made in the library; None for an error that the user's own code makes."""
+    """The user's line that led to an error being made in the library; None for an error that the
+    user's own code makes.
+    """
     frame = sys._getframe(2)
     if not is_library(frame.f_code.co_filename):
         return None

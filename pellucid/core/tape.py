@@ -1,4 +1,6 @@
-"""Seam 3: the graph. A Node for each recorded operation, with PyTorch's face for code that walks the graph."""
+"""Seam 3: the graph. A Node for each recorded operation, with PyTorch's face for code that walks
+the graph.
+"""
 
 from __future__ import annotations
 
@@ -21,24 +23,40 @@ count = itertools.count(1).__next__
 class Node:
     """One recorded operation.
 
-    Slots: `op` (the record), `inputs` (an edge per argument, repeats kept: a Node, an OutputSlot, a leaf Tensor, or None for
-    what needs no gradient), `params`, `plan` (how it is differentiated), `saved` (values kept for backward; None once freed),
-    `guard` and `total` (write counters of what was saved, and their sum at that time; once freed, `total` is the place of
-    the backward call that freed it), `shape` and `dtype` of the result (lists for several results), `seq` (order of recording),
-    `code` and `lasti` (where in the user's code), `ext` (hooks and other rare things). `versions` and `source` show `guard`, and
-    `code` with `lasti`, in one form.
+    Slots: `op` (the record), `inputs` (an edge per argument, repeats kept: a Node, an OutputSlot, a
+    leaf Tensor, or None for what needs no gradient), `params`, `plan` (how it is differentiated),
+    `saved` (values kept for backward; None once freed), `guard` and `total` (write counters of what
+    was saved, and their sum at that time; once freed, `total` is the place of the backward call
+    that freed it), `shape` and `dtype` of the result (lists for several results), `seq` (order of
+    recording), `code` and `lasti` (where in the user's code), `ext` (hooks and other rare things).
+    `versions` and `source` show `guard`, and `code` with `lasti`, in one form.
     """
 
     __slots__ = (
-        "__weakref__", "code", "dtype", "ext", "guard", "inputs", "lasti", "op", "params", "plan", "saved", "seq", "shape", "total",
-    )  # fmt: skip
+        "__weakref__",
+        "code",
+        "dtype",
+        "ext",
+        "guard",
+        "inputs",
+        "lasti",
+        "op",
+        "params",
+        "plan",
+        "saved",
+        "seq",
+        "shape",
+        "total",
+    )
 
     op: Primitive
     inputs: tuple[Any, ...]
     params: dict[str, Any]
     plan: Any
     saved: tuple[Any, ...] | None
-    guard: Any  # the write counters of what was saved: one Version, or a tuple of them (a tuple less to collect as garbage)
+    # the write counters of what was saved: one Version, or a tuple of them (a tuple less to collect
+    # as garbage)
+    guard: Any
     total: Any
     shape: Any
     dtype: Any
@@ -65,10 +83,12 @@ class Node:
     def source(self, value: Any) -> None:
         self.code, self.lasti = (None, 0) if value is None else value
 
-    # PyTorch's face (`name`, `next_functions`, `_saved_self`, hooks) is put on by `core.display.nodes`.
+    # PyTorch's face (`name`, `next_functions`, `_saved_self`, hooks) is put on by
+    # `core.display.nodes`.
     name: Callable[[], str]
     next_functions: tuple[tuple[Any, int], ...]
-    places: Callable[[], tuple[int, ...]]  # which inputs are shown: those that PyTorch's node has an edge for
+    # which inputs are shown: those that PyTorch's node has an edge for
+    places: Callable[[], tuple[int, ...]]
     shown: Callable[[Any], tuple[list[Any], list[int]]]
 
     # ---- reading -----------------------------------------------------------------------------
@@ -85,7 +105,9 @@ class Node:
 
     @property
     def role(self) -> str:
-        """'backward' for a node recorded while differentiating with `create_graph=True`, else 'forward'."""
+        """'backward' for a node recorded while differentiating with `create_graph=True`, else
+        'forward'.
+        """
         return (self.ext or {}).get("role", "forward")
 
     def needs(self) -> tuple[bool, ...]:
@@ -116,7 +138,9 @@ def named_type(name: str) -> type:
 
 
 def titled(result: Tensor, title: str) -> Tensor:
-    """`result`, whose node goes by the name of the function that was called (`MseLoss`), or of its overload (`ProdBackward1`)."""
+    """`result`, whose node goes by the name of the function that was called (`MseLoss`), or of its
+    overload (`ProdBackward1`).
+    """
     node = getattr(result, "_node", None)
     if isinstance(node, Node):
         node.__class__ = named_type(title if "Backward" in title else title + "Backward0")
@@ -142,7 +166,13 @@ class RemovableHandle:
     next_id = 0
 
     def __init__(self, hooks_dict: OrderedDict[int, Any], *, extra_dict: Any = ()) -> None:
-        self.__setstate__((hooks_dict, self.next_id, extra_dict if isinstance(extra_dict, (tuple, list)) else (extra_dict,)))
+        self.__setstate__(
+            (
+                hooks_dict,
+                self.next_id,
+                extra_dict if isinstance(extra_dict, (tuple, list)) else (extra_dict,),
+            )
+        )
 
     def remove(self) -> None:
         """Take the hook out; nothing happens when it is out already."""
@@ -154,7 +184,9 @@ class RemovableHandle:
         return self.hooks_dict_ref(), self.id, tuple([ref() for ref in self.extra_dict_ref])
 
     def __setstate__(self, given: tuple[Any, ...]) -> None:
-        refs = [weakref.ref(OrderedDict() if d is None else d) for d in (given[0], *(*given, ())[2])]
+        refs = [
+            weakref.ref(OrderedDict() if d is None else d) for d in (given[0], *(*given, ())[2])
+        ]
         self.hooks_dict_ref, self.id, self.extra_dict_ref = refs[0], given[1], tuple(refs[1:])
         RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
         state.structure += 1
@@ -174,7 +206,9 @@ def register(hooks: OrderedDict[int, Any], hook: Callable[..., Any]) -> Removabl
 
 
 def walk(roots: Any) -> Iterator[Any]:
-    """Every node below the roots (nodes and leaf tensors), each once, without recursion, consumers before producers."""
+    """Every node below the roots (nodes and leaf tensors), each once, without recursion, consumers
+    before producers.
+    """
     stack, seen = list(roots), set()
     while stack:
         edge = stack.pop()
@@ -202,7 +236,9 @@ def saved_tensors(node: Node) -> list[Any]:
         if kind == "in":
             values.append(joined(value, node.inputs[index]))
         elif kind == "ins":
-            values.append([joined(v, edge) for v, edge in zip(value, node.inputs[index:], strict=True)])
+            values.append(
+                [joined(v, edge) for v, edge in zip(value, node.inputs[index:], strict=True)]
+            )
         elif kind == "out":
             values.append(joined(value, node if node.op.outputs == 1 else OutputSlot(node, index)))
         elif kind == "outs":
@@ -215,7 +251,9 @@ def saved_tensors(node: Node) -> list[Any]:
 
 
 def _join_tangents(node: Node, values: list[Any]) -> None:
-    """Give saved values the tangents that they had when they were saved (`core.transforms.forward_mode` noted them)."""
+    """Give saved values the tangents that they had when they were saved
+    (`core.transforms.forward_mode` noted them).
+    """
     assert node.ext is not None
     kept = node.ext["tangents"]
     for (kind, index), value in zip(node.plan.entries, values, strict=True):
@@ -233,7 +271,8 @@ def joined(value: Any, edge: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(edge, Tensor):
-        # What a hook unpacked may have other values than the leaf: then it has a node of its own before it.
+        # What a hook unpacked may have other values than the leaf: then it has a node of its own
+        # before it.
         return edge if not packed or value is edge._array else TENSORS.unpacked(edge, value=value)
     result = make_tensor(value)
     if edge is not None and value.dtype.kind in "fcV":
@@ -274,8 +313,13 @@ def saved_arrays(node: Node) -> tuple[Any, ...]:
 def opened(value: Any) -> Any:
     """What was saved, where it went through hooks: an array, several, or what is no array."""
     if type(value) in (list, tuple):
-        values = list(map(opened, value))  # the same object where nothing was packed: a tracer knows it by that
-        return value if all(a is b for a, b in zip(value, values, strict=True)) else type(value)(values)
+        # the same object where nothing was packed: a tracer knows it by that
+        values = list(map(opened, value))
+        return (
+            value
+            if all(a is b for a, b in zip(value, values, strict=True))
+            else type(value)(values)
+        )
     return value.array() if type(value) is Packed else value
 
 
@@ -291,8 +335,9 @@ def check_saved(node: Node) -> None:
 
 
 def reads_later(result: Tensor, *tensors: Tensor) -> Tensor:
-    """Note that the gradient of `result` reads tensors that are no arguments of its operation (labels, positions): backward refuses if they
-    were written to, since kernels take them for checked. Returns `result`.
+    """Note that the gradient of `result` reads tensors that are no arguments of its operation
+    (labels, positions): backward refuses if they were written to, since kernels take them for
+    checked. Returns `result`.
     """
     node = result._node
     if node is not None:
@@ -305,9 +350,16 @@ def reads_later(result: Tensor, *tensors: Tensor) -> Tensor:
 
 def _freed_hint(node: Node) -> str:
     advice = "if state is carried from one step to the next, detach() it; if there are two losses, add them and call backward once"
-    made, freed = _place(node.line), _place(source.describe(node.total if isinstance(node.total, tuple) else None))
+    made, freed = (
+        _place(node.line),
+        _place(source.describe(node.total if isinstance(node.total, tuple) else None)),
+    )
     facts = [f"{node.op.grad_name} was recorded at {made}"] if made is not None else []
-    facts += [f"its saved values were freed by the backward call at {freed}"] if freed is not None else []
+    facts += (
+        [f"its saved values were freed by the backward call at {freed}"]
+        if freed is not None
+        else []
+    )
     return "; ".join([*facts, advice])
 
 
@@ -327,11 +379,20 @@ def _overwritten(node: Node) -> Exception:
     for position, v in zip(plan.versioned, node.versions, strict=False):
         if v is version:
             array = node.saved[position]
-            maker = _maker(node, plan.entries[position]) if plan.entries[position][0] in ("in", "out") else ""
-    name = dtypes.BY_NUMPY[array.dtype].scalar_type_name if hasattr(array, "dtype") else "Float"  # or a list of arrays
+            maker = (
+                _maker(node, plan.entries[position])
+                if plan.entries[position][0] in ("in", "out")
+                else ""
+            )
+    # or a list of arrays
+    name = dtypes.BY_NUMPY[array.dtype].scalar_type_name if hasattr(array, "dtype") else "Float"
     shape = list(getattr(array, "shape", ()))
-    # Only the sum of the counts is kept: writes since then are shared out among those that were ever written to.
-    expected = max(0, version.count - max(1, (sum(v.count for v in node.versions) - node.total) // len(changed)))
+    # Only the sum of the counts is kept: writes since then are shared out among those that were
+    # ever written to.
+    expected = max(
+        0,
+        version.count - max(1, (sum(v.count for v in node.versions) - node.total) // len(changed)),
+    )
     writer, site = version.writer or ("an in-place operation", None)
     lines = []
     made = node.line
@@ -352,7 +413,11 @@ def _overwritten(node: Node) -> Exception:
 def _maker(node: Node, entry: tuple[str, int]) -> str:
     """PyTorch's words for where a saved value came from: ', which is output 0 of Exp,'."""
     edge: Any = node if entry[0] == "out" else node.inputs[entry[1]]
-    source_node, index = (edge.node, edge.index) if type(edge) is OutputSlot else (edge, entry[1] if edge is node else 0)
+    source_node, index = (
+        (edge.node, edge.index)
+        if type(edge) is OutputSlot
+        else (edge, entry[1] if edge is node else 0)
+    )
     if not isinstance(source_node, Node):
         return ""
     return f", which is output {index} of {source_node.op.grad_name.partition('Backward')[0]},"

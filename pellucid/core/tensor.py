@@ -1,4 +1,6 @@
-"""The Tensor: an array, its place in the graph, and nothing else. Arithmetic and methods are attached by `pellucid.api`."""
+"""The Tensor: an array, its place in the graph, and nothing else. Arithmetic and methods are
+attached by `pellucid.api`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _DEVICES: Any = {"cpu": device("cpu"), "meta": device("meta")}  # by what arrays
 
 
 class Version:
-    """The write counter that a tensor shares with its views; `writer` is (operation, source) of the last write."""
+    """The write counter that a tensor shares with its views; `writer` is (operation, source) of the
+    last write.
+    """
 
     count = 0
     writer: Any = None
@@ -28,7 +32,9 @@ class Version:
 
 
 class InferenceVersion(Version):
-    """The counter of tensors made in inference mode: nothing is counted, and saving one for backward is refused."""
+    """The counter of tensors made in inference mode: nothing is counted, and saving one for
+    backward is refused.
+    """
 
     @property
     def count(self) -> int:  # type: ignore[override]
@@ -46,27 +52,40 @@ class InferenceVersion(Version):
 
 
 class View:
-    """How a differentiable view came from its base: view operations with their parameters, to be replayed on a new base."""
+    """How a differentiable view came from its base: view operations with their parameters, to be
+    replayed on a new base.
+    """
 
     __slots__ = ("base", "chain", "kind")
 
     def __init__(self, base: Tensor, chain: tuple[tuple[Any, ...], ...], kind: str) -> None:
         self.base = base
         self.chain = chain
-        # "grad"; "no_grad", "inference", "multi", "custom": in-place writes are restricted; "bits": a view through a dtype without
-        # gradients, whose writes are apart from the base's graph
+        # "grad"; "no_grad", "inference", "multi", "custom": in-place writes are restricted; "bits":
+        # a view through a dtype without gradients, whose writes are apart from the base's graph
         self.kind = kind
 
 
 class Tensor:
     """A multi-dimensional array that can record how it was computed.
 
-    Slots: `_array` (NumPy array, or MetaArray without data), `_node` (the graph node that made it, an OutputSlot for one of
-    several results, None for a leaf), `_rg` (requires grad), `_grad`, `_ver` (Version, made when first needed), `_view`
-    (View or None), `_x` (rare things in a dict: hooks, names, tangents, ...).
+    Slots: `_array` (NumPy array, or MetaArray without data), `_node` (the graph node that made it,
+    an OutputSlot for one of several results, None for a leaf), `_rg` (requires grad), `_grad`,
+    `_ver` (Version, made when first needed), `_view` (View or None), `_x` (rare things in a dict:
+    hooks, names, tangents, ...).
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_rg", "_ver", "_view", "_x")
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_array",
+        "_grad",
+        "_node",
+        "_rg",
+        "_ver",
+        "_view",
+        "_x",
+    )
 
     _array: Any
     _grad: Tensor | None
@@ -75,7 +94,8 @@ class Tensor:
     _ver: Version | None
     _view: View | None
     _x: dict[str, Any] | None
-    _interpreter: Any = None  # of a type that is more than an array: who runs its operations (`core.interpret`)
+    # of a type that is more than an array: who runs its operations (`core.interpret`)
+    _interpreter: Any = None
 
     # ---- description -------------------------------------------------------------------------
     @property
@@ -136,7 +156,9 @@ class Tensor:
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient accumulated by backward; None before the first, and for a non-leaf without `retain_grad`."""
+        """The gradient accumulated by backward; None before the first, and for a non-leaf without
+        `retain_grad`.
+        """
         if self._grad is None and self._node is not None:
             _warn_non_leaf_grad(self)
         return self._grad
@@ -172,7 +194,9 @@ class Tensor:
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         kinds = "fcV"
         if self._rg and value._array.dtype.kind not in kinds:
-            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype"
+            )
         self._array = value._array
 
     def is_inference(self) -> bool:
@@ -195,11 +219,16 @@ class _ParameterType(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         if type.__instancecheck__(cls, instance):
             return True
-        return cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False)
+        return (
+            cls is Parameter
+            and isinstance(instance, Tensor)
+            and getattr(instance, "_is_param", False)
+        )
 
 
 class Parameter(Tensor, metaclass=_ParameterType):
-    """A tensor that a Module registers as a parameter when it is assigned as an attribute; it requires grad by default.
+    """A tensor that a Module registers as a parameter when it is assigned as an attribute; it
+    requires grad by default.
 
     Args:
         data: the initial values, shared without a copy.
@@ -274,12 +303,19 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
     if value and tensor._array.dtype.kind not in "fc" and not tensor.dtype.is_floating_point:
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
     if value and tensor._x is not None and tensor._x.get("inference") and not local.inference:
-        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        raise RuntimeError(
+            "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+        )
     tensor._rg = value
     if tensor._ver is not None and tensor._ver.views is not None and tensor._view is None:
         for known in tensor._ver.views:  # a view wants a gradient when its base does
             # `detach()` shares the counter, so views of others are known there, too.
-            if (view := known()) is not None and view._node is None and view._view is not None and view._view.base is tensor:
+            if (
+                (view := known()) is not None
+                and view._node is None
+                and view._view is not None
+                and view._view.base is tensor
+            ):
                 view._rg = value and view._view.kind != "bits"
     if state.slow:
         observe.notify("requires_grad", tensor, value)

@@ -1,7 +1,8 @@
 """What code that computes past the operations tells a tracer, so that what it does can be repeated.
 
-A tracer (the compiler's) sees every operation through `core.bind`. Arrays also come from elsewhere: constants, random draws, fused
-updates. Those places say so here; with no tracer it costs a look at `state.slow`.
+A tracer (the compiler's) sees every operation through `core.bind`. Arrays also come from elsewhere:
+constants, random draws, fused updates. Those places say so here; with no tracer it costs a look at
+`state.slow`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ independent_codes: set[Any] = set()
 
 
 def independent(function: F) -> F:
-    """Decorator of a function of sizes and numbers alone: all arrays that it looks at depend on no tensor."""
+    """Decorator of a function of sizes and numbers alone: all arrays that it looks at depend on no
+    tensor.
+    """
     independent_codes.add(function.__code__)
     return function
 
@@ -52,24 +55,29 @@ def copied(array: Any) -> Any:
 
 
 def seen(array: Any, what: str = "a shape, or what is done next, depends on values") -> Any:
-    """The same array, after telling a tracer that something follows from its values which a program cannot repeat."""
+    """The same array, after telling a tracer that something follows from its values which a program
+    cannot repeat.
+    """
     if tracer():
         tracer().refuse(what)
     return array
 
 
-UNKEPT = "which compiled code does not keep"  # not even a part of it: steps that ask run eagerly as a whole
+# not even a part of it: steps that ask run eagerly as a whole
+UNKEPT = "which compiled code does not keep"
 
 
 def unkept(what: str) -> None:
-    """Tell a tracer that the step asks for what compiled code does not keep of a tensor: its place in memory, its count of writes, of what
-    it is a view.
+    """Tell a tracer that the step asks for what compiled code does not keep of a tensor: its place
+    in memory, its count of writes, of what it is a view.
     """
     setting(f"asks {what}, {UNKEPT}")
 
 
 def setting(what: str) -> None:
-    """Tell a tracer that the program's own settings are asked for or changed, which a program does not repeat."""
+    """Tell a tracer that the program's own settings are asked for or changed, which a program does
+    not repeat.
+    """
     if tracer():
         tracer().refuse(f"the step {what}")
 
@@ -80,7 +88,9 @@ def number(value: Any, tensor: Any) -> Any:
 
 
 def check(function: Callable[..., Any], *args: Any, again: bool = False) -> None:
-    """Call a function that only raises, for wrong values; `again` says that the operation that follows would raise by itself."""
+    """Call a function that only raises, for wrong values; `again` says that the operation that
+    follows would raise by itself.
+    """
     if tracer():
         tracer().check(function, args, again)
     else:
@@ -88,19 +98,29 @@ def check(function: Callable[..., Any], *args: Any, again: bool = False) -> None
 
 
 def effect(function: Callable[..., Any], *args: Any, writes: tuple[int, ...] = ()) -> Any:
-    """Call a function that computes on arrays past the operations (a fused update), so that a tracer can repeat the call.
+    """Call a function that computes on arrays past the operations (a fused update), so that a
+    tracer can repeat the call.
 
-    Arrays among the arguments, in lists and tuples too, are what it reads; those at the positions `writes` are overwritten. What
-    it returns are arrays (no NumPy scalars) whose shapes do not depend on values.
+    Arrays among the arguments, in lists and tuples too, are what it reads; those at the positions
+    `writes` are overwritten. What it returns are arrays (no NumPy scalars) whose shapes do not
+    depend on values.
     """
     if tracer():
         return tracer().effect(function, args, {}, writes)
     return _apply(function, args, writes)
 
 
-def _apply(function: Callable[..., Any], args: tuple[Any, ...], writes: tuple[int, ...] = ()) -> Any:
-    """The call; with arrays of another library, on the host: they go there, and what is written and returned comes back."""
-    xp = None if len(NAMESPACES) == 1 else next((xp for a in _arrays(args) if (xp := namespace_of(a)) is not numpy_cpu), None)
+def _apply(
+    function: Callable[..., Any], args: tuple[Any, ...], writes: tuple[int, ...] = ()
+) -> Any:
+    """The call; with arrays of another library, on the host: they go there, and what is written and
+    returned comes back.
+    """
+    xp = (
+        None
+        if len(NAMESPACES) == 1
+        else next((xp for a in _arrays(args) if (xp := namespace_of(a)) is not numpy_cpu), None)
+    )
     if xp is None:
         return function(*args)
     held = xp.to_host(args)
@@ -120,7 +140,9 @@ def _arrays(values: Any) -> Iterator[Any]:
 
 
 def communication(function: Callable[..., Any], *args: Any, writes: tuple[Any, ...] = ()) -> Any:
-    """Call a function that talks to other processes; a tracer's program calls it again. `writes` are arrays that it changes."""
+    """Call a function that talks to other processes; a tracer's program calls it again. `writes`
+    are arrays that it changes.
+    """
     return tracer().communicate(function, args, writes) if tracer() else function(*args)
 
 
@@ -130,16 +152,20 @@ def aside(function: Callable[..., Any], *args: Any) -> Any:
 
 
 class Fixed:
-    """A class of objects that programs know by their identity: what changes in them decides nothing that a program does.
+    """A class of objects that programs know by their identity: what changes in them decides nothing
+    that a program does.
 
-    A class derived from it talks to other processes, say: its calls are made again, by `communication`.
+    A class derived from it talks to other processes, say: its calls are made again, by
+    `communication`.
     """
 
     __slots__ = ()
 
 
 def gradients(tensors: Iterable[Any]) -> list[Any]:
-    """The gradients that the tensors have; a tracer is told of those that have none, since with one the caller would do something else."""
+    """The gradients that the tensors have; a tracer is told of those that have none, since with one
+    the caller would do something else.
+    """
     found = []
     for t in tensors:
         if t._grad is not None:
@@ -150,8 +176,9 @@ def gradients(tensors: Iterable[Any]) -> list[Any]:
 
 
 def replayed(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """Decorator of a method that computes nothing of tensors and changes only the dictionary of its object and its optimizer's options (the
-    step of a learning-rate schedule): each call of a compiled step calls it again.
+    """Decorator of a method that computes nothing of tensors and changes only the dictionary of its
+    object and its optimizer's options (the step of a learning-rate schedule): each call of a
+    compiled step calls it again.
     """
 
     @wraps(function)
@@ -164,7 +191,9 @@ def replayed(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate
 
 
 def repeatable(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator of a function that draws random numbers: `function(generator, ...)` fills the array `target`, or returns one."""
+    """Decorator of a function that draws random numbers: `function(generator, ...)` fills the array
+    `target`, or returns one.
+    """
     names = list(signature(function).parameters)
     writes = (names.index("target"),) if "target" in names else ()
 
@@ -172,6 +201,10 @@ def repeatable(function: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if tracer():
             return tracer().effect(function, args, kwargs, writes)
-        return _apply(partial(function, **kwargs), args, writes) if len(NAMESPACES) > 1 else function(*args, **kwargs)
+        return (
+            _apply(partial(function, **kwargs), args, writes)
+            if len(NAMESPACES) > 1
+            else function(*args, **kwargs)
+        )
 
     return call

@@ -1,4 +1,5 @@
-"""`torch.cpu`: the processor asked in the words of accelerators. There is one device, and its work is done when a call returns.
+"""`torch.cpu`: the processor asked in the words of accelerators. There is one device, and its work
+is done when a call returns.
 
 >>> import pellucid as torch
 >>> torch.cpu.device_count(), torch.cpu.current_device()

@@ -1,4 +1,6 @@
-"""`torch.cuda` on a machine without it: questions are answered (there is no device), everything that needs one refuses."""
+"""`torch.cuda` on a machine without it: questions are answered (there is no device), everything
+that needs one refuses.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,11 @@ def set_rng_state_all(new_states: Any) -> None:
 @contextmanager
 def device(device: Any) -> Iterator[None]:
     """A context that changes nothing for None and negative numbers, and is refused for a device."""
-    if device is not None and not (isinstance(device, int) and device < 0) and not isinstance(device, _device | str):
+    if (
+        device is not None
+        and not (isinstance(device, int) and device < 0)
+        and not isinstance(device, _device | str)
+    ):
         raise _no_cuda()
     if isinstance(device, (_device, str)):
         raise _no_cuda()
@@ -134,14 +140,41 @@ def _refusing(name: str) -> Any:
 
 
 def _refusing_class(name: str) -> Any:
-    return type(name, (), {"__init__": _refusing("__init__"), "__doc__": "Refused: there is no device.", "__module__": __name__})
+    return type(
+        name,
+        (),
+        {
+            "__init__": _refusing("__init__"),
+            "__doc__": "Refused: there is no device.",
+            "__module__": __name__,
+        },
+    )
 
 
 for _name in (
-    "current_device", "current_stream", "default_stream", "get_device_capability", "get_device_name", "get_device_properties",
-    "get_rng_state", "mem_get_info", "memory_stats", "memory_summary", "seed", "seed_all", "set_device", "set_rng_state",
-    "set_stream", "stream", "synchronize", "utilization", "initial_seed", "set_per_process_memory_fraction", "graph", "cudart",
-):  # fmt: skip
+    "current_device",
+    "current_stream",
+    "default_stream",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_rng_state",
+    "mem_get_info",
+    "memory_stats",
+    "memory_summary",
+    "seed",
+    "seed_all",
+    "set_device",
+    "set_rng_state",
+    "set_stream",
+    "stream",
+    "synchronize",
+    "utilization",
+    "initial_seed",
+    "set_per_process_memory_fraction",
+    "graph",
+    "cudart",
+):
     globals()[_name] = _refusing(_name)
 for _name in ("CUDAGraph", "Event", "ExternalStream", "Stream", "StreamContext"):
     globals()[_name] = _refusing_class(_name)
@@ -152,7 +185,22 @@ class _NoTensor(type):
         return False
 
 
-for _name in ("Bool", "Byte", "Char", "Double", "Float", "Half", "BFloat16", "Int", "Long", "Short"):
-    _body = {"__new__": _refusing(f"{_name}Tensor"), "__doc__": "Tensors of a device: there are none.", "__module__": __name__}
+for _name in (
+    "Bool",
+    "Byte",
+    "Char",
+    "Double",
+    "Float",
+    "Half",
+    "BFloat16",
+    "Int",
+    "Long",
+    "Short",
+):
+    _body = {
+        "__new__": _refusing(f"{_name}Tensor"),
+        "__doc__": "Tensors of a device: there are none.",
+        "__module__": __name__,
+    }
     globals()[f"{_name}Tensor"] = _NoTensor(f"{_name}Tensor", (), _body)
 default_generators: tuple[Any, ...] = ()

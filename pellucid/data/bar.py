@@ -19,9 +19,18 @@ _LINES = 10.0  # seconds between two lines elsewhere: a log file, a pipe
 
 
 class Progress(Generic[T]):
-    """What `progress` returns: an iterable that reports how far it is; also a context manager with `update(n)`."""
+    """What `progress` returns: an iterable that reports how far it is; also a context manager with
+    `update(n)`.
+    """
 
-    def __init__(self, iterable: Iterable[T] | None, description: str, total: int | None, unit: str, file: Any) -> None:
+    def __init__(
+        self,
+        iterable: Iterable[T] | None,
+        description: str,
+        total: int | None,
+        unit: str,
+        file: Any,
+    ) -> None:
         if total is None and iterable is not None:
             try:
                 total = len(iterable)  # type: ignore[arg-type]
@@ -76,12 +85,15 @@ class Progress(Generic[T]):
                 self._show(now)
 
     def postfix(self, **values: Any) -> None:
-        """Values that stand at the end of the line, such as the loss: numbers, texts, tensors of one element.
+        """Values that stand at the end of the line, such as the loss: numbers, texts, tensors of
+        one element.
 
         Tensors are read only when the line is written.
         """
         # A tensor is kept without its graph, which would live as long as the bar otherwise.
-        self.values.update({k: v.detach() if isinstance(v, Tensor) else v for k, v in values.items()})
+        self.values.update(
+            {k: v.detach() if isinstance(v, Tensor) else v for k, v in values.items()}
+        )
 
     set_postfix = postfix
 
@@ -126,7 +138,11 @@ class Progress(Generic[T]):
             done = f"{part:4.0%}{bar} {self.n}/{self.total}"
             left = _duration((self.total - self.n) / rate) if rate and self.n <= self.total else "?"
             times = f"{_duration(seconds)}<{left}"
-        ends = [times, _speed(rate, self.unit), *(f"{k}={_value(v)}" for k, v in self.values.items())]
+        ends = [
+            times,
+            _speed(rate, self.unit),
+            *(f"{k}={_value(v)}" for k, v in self.values.items()),
+        ]
         return f"{self.description + ': ' if self.description else ''}{done} [{', '.join(ends)}]"
 
 
@@ -149,15 +165,23 @@ def _value(value: Any) -> str:
 
 
 def progress(
-    iterable: Iterable[T] | None = None, description: str = "", *, total: int | None = None, unit: str = "it", file: Any = None
+    iterable: Iterable[T] | None = None,
+    description: str = "",
+    *,
+    total: int | None = None,
+    unit: str = "it",
+    file: Any = None,
 ) -> Progress[T]:
-    """Wraps `iterable` and reports its progress on stderr: part done, elapsed and remaining time, items per second, your own values.
+    """Wraps `iterable` and reports its progress on stderr: part done, elapsed and remaining time,
+    items per second, your own values.
 
-    On a terminal one line is redrawn, at most 10 times a second; elsewhere a line is written every 10 seconds and at the end. Nothing is
-    written with `PELLUCID_PROGRESS=0` in the environment. Not part of PyTorch.
+    On a terminal one line is redrawn, at most 10 times a second; elsewhere a line is written every
+    10 seconds and at the end. Nothing is written with `PELLUCID_PROGRESS=0` in the environment. Not
+    part of PyTorch.
 
     Args:
-        iterable: a DataLoader, a range, anything; without it, use `with progress(total=...) as bar` and `bar.update(n)`.
+        iterable: a DataLoader, a range, anything; without it, use `with progress(total=...) as bar`
+            and `bar.update(n)`.
         description: stands at the beginning of the line.
         total: how many items there are, if the iterable has no length.
         unit: the name of an item.

@@ -1,9 +1,11 @@
-"""Blocks of memory that a DataLoader's worker fills and the main process reads: no copy between the two, and no new memory for each batch.
+"""Blocks of memory that a DataLoader's worker fills and the main process reads: no copy between the
+two, and no new memory for each batch.
 
-A worker puts a batch's large arrays into blocks of its pool and sends where they lie. The main process maps a block once; the arrays
-that it makes there hold a lease, and when the last one is gone the block goes back to the worker's pool with the next task. Blocks
-are nameless (`memfd_create`, opened by the other process through /proc), else files that lose their name as soon as they are mapped:
-no process leaves anything behind, however it ends.
+A worker puts a batch's large arrays into blocks of its pool and sends where they lie. The main
+process maps a block once; the arrays that it makes there hold a lease, and when the last one is
+gone the block goes back to the worker's pool with the next task. Blocks are nameless
+(`memfd_create`, opened by the other process through /proc), else files that lose their name as soon
+as they are mapped: no process leaves anything behind, however it ends.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ def _count_fork() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_count_fork)
 
-Place = tuple[int, int, Any, tuple[int, ...], tuple[int, ...]]  # block, offset, dtype, shape, strides
+# block, offset, dtype, shape, strides
+Place = tuple[int, int, Any, tuple[int, ...], tuple[int, ...]]
 
 
 class Block:
@@ -47,7 +50,9 @@ class Block:
 
 
 class Lease:
-    """What arrays on a block hold, one at a time: `returned(block, forks at the beginning)` is called when the last array is gone."""
+    """What arrays on a block hold, one at a time: `returned(block, forks at the beginning)` is
+    called when the last array is gone.
+    """
 
     def __init__(self, block: Block, returned: Any) -> None:
         self.block, self.returned, self.forks = block, returned, _forks
@@ -59,7 +64,13 @@ class Lease:
             "typestr": "|u1",
         }
 
-    def array(self, offset: int, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> np.ndarray:
+    def array(
+        self,
+        offset: int,
+        dtype: Any,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...] | None = None,
+    ) -> np.ndarray:
         """An array on the block."""
         return np.ndarray(shape, dtype, np.asarray(self), offset, strides)
 
@@ -99,8 +110,14 @@ class Pool:
         return Lease(block, self._left).array(0, kind, shape)
 
     def _free(self, size: int) -> Block | None:
-        """The smallest free block that is not much too large, else a new one; None where there is no room."""
-        fitting = [b for b in self.blocks.values() if not b.lent and not b.held and size <= b.memory.size <= 2 * size]
+        """The smallest free block that is not much too large, else a new one; None where there is
+        no room.
+        """
+        fitting = [
+            b
+            for b in self.blocks.values()
+            if not b.lent and not b.held and size <= b.memory.size <= 2 * size
+        ]
         if fitting:
             return min(fitting, key=lambda b: b.memory.size)
         number = next(self.numbers)
@@ -115,7 +132,8 @@ class Pool:
         except OSError:
             return None
         try:
-            if hasattr(os, "posix_fallocate"):  # a full file system says so here; later it would kill the process
+            # a full file system says so here; later it would kill the process
+            if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(fd, 0, size)
             else:
                 os.ftruncate(fd, size)
@@ -159,14 +177,20 @@ class Pool:
             self.drop(block)
 
     def place(self, array: np.ndarray, sent: dict[int, Block]) -> Place | None:
-        """Where an array lies, after copying it to a block unless it is on one; None when it should travel by value.
+        """Where an array lies, after copying it to a block unless it is on one; None when it should
+        travel by value.
 
         `sent` collects the blocks of one message.
         """
         if type(array) is not np.ndarray or array.nbytes < SHARED_FROM or array.dtype.hasobject:
             return None
         lease = lease_of(array)
-        if lease is None or lease.block.number not in self.blocks or lease.block.lent and lease.block.number not in sent:
+        if (
+            lease is None
+            or lease.block.number not in self.blocks
+            or lease.block.lent
+            and lease.block.number not in sent
+        ):
             contiguous = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
             turned = array.T if contiguous == "F" else array
             copy = self.new_array(turned.shape, array.dtype)
@@ -178,12 +202,23 @@ class Pool:
         block = lease.block
         block.lent = True
         sent[block.number] = block
-        return block.number, array.__array_interface__["data"][0] - block.address, array.dtype, array.shape, array.strides
+        return (
+            block.number,
+            array.__array_interface__["data"][0] - block.address,
+            array.dtype,
+            array.shape,
+            array.strides,
+        )
 
     def facts(self, sent: dict[int, Block]) -> tuple[dict[int, tuple[str | None, int]], list[int]]:
-        """What the main process must know about the blocks of a message: their names the first time, and their sizes."""
+        """What the main process must know about the blocks of a message: their names the first
+        time, and their sizes.
+        """
         dropped, self.dropped = self.dropped, []
-        return {number: (self.names.pop(number, None), block.memory.size) for number, block in sent.items()}, dropped
+        return {
+            number: (self.names.pop(number, None), block.memory.size)
+            for number, block in sent.items()
+        }, dropped
 
 
 class Mapped:
@@ -193,8 +228,12 @@ class Mapped:
         self.blocks: dict[int, Block] = {}
         self.returned: deque[tuple[int, bool]] = deque()
 
-    def leases(self, facts: tuple[dict[int, tuple[str | None, int]], list[int]]) -> dict[int, Lease]:
-        """Leases on a message's blocks, by number. Raises OSError when the worker is gone and its blocks with it."""
+    def leases(
+        self, facts: tuple[dict[int, tuple[str | None, int]], list[int]]
+    ) -> dict[int, Lease]:
+        """Leases on a message's blocks, by number. Raises OSError when the worker is gone and its
+        blocks with it.
+        """
         blocks, dropped = facts
         for number in dropped:
             self.blocks.pop(number, None)

@@ -1,6 +1,7 @@
 """Pipes that part or join streams: `fork`, `demux`, `mux`, `groupby` and `Sampler`.
 
-The parts of a stream share it: a new iterator of one of them begins it again and ends the iterators of the others.
+The parts of a stream share it: a new iterator of one of them begins it again and ends the iterators
+of the others.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ class _Source:
                 UserWarning,
                 stacklevel=4,
             )
-        self.main_datapipe, self.num_instances, self.buffer_size = datapipe, num_instances, buffer_size
+        self.main_datapipe, self.num_instances, self.buffer_size = (
+            datapipe,
+            num_instances,
+            buffer_size,
+        )
         self.round = 0
         self.begin()
 
@@ -79,7 +84,9 @@ class _Source:
 class _Forker(_Source):
     method, overflow = "fork", "ForkerIterDataPipe buffer overflow,buffer size {} is insufficient."
 
-    def __init__(self, datapipe: Iterable[Any], num_instances: int, buffer_size: int, how: str | None) -> None:
+    def __init__(
+        self, datapipe: Iterable[Any], num_instances: int, buffer_size: int, how: str | None
+    ) -> None:
         super().__init__(datapipe, num_instances, buffer_size)
         self.how = {None: None, "shallow": copy.copy, "deep": copy.deepcopy}[how]
 
@@ -97,10 +104,18 @@ class _Forker(_Source):
 
 
 class _Demultiplexer(_Source):
-    method, overflow = "demux", "DemultiplexerIterDataPipe buffer overflow, buffer size {} is insufficient."
+    method, overflow = (
+        "demux",
+        "DemultiplexerIterDataPipe buffer overflow, buffer size {} is insufficient.",
+    )
 
     def __init__(
-        self, datapipe: Iterable[Any], n: int, classifier_fn: Callable[[Any], Any], drop_none: bool, buffer_size: int
+        self,
+        datapipe: Iterable[Any],
+        n: int,
+        classifier_fn: Callable[[Any], Any],
+        drop_none: bool,
+        buffer_size: int,
     ) -> None:
         super().__init__(datapipe, n, buffer_size)
         self.classifier_fn, self.drop_none = classifier_fn, drop_none
@@ -171,12 +186,20 @@ class ForkerIterDataPipe(IterDataPipe):
         copy: None, "shallow" or "deep": whether each gets copies.
     """
 
-    def __new__(cls, datapipe: Iterable[Any], num_instances: int, buffer_size: int = 1000, copy: str | None = None) -> Any:
+    def __new__(
+        cls,
+        datapipe: Iterable[Any],
+        num_instances: int,
+        buffer_size: int = 1000,
+        copy: str | None = None,
+    ) -> Any:
         _some(num_instances)
         if num_instances == 1:
             return datapipe
         if copy not in (None, "shallow", "deep"):
-            raise ValueError(f"Unknown copy method `{copy}` requested, choose one of None, `shallow` or `deep`.")
+            raise ValueError(
+                f"Unknown copy method `{copy}` requested, choose one of None, `shallow` or `deep`."
+            )
         return _children(_Forker(datapipe, num_instances, buffer_size, copy))
 
 
@@ -190,11 +213,17 @@ class DemultiplexerIterDataPipe(IterDataPipe):
     """
 
     def __new__(
-        cls, datapipe: Iterable[Any], num_instances: int, classifier_fn: Callable[[Any], Any], drop_none: bool = False,
+        cls,
+        datapipe: Iterable[Any],
+        num_instances: int,
+        classifier_fn: Callable[[Any], Any],
+        drop_none: bool = False,
         buffer_size: int = 1000,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         _some(num_instances)
-        return _children(_Demultiplexer(datapipe, num_instances, classifier_fn, drop_none, buffer_size))
+        return _children(
+            _Demultiplexer(datapipe, num_instances, classifier_fn, drop_none, buffer_size)
+        )
 
 
 @functional_datapipe("mux")
@@ -218,23 +247,43 @@ class GrouperIterDataPipe(IterDataPipe):
 
     Args:
         keep_key: pairs of the key and the list.
-        buffer_size: how many samples may wait; then the largest list is given before it is complete.
+        buffer_size: how many samples may wait; then the largest list is given before it is
+            complete.
         group_size: how long a list is when it is complete; None: it never is.
-        guaranteed_group_size: the shortest list that may be given because too many samples wait; `group_size` by default.
+        guaranteed_group_size: the shortest list that may be given because too many samples wait;
+            `group_size` by default.
         drop_remaining: leave out lists that are shorter than that.
     """
 
     def __init__(
-        self, datapipe: Iterable[Any], group_key_fn: Callable[[Any], Any], *, keep_key: bool = False, buffer_size: int = 10000,
-        group_size: int | None = None, guaranteed_group_size: int | None = None, drop_remaining: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        datapipe: Iterable[Any],
+        group_key_fn: Callable[[Any], Any],
+        *,
+        keep_key: bool = False,
+        buffer_size: int = 10000,
+        group_size: int | None = None,
+        guaranteed_group_size: int | None = None,
+        drop_remaining: bool = False,
+    ) -> None:
         if group_size is not None and not 0 < group_size <= buffer_size:
             raise AssertionError("group_size must be > 0 and <= buffer_size")
-        if guaranteed_group_size is not None and (group_size is None or not 0 < guaranteed_group_size <= group_size):
-            raise AssertionError("guaranteed_group_size must be > 0 and <= group_size and group_size must be set")
-        self.datapipe, self.group_key_fn, self.keep_key, self.max_buffer_size = datapipe, group_key_fn, keep_key, buffer_size
+        if guaranteed_group_size is not None and (
+            group_size is None or not 0 < guaranteed_group_size <= group_size
+        ):
+            raise AssertionError(
+                "guaranteed_group_size must be > 0 and <= group_size and group_size must be set"
+            )
+        self.datapipe, self.group_key_fn, self.keep_key, self.max_buffer_size = (
+            datapipe,
+            group_key_fn,
+            keep_key,
+            buffer_size,
+        )
         self.group_size, self.drop_remaining = group_size, drop_remaining
-        self.guaranteed_group_size = group_size if guaranteed_group_size is None else guaranteed_group_size
+        self.guaranteed_group_size = (
+            group_size if guaranteed_group_size is None else guaranteed_group_size
+        )
 
     def __iter__(self) -> Iterator[Any]:
         groups: dict[Any, list[Any]] = {}
@@ -271,11 +320,16 @@ class SamplerIterDataPipe(IterDataPipe):
     """The samples of a pipe in the order of a sampler's class."""
 
     def __init__(
-        self, datapipe: Any, sampler: Any = SequentialSampler, sampler_args: Sequence[Any] | None = None,
+        self,
+        datapipe: Any,
+        sampler: Any = SequentialSampler,
+        sampler_args: Sequence[Any] | None = None,
         sampler_kwargs: dict[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.datapipe = datapipe
-        self.sampler = sampler(*(sampler_args or ()), **{"data_source": datapipe, **(sampler_kwargs or {})})
+        self.sampler = sampler(
+            *(sampler_args or ()), **{"data_source": datapipe, **(sampler_kwargs or {})}
+        )
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.sampler)

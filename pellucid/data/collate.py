@@ -15,9 +15,12 @@ from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, OperationError
 
 _torch = FUNCTIONS["torch"]
-# Makes the memory of a batch; a worker process puts its own allocator here, whose memory the main process shares.
+# Makes the memory of a batch; a worker process puts its own allocator here, whose memory the main
+# process shares.
 allocate: list[Callable[..., np.ndarray]] = [np.empty]
-_REFUSED = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+_REFUSED = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+)
 
 
 def default_convert(data: Any) -> Any:
@@ -26,10 +29,16 @@ def default_convert(data: Any) -> Any:
         return data
     if isinstance(data, (np.ndarray, np.generic)):
         return data if data.dtype.kind in "SUO" else _torch["as_tensor"](data)
-    return _rebuild(data, lambda: {k: default_convert(v) for k, v in data.items()}, lambda: [default_convert(d) for d in data])
+    return _rebuild(
+        data,
+        lambda: {k: default_convert(v) for k, v in data.items()},
+        lambda: [default_convert(d) for d in data],
+    )
 
 
-def _rebuild(like: Any, mapping: Callable[[], dict[Any, Any]], items: Callable[[], list[Any]]) -> Any:
+def _rebuild(
+    like: Any, mapping: Callable[[], dict[Any, Any]], items: Callable[[], list[Any]]
+) -> Any:
     """Converted contents in the type of the container `like`; `like` itself when it is none."""
     if isinstance(like, Mapping):
         values = mapping()
@@ -60,7 +69,8 @@ def _rebuild(like: Any, mapping: Callable[[], dict[Any, Any]], items: Callable[[
 
 
 def collate(batch: Any, *, collate_fn_map: dict[Any, Any] | None = None) -> Any:
-    """Combine samples by the functions of a table of types; containers are combined element by element.
+    """Combine samples by the functions of a table of types; containers are combined element by
+    element.
 
     Raises:
         TypeError: a type that is not in the table. RuntimeError: lists of unequal lengths.
@@ -74,7 +84,13 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Any] | None = None) -> Any:
         if function is not None:
             return function(batch, collate_fn_map=collate_fn_map)
     if isinstance(first, Mapping):
-        return _rebuild(first, lambda: {k: collate([d[k] for d in batch], collate_fn_map=collate_fn_map) for k in first}, list)
+        return _rebuild(
+            first,
+            lambda: {
+                k: collate([d[k] for d in batch], collate_fn_map=collate_fn_map) for k in first
+            },
+            list,
+        )
     if not isinstance(first, Sequence):
         raise ArgumentTypeError(_REFUSED.format(kind))
     if not (isinstance(first, tuple) and hasattr(first, "_fields")):
@@ -82,11 +98,15 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Any] | None = None) -> Any:
         if set(map(len, batch)) != {size}:
             raise OperationError("each element in list of batch should be of equal size")
     columns = list(zip(*batch))
-    return _rebuild(first, dict, lambda: [collate(column, collate_fn_map=collate_fn_map) for column in columns])
+    return _rebuild(
+        first, dict, lambda: [collate(column, collate_fn_map=collate_fn_map) for column in columns]
+    )
 
 
 def _joined(arrays: list[Any]) -> np.ndarray | None:
-    """Plain arrays of one shape and dtype in one new array; None where they are not that, or are empty."""
+    """Plain arrays of one shape and dtype in one new array; None where they are not that, or are
+    empty.
+    """
     first = arrays[0]
     if set(map(type, arrays)) != {np.ndarray} or not first.size:
         return None
@@ -97,7 +117,8 @@ def _joined(arrays: list[Any]) -> np.ndarray | None:
         if set(map(len, arrays)) != {len(first)}:
             return None
         out = allocate[0]((len(arrays), *first.shape), first.dtype)
-        # One call joins them much faster than `stack`; what differs in dtype or in another dimension is refused.
+        # One call joins them much faster than `stack`; what differs in dtype or in another
+        # dimension is refused.
         np.concatenate(arrays, out=out.reshape(-1, *first.shape[1:]), casting="no")
     except (TypeError, ValueError):
         return None
@@ -160,7 +181,8 @@ default_collate_fn_map: dict[Any, Any] = {
 
 
 def default_collate(batch: Any) -> Any:
-    """Combines a list of samples into a batch: stacks tensors and arrays, converts numbers to tensors, and handles containers element by element.
+    """Combines a list of samples into a batch: stacks tensors and arrays, converts numbers to
+    tensors, and handles containers element by element.
 
     Example:
         >>> default_collate([(1, 2.0), (3, 4.0)])

@@ -15,7 +15,8 @@ from .iterators import _SingleProcessDataLoaderIter
 from .sampler import BatchSampler, InfiniteSampler, RandomSampler, SequentialSampler
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # whose variables may have a default, which type checkers know in every version of Python
+    # whose variables may have a default, which type checkers know in every version of Python
+    from typing_extensions import TypeVar
 
     T_co = TypeVar("T_co", covariant=True, default=Any)
 else:
@@ -26,7 +27,8 @@ _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "per
 
 
 class DataLoader(Generic[T_co]):
-    """Iterates over a dataset in batches, in order or shuffled, in this process or with worker processes.
+    """Iterates over a dataset in batches, in order or shuffled, in this process or with worker
+    processes.
 
     Args:
         dataset: with `__getitem__` and `__len__`, or an IterableDataset.
@@ -40,7 +42,8 @@ class DataLoader(Generic[T_co]):
         timeout: seconds to wait for a worker's batch; 0: no limit.
         worker_init_fn: called in each worker with its number, after seeding.
         multiprocessing_context: "fork", "spawn", "forkserver" or a context.
-        generator: the random stream of the shuffling and of the workers' seeds; the default one when left out.
+        generator: the random stream of the shuffling and of the workers' seeds; the default one
+            when left out.
         prefetch_factor: batches that each worker loads ahead (2).
         persistent_workers: keep the workers from one pass to the next.
         in_order: give batches in order; otherwise as they come.
@@ -57,7 +60,8 @@ class DataLoader(Generic[T_co]):
         tensor([4])
     """
 
-    __initialized = False  # subclasses of other libraries set `_DataLoader__initialized` to put another sampler in place
+    # subclasses of other libraries set `_DataLoader__initialized` to put another sampler in place
+    __initialized = False
 
     def __init__(
         self,
@@ -81,7 +85,9 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         if num_workers < 0:
-            raise ArgumentValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+            raise ArgumentValueError(
+                "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+            )
         if timeout < 0:
             raise ArgumentValueError("timeout option should be non-negative")
         if num_workers == 0 and prefetch_factor is not None:
@@ -104,7 +110,9 @@ class DataLoader(Generic[T_co]):
         self.worker_init_fn = worker_init_fn
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
-        self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
+        self._dataset_kind = (
+            _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
+        )
         if self._dataset_kind == _DatasetKind.Iterable:
             if shuffle not in (False, None):
                 raise ArgumentValueError(
@@ -124,7 +132,9 @@ class DataLoader(Generic[T_co]):
                 )
             batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
-            raise ArgumentValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+            raise ArgumentValueError(
+                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+            )
         if sampler is None:
             if self._dataset_kind == _DatasetKind.Iterable:
                 sampler = InfiniteSampler()
@@ -150,7 +160,9 @@ class DataLoader(Generic[T_co]):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self.__initialized and name in _FIXED:
-            raise ArgumentValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
+            raise ArgumentValueError(
+                f"{name} attribute should not be set after {type(self).__name__} is initialized"
+            )
         super().__setattr__(name, value)
 
     @property

@@ -20,7 +20,9 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """Base class of datasets that map keys to samples. A subclass defines `__getitem__`, usually `__len__`, and optionally `__getitems__`."""
+    """Base class of datasets that map keys to samples. A subclass defines `__getitem__`, usually
+    `__len__`, and optionally `__getitems__`.
+    """
 
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -30,7 +32,9 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """A stream of samples; a subclass defines `__iter__`. In worker processes each worker has a copy: see `get_worker_info`."""
+    """A stream of samples; a subclass defines `__iter__`. In worker processes each worker has a
+    copy: see `get_worker_info`.
+    """
 
     def __add__(self, other: Dataset[T_co]) -> ChainDataset:  # type: ignore[override]
         return ChainDataset([self, other])
@@ -73,7 +77,9 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Combines datasets of equal length: samples are tuples (positional arguments) or dictionaries (keywords)."""
+    """Combines datasets of equal length: samples are tuples (positional arguments) or dictionaries
+    (keywords).
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
@@ -110,7 +116,9 @@ def _fetch_many(dataset: Any, indices: list[Any]) -> list[Any]:
         return [dataset[i] for i in indices]
     items = dataset.__getitems__(indices)
     if len(items) != len(indices):
-        raise ArgumentValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(items)}")
+        raise ArgumentValueError(
+            f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(items)}"
+        )
     return items
 
 
@@ -180,7 +188,10 @@ class Subset(Dataset[T_co]):
 
     def __getitems__(self, indices: list[int]) -> list[Any]:
         """Many samples at once, by the dataset's own `__getitems__` where it has it."""
-        if type(self).__getitem__ is not Subset.__getitem__ and type(self).__getitems__ is Subset.__getitems__:
+        if (
+            type(self).__getitem__ is not Subset.__getitem__
+            and type(self).__getitems__ is Subset.__getitems__
+        ):
             return [self[i] for i in indices]
         if callable(getattr(self.dataset, "__getitems__", None)):
             return self.dataset.__getitems__([self.indices[i] for i in indices])
@@ -190,7 +201,9 @@ class Subset(Dataset[T_co]):
         return len(self.indices)
 
 
-def random_split(dataset: Any, lengths: Sequence[float], generator: Any = default_generator) -> list[Subset[Any]]:
+def random_split(
+    dataset: Any, lengths: Sequence[float], generator: Any = default_generator
+) -> list[Subset[Any]]:
     """Split the samples randomly into subsets of the given lengths or fractions.
 
     Raises:
@@ -211,11 +224,16 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = defaul
             sizes[i % len(sizes)] += 1
         for i, size in enumerate(sizes):
             if size == 0:
-                warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2)
+                warnings.warn(
+                    f"Length of split at index {i} is 0. This might result in an empty dataset.",
+                    stacklevel=2,
+                )
     else:
         sizes = list(lengths)  # type: ignore[arg-type]
     if sum(sizes) != len(dataset):
-        raise ArgumentValueError("Sum of input lengths does not equal the length of the input dataset!")
+        raise ArgumentValueError(
+            "Sum of input lengths does not equal the length of the input dataset!"
+        )
     order = FUNCTIONS["torch"]["randperm"](sum(sizes), generator=generator).tolist()
     ends = itertools.accumulate(sizes)
     return [Subset(dataset, order[end - size : end]) for end, size in zip(ends, sizes)]

@@ -8,7 +8,9 @@ from typing import Any
 class MapFetcher:
     """Samples by index."""
 
-    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> None:
+    def __init__(
+        self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
+    ) -> None:
         self.dataset = dataset
         self.auto_collation = auto_collation
         self.collate_fn = collate_fn
@@ -25,7 +27,9 @@ class MapFetcher:
 class IterableFetcher:
     """The next samples of a stream."""
 
-    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> None:
+    def __init__(
+        self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
+    ) -> None:
         self.auto_collation = auto_collation
         self.collate_fn = collate_fn
         self.drop_last = drop_last
@@ -57,6 +61,10 @@ class _DatasetKind:
     Iterable = 1
 
     @staticmethod
-    def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> Any:
+    def create_fetcher(
+        kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
+    ) -> Any:
         """What takes the samples of one batch."""
-        return (IterableFetcher if kind == _DatasetKind.Iterable else MapFetcher)(dataset, auto_collation, collate_fn, drop_last)
+        return (IterableFetcher if kind == _DatasetKind.Iterable else MapFetcher)(
+            dataset, auto_collation, collate_fn, drop_last
+        )

@@ -15,7 +15,12 @@ class StreamWrapper:
     """A file that closes itself when nobody has it any more; everything else is the file's own."""
 
     def __init__(self, file_obj: Any, parent_stream: Any = None, name: str | None = None) -> None:
-        self.file_obj, self.parent_stream, self.name, self.closed = file_obj, parent_stream, name, False
+        self.file_obj, self.parent_stream, self.name, self.closed = (
+            file_obj,
+            parent_stream,
+            name,
+            False,
+        )
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["file_obj"], name)
@@ -42,7 +47,11 @@ class StreamWrapper:
             self.close()
 
     def __repr__(self) -> str:
-        return f"StreamWrapper<{self.name}>" if self.name is not None else f"StreamWrapper<{self.file_obj!r}>"
+        return (
+            f"StreamWrapper<{self.name}>"
+            if self.name is not None
+            else f"StreamWrapper<{self.file_obj!r}>"
+        )
 
 
 def _failed(error: OSError) -> None:
@@ -51,7 +60,9 @@ def _failed(error: OSError) -> None:
 
 
 def _fits(name: str, masks: str | list[str]) -> bool:
-    return not masks or any(fnmatch.fnmatch(name, mask) for mask in ([masks] if isinstance(masks, str) else masks))
+    return not masks or any(
+        fnmatch.fnmatch(name, mask) for mask in ([masks] if isinstance(masks, str) else masks)
+    )
 
 
 @functional_datapipe("list_files")
@@ -68,11 +79,19 @@ class FileListerIterDataPipe(IterDataPipe):
     """
 
     def __init__(
-        self, root: str | Sequence[str] | IterDataPipe = ".", masks: str | list[str] = "", *, recursive: bool = False,
-        abspath: bool = False, non_deterministic: bool = False, length: int = -1,
-    ) -> None:  # fmt: skip
+        self,
+        root: str | Sequence[str] | IterDataPipe = ".",
+        masks: str | list[str] = "",
+        *,
+        recursive: bool = False,
+        abspath: bool = False,
+        non_deterministic: bool = False,
+        length: int = -1,
+    ) -> None:
         roots = [root] if isinstance(root, str) else root
-        self.datapipe = roots if isinstance(roots, IterDataPipe) else IterableWrapperIterDataPipe(roots)
+        self.datapipe = (
+            roots if isinstance(roots, IterDataPipe) else IterableWrapperIterDataPipe(roots)
+        )
         self.masks, self.recursive, self.abspath, self.non_deterministic, self.length = (
             masks,
             recursive,
@@ -111,7 +130,13 @@ class FileOpenerIterDataPipe(IterDataPipe):
         length: what `len` answers; -1: it is not known.
     """
 
-    def __init__(self, datapipe: Iterable[str], mode: str = "r", encoding: str | None = None, length: int = -1) -> None:
+    def __init__(
+        self,
+        datapipe: Iterable[str],
+        mode: str = "r",
+        encoding: str | None = None,
+        length: int = -1,
+    ) -> None:
         if mode not in ("b", "t", "rb", "rt", "r"):
             raise ValueError(f"Invalid mode {mode}")
         if "b" in mode and encoding is not None:

@@ -22,7 +22,8 @@ class _BaseDataLoaderIter:
         self._index_sampler = loader._index_sampler
         self._num_workers = loader.num_workers
         self._timeout = loader.timeout
-        # The order of draws is PyTorch's: first the workers' seed, then, when the first batch is asked for, the sampler's own.
+        # The order of draws is PyTorch's: first the workers' seed, then, when the first batch is
+        # asked for, the sampler's own.
         self._sampler_iter = iter(self._index_sampler)
         self._base_seed = draw_seed(loader.generator)
         self._IterableDataset_len_called = loader._IterableDataset_len_called
@@ -72,7 +73,11 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         super().__init__(loader)
         assert self._timeout == 0, "a timeout needs num_workers > 0"
         self._fetcher = _DatasetKind.create_fetcher(
-            self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
+            self._dataset_kind,
+            self._dataset,
+            self._auto_collation,
+            self._collate_fn,
+            self._drop_last,
         )
 
     def _next_data(self) -> Any:

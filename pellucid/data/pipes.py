@@ -1,6 +1,8 @@
-"""Pipelines of data: `IterDataPipe` and `MapDataPipe`, and the common ones, which methods chain: `IterableWrapper(range(4)).map(str).batch(2)`.
+"""Pipelines of data: `IterDataPipe` and `MapDataPipe`, and the common ones, which methods chain:
+`IterableWrapper(range(4)).map(str).batch(2)`.
 
-An iterator of an iterable pipe is invalid once another one is made from the same pipe, as in PyTorch.
+An iterator of an iterable pipe is invalid once another one is made from the same pipe, as in
+PyTorch.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ class _Pipe:
         cls.functions[name] = function
 
     @classmethod
-    def register_datapipe_as_function(cls, name: str, pipe: Callable[..., Any], enable_df_api_tracing: bool = False) -> None:
+    def register_datapipe_as_function(
+        cls, name: str, pipe: Callable[..., Any], enable_df_api_tracing: bool = False
+    ) -> None:
         """Make a class of pipes a method of all pipes of this kind.
 
         Raises:
@@ -88,7 +92,9 @@ def _single(own: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Iterator[Any
 def _checked(pipe: IterDataPipe, source: Iterator[Any], turn: int) -> Iterator[Any]:
     while True:
         if pipe._turn != turn:
-            given = ", ".join(f"{k}={v}" for k, v in sorted(vars(pipe).items()) if not k.startswith("_"))
+            given = ", ".join(
+                f"{k}={v}" for k, v in sorted(vars(pipe).items()) if not k.startswith("_")
+            )
             raise RuntimeError(_INVALID.format(f"{pipe}({given})"))
         try:
             item = next(source)
@@ -122,7 +128,8 @@ class DataChunk(list):
 
 
 def functional_datapipe(name: str, enable_df_api_tracing: bool = False) -> Callable[[type], type]:
-    """Register a class of pipes as a method: `@functional_datapipe("twice")` gives all pipes of its kind `.twice(...)`.
+    """Register a class of pipes as a method: `@functional_datapipe("twice")` gives all pipes of its
+    kind `.twice(...)`.
 
     Example:
         >>> @functional_datapipe("twice_over")
@@ -168,24 +175,45 @@ class IterableWrapperIterDataPipe(IterDataPipe):
 
 @functional_datapipe("map")
 class MapperIterDataPipe(IterDataPipe):
-    """`fn` of each sample; of the column `input_col` alone, whose place or `output_col` takes the result."""
+    """`fn` of each sample; of the column `input_col` alone, whose place or `output_col` takes the
+    result.
+    """
 
-    def __init__(self, datapipe: Iterable[Any], fn: Callable[..., Any], input_col: Any = None, output_col: Any = None) -> None:
+    def __init__(
+        self,
+        datapipe: Iterable[Any],
+        fn: Callable[..., Any],
+        input_col: Any = None,
+        output_col: Any = None,
+    ) -> None:
         if input_col is None and output_col is not None:
             raise ValueError("`output_col` must be None when `input_col` is None.")
-        self.datapipe, self.fn, self.input_col, self.output_col = datapipe, fn, input_col, output_col
+        self.datapipe, self.fn, self.input_col, self.output_col = (
+            datapipe,
+            fn,
+            input_col,
+            output_col,
+        )
 
     def _apply(self, data: Any) -> Any:
         if self.input_col is None:
             return self.fn(data)
         several = isinstance(self.input_col, (list, tuple))
-        made = self.fn(*(data[c] for c in self.input_col)) if several else self.fn(data[self.input_col])
+        made = (
+            self.fn(*(data[c] for c in self.input_col))
+            if several
+            else self.fn(data[self.input_col])
+        )
         again = tuple(data) if isinstance(data, tuple) else None
         row = list(data) if again is not None else type(data)(data)
         if self.output_col == -1 and isinstance(row, list):
             row.append(made)
         else:
-            place = self.output_col if self.output_col is not None else (self.input_col[0] if several else self.input_col)
+            place = (
+                self.output_col
+                if self.output_col is not None
+                else (self.input_col[0] if several else self.input_col)
+            )
             row[place] = made
         return tuple(row) if again is not None else row
 
@@ -201,14 +229,18 @@ class MapperIterDataPipe(IterDataPipe):
 class FilterIterDataPipe(IterDataPipe):
     """The samples (or those whose column `input_col`) for which `filter_fn` is true."""
 
-    def __init__(self, datapipe: Iterable[Any], filter_fn: Callable[..., Any], input_col: Any = None) -> None:
+    def __init__(
+        self, datapipe: Iterable[Any], filter_fn: Callable[..., Any], input_col: Any = None
+    ) -> None:
         self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col
 
     def __iter__(self) -> Iterator[Any]:
         for data in self.datapipe:
             kept = self.filter_fn(data if self.input_col is None else data[self.input_col])
             if not isinstance(kept, bool):
-                raise ValueError(f"Boolean output is required for `filter_fn` of FilterIterDataPipe, got {type(kept)}")
+                raise ValueError(
+                    f"Boolean output is required for `filter_fn` of FilterIterDataPipe, got {type(kept)}"
+                )
             if kept:
                 yield data
 
@@ -217,10 +249,21 @@ class FilterIterDataPipe(IterDataPipe):
 class BatcherIterDataPipe(IterDataPipe):
     """Lists of `batch_size` samples; the last may be shorter unless `drop_last`."""
 
-    def __init__(self, datapipe: Iterable[Any], batch_size: int, drop_last: bool = False, wrapper_class: Any = DataChunk) -> None:
+    def __init__(
+        self,
+        datapipe: Iterable[Any],
+        batch_size: int,
+        drop_last: bool = False,
+        wrapper_class: Any = DataChunk,
+    ) -> None:
         if batch_size <= 0:
             raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe, self.batch_size, self.drop_last, self.wrapper_class = datapipe, batch_size, drop_last, wrapper_class
+        self.datapipe, self.batch_size, self.drop_last, self.wrapper_class = (
+            datapipe,
+            batch_size,
+            drop_last,
+            wrapper_class,
+        )
 
     def __iter__(self) -> Iterator[Any]:
         batch: list[Any] = []
@@ -255,19 +298,27 @@ class UnBatcherIterDataPipe(IterDataPipe):
             yield data
             return
         if not isinstance(data, list):
-            raise IndexError(f"unbatch_level {self.unbatch_level} exceeds the depth of the DataPipe")
+            raise IndexError(
+                f"unbatch_level {self.unbatch_level} exceeds the depth of the DataPipe"
+            )
         for item in data:
             yield from self._dive(item, level - (level > 0))
 
 
 @functional_datapipe("shuffle")
 class ShufflerIterDataPipe(IterDataPipe):
-    """Samples in random order, drawn from a buffer of `buffer_size`; the seed is `set_seed`'s or comes from the default generator."""
+    """Samples in random order, drawn from a buffer of `buffer_size`; the seed is `set_seed`'s or
+    comes from the default generator.
+    """
 
-    def __init__(self, datapipe: Iterable[Any], *, buffer_size: int = 10000, unbatch_level: int = 0) -> None:
+    def __init__(
+        self, datapipe: Iterable[Any], *, buffer_size: int = 10000, unbatch_level: int = 0
+    ) -> None:
         if buffer_size <= 0:
             raise ValueError("buffer_size should be larger than 0")
-        self.datapipe = datapipe if unbatch_level == 0 else UnBatcherIterDataPipe(datapipe, unbatch_level)
+        self.datapipe = (
+            datapipe if unbatch_level == 0 else UnBatcherIterDataPipe(datapipe, unbatch_level)
+        )
         self.buffer_size, self._enabled, self._seed = buffer_size, True, None
         self._random = random.Random()
 
@@ -285,7 +336,9 @@ class ShufflerIterDataPipe(IterDataPipe):
         if self._enabled:
             seed = self._seed
             self._random.seed(
-                METHODS["random_"](FUNCTIONS["torch"]["empty"]((), dtype=dtypes.int64)).item() if seed is None else seed
+                METHODS["random_"](FUNCTIONS["torch"]["empty"]((), dtype=dtypes.int64)).item()
+                if seed is None
+                else seed
             )
             self._seed = None
 
@@ -343,7 +396,12 @@ class ZipperIterDataPipe(IterDataPipe):
 class CollatorIterDataPipe(MapperIterDataPipe):
     """Batches made tensors of by `collate_fn`."""
 
-    def __init__(self, datapipe: Iterable[Any], conversion: Any = None, collate_fn: Callable[..., Any] = default_collate) -> None:
+    def __init__(
+        self,
+        datapipe: Iterable[Any],
+        conversion: Any = None,
+        collate_fn: Callable[..., Any] = default_collate,
+    ) -> None:
         super().__init__(datapipe, conversion if callable(conversion) else collate_fn)
 
 
@@ -354,14 +412,18 @@ class ShardingFilterIterDataPipe(IterDataPipe):
     def __init__(self, source_datapipe: Iterable[Any]) -> None:
         self.source_datapipe, self.num_of_instances, self.instance_id = source_datapipe, 1, 0
 
-    def apply_sharding(self, num_of_instances: int, instance_id: int, sharding_group: Any = None) -> None:
+    def apply_sharding(
+        self, num_of_instances: int, instance_id: int, sharding_group: Any = None
+    ) -> None:
         """Which samples to take.
 
         Raises:
             ValueError: the instance is not one of them.
         """
         if instance_id >= num_of_instances:
-            raise ValueError(f"instance_id({instance_id}) should be smaller than num_of_instances({num_of_instances})")
+            raise ValueError(
+                f"instance_id({instance_id}) should be smaller than num_of_instances({num_of_instances})"
+            )
         self.num_of_instances, self.instance_id = num_of_instances, instance_id
 
     def __iter__(self) -> Iterator[Any]:
@@ -406,13 +468,26 @@ class MapperMapDataPipe(MapDataPipe):
 class BatcherMapDataPipe(MapDataPipe):
     """Lists of `batch_size` samples of keys 0, 1, ...; the last may be shorter unless `drop_last`."""
 
-    def __init__(self, datapipe: Any, batch_size: int, drop_last: bool = False, wrapper_class: Any = DataChunk) -> None:
+    def __init__(
+        self,
+        datapipe: Any,
+        batch_size: int,
+        drop_last: bool = False,
+        wrapper_class: Any = DataChunk,
+    ) -> None:
         if batch_size <= 0:
             raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe, self.batch_size, self.drop_last, self.wrapper_class = datapipe, batch_size, drop_last, wrapper_class
+        self.datapipe, self.batch_size, self.drop_last, self.wrapper_class = (
+            datapipe,
+            batch_size,
+            drop_last,
+            wrapper_class,
+        )
 
     def __getitem__(self, index: int) -> Any:
-        places = range(index * self.batch_size, min((index + 1) * self.batch_size, len(self.datapipe)))
+        places = range(
+            index * self.batch_size, min((index + 1) * self.batch_size, len(self.datapipe))
+        )
         if not 0 <= index < len(self):
             raise IndexError(f"Index {index} is out of bound.")
         return self.wrapper_class([self.datapipe[k] for k in places])

@@ -1,4 +1,6 @@
-"""The DataLoader's iterator over worker processes: tasks out through queues, batches back through pipes."""
+"""The DataLoader's iterator over worker processes: tasks out through queues, batches back through
+pipes.
+"""
 
 from __future__ import annotations
 
@@ -86,18 +88,31 @@ class MultiProcessIter(_BaseDataLoaderIter):
         self._folder = None if nameless else tempfile.mkdtemp(prefix="pellucid-")
         self._done = context.Event()
         self._workers: list[_Worker] = []
-        self._finish = weakref.finalize(self, _shut_down, self._workers, self._done, self._folder, os.getpid())
+        self._finish = weakref.finalize(
+            self, _shut_down, self._workers, self._done, self._folder, os.getpid()
+        )
         for number in range(self._num_workers):
             tasks = context.Queue()
             results, send = context.Pipe(duplex=False)
             process = context.Process(
                 target=worker_loop,
                 args=(
-                    self._dataset_kind, self._dataset, tasks, send, self._done, self._auto_collation, self._collate_fn,
-                    self._drop_last, self._base_seed, loader.worker_init_fn, number, self._num_workers, self._folder,
+                    self._dataset_kind,
+                    self._dataset,
+                    tasks,
+                    send,
+                    self._done,
+                    self._auto_collation,
+                    self._collate_fn,
+                    self._drop_last,
+                    self._base_seed,
+                    loader.worker_init_fn,
+                    number,
+                    self._num_workers,
+                    self._folder,
                 ),
                 daemon=True,
-            )  # fmt: skip
+            )
             process.start()
             send.close()
             self._workers.append(_Worker(process, tasks, results))
@@ -111,7 +126,9 @@ class MultiProcessIter(_BaseDataLoaderIter):
         self._next_worker = 0
         for worker in self._workers:
             worker.active = True
-        for _ in range(max(1, self._prefetch * self._num_workers) if self._prefetch else self._num_workers):
+        for _ in range(
+            max(1, self._prefetch * self._num_workers) if self._prefetch else self._num_workers
+        ):
             self._ask()
 
     def _reset(self, loader: Any) -> None:
@@ -160,11 +177,14 @@ class MultiProcessIter(_BaseDataLoaderIter):
                 worker = pipes[pipe]
                 try:
                     return worker, unpacked(worker.results.recv_bytes(), worker.mapped)
-                except (EOFError, ConnectionResetError, FileNotFoundError):  # the worker has ended, with what it did not hand over
+                except (EOFError, ConnectionResetError, FileNotFoundError):
+                    # the worker has ended, with what it did not hand over
                     worker.process.join(timeout=1.0)
                     pid, code = worker.process.pid, worker.process.exitcode
                     self._finish()
-                    raise RuntimeError(f"DataLoader worker (pid(s) {pid}) exited unexpectedly with exit code(s) {code}") from None
+                    raise RuntimeError(
+                        f"DataLoader worker (pid(s) {pid}) exited unexpectedly with exit code(s) {code}"
+                    ) from None
 
     def _receive(self) -> int:
         """Take in one result; its number."""

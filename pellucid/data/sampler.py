@@ -54,16 +54,24 @@ class RandomSampler(Sampler[int]):
     """
 
     def __init__(
-        self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Any = None
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Any = None,
     ) -> None:
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
         self.generator = generator
         if not isinstance(replacement, bool):
-            raise ArgumentTypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+            raise ArgumentTypeError(
+                f"replacement should be a boolean value, but got replacement={replacement}"
+            )
         if not isinstance(self.num_samples, int) or self.num_samples <= 0:
-            raise ArgumentValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
+            raise ArgumentValueError(
+                f"num_samples should be a positive integer value, but got num_samples={self.num_samples}"
+            )
 
     @property
     def num_samples(self) -> int:
@@ -79,7 +87,9 @@ class RandomSampler(Sampler[int]):
         if self.replacement:
             for _ in range(self.num_samples // 32):
                 yield from _torch["randint"](high=n, size=(32,), generator=generator).tolist()
-            yield from _torch["randint"](high=n, size=(self.num_samples % 32,), generator=generator).tolist()
+            yield from _torch["randint"](
+                high=n, size=(self.num_samples % 32,), generator=generator
+            ).tolist()
         else:
             for _ in range(self.num_samples // n):
                 yield from _torch["randperm"](n, generator=generator).tolist()
@@ -107,23 +117,37 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """Draws indices with probabilities proportional to weights."""
 
-    def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None) -> None:
+    def __init__(
+        self,
+        weights: Sequence[float],
+        num_samples: int,
+        replacement: bool = True,
+        generator: Any = None,
+    ) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
-            raise ArgumentValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+            raise ArgumentValueError(
+                f"num_samples should be a positive integer value, but got num_samples={num_samples}"
+            )
         if not isinstance(replacement, bool):
-            raise ArgumentValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+            raise ArgumentValueError(
+                f"replacement should be a boolean value, but got replacement={replacement}"
+            )
         from ..dtypes import float64
 
         tensor = _torch["as_tensor"](weights, dtype=float64)
         if tensor.ndim != 1:
-            raise ArgumentValueError(f"weights should be a 1d sequence but given weights have shape {tuple(tensor.shape)}")
+            raise ArgumentValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(tensor.shape)}"
+            )
         self.weights = tensor
         self.num_samples = num_samples
         self.replacement = replacement
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        drawn = _torch["multinomial"](self.weights, self.num_samples, self.replacement, generator=self.generator)
+        drawn = _torch["multinomial"](
+            self.weights, self.num_samples, self.replacement, generator=self.generator
+        )
         yield from drawn.tolist()
 
     def __len__(self) -> int:
@@ -131,7 +155,8 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Groups another sampler's indices into lists of `batch_size`; `drop_last` drops the last, shorter list.
+    """Groups another sampler's indices into lists of `batch_size`; `drop_last` drops the last,
+    shorter list.
 
     Example:
         >>> list(BatchSampler(SequentialSampler(range(5)), batch_size=2, drop_last=False))
@@ -140,9 +165,13 @@ class BatchSampler(Sampler[list[int]]):
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ArgumentValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+            raise ArgumentValueError(
+                f"batch_size should be a positive integer value, but got batch_size={batch_size}"
+            )
         if not isinstance(drop_last, bool):
-            raise ArgumentValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+            raise ArgumentValueError(
+                f"drop_last should be a boolean value, but got drop_last={drop_last}"
+            )
         self.sampler = sampler
         self.batch_size = batch_size
         self.drop_last = drop_last

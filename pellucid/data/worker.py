@@ -1,4 +1,6 @@
-"""What runs in a worker process of a DataLoader, and how batches travel back: large arrays in shared blocks, the rest as bytes."""
+"""What runs in a worker process of a DataLoader, and how batches travel back: large arrays in
+shared blocks, the rest as bytes.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Information about the current worker process: `id`, `num_workers`, `seed`, `dataset`; None in the main process."""
+    """Information about the current worker process: `id`, `num_workers`, `seed`, `dataset`; None in
+    the main process.
+    """
     return _info
 
 
@@ -97,7 +101,9 @@ class _Leases(threading.local):
 _leases = _Leases()
 
 
-def _array_at(number: int, offset: int, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+def _array_at(
+    number: int, offset: int, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> np.ndarray:
     return _leases.held[number].array(offset, dtype, shape, strides)
 
 
@@ -142,7 +148,9 @@ def unpacked(message: bytes, mapped: Mapped) -> Any:
 def numpy_seed(base_seed: int, worker_id: int) -> np.ndarray:
     """The seed of NumPy's global generator in a worker: four 32-bit words of a SeedSequence."""
     mask = 0xFFFFFFFF
-    return np.random.SeedSequence([worker_id, base_seed & mask, base_seed >> 32, 0]).generate_state(4)
+    return np.random.SeedSequence([worker_id, base_seed & mask, base_seed >> 32, 0]).generate_state(
+        4
+    )
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
@@ -151,12 +159,24 @@ def _generate_state(base_seed: int, worker_id: int) -> list[int]:
 
 
 def worker_loop(
-    kind: int, dataset: Any, indices: Any, results: Any, done: Any, auto_collation: bool, collate_fn: Any, drop_last: bool,
-    base_seed: int, init_fn: Any, worker_id: int, num_workers: int, folder: str | None,
-) -> None:  # fmt: skip
+    kind: int,
+    dataset: Any,
+    indices: Any,
+    results: Any,
+    done: Any,
+    auto_collation: bool,
+    collate_fn: Any,
+    drop_last: bool,
+    base_seed: int,
+    init_fn: Any,
+    worker_id: int,
+    num_workers: int,
+    folder: str | None,
+) -> None:
     """Load batches until told to stop, or until the parent is gone."""
     global _info
-    known = multiprocessing.parent_process()  # which may be gone before this process asks the system for it
+    # which may be gone before this process asks the system for it
+    known = multiprocessing.parent_process()
     parent = os.getppid() if known is None or known.pid is None else known.pid
     pool = Pool(folder)
     collate.allocate[0] = pool.new_array

@@ -1,4 +1,6 @@
-"""Data sets from local files, one small data set that comes with the package, and image transforms. Nothing is downloaded."""
+"""Data sets from local files, one small data set that comes with the package, and image transforms.
+Nothing is downloaded.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,18 @@ from ._digits import load_digits
 
 # Loaded when first used: these need tensors and layers, `load_digits` needs NumPy alone.
 _HOMES = dict.fromkeys(
-    ("CSVDataset", "Characters", "Digits", "FashionMNIST", "ImageSet", "KMNIST", "MNIST", "NPZDataset", "TextLines"), "_sets"
+    (
+        "CSVDataset",
+        "Characters",
+        "Digits",
+        "FashionMNIST",
+        "ImageSet",
+        "KMNIST",
+        "MNIST",
+        "NPZDataset",
+        "TextLines",
+    ),
+    "_sets",
 ) | dict.fromkeys(("DataFileError", "DataFileNotFoundError", "read_idx"), "_read")
 
 __all__ = ["load_digits", "transforms", *_HOMES]

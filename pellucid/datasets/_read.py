@@ -63,10 +63,13 @@ def contents(path: Path) -> bytes:
             found = file.read(limit + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise _damaged(
-            f"{path} is damaged: {error}", hint="the copy or download was probably cut short; get the file again"
-        ) from error  # fmt: skip
+            f"{path} is damaged: {error}",
+            hint="the copy or download was probably cut short; get the file again",
+        ) from error
     if len(found) > limit:
-        raise DataFileError(f"{path} expands more than a hundredfold: it is damaged, or made to fill the memory")
+        raise DataFileError(
+            f"{path} expands more than a hundredfold: it is damaged, or made to fill the memory"
+        )
     return found
 
 
@@ -90,19 +93,25 @@ def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
     found = existing([path], "the IDX file")
     raw = contents(found)
     if len(raw) < 4 or raw[:2] != b"\0\0" or raw[2] not in _IDX_TYPES:
-        raise DataFileError(f"{found} is not an IDX file: it begins with {raw[:4].hex(' ') or 'nothing'}")
+        raise DataFileError(
+            f"{found} is not an IDX file: it begins with {raw[:4].hex(' ') or 'nothing'}"
+        )
     dims = raw[3]
     if dims > 64:
         raise DataFileError(f"{found} is not an IDX file: it has {dims} dimensions")
     start = 4 + 4 * dims
     if len(raw) < start:
-        raise DataFileError(f"{found} is cut short: {len(raw)} bytes, and its header alone takes {start}")
+        raise DataFileError(
+            f"{found} is cut short: {len(raw)} bytes, and its header alone takes {start}"
+        )
     shape = struct.unpack(f">{dims}I", raw[4:start])
     kind = np.dtype(_IDX_TYPES[raw[2]])
     expected = start + math.prod(shape) * kind.itemsize
     if len(raw) != expected:
         word = "cut short" if len(raw) < expected else "too long"
-        raise DataFileError(f"{found} is {word}: shape {list(shape)} takes {expected} bytes, the file has {len(raw)}")
+        raise DataFileError(
+            f"{found} is {word}: shape {list(shape)} takes {expected} bytes, the file has {len(raw)}"
+        )
     return np.frombuffer(raw, kind, offset=start).reshape(shape).astype(kind.newbyteorder("="))
 
 
@@ -118,7 +127,9 @@ def read_npz(path: Path, keys: Sequence[str] | None) -> dict[str, np.ndarray]:
             names = list(infos) if keys is None else list(keys)
             missing = [name for name in names if name not in infos]
             if missing:
-                raise DataFileError(f"{path} has no array {', '.join(missing)}; it has {', '.join(infos)}")
+                raise DataFileError(
+                    f"{path} has no array {', '.join(missing)}; it has {', '.join(infos)}"
+                )
             return {name: _npy(archive, infos[name]) for name in names}
     except DataFileError:
         raise
@@ -131,18 +142,35 @@ def _npy(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
     raw = bytearray(record_size(archive, info))
     unpack(archive, info, memoryview(raw))
     file = io.BytesIO(raw)
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
     try:
         version = np.lib.format.read_magic(file)
         shape, by_columns, kind = readers[version](file)
-    except (ValueError, LookupError, TypeError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError) as error:
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        SyntaxError,
+        MemoryError,
+        RecursionError,
+        tokenize.TokenError,
+    ) as error:
         why = f"{type(error).__name__}: {str(error)[:200]}"
         raise ValueError(f"the header of {info.filename} is no NPY header ({why})") from None
     if kind.hasobject:
         raise ValueError(f"Object arrays cannot be loaded ({info.filename})")
     sizes = [kind.itemsize, *shape]
-    if len(shape) > 64 or any(type(n) is not int or n < 0 for n in shape) or math.prod(sizes) != len(raw) - file.tell():
-        raise ValueError(f"{info.filename}: shape {list(shape)} of {kind} does not fit {len(raw) - file.tell()} bytes")
+    if (
+        len(shape) > 64
+        or any(type(n) is not int or n < 0 for n in shape)
+        or math.prod(sizes) != len(raw) - file.tell()
+    ):
+        raise ValueError(
+            f"{info.filename}: shape {list(shape)} of {kind} does not fit {len(raw) - file.tell()} bytes"
+        )
     return np.ndarray(shape, kind, raw, file.tell(), order="F" if by_columns else "C")
 
 
@@ -152,5 +180,7 @@ def text_of(path: str | os.PathLike[str], encoding: str) -> str:
     try:
         text = contents(found).decode(encoding)
     except UnicodeDecodeError as error:
-        raise DataFileError(f"{found} is not text in {encoding}: {error.reason} at byte {error.start}") from error
+        raise DataFileError(
+            f"{found} is not text in {encoding}: {error.reason} at byte {error.start}"
+        ) from error
     return text.replace("\r\n", "\n").replace("\r", "\n")

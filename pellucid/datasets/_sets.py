@@ -27,17 +27,24 @@ def _tensor(array: np.ndarray) -> Tensor:
 class ImageSet(Dataset[tuple[Any, Any]]):
     """Pictures and labels in memory; a sample is (picture, label), each through its transform.
 
-    `data` is a uint8 array `(number, height, width)` or `(number, height, width, channels)`, `targets` an int64 tensor. A picture
-    goes to the transform as an array; `transforms.ToTensor` makes a float tensor of it.
+    `data` is a uint8 array `(number, height, width)` or `(number, height, width, channels)`,
+    `targets` an int64 tensor. A picture goes to the transform as an array; `transforms.ToTensor`
+    makes a float tensor of it.
     """
 
     classes: Sequence[str] = ()
 
     def __init__(
-        self, data: np.ndarray, targets: np.ndarray, transform: Transform = None, target_transform: Transform = None
+        self,
+        data: np.ndarray,
+        targets: np.ndarray,
+        transform: Transform = None,
+        target_transform: Transform = None,
     ) -> None:
         if len(data) != len(targets):
-            raise DataFileError(f"{len(data)} pictures and {len(targets)} labels: the files do not belong together")
+            raise DataFileError(
+                f"{len(data)} pictures and {len(targets)} labels: the files do not belong together"
+            )
         self.data = data
         self.targets = _tensor(targets.astype(np.int64))
         self.transform = transform
@@ -55,7 +62,8 @@ class ImageSet(Dataset[tuple[Any, Any]]):
 
 
 class Digits(ImageSet):
-    """The 1,797 handwritten digits that come with the package, 8x8 pixels of 0 to 255 (see `load_digits`).
+    """The 1,797 handwritten digits that come with the package, 8x8 pixels of 0 to 255 (see
+    `load_digits`).
 
     Args:
         train: True for the first 1,437, False for the other 360, None for all.
@@ -69,9 +77,20 @@ class Digits(ImageSet):
     classes = tuple("0123456789")
     _TRAIN = 1437
 
-    def __init__(self, train: bool | None = None, transform: Transform = None, target_transform: Transform = None) -> None:
+    def __init__(
+        self,
+        train: bool | None = None,
+        transform: Transform = None,
+        target_transform: Transform = None,
+    ) -> None:
         images, labels = load_digits()
-        part = slice(None) if train is None else slice(0, self._TRAIN) if train else slice(self._TRAIN, None)
+        part = (
+            slice(None)
+            if train is None
+            else slice(0, self._TRAIN)
+            if train
+            else slice(self._TRAIN, None)
+        )
         scaled = (images[part].astype(np.float32) * (255 / 16)).round().astype(np.uint8)
         super().__init__(scaled, labels[part], transform, target_transform)
 
@@ -80,8 +99,8 @@ class MNIST(ImageSet):
     """The MNIST digits from local IDX files, 28x28.
 
     Args:
-        root: the folder with the four files, or the one above `MNIST/raw` that holds them, as torchvision leaves them; each may
-            end in .gz.
+        root: the folder with the four files, or the one above `MNIST/raw` that holds them, as
+            torchvision leaves them; each may end in .gz.
         train: the 60,000 pictures for training, or the 10,000 for testing.
         download: taken for torchvision's sake; nothing is downloaded.
 
@@ -103,7 +122,8 @@ class MNIST(ImageSet):
         self.root = Path(os.fspath(root))
         self.train = train
         images, labels = (
-            read_idx(self._find(f"{'train' if train else 't10k'}-{part}")) for part in ("images-idx3-ubyte", "labels-idx1-ubyte")
+            read_idx(self._find(f"{'train' if train else 't10k'}-{part}"))
+            for part in ("images-idx3-ubyte", "labels-idx1-ubyte")
         )
         if images.ndim != 3 or labels.ndim != 1:
             raise DataFileError(
@@ -112,14 +132,33 @@ class MNIST(ImageSet):
         super().__init__(images, labels, transform, target_transform)
 
     def _find(self, name: str) -> Path:
-        folders = (self.root, self.root / type(self).__name__ / "raw", self.root / type(self).__name__, self.root / "raw")
-        return existing([folder / (name + end) for folder in folders for end in ("", ".gz")], f"{type(self).__name__}'s {name}")
+        folders = (
+            self.root,
+            self.root / type(self).__name__ / "raw",
+            self.root / type(self).__name__,
+            self.root / "raw",
+        )
+        return existing(
+            [folder / (name + end) for folder in folders for end in ("", ".gz")],
+            f"{type(self).__name__}'s {name}",
+        )
 
 
 class FashionMNIST(MNIST):
     """Zalando's articles of clothing in MNIST's format; see `MNIST`."""
 
-    classes = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
+    classes = (
+        "T-shirt/top",
+        "Trouser",
+        "Pullover",
+        "Dress",
+        "Coat",
+        "Sandal",
+        "Shirt",
+        "Sneaker",
+        "Bag",
+        "Ankle boot",
+    )
 
 
 class KMNIST(MNIST):
@@ -135,12 +174,14 @@ class CSVDataset(Dataset[Any]):
         path: the file, plain or gzip.
         target: column that is the target, by name or by place (-1 is the last); None for none.
         delimiter: what stands between the fields.
-        header: whether the first line has names; None asks whether it has a field that is not a number.
+        header: whether the first line has names; None asks whether it has a field that is not a
+            number.
         dtype, target_dtype: element types; the target's is the features' by default.
 
     Raises:
         FileNotFoundError: when the file is not there.
-        ValueError: for a field that is not a number or a line of another length, with line and column; for an unknown target.
+        ValueError: for a field that is not a number or a line of another length, with line and
+            column; for an unknown target.
 
     Example:
         >>> import tempfile
@@ -163,13 +204,23 @@ class CSVDataset(Dataset[Any]):
         encoding: str = "utf-8-sig",
     ) -> None:
         rows = list(csv.reader(text_of(path, encoding).splitlines(), delimiter=delimiter))
-        lines = [(number, row) for number, row in enumerate(rows, start=1) if any(field.strip() for field in row)]
+        lines = [
+            (number, row)
+            for number, row in enumerate(rows, start=1)
+            if any(field.strip() for field in row)
+        ]
         if not lines:
             raise DataFileError(f"{path} is empty")
         if header is None:
             header = any(_number(field) is None for field in lines[0][1])
-        self.columns = [field.strip() for field in lines[0][1]] if header else [str(i) for i in range(len(lines[0][1]))]
-        table = np.array([self._row(path, number, row) for number, row in lines[header:]], dtype=np.float64)
+        self.columns = (
+            [field.strip() for field in lines[0][1]]
+            if header
+            else [str(i) for i in range(len(lines[0][1]))]
+        )
+        table = np.array(
+            [self._row(path, number, row) for number, row in lines[header:]], dtype=np.float64
+        )
         table = table.reshape(-1, len(self.columns))
         self.target: int | None = None
         self.targets: Tensor | None = None
@@ -181,11 +232,15 @@ class CSVDataset(Dataset[Any]):
 
     def _row(self, path: Any, number: int, row: list[str]) -> list[float]:
         if len(row) != len(self.columns):
-            raise DataFileError(f"{path}, line {number}: {len(row)} fields instead of {len(self.columns)}")
+            raise DataFileError(
+                f"{path}, line {number}: {len(row)} fields instead of {len(self.columns)}"
+            )
         values = [_number(field) for field in row]
         for column, (value, field) in enumerate(zip(values, row)):
             if value is None:
-                raise DataFileError(f"{path}, line {number}, column {self.columns[column]}: {field!r} is not a number")
+                raise DataFileError(
+                    f"{path}, line {number}, column {self.columns[column]}: {field!r} is not a number"
+                )
         return values  # type: ignore[return-value]
 
     def _place(self, path: Any, target: str | int) -> int:
@@ -196,7 +251,11 @@ class CSVDataset(Dataset[Any]):
         raise DataFileError(f"{path} has no column {target!r}; it has {', '.join(self.columns)}")
 
     def __getitem__(self, index: Any) -> Any:
-        return self.features[index] if self.targets is None else (self.features[index], self.targets[index])
+        return (
+            self.features[index]
+            if self.targets is None
+            else (self.features[index], self.targets[index])
+        )
 
     def __len__(self) -> int:
         return self.features.shape[0]
@@ -218,7 +277,12 @@ class NPZDataset(Dataset[Any]):
         transform: applied to the first entry of a sample.
     """
 
-    def __init__(self, path: str | os.PathLike[str], keys: Sequence[str] | None = None, transform: Transform = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        keys: Sequence[str] | None = None,
+        transform: Transform = None,
+    ) -> None:
         found = existing([path], "the NPZ file")
         named = read_npz(found, keys)
         names, arrays = list(named), list(named.values())
@@ -249,8 +313,13 @@ class TextLines(Dataset[str]):
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, encoding: str = "utf-8", skip_empty: bool = False, transform: Transform = None
-    ) -> None:  # fmt: skip
+        self,
+        path: str | os.PathLike[str],
+        *,
+        encoding: str = "utf-8",
+        skip_empty: bool = False,
+        transform: Transform = None,
+    ) -> None:
         text = text_of(path, encoding)
         lines = text.removesuffix("\n").split("\n") if text else []
         self.lines = [line for line in lines if line.strip()] if skip_empty else lines
@@ -264,12 +333,14 @@ class TextLines(Dataset[str]):
 
 
 class Characters(Dataset[tuple[Tensor, Tensor]]):
-    """A text as numbers, for models of characters: a sample is `block_size` characters and the same shifted by one, int64.
+    """A text as numbers, for models of characters: a sample is `block_size` characters and the same
+    shifted by one, int64.
 
     Args:
         text: the text itself.
         block_size: characters in a sample.
-        alphabet: the characters in the order of their numbers; those of the text, sorted, by default.
+        alphabet: the characters in the order of their numbers; those of the text, sorted, by
+            default.
 
     Example:
         >>> corpus = Characters("hello", 3)
@@ -284,13 +355,19 @@ class Characters(Dataset[tuple[Tensor, Tensor]]):
         self.block_size = block_size
         self._numbers = {character: i for i, character in enumerate(self.alphabet)}
         if not 0 < block_size < len(text):
-            raise DataFileError(f"a text of {len(text)} characters has no samples of {block_size} and the one after them")
+            raise DataFileError(
+                f"a text of {len(text)} characters has no samples of {block_size} and the one after them"
+            )
         self.data = self.encode(text)
 
     @classmethod
     def from_file(
-        cls, path: str | os.PathLike[str], block_size: int, alphabet: str | None = None, encoding: str = "utf-8"
-    ) -> Characters:  # fmt: skip
+        cls,
+        path: str | os.PathLike[str],
+        block_size: int,
+        alphabet: str | None = None,
+        encoding: str = "utf-8",
+    ) -> Characters:
         """The text of a file, plain or gzip."""
         return cls(text_of(path, encoding), block_size, alphabet)
 
@@ -299,18 +376,25 @@ class Characters(Dataset[tuple[Tensor, Tensor]]):
         try:
             numbers = [self._numbers[character] for character in text]
         except KeyError as error:
-            raise DataFileError(f"the character {error.args[0]!r} is not in the alphabet {self.alphabet!r}") from None
+            raise DataFileError(
+                f"the character {error.args[0]!r} is not in the alphabet {self.alphabet!r}"
+            ) from None
         return _tensor(np.array(numbers, dtype=np.int64))
 
     def decode(self, numbers: Any) -> str:
         """The text that has these numbers."""
-        return "".join(self.alphabet[int(i)] for i in (numbers.tolist() if isinstance(numbers, Tensor) else numbers))
+        return "".join(
+            self.alphabet[int(i)]
+            for i in (numbers.tolist() if isinstance(numbers, Tensor) else numbers)
+        )
 
     def __getitem__(self, index: Any) -> tuple[Tensor, Tensor]:
         if not -len(self) <= index < len(self):
             raise IndexError(f"sample {index} of {len(self)}")
         start = index % len(self)
-        return self.data[start : start + self.block_size], self.data[start + 1 : start + 1 + self.block_size]
+        return self.data[start : start + self.block_size], self.data[
+            start + 1 : start + 1 + self.block_size
+        ]
 
     def __len__(self) -> int:
         return len(self.data) - self.block_size

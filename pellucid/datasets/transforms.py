@@ -1,8 +1,10 @@
-"""Transforms of pictures, in the manner of torchvision's: each is called with a picture and returns one.
+"""Transforms of pictures, in the manner of torchvision's: each is called with a picture and returns
+one.
 
-Pictures are tensors `(..., height, width)`, or NumPy arrays `(height, width)` or `(height, width, channels)`; a transform returns
-what it was given, `ToTensor` excepted. Random transforms draw from the default generator what torchvision's draw, so a seed gives
-the same crops and flips.
+Pictures are tensors `(..., height, width)`, or NumPy arrays `(height, width)` or
+`(height, width, channels)`; a transform returns what it was given, `ToTensor` excepted. Random
+transforms draw from the default generator what torchvision's draw, so a seed gives the same crops
+and flips.
 """
 
 from __future__ import annotations
@@ -18,9 +20,18 @@ from ..core.tensor import Tensor
 from ..nn import functional as F
 
 __all__ = [
-    "CenterCrop", "Compose", "ConvertImageDtype", "Lambda", "Normalize", "Pad", "RandomCrop", "RandomHorizontalFlip",
-    "RandomVerticalFlip", "Resize", "ToTensor",
-]  # fmt: skip
+    "CenterCrop",
+    "Compose",
+    "ConvertImageDtype",
+    "Lambda",
+    "Normalize",
+    "Pad",
+    "RandomCrop",
+    "RandomHorizontalFlip",
+    "RandomVerticalFlip",
+    "Resize",
+    "ToTensor",
+]
 
 _PAD_MODES = {"constant": "constant", "edge": "replicate", "reflect": "reflect"}
 
@@ -30,7 +41,11 @@ def _as_tensor(picture: Any) -> Tensor:
     if isinstance(picture, Tensor):
         return picture
     if not isinstance(picture, np.ndarray) or picture.ndim not in (2, 3):
-        kind = f"an array of {picture.ndim} dimensions" if isinstance(picture, np.ndarray) else str(type(picture))
+        kind = (
+            f"an array of {picture.ndim} dimensions"
+            if isinstance(picture, np.ndarray)
+            else str(type(picture))
+        )
         raise TypeError(f"a picture is a tensor, or an array of 2 or 3 dimensions, not {kind}")
     planes = picture[None] if picture.ndim == 2 else picture.transpose(2, 0, 1)
     return FUNCTIONS["torch"]["from_numpy"](np.ascontiguousarray(planes))
@@ -83,7 +98,9 @@ class Compose:
 
 
 class ToTensor(_Shown):
-    """An array as a tensor `(channels, height, width)`; uint8 becomes float32 in [0, 1]. A tensor stays as it is."""
+    """An array as a tensor `(channels, height, width)`; uint8 becomes float32 in [0, 1]. A tensor
+    stays as it is.
+    """
 
     def __call__(self, picture: Any) -> Tensor:
         if isinstance(picture, Tensor):
@@ -124,11 +141,15 @@ class Normalize(_Shown):
         if not tensor.is_floating_point():
             raise TypeError(f"Input tensor should be a float tensor. Got {tensor.dtype}.")
         if tensor.dim() < 3:
-            raise ValueError(f"Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = {tensor.size()}")
+            raise ValueError(
+                f"Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = {tensor.size()}"
+            )
         as_tensor = FUNCTIONS["torch"]["as_tensor"]
         mean, std = (as_tensor(value, dtype=tensor.dtype) for value in (self.mean, self.std))
         if (std == 0).any().item():
-            raise ValueError(f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero.")
+            raise ValueError(
+                f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero."
+            )
         mean, std = (t.view(-1, 1, 1) if t.dim() == 1 else t for t in (mean, std))
         return (tensor if self.inplace else tensor.clone()).sub_(mean).div_(std)
 
@@ -169,17 +190,25 @@ class Pad(_Shown):
     """Add a border.
 
     Args:
-        padding: pixels for all sides, for (left and right, top and bottom), or for (left, top, right, bottom).
+        padding: pixels for all sides, for (left and right, top and bottom), or for (left, top,
+            right, bottom).
         fill: value of a constant border.
-        padding_mode: "constant", "edge" (repeat the outermost) or "reflect" (mirror, without the outermost).
+        padding_mode: "constant", "edge" (repeat the outermost) or "reflect" (mirror, without the
+            outermost).
     """
 
-    def __init__(self, padding: int | Sequence[int], fill: float = 0, padding_mode: str = "constant") -> None:
+    def __init__(
+        self, padding: int | Sequence[int], fill: float = 0, padding_mode: str = "constant"
+    ) -> None:
         sides = (padding,) if isinstance(padding, int) else tuple(padding)
         if len(sides) not in (1, 2, 4):
-            raise ValueError(f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(sides)} element tuple")
+            raise ValueError(
+                f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(sides)} element tuple"
+            )
         if padding_mode not in _PAD_MODES:
-            raise ValueError(f"padding_mode is one of {', '.join(_PAD_MODES)}, not {padding_mode!r}")
+            raise ValueError(
+                f"padding_mode is one of {', '.join(_PAD_MODES)}, not {padding_mode!r}"
+            )
         self.padding = padding
         self.fill = fill
         self.padding_mode = padding_mode
@@ -195,7 +224,8 @@ def _padded(picture: Any, sides: tuple[int, int, int, int], fill: float, mode: s
     if mode == "constant":
         return _like(F.pad(planes, sides, value=fill), picture)
     batch = planes.reshape(-1, 1, *planes.shape[-2:])
-    whole = batch if batch.is_floating_point() else batch.to(dtypes.float64)  # exact for the integers of pictures
+    # exact for the integers of pictures
+    whole = batch if batch.is_floating_point() else batch.to(dtypes.float64)
     padded = F.pad(whole, sides, mode=_PAD_MODES[mode]).to(planes.dtype)
     return _like(padded.reshape(*planes.shape[:-2], *padded.shape[-2:]), picture)
 
@@ -210,7 +240,8 @@ def _size(size: int | Sequence[int]) -> tuple[int, int]:
 
 
 class RandomCrop(_Shown):
-    """Cut out a part at a random place, after an optional border; draws `randint` for the row, then for the column.
+    """Cut out a part at a random place, after an optional border; draws `randint` for the row, then
+    for the column.
 
     Args:
         size: height and width, or one number for both.
@@ -246,7 +277,9 @@ class RandomCrop(_Shown):
             planes = Pad((0, rows - planes.shape[-2]), self.fill, self.padding_mode)(planes)
         height, width = planes.shape[-2:]
         if height < rows or width < columns:
-            raise ValueError(f"Required crop size {(rows, columns)} is larger than input image size {(height, width)}")
+            raise ValueError(
+                f"Required crop size {(rows, columns)} is larger than input image size {(height, width)}"
+            )
         top = left = 0
         if (height, width) != (rows, columns):
             top = _draw(0, height - rows + 1)
@@ -283,10 +316,16 @@ class Resize(_Shown):
     """
 
     def __init__(
-        self, size: int | Sequence[int], interpolation: str = "bilinear", max_size: int | None = None, antialias: bool = True
+        self,
+        size: int | Sequence[int],
+        interpolation: str = "bilinear",
+        max_size: int | None = None,
+        antialias: bool = True,
     ) -> None:
         if interpolation not in ("bilinear", "bicubic", "nearest"):
-            raise ValueError(f"interpolation is bilinear, bicubic or nearest, not {interpolation!r}")
+            raise ValueError(
+                f"interpolation is bilinear, bicubic or nearest, not {interpolation!r}"
+            )
         if max_size is not None and not isinstance(size, int):
             raise ValueError("max_size needs a size that is one number")
         self.size = size
@@ -313,7 +352,13 @@ class Resize(_Shown):
         if self.interpolation == "nearest":
             scaled = F.interpolate(whole, target, mode="nearest")
         else:
-            scaled = F.interpolate(whole, target, mode=self.interpolation, align_corners=False, antialias=self.antialias)
+            scaled = F.interpolate(
+                whole,
+                target,
+                mode=self.interpolation,
+                align_corners=False,
+                antialias=self.antialias,
+            )
         if not planes.is_floating_point():
             limits = dtypes.iinfo(planes.dtype)
             scaled = scaled.round().clamp(limits.min, limits.max).to(planes.dtype)

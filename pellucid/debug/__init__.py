@@ -1,4 +1,6 @@
-"""Debugging and visualization: shape assertions and contracts, pictures of graphs, explanations, summaries."""
+"""Debugging and visualization: shape assertions and contracts, pictures of graphs, explanations,
+summaries.
+"""
 
 from .contracts import (
     Bool,
@@ -33,8 +35,39 @@ from .questions.explain import Explanation, explain
 from .watching import Watch, watch
 
 __all__ = [
-    "Bool", "Chart", "Complex", "Drawable", "Drawing", "Explanation", "Float", "GraphEdge", "GraphNode", "Int", "Recording",
-    "Report", "Series", "Shaped", "Summary", "TrainingPlots", "Watch", "contracts_enabled", "draw", "enable_contracts",
-    "expect_close", "expect_shape", "explain", "graph_html", "graph_lines", "graph_svg", "graph_text", "print_autograd_graph",
-    "shape_str", "shapes", "step_through", "summary", "topological_order", "visualize_autograd_graph", "watch",
-]  # fmt: skip
+    "Bool",
+    "Chart",
+    "Complex",
+    "Drawable",
+    "Drawing",
+    "Explanation",
+    "Float",
+    "GraphEdge",
+    "GraphNode",
+    "Int",
+    "Recording",
+    "Report",
+    "Series",
+    "Shaped",
+    "Summary",
+    "TrainingPlots",
+    "Watch",
+    "contracts_enabled",
+    "draw",
+    "enable_contracts",
+    "expect_close",
+    "expect_shape",
+    "explain",
+    "graph_html",
+    "graph_lines",
+    "graph_svg",
+    "graph_text",
+    "print_autograd_graph",
+    "shape_str",
+    "shapes",
+    "step_through",
+    "summary",
+    "topological_order",
+    "visualize_autograd_graph",
+    "watch",
+]

@@ -9,8 +9,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 _OPERATORS: dict[type, Callable[[int, int], int]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
 
 
 class Mismatch(Exception):
@@ -22,7 +26,9 @@ class Mismatch(Exception):
 
 
 class Dim(NamedTuple):
-    """One item of a shape: `kind` is "any", "size", "name", "rest" or "expression"; `broadcast` allows 1 as well."""
+    """One item of a shape: `kind` is "any", "size", "name", "rest" or "expression"; `broadcast`
+    allows 1 as well.
+    """
 
     kind: str
     text: str
@@ -38,7 +44,9 @@ class Spec(NamedTuple):
 
     def fixed(self) -> tuple[int, ...] | None:
         """The sizes, when all of them are numbers."""
-        return tuple(d.value for d in self.dims) if all(d.kind == "size" for d in self.dims) else None
+        return (
+            tuple(d.value for d in self.dims) if all(d.kind == "size" for d in self.dims) else None
+        )
 
 
 @lru_cache(maxsize=1024)
@@ -52,7 +60,8 @@ def _parse_text(text: str) -> Spec:
 
 
 def parse(shape: str | Sequence[Any]) -> Spec:
-    """A shape from text (`"B T 2*D"`) or from a sequence of ints, None, names, expressions and `...`.
+    """A shape from text (`"B T 2*D"`) or from a sequence of ints, None, names, expressions and
+    `...`.
 
     Raises:
         ValueError: it cannot be read.
@@ -123,7 +132,9 @@ def _check(tree: ast.AST) -> None:
         _check(tree.right)
     elif isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
         _check(tree.operand)
-    elif not (isinstance(tree, ast.Name) or (isinstance(tree, ast.Constant) and type(tree.value) is int)):
+    elif not (
+        isinstance(tree, ast.Name) or (isinstance(tree, ast.Constant) and type(tree.value) is int)
+    ):
         raise ValueError
 
 
@@ -136,7 +147,8 @@ class Bindings:
 
     def __init__(self) -> None:
         self.sizes: dict[str, tuple[Any, str]] = {}
-        self.waiting: list[tuple[Dim, int, str]] = []  # expressions with a name that is not bound yet
+        # expressions with a name that is not bound yet
+        self.waiting: list[tuple[Dim, int, str]] = []
 
     def copy(self) -> Bindings:
         """The same bindings, to be tried out."""
@@ -161,7 +173,8 @@ class Bindings:
             least = "" if place is None else "at least "
             wanted = len(dims) - (place is not None)
             raise Mismatch(
-                f"{label} should have {least}{wanted} dimension{'s' * (wanted != 1)}, {spec.text}, got {count}: {_tuple(shape)}", []
+                f"{label} should have {least}{wanted} dimension{'s' * (wanted != 1)}, {spec.text}, got {count}: {_tuple(shape)}",
+                [],
             )
         if place is None:
             pairs = list(zip(dims, range(count), strict=True))
@@ -181,7 +194,10 @@ class Bindings:
         elif known[0] != sizes and not (dim.broadcast and _broadcasts(sizes, known[0])):
             raise Mismatch(
                 f"dimensions *{dim.value} are {_tuple(known[0])} and {_tuple(sizes)}",
-                [f"*{dim.value} = {_tuple(known[0])} from {known[1]}", f"*{dim.value} = {_tuple(sizes)} from {where}"],
+                [
+                    f"*{dim.value} = {_tuple(known[0])} from {known[1]}",
+                    f"*{dim.value} = {_tuple(sizes)} from {where}",
+                ],
             )
 
     def _one(self, dim: Dim, size: int, where: str, label: str) -> None:
@@ -189,7 +205,9 @@ class Bindings:
             return
         if dim.kind == "size":
             if size != dim.value:
-                raise Mismatch(f"{label} should have size {dim.value}, got {size}", [f"{size} is {where}"])
+                raise Mismatch(
+                    f"{label} should have size {dim.value}, got {size}", [f"{size} is {where}"]
+                )
         elif dim.kind == "name":
             known = self.sizes.get(dim.value)
             if known is None:
@@ -197,7 +215,10 @@ class Bindings:
             elif known[0] != size:
                 raise Mismatch(
                     f"dimension {dim.value} is {known[0]} and {size}",
-                    [f"{dim.value} = {known[0]} from {known[1]}", f"{dim.value} = {size} from {where}"],
+                    [
+                        f"{dim.value} = {known[0]} from {known[1]}",
+                        f"{dim.value} = {size} from {where}",
+                    ],
                 )
         elif all(name in self.sizes for name in _names(dim.value)):
             self._expression(dim, size, where)
@@ -211,11 +232,15 @@ class Bindings:
             raise Mismatch(f"dimension {dim.text} divides by zero", self._origins(dim)) from None
         if wanted != size:
             raise Mismatch(
-                f"dimension {dim.text} is {wanted} and {size}", [*self._origins(dim), f"{dim.text} = {size} from {where}"]
+                f"dimension {dim.text} is {wanted} and {size}",
+                [*self._origins(dim), f"{dim.text} = {size} from {where}"],
             )
 
     def _origins(self, dim: Dim) -> list[str]:
-        return [f"{name} = {self.sizes[name][0]} from {self.sizes[name][1]}" for name in _names(dim.value)]
+        return [
+            f"{name} = {self.sizes[name][0]} from {self.sizes[name][1]}"
+            for name in _names(dim.value)
+        ]
 
     def _value(self, tree: Any) -> int:
         if isinstance(tree, ast.BinOp):
@@ -235,7 +260,10 @@ class Bindings:
         for dim, size, where in self.waiting:
             missing = [name for name in _names(dim.value) if name not in self.sizes]
             if missing:
-                raise Mismatch(f"dimension {missing[0]} of {dim.text} is bound by no shape", [f"{dim.text} = {size} from {where}"])
+                raise Mismatch(
+                    f"dimension {missing[0]} of {dim.text} is bound by no shape",
+                    [f"{dim.text} = {size} from {where}"],
+                )
             self._expression(dim, size, where)
         self.waiting.clear()
 
@@ -245,4 +273,6 @@ def _tuple(shape: Sequence[int]) -> str:
 
 
 def _broadcasts(sizes: tuple[int, ...], known: tuple[int, ...]) -> bool:
-    return len(sizes) <= len(known) and all(a in (1, b) for a, b in zip(reversed(sizes), reversed(known), strict=False))
+    return len(sizes) <= len(known) and all(
+        a in (1, b) for a, b in zip(reversed(sizes), reversed(known), strict=False)
+    )

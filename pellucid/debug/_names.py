@@ -1,6 +1,8 @@
-"""Reading the user's source: does the value of one statement reach another one, through variables, attributes, lists and calls?
+"""Reading the user's source: does the value of one statement reach another one, through variables,
+attributes, lists and calls?
 
-This closes the one gap that watching leaves: arithmetic on Python numbers and NumPy arrays, which the engine never sees.
+This closes the one gap that watching leaves: arithmetic on Python numbers and NumPy arrays, which
+the engine never sees.
 """
 
 from __future__ import annotations
@@ -17,7 +19,19 @@ from ..core import source
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ROUNDS = 12
 # Methods that put their argument into the object they are called on.
-_STORING = {"append", "extend", "add", "insert", "update", "setdefault", "put", "fill", "itemset", "appendleft", "write"}
+_STORING = {
+    "append",
+    "extend",
+    "add",
+    "insert",
+    "update",
+    "setdefault",
+    "put",
+    "fill",
+    "itemset",
+    "appendleft",
+    "write",
+}
 
 
 @lru_cache(maxsize=64)
@@ -40,23 +54,41 @@ class _Scope:
         self.file, self.node = file, node
         self.name: str = getattr(node, "name", "<module>")
         arguments = getattr(node, "args", None)
-        self.params = [a.arg for a in (*arguments.posonlyargs, *arguments.args)] if arguments is not None else []
+        self.params = (
+            [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+            if arguments is not None
+            else []
+        )
         self.keywords = [a.arg for a in arguments.kwonlyargs] if arguments is not None else []
-        self.local = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | set(self.params)
+        self.local = {
+            n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        } | set(self.params)
 
 
 class _Flow:
-    """Which names, attributes and results hold something of the starting value; grows until nothing is added."""
+    """Which names, attributes and results hold something of the starting value; grows until nothing
+    is added.
+    """
 
-    def __init__(self, files: Iterable[str], start: source.Line, goals: set[tuple[str, int]]) -> None:
+    def __init__(
+        self, files: Iterable[str], start: source.Line, goals: set[tuple[str, int]]
+    ) -> None:
         self.start, self.goals = start, goals
         self.scopes: list[_Scope] = []
         self.imported: set[str] = set()
         for file in files:
             tree = tree_of(file)
             if tree is not None:
-                self.imported |= {(n.asname or n.name).partition(".")[0] for n in ast.walk(tree) if isinstance(n, ast.alias)}
-                self.scopes += [_Scope(file, n) for n in ast.walk(tree) if isinstance(n, (*_FUNCTIONS, ast.Module))]
+                self.imported |= {
+                    (n.asname or n.name).partition(".")[0]
+                    for n in ast.walk(tree)
+                    if isinstance(n, ast.alias)
+                }
+                self.scopes += [
+                    _Scope(file, n)
+                    for n in ast.walk(tree)
+                    if isinstance(n, (*_FUNCTIONS, ast.Module))
+                ]
         self.by_name: dict[str, list[_Scope]] = {}
         for scope in self.scopes:
             self.by_name.setdefault(scope.name, []).append(scope)
@@ -82,7 +114,12 @@ class _Flow:
         return None
 
     def _size(self) -> int:
-        return len(self.attributes) + len(self.returns) + len(self.globals) + sum(map(len, self.entry.values()))
+        return (
+            len(self.attributes)
+            + len(self.returns)
+            + len(self.globals)
+            + sum(map(len, self.entry.values()))
+        )
 
     # ---- statements --------------------------------------------------------------------------
     def _block(self, scope: _Scope, body: list[Any], held: set[str]) -> None:
@@ -94,18 +131,27 @@ class _Flow:
             if isinstance(statement, ast.ClassDef):
                 self._block(scope, statement.body, held)
                 continue
-            blocks = [getattr(statement, part) for part in ("body", "orelse", "finalbody") if getattr(statement, part, None)]
+            blocks = [
+                getattr(statement, part)
+                for part in ("body", "orelse", "finalbody")
+                if getattr(statement, part, None)
+            ]
             blocks += [handler.body for handler in getattr(statement, "handlers", [])]
             blocks += [case.body for case in getattr(statement, "cases", [])]
             if not blocks:
                 self._simple(scope, statement, held)
                 continue
-            heads = [n for part, n in ast.iter_fields(statement) if part in ("iter", "test", "subject")]
+            heads = [
+                n for part, n in ast.iter_fields(statement) if part in ("iter", "test", "subject")
+            ]
             heads += [item.context_expr for item in getattr(statement, "items", [])]
             for head in heads:
                 if self._tainted(scope, head, held):
                     self._check(scope, head)
-                    for target in [getattr(statement, "target", None), *(i.optional_vars for i in getattr(statement, "items", []))]:
+                    for target in [
+                        getattr(statement, "target", None),
+                        *(i.optional_vars for i in getattr(statement, "items", [])),
+                    ]:
                         if target is not None:
                             self._store(scope, target, held)
             for _ in range(2 if isinstance(statement, (ast.For, ast.While, ast.AsyncFor)) else 1):
@@ -115,10 +161,14 @@ class _Flow:
                     return
 
     def _simple(self, scope: _Scope, statement: Any, held: set[str]) -> None:
-        here = scope.file == self.start.file and statement.lineno <= self.start.line <= (statement.end_lineno or statement.lineno)
+        here = scope.file == self.start.file and statement.lineno <= self.start.line <= (
+            statement.end_lineno or statement.lineno
+        )
         value = getattr(statement, "value", statement)
         tainted = here or (value is not None and self._tainted(scope, value, held))
-        targets = list(getattr(statement, "targets", [])) or ([statement.target] if hasattr(statement, "target") else [])
+        targets = list(getattr(statement, "targets", [])) or (
+            [statement.target] if hasattr(statement, "target") else []
+        )
         if isinstance(statement, ast.AugAssign):
             tainted = tainted or self._tainted(scope, statement.target, held)
         for call in (n for n in ast.walk(statement) if isinstance(n, ast.Call)):
@@ -151,7 +201,10 @@ class _Flow:
             target = target.value
         if isinstance(target, ast.Name):
             self._add(held, target.id)
-            declared = any(isinstance(s, (ast.Global, ast.Nonlocal)) and target.id in s.names for s in ast.walk(scope.node))
+            declared = any(
+                isinstance(s, (ast.Global, ast.Nonlocal)) and target.id in s.names
+                for s in ast.walk(scope.node)
+            )
             if scope.name == "<module>" or declared:
                 self._add(self.globals, (scope.file, target.id))
         elif isinstance(target, ast.Attribute):
@@ -170,27 +223,41 @@ class _Flow:
                 return True
             elif isinstance(n, ast.Call) and _callee(n) in self.returns:
                 return True
-            elif isinstance(n, ast.Call) and "forward" in self.returns and _callee(n) not in self.by_name:
-                if isinstance(n.func, ast.Name) or (isinstance(n.func, ast.Attribute) and _callee(n) not in _STORING):
+            elif (
+                isinstance(n, ast.Call)
+                and "forward" in self.returns
+                and _callee(n) not in self.by_name
+            ):
+                if isinstance(n.func, ast.Name) or (
+                    isinstance(n.func, ast.Attribute) and _callee(n) not in _STORING
+                ):
                     if self._may_be_module(n):
                         return True
         return False
 
     def _may_be_module(self, call: ast.Call) -> bool:
-        """`model(x)` and `self.block(x)` may run a forward; `torch.relu(x)`, `print(x)` and what was imported do not."""
+        """`model(x)` and `self.block(x)` may run a forward; `torch.relu(x)`, `print(x)` and what
+        was imported do not.
+        """
         function = call.func
-        if isinstance(function, ast.Name) and (hasattr(builtins, function.id) or function.id in self.imported):
+        if isinstance(function, ast.Name) and (
+            hasattr(builtins, function.id) or function.id in self.imported
+        ):
             return False
         root = function
         while isinstance(root, (ast.Attribute, ast.Subscript)):
             root = root.value
-        return isinstance(function, ast.Name) or (isinstance(root, ast.Name) and root.id in ("self", "model", "net"))
+        return isinstance(function, ast.Name) or (
+            isinstance(root, ast.Name) and root.id in ("self", "model", "net")
+        )
 
     def _call(self, scope: _Scope, call: ast.Call, held: set[str], here: bool) -> None:
         name = _callee(call)
         arguments = [(None, a) for a in call.args] + [(k.arg, k.value) for k in call.keywords]
         tainted = [
-            (k, word) for k, (word, a) in enumerate(arguments) if (here and self._is_start(a)) or self._tainted(scope, a, held)
+            (k, word)
+            for k, (word, a) in enumerate(arguments)
+            if (here and self._is_start(a)) or self._tainted(scope, a, held)
         ]
         if not tainted:
             return
@@ -203,7 +270,9 @@ class _Flow:
         if not known and name and name[:1].isupper():
             known = self.by_name.get("__init__", [])
         for target in known:
-            params = target.params[1:] if target.params[:1] in (["self"], ["cls"]) else target.params
+            params = (
+                target.params[1:] if target.params[:1] in (["self"], ["cls"]) else target.params
+            )
             inner = self.entry.setdefault(id(target.node), set())
             for k, word in tainted:
                 for p in [word] if word in (*params, *target.keywords) else params[k : k + 1]:
@@ -215,7 +284,13 @@ class _Flow:
 
 def _callee(call: ast.Call) -> str | None:
     function = call.func
-    return function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else None
+    return (
+        function.id
+        if isinstance(function, ast.Name)
+        else function.attr
+        if isinstance(function, ast.Attribute)
+        else None
+    )
 
 
 def _switches_off(tree: Any) -> bool:
@@ -224,25 +299,40 @@ def _switches_off(tree: Any) -> bool:
     function = tree.func if isinstance(tree, ast.Call) else tree
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     if name == "set_grad_enabled":
-        return bool(call and call.args and isinstance(call.args[0], ast.Constant) and call.args[0].value is False)
+        return bool(
+            call
+            and call.args
+            and isinstance(call.args[0], ast.Constant)
+            and call.args[0].value is False
+        )
     return name in ("no_grad", "inference_mode")
 
 
 @lru_cache(maxsize=256)
 def _blocks(text: str) -> tuple[tuple[int, int, int | None], ...]:
-    """First and last line of each block and each decorated function in which gradients are switched off; of a function its decorator's."""
+    """First and last line of each block and each decorated function in which gradients are switched
+    off; of a function its decorator's.
+    """
     tree = _parsed(text)
     found: list[tuple[int, int, int | None]] = []
     for n in ast.walk(tree) if tree is not None else ():
-        if isinstance(n, (ast.With, ast.AsyncWith)) and any(_switches_off(item.context_expr) for item in n.items):
+        if isinstance(n, (ast.With, ast.AsyncWith)) and any(
+            _switches_off(item.context_expr) for item in n.items
+        ):
             found.append((n.body[0].lineno, n.end_lineno or n.lineno, None))
         elif isinstance(n, _FUNCTIONS):
-            found += [(n.lineno, n.end_lineno or n.lineno, d.lineno) for d in n.decorator_list if _switches_off(d)][:1]
+            found += [
+                (n.lineno, n.end_lineno or n.lineno, d.lineno)
+                for d in n.decorator_list
+                if _switches_off(d)
+            ][:1]
     return tuple(found)
 
 
 def without_gradients(stack: Iterable[source.Site]) -> source.Line | None:
-    """The line of the innermost of some positions that stands in a block that switches gradients off; of a decorated function its decorator."""
+    """The line of the innermost of some positions that stands in a block that switches gradients
+    off; of a decorated function its decorator.
+    """
     for site in stack:
         line = source.describe(site)
         if line is not None:
@@ -252,15 +342,19 @@ def without_gradients(stack: Iterable[source.Site]) -> source.Line | None:
                 decorator = max(around)[2]
                 if decorator is None:
                     return line
-                return line._replace(line=decorator, text=linecache.getline(line.file, decorator).strip())
+                return line._replace(
+                    line=decorator, text=linecache.getline(line.file, decorator).strip()
+                )
     return None
 
 
 def carried(start: source.Site | None, goals: Iterable[source.Site]) -> list[str] | None:
-    """The names that carry a value from the statement at `start` to one of the goals, first to last; None when none do.
+    """The names that carry a value from the statement at `start` to one of the goals, first to
+    last; None when none do.
 
-    Within a function statements are followed in their order, and a variable that gets another value carries no more; between
-    functions the value goes through arguments, results, attributes and globals, by their names alone.
+    Within a function statements are followed in their order, and a variable that gets another value
+    carries no more; between functions the value goes through arguments, results, attributes and
+    globals, by their names alone.
     """
     first = source.describe(start)
     lines = [line for line in map(source.describe, goals) if line is not None]

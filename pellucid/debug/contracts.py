@@ -1,4 +1,6 @@
-"""Shapes as types: one-line assertions, and contracts whose dimension names hold for all arguments and results of a call."""
+"""Shapes as types: one-line assertions, and contracts whose dimension names hold for all arguments
+and results of a call.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +20,32 @@ from ..errors import ContractError
 from ._dims import Bindings, Mismatch, Spec, parse
 
 __all__ = [
-    "Bool", "Complex", "Float", "Int", "Shaped", "contracts_enabled", "enable_contracts", "expect_close", "expect_shape", "shape_str",
+    "Bool",
+    "Complex",
+    "Float",
+    "Int",
+    "Shaped",
+    "contracts_enabled",
+    "enable_contracts",
+    "expect_close",
+    "expect_shape",
+    "shape_str",
     "shapes",
-]  # fmt: skip
+]
 
 
 # ---- assertions ------------------------------------------------------------------------------
-def expect_shape(t: Any, shape: str | Sequence[Any], dims: dict[str, int] | None = None) -> dict[str, int]:
+def expect_shape(
+    t: Any, shape: str | Sequence[Any], dims: dict[str, int] | None = None
+) -> dict[str, int]:
     """Assert the shape of a tensor and return the sizes of the named dimensions.
 
     Args:
         t: anything with a `shape`.
-        shape: per dimension an int, a name (the same name means the same size), None for any size; `...` for any number of
-            dimensions. As text: `"B T 3"`, with arithmetic such as `2*D`.
-        dims: sizes of names that are known already; new names are added to it, so that one dict serves several checks.
+        shape: per dimension an int, a name (the same name means the same size), None for any size;
+            `...` for any number of dimensions. As text: `"B T 3"`, with arithmetic such as `2*D`.
+        dims: sizes of names that are known already; new names are added to it, so that one dict
+            serves several checks.
 
     Raises:
         AssertionError: the shape is another one; the message has both.
@@ -67,19 +81,34 @@ def expect_shape(t: Any, shape: str | Sequence[Any], dims: dict[str, int] | None
 
 
 def _repair(spec: Spec, found: tuple[int, ...]) -> str | None:
-    """The reshaping that turns the found shape into the wanted one, when the sizes leave exactly one."""
+    """The reshaping that turns the found shape into the wanted one, when the sizes leave exactly
+    one.
+    """
     wanted = spec.fixed()
     if wanted is None or wanted == found:
         return None
     if sorted(wanted) == sorted(found) and len(set(wanted)) == len(wanted):
         return f"permute{tuple(found.index(size) for size in wanted)} gives this shape; view or reshape would mix up the values"
     for axis in range(len(wanted)):
-        if len(wanted) == len(found) + 1 and wanted[axis] == 1 and wanted[:axis] + wanted[axis + 1 :] == found:
+        if (
+            len(wanted) == len(found) + 1
+            and wanted[axis] == 1
+            and wanted[:axis] + wanted[axis + 1 :] == found
+        ):
             return f"unsqueeze({axis}) gives this shape"
     for axis in range(len(found)):
-        if len(found) == len(wanted) + 1 and found[axis] == 1 and found[:axis] + found[axis + 1 :] == wanted:
+        if (
+            len(found) == len(wanted) + 1
+            and found[axis] == 1
+            and found[:axis] + found[axis + 1 :] == wanted
+        ):
             return f"squeeze({axis}) gives this shape"
-    if len(wanted) == 2 and len(found) > 2 and wanted[0] == found[0] and wanted[1] == int(np.prod(found[1:])):
+    if (
+        len(wanted) == 2
+        and len(found) > 2
+        and wanted[0] == found[0]
+        and wanted[1] == int(np.prod(found[1:]))
+    ):
         return "flatten(1) gives this shape"
     return None
 
@@ -103,8 +132,11 @@ def _array(x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
-def expect_close(a: Any, b: Any, atol: float = 1e-6, rtol: float = 1e-5, equal_nan: bool = False) -> None:
-    """Assert that two tensors have equal shapes and `|a - b| <= atol + rtol * |b|` everywhere; gradients are not tracked.
+def expect_close(
+    a: Any, b: Any, atol: float = 1e-6, rtol: float = 1e-5, equal_nan: bool = False
+) -> None:
+    """Assert that two tensors have equal shapes and `|a - b| <= atol + rtol * |b|` everywhere;
+    gradients are not tracked.
 
     Raises:
         AssertionError: naming the worst element, both values, and how many differ.
@@ -116,7 +148,9 @@ def expect_close(a: Any, b: Any, atol: float = 1e-6, rtol: float = 1e-5, equal_n
     x, y = _array(a), _array(b)
     where = {"op": "expect_close", "source": source.describe(source.capture(2))}
     if x.shape != y.shape:
-        raise ContractError(f"expected equal shapes, got {_tuple(x.shape)} and {_tuple(y.shape)}", **where)
+        raise ContractError(
+            f"expected equal shapes, got {_tuple(x.shape)} and {_tuple(y.shape)}", **where
+        )
     if not x.size:
         return
     kind = np.complex128 if "c" in (x.dtype.kind, y.dtype.kind) else np.float64
@@ -135,12 +169,16 @@ def expect_close(a: Any, b: Any, atol: float = 1e-6, rtol: float = 1e-5, equal_n
     close = np.asarray(close, bool)
     if close.all():
         return
-    ranked = np.where(close, -1.0, np.where(np.isnan(np.asarray(gap, float)), np.inf, np.asarray(gap, float)))
+    ranked = np.where(
+        close, -1.0, np.where(np.isnan(np.asarray(gap, float)), np.inf, np.asarray(gap, float))
+    )
     worst = np.unravel_index(int(np.argmax(ranked)), x.shape)
     index = ", ".join(map(str, map(int, worst)))
     raise ContractError(
         f"values differ: {int((~close).sum())} of {x.size} elements are not close (atol={atol:g}, rtol={rtol:g})",
-        notes=[f"worst at [{index}]: {x[worst]} and {y[worst]}, apart by {float(np.asarray(gap)[worst]):g}"],
+        notes=[
+            f"worst at [{index}]: {x[worst]} and {y[worst]}, apart by {float(np.asarray(gap)[worst]):g}"
+        ],
         **where,
     )
 
@@ -160,7 +198,9 @@ def shape_str(t: Any) -> str:
 
 # ---- contracts -------------------------------------------------------------------------------
 def enable_contracts(on: bool = True) -> None:
-    """Switch all `@shapes` contracts on or off, those of decorated functions included (also `PELLUCID_CONTRACTS=0`)."""
+    """Switch all `@shapes` contracts on or off, those of decorated functions included (also
+    `PELLUCID_CONTRACTS=0`).
+    """
     config.contracts = bool(on)
 
 
@@ -170,9 +210,13 @@ def contracts_enabled() -> bool:
 
 
 class _Annotated:
-    """What `Float[Tensor, "B D"]` makes: read by `@shapes`, with the attributes that jaxtyping's annotations have."""
+    """What `Float[Tensor, "B D"]` makes: read by `@shapes`, with the attributes that jaxtyping's
+    annotations have.
+    """
 
-    def __init__(self, kind: str, dtypes: tuple[str, ...] | None, array_type: Any, dim_str: str) -> None:
+    def __init__(
+        self, kind: str, dtypes: tuple[str, ...] | None, array_type: Any, dim_str: str
+    ) -> None:
         self.kind, self.dtypes, self.array_type, self.dim_str = kind, dtypes, array_type, dim_str
 
     def __call__(self) -> None:  # typing.get_type_hints wants annotations to be callable
@@ -202,9 +246,22 @@ class _Kind:
         return f"debug.{self.name}"
 
 
-_COMMON = frozenset({
-    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
-})  # fmt: skip
+_COMMON = frozenset(
+    {
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    }
+)
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 Float = _Kind("Float", _FLOATS, "Annotation for floating point tensors.")
@@ -215,10 +272,17 @@ Shaped = _Kind("Shaped", None, "Annotation for tensors of any element type.")
 
 
 class _Want:
-    """What a contract says of one value: a shape (or the text of one with `{expressions}` in it), an element type, whether None is
-    allowed; or a tuple of wants, a want for each item, several of which one must hold."""
+    """What a contract says of one value: a shape (or the text of one with `{expressions}` in it),
+    an element type, whether None is allowed; or a tuple of wants, a want for each item, several of
+    which one must hold."""
 
-    def __init__(self, spec: Spec | None = None, dtypes: Any = None, optional: bool = False, parts: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self,
+        spec: Spec | None = None,
+        dtypes: Any = None,
+        optional: bool = False,
+        parts: tuple[Any, ...] = (),
+    ) -> None:
         self.spec, self.dtypes, self.optional, self.parts = spec, dtypes, optional, parts
         self.template: str | None = None
         self.each: _Want | None = None
@@ -230,10 +294,16 @@ class _Want:
 
 
 def _from_annotation(hint: Any) -> _Want | None:
-    """A want read from an annotation: ours, jaxtyping's (known by its `dim_str`), and lists, tuples, dicts and unions of them."""
+    """A want read from an annotation: ours, jaxtyping's (known by its `dim_str`), and lists,
+    tuples, dicts and unions of them.
+    """
     if isinstance(getattr(hint, "dim_str", None), str):
         names = getattr(hint, "dtypes", None)
-        names = tuple(names) if isinstance(names, (list, tuple)) and all(isinstance(n, str) for n in names) else None
+        names = (
+            tuple(names)
+            if isinstance(names, (list, tuple)) and all(isinstance(n, str) for n in names)
+            else None
+        )
         if "{" in hint.dim_str:
             want = _Want(None, names)
             want.template = hint.dim_str
@@ -255,7 +325,9 @@ def _from_annotation(hint: Any) -> _Want | None:
             return None
         chosen = wants[0] if len(wants) == 1 else _Want()
         assert chosen is not None
-        chosen.either = tuple(want for want in wants if want is not None) if len(wants) > 1 else chosen.either
+        chosen.either = (
+            tuple(want for want in wants if want is not None) if len(wants) > 1 else chosen.either
+        )
         chosen.optional = chosen.optional or type(None) in arguments
         return chosen
     return None
@@ -281,7 +353,9 @@ def _check(want: _Want, value: Any, label: str, bound: Bindings, given: Mapping[
         return
     if want.parts:
         if not isinstance(value, (tuple, list)) or len(value) != len(want.parts):
-            got = f"{len(value)} values" if isinstance(value, (tuple, list)) else type(value).__name__
+            got = (
+                f"{len(value)} values" if isinstance(value, (tuple, list)) else type(value).__name__
+            )
             raise Mismatch(f"{label} should be {len(want.parts)} values, got {got}", [])
         for k, (part, one) in enumerate(zip(want.parts, value, strict=True)):
             if part is not None:
@@ -293,7 +367,9 @@ def _check(want: _Want, value: Any, label: str, bound: Bindings, given: Mapping[
     assert spec is not None
     shape = getattr(value, "shape", None)
     if shape is None or callable(shape):
-        raise Mismatch(f"{label} should be a tensor of shape {spec.text}, got {type(value).__name__}", [])
+        raise Mismatch(
+            f"{label} should be a tensor of shape {spec.text}, got {type(value).__name__}", []
+        )
     if want.dtypes is not None:
         name = str(value.dtype).removeprefix("torch.")
         if name not in want.dtypes and name.rstrip("_") not in want.dtypes:
@@ -302,7 +378,9 @@ def _check(want: _Want, value: Any, label: str, bound: Bindings, given: Mapping[
     bound.match(spec, tuple(int(n) for n in shape), label)
 
 
-def _check_either(want: _Want, value: Any, label: str, bound: Bindings, given: Mapping[str, Any]) -> None:
+def _check_either(
+    want: _Want, value: Any, label: str, bound: Bindings, given: Mapping[str, Any]
+) -> None:
     """One of several wants must hold; only what that one binds is kept."""
     failed: list[Mismatch] = []
     for one in want.either:
@@ -343,7 +421,11 @@ class Contract:
 
     def _read(self, text: str) -> None:
         left, arrow, right = text.partition("->")
-        names = [n for n, p in self.signature.parameters.items() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+        names = [
+            n
+            for n, p in self.signature.parameters.items()
+            if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+        ]
         if names and names[0] in ("self", "cls"):
             names = names[1:]
         parts = _split(left) if left.strip() else []
@@ -353,14 +435,20 @@ class Contract:
             name = name.strip()
             if not colon:
                 if position >= len(names):
-                    raise ValueError(f"{self._name()} has {len(names)} parameters, its contract {text!r} has {len(parts)} shapes")
+                    raise ValueError(
+                        f"{self._name()} has {len(names)} parameters, its contract {text!r} has {len(parts)} shapes"
+                    )
                 name = names[position]
                 position += 1
             elif name not in names:
-                raise ValueError(f"{self._name()} has no parameter {name!r}, which its contract {text!r} names")
+                raise ValueError(
+                    f"{self._name()} has no parameter {name!r}, which its contract {text!r} names"
+                )
             if spec.strip() == "-":  # not checked
                 continue
-            self.arguments[name] = _Want(parse(spec), optional=self.signature.parameters[name].default is None)
+            self.arguments[name] = _Want(
+                parse(spec), optional=self.signature.parameters[name].default is None
+            )
         if arrow:
             wants = [None if p.strip() == "-" else _Want(parse(p)) for p in _split(right)]
             self.result = wants[0] if len(wants) == 1 else _Want(parts=tuple(wants))
@@ -374,7 +462,10 @@ class Contract:
             if name == "return":
                 self.result = want
             else:
-                several = self.signature.parameters[name].kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+                several = self.signature.parameters[name].kind in (
+                    inspect.Parameter.VAR_POSITIONAL,
+                    inspect.Parameter.VAR_KEYWORD,
+                )
                 self.arguments[name] = _for_each(want) if several else want
         if not self.arguments and self.result is None:
             raise TypeError(f"@shapes: {self._name()} has no annotation with a shape")
@@ -408,26 +499,29 @@ class Contract:
 
     def _error(self, wrong: Mismatch) -> Exception:
         code = inspect.unwrap(self.fn).__code__
-        declared = (
-            f"the contract{' ' + repr(self.text) if self.text else ''} is declared at {code.co_filename}:{code.co_firstlineno}"
-        )
+        declared = f"the contract{' ' + repr(self.text) if self.text else ''} is declared at {code.co_filename}:{code.co_firstlineno}"
         return ContractError(
-            f"{self._name()}: {wrong.sentence}", op=self._name(), source=source.describe(source.capture(3)),
+            f"{self._name()}: {wrong.sentence}",
+            op=self._name(),
+            source=source.describe(source.capture(3)),
             notes=[*wrong.lines, declared],
-        )  # fmt: skip
+        )
 
 
 def shapes(contract: str | Callable[..., Any] | None = None) -> Any:
     """Decorator: a contract on the shapes of a function's arguments and results.
 
     Args:
-        contract: a shape for each parameter in order (`self` aside), `->`, the shapes of the results: `"B T D, D -> B T"`. A name
-            stands for one size through the whole call. `2*D`, `T-1`: arithmetic; `3`: that size; `_`: any size; `...` or
-            `*name`: any number of dimensions; `()`: no dimension; `#B`: that size or 1; `-`: this value is not checked;
-            `x: B D`: the parameter called x. Left out, the annotations are read (`Float[Tensor, "B D"]`: ours or jaxtyping's).
+        contract: a shape for each parameter in order (`self` aside), `->`, the shapes of the
+            results: `"B T D, D -> B T"`. A name stands for one size through the whole call. `2*D`,
+            `T-1`: arithmetic; `3`: that size; `_`: any size; `...` or `*name`: any number of
+            dimensions; `()`: no dimension; `#B`: that size or 1; `-`: this value is not checked;
+            `x: B D`: the parameter called x. Left out, the annotations are read
+            (`Float[Tensor, "B D"]`: ours or jaxtyping's).
 
     Raises:
-        AssertionError: when called with, or returning, other shapes; names the dimension, both sizes and where each came from.
+        AssertionError: when called with, or returning, other shapes; names the dimension, both
+            sizes and where each came from.
 
     >>> import pellucid as torch
     >>> from pellucid import debug

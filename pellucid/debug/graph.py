@@ -1,4 +1,6 @@
-"""The recorded graph as text and as lists: what was done to make a tensor, from the result back to the leaves."""
+"""The recorded graph as text and as lists: what was done to make a tensor, from the result back to
+the leaves.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,12 @@ SMALL = 8  # tensors of at most so many elements show their values
 class GraphNode:
     """One box of a drawing: an operation, a leaf, a constant, a layer.
 
-    Attributes: `key`, by which edges name it; `name`, what stands in the box; `kind`, one of "op", "leaf", "result", "constant",
-    "cut"; `title`, its full name; `shape` and `dtype` of its result, as text; `group`, the path of the modules it belongs to, the
-    outermost first; `line`, where in the program it was made (an object with `file`, `line` and `text`); `value` and `grad`, as
-    text, where they are known and small; `notes`, more lines; `inside`, whether it is a parameter or buffer of a module, which a page may show
-    inside the box that uses it.
+    Attributes: `key`, by which edges name it; `name`, what stands in the box; `kind`, one of "op",
+    "leaf", "result", "constant", "cut"; `title`, its full name; `shape` and `dtype` of its result,
+    as text; `group`, the path of the modules it belongs to, the outermost first; `line`, where in
+    the program it was made (an object with `file`, `line` and `text`); `value` and `grad`, as text,
+    where they are known and small; `notes`, more lines; `inside`, whether it is a parameter or
+    buffer of a module, which a page may show inside the box that uses it.
     """
 
     key: Hashable
@@ -50,7 +53,9 @@ class GraphNode:
 
 
 class GraphEdge(NamedTuple):
-    """An arrow: the value of `source` goes into `target`. `label` is its shape, `argument` what the target calls it."""
+    """An arrow: the value of `source` goes into `target`. `label` is its shape, `argument` what the
+    target calls it.
+    """
 
     source: Hashable
     target: Hashable
@@ -60,9 +65,11 @@ class GraphEdge(NamedTuple):
 
 @runtime_checkable
 class Drawable(Protocol):
-    """What `draw` takes besides tensors, modules and scalar Values: any object with these two methods.
+    """What `draw` takes besides tensors, modules and scalar Values: any object with these two
+    methods.
 
-    `nodes()` yields `GraphNode`s, each after those that its value is made of; `edges()` yields `GraphEdge`s between their keys.
+    `nodes()` yields `GraphNode`s, each after those that its value is made of; `edges()` yields
+    `GraphEdge`s between their keys.
     """
 
     def nodes(self) -> Iterable[GraphNode]: ...
@@ -71,7 +78,9 @@ class Drawable(Protocol):
 
 
 def _root(t: Tensor) -> Any:
-    """The edge a walk starts from: the node that made the tensor, the tensor itself when it is a leaf that requires a gradient."""
+    """The edge a walk starts from: the node that made the tensor, the tensor itself when it is a
+    leaf that requires a gradient.
+    """
     return t._node or (t if t._rg else None)
 
 
@@ -80,7 +89,8 @@ def _node(edge: Any) -> Any:
 
 
 def topological_order(t: Any, *, root_first: bool = False) -> list[Any]:
-    """The graph's nodes as PyTorch shows them (`AccumulateGrad` for leaves), each once, inputs before what is made of them.
+    """The graph's nodes as PyTorch shows them (`AccumulateGrad` for leaves), each once, inputs
+    before what is made of them.
 
     Args:
         t: a tensor, or a node of a graph (`grad_fn`).
@@ -107,7 +117,9 @@ def topological_order(t: Any, *, root_first: bool = False) -> list[Any]:
 
 @contextmanager
 def seen_only_by(*watching: Any) -> Iterator[None]:
-    """Inside the block the engine tells `watching` and nobody else: a backward that is run to look is not the program's."""
+    """Inside the block the engine tells `watching` and nobody else: a backward that is run to look
+    is not the program's.
+    """
     others = observe.observers[:]
     observe.observers[:] = watching
     state.slow += len(watching)
@@ -120,9 +132,11 @@ def seen_only_by(*watching: Any) -> Iterator[None]:
 
 # ---- what is known of a place in the graph ---------------------------------------------------
 class Facts:
-    """Values and gradients inside one graph, as far as they are still there: leaves, what nodes saved, the result itself.
+    """Values and gradients inside one graph, as far as they are still there: leaves, what nodes
+    saved, the result itself.
 
-    `values` and `grads` are arrays by `id` of node or leaf; `constants` by (id of node, position of the argument).
+    `values` and `grads` are arrays by `id` of node or leaf; `constants` by (id of node, position of
+    the argument).
     """
 
     def __init__(self, t: Tensor | Node, order: Iterable[Any], gradients: bool = True) -> None:
@@ -159,9 +173,13 @@ class Facts:
                 self.values[id(node)] = value
 
     def _gradients(self, t: Tensor, nodes: list[Node]) -> None:
-        """d t / d node for every node, by a backward of our own that leaves the graph and every `.grad` as they are."""
+        """d t / d node for every node, by a backward of our own that leaves the graph and every
+        `.grad` as they are.
+        """
         single = [n for n in nodes if n.op.outputs == 1]
-        hooked = any(n.ext and n.ext.keys() & {"tensor_hooks", "pre_hooks", "post_hooks"} for n in nodes)
+        hooked = any(
+            n.ext and n.ext.keys() & {"tensor_hooks", "pre_hooks", "post_hooks"} for n in nodes
+        )
         freed = any(n.saved is None for n in nodes)
         if t._array.size != 1 or not single or hooked or freed or not hasattr(t._array, "tobytes"):
             return
@@ -177,8 +195,12 @@ class Facts:
         except Exception as error:
             if facts_of(error) is None:
                 raise
-            return  # a graph that cannot be differentiated has no gradients to show; backward itself says why
-        self.grads.update({id(n): g._array for n, g in zip(single, found, strict=True) if g is not None})
+            # a graph that cannot be differentiated has no gradients to show; backward itself says
+            # why
+            return
+        self.grads.update(
+            {id(n): g._array for n, g in zip(single, found, strict=True) if g is not None}
+        )
 
 
 def brief(array: Any) -> str | None:
@@ -189,7 +211,9 @@ def brief(array: Any) -> str | None:
         return None
     if array.dtype.kind not in "iub":
         array = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-        return np.array2string(array, separator=", ", formatter={"all": lambda v: f"{v:.4g}"}).replace("\n", "")
+        return np.array2string(
+            array, separator=", ", formatter={"all": lambda v: f"{v:.4g}"}
+        ).replace("\n", "")
     return np.array2string(array, separator=", ").replace("\n", "")
 
 
@@ -209,7 +233,9 @@ def short_name(name: str) -> str:
 
 
 def module_of(name: str) -> tuple[str, ...]:
-    """The path of the module that a parameter's name begins with; () for a name that is none of a module's."""
+    """The path of the module that a parameter's name begins with; () for a name that is none of a
+    module's.
+    """
     parts = name.split(".")
     return tuple(parts[:-1]) if all(p.isidentifier() or p.isdecimal() for p in parts) else ()
 
@@ -223,7 +249,11 @@ def shape_text(shape: Any) -> str:
 
 def dtype_text(dtype: Any) -> str:
     """An element type's name; several for a node with several results."""
-    return " and ".join(dict.fromkeys(str(d) for d in dtype)) if isinstance(dtype, list) else str(dtype)
+    return (
+        " and ".join(dict.fromkeys(str(d) for d in dtype))
+        if isinstance(dtype, list)
+        else str(dtype)
+    )
 
 
 def describe_edge(edge: Any, names: dict[int, str], facts: Facts | None, where: bool = True) -> str:
@@ -247,19 +277,30 @@ def describe_edge(edge: Any, names: dict[int, str], facts: Facts | None, where: 
         if module:
             parts.append(f"in {module}")
         if line is not None:
-            parts.append(f"at {os.path.basename(line.file)}:{line.line}" + (f"  {line.text}" if line.text else ""))
+            parts.append(
+                f"at {os.path.basename(line.file)}:{line.line}"
+                + (f"  {line.text}" if line.text else "")
+            )
     return "  ".join(parts)
 
 
 # ---- text ------------------------------------------------------------------------------------
 def graph_lines(
-    t: Any, max_depth: int = 50, max_nodes: int = 1000, *, values: bool = False, names: Any = None, sources: bool = True
+    t: Any,
+    max_depth: int = 50,
+    max_nodes: int = 1000,
+    *,
+    values: bool = False,
+    names: Any = None,
+    sources: bool = True,
 ) -> list[str]:
     """The lines of `graph_text`."""
     if not isinstance(t, (Tensor, Node)):
         return [f"{type(t).__name__} (not a tensor)"]
     if isinstance(t, Tensor) and t._node is None:
-        return [f"No autograd graph: grad_fn is None (requires_grad={t._rg}, shape={shape_text(t.shape)})."]
+        return [
+            f"No autograd graph: grad_fn is None (requires_grad={t._rg}, shape={shape_text(t.shape)})."
+        ]
     start = t if isinstance(t, Node) else t._node
     facts = Facts(t, walk([start])) if values else None
     known = leaf_names(names)
@@ -277,10 +318,16 @@ def graph_lines(
         edge = _node(edge)
         if edge is None:
             value = None if facts is None else brief(facts.constants.get((id(consumer), place)))
-            lines.append(pad + "None (constant)" + (f"  value={value}" if value is not None else ""))
+            lines.append(
+                pad + "None (constant)" + (f"  value={value}" if value is not None else "")
+            )
             continue
         if id(edge) in seen:
-            label = edge.name() if isinstance(edge, Node) else describe_edge(edge, known, None).split("  ")[0]
+            label = (
+                edge.name()
+                if isinstance(edge, Node)
+                else describe_edge(edge, known, None).split("  ")[0]
+            )
             lines.append(f"{pad}{label}{index} (seen)")
             continue
         seen.add(id(edge))
@@ -295,16 +342,24 @@ def graph_lines(
 
 
 def graph_text(
-    t: Any, max_depth: int = 50, max_nodes: int = 1000, *, values: bool = False, names: Any = None, sources: bool = True
+    t: Any,
+    max_depth: int = 50,
+    max_nodes: int = 1000,
+    *,
+    values: bool = False,
+    names: Any = None,
+    sources: bool = True,
 ) -> str:
-    """The graph that made a tensor as an indented tree; what is shared appears once and is marked `(seen)` after that.
+    """The graph that made a tensor as an indented tree; what is shared appears once and is marked
+    `(seen)` after that.
 
     Args:
         t: the result, or the node that made it (`grad_fn`).
         max_depth: levels below the result that are shown.
         max_nodes: lines that are shown.
-        values: show values and gradients of tensors of at most 8 elements, as far as they are still kept: leaves, what backward
-            will need, and the result. Gradients are those of the result when it is a scalar and its graph was not freed.
+        values: show values and gradients of tensors of at most 8 elements, as far as they are still
+            kept: leaves, what backward will need, and the result. Gradients are those of the result
+            when it is a scalar and its graph was not freed.
         names: names of leaves: a dict of name to tensor, or a module.
         sources: show the source line (and, after `debug.watch()`, the module) of each operation.
 
@@ -318,7 +373,9 @@ def graph_text(
         - AccumulateGrad: leaf 'y'  shape=(), dtype=torch.float32, requires_grad=True  value=3
       - AccumulateGrad: leaf 'x' (seen)
     """
-    return "\n".join(graph_lines(t, max_depth, max_nodes, values=values, names=names, sources=sources))
+    return "\n".join(
+        graph_lines(t, max_depth, max_nodes, values=values, names=names, sources=sources)
+    )
 
 
 def visualize_autograd_graph(t: Any, max_depth: int = 50, **options: Any) -> list[str]:
@@ -342,7 +399,9 @@ def breadth_first(t: Tensor | Node) -> Iterator[Any]:
 
 
 def print_autograd_graph(t: Any, max_nodes: int = 50, *, names: Any = None) -> list[str]:
-    """Print the nodes nearest to the result first, each with its inputs by number; returns the lines."""
+    """Print the nodes nearest to the result first, each with its inputs by number; returns the
+    lines.
+    """
     if not isinstance(t, Node) and (not isinstance(t, Tensor) or t._node is None):
         lines = graph_lines(t)
     else:
@@ -353,7 +412,9 @@ def print_autograd_graph(t: Any, max_nodes: int = 50, *, names: Any = None) -> l
         for k, edge in enumerate(order[:max_nodes]):
             inputs = [_node(e) for e in edge.inputs] if isinstance(edge, Node) else []
             arrows = ", ".join("None" if e is None else str(numbers[id(e)]) for e in inputs)
-            lines.append(f"{k}: {describe_edge(edge, known, None)}" + (f"  <- {arrows}" if inputs else ""))
+            lines.append(
+                f"{k}: {describe_edge(edge, known, None)}" + (f"  <- {arrows}" if inputs else "")
+            )
         if len(order) > max_nodes:
             lines.append(f"... ({len(order) - max_nodes} more nodes; max_nodes={max_nodes})")
     print("\n".join(lines))

@@ -1,4 +1,6 @@
-"""`summary`: a model's layers in a table, with output shapes, parameters, multiply-adds, memory and time of one forward pass."""
+"""`summary`: a model's layers in a table, with output shapes, parameters, multiply-adds, memory and
+time of one forward pass.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,11 @@ from .graph import shape_text
 
 
 class Row(NamedTuple):
-    """One layer: `depth` in the tree, its own parameters (`params`, `trainable`: those of its parts not included).
+    """One layer: `depth` in the tree, its own parameters (`params`, `trainable`: those of its parts
+    not included).
 
-    `memory` is the size of its outputs in bytes, over all its calls, `seconds` the time of all its calls, its parts included; both are
-    0 when nothing was run.
+    `memory` is the size of its outputs in bytes, over all its calls, `seconds` the time of all its
+    calls, its parts included; both are 0 when nothing was run.
     """
 
     path: str
@@ -63,9 +66,23 @@ class Summary:
             label = f"{'  ' * r.depth}{name} ({r.kind})" if name else r.kind
             notes = ("shared" if r.shared else "") or (f"x{r.calls}" if r.calls > 1 else "")
             count = f"{r.params:,}" if r.params else "-"
-            trains = "-" if not r.params else "yes" if r.trainable == r.params else f"{r.trainable:,}" if r.trainable else "no"
+            trains = (
+                "-"
+                if not r.params
+                else "yes"
+                if r.trainable == r.params
+                else f"{r.trainable:,}"
+                if r.trainable
+                else "no"
+            )
             work = f"{r.mult_adds:,}" if r.mult_adds else "-"
-            cells = [label + (f"  [{notes}]" if notes else ""), r.output or "-", count, trains, work if self.ran else "?"]
+            cells = [
+                label + (f"  [{notes}]" if notes else ""),
+                r.output or "-",
+                count,
+                trains,
+                work if self.ran else "?",
+            ]
             if self.ran:
                 cells.append(_bytes(r.memory) if r.memory else "-")
             if self.seconds:
@@ -92,11 +109,16 @@ class Summary:
         table = [self._head, *self._cells()]
         widths = [max(len(row[k]) for row in table) for k in range(len(self._head))]
         lines = [
-            "  ".join(c.ljust(w) if k < 2 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True)))
+            "  ".join(
+                c.ljust(w) if k < 2 else c.rjust(w)
+                for k, (c, w) in enumerate(zip(row, widths, strict=True))
+            )
             for row in table
         ]
         rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-        return "\n".join([lines[0].rstrip(), rule, *(line.rstrip() for line in lines[1:]), rule, *self._totals()])
+        return "\n".join(
+            [lines[0].rstrip(), rule, *(line.rstrip() for line in lines[1:]), rule, *self._totals()]
+        )
 
     __repr__ = __str__
 
@@ -148,12 +170,15 @@ def _bytes(count: int) -> str:
 
 
 def _multiplications(op: Any, inputs: Any, outputs: Any) -> int:
-    """Multiply-adds of one operation that contracts its arguments: each output element times the length of the sum behind it."""
+    """Multiply-adds of one operation that contracts its arguments: each output element times the
+    length of the sum behind it.
+    """
     arrays: list[Any] = [x._array if isinstance(x, Tensor) else None for x in inputs]
     out = outputs[0] if isinstance(outputs, tuple) else outputs
     size = int(np.prod(out._array.shape)) if isinstance(out, Tensor) else 0
     name = op.name
-    if name == "conv_input_grad":  # a transposed convolution: each element of its input is spread by the whole kernel
+    # a transposed convolution: each element of its input is spread by the whole kernel
+    if name == "conv_input_grad":
         return math.prod(arrays[0].shape) * math.prod(arrays[1].shape[1:])
     if name == "conv":
         return size * math.prod(arrays[1].shape[1:])
@@ -218,7 +243,9 @@ def _size(result: Any) -> int:
     return sum(map(_size, result)) if isinstance(result, (list, tuple)) else 0
 
 
-def _tree(module: Any, path: str, depth: int, limit: int, seen: set[int]) -> Iterator[tuple[str, Any, int, bool]]:
+def _tree(
+    module: Any, path: str, depth: int, limit: int, seen: set[int]
+) -> Iterator[tuple[str, Any, int, bool]]:
     again = id(module) in seen
     seen.add(id(module))
     yield path, module, depth, again
@@ -250,18 +277,23 @@ def summary(
     depth: int = 10,
     time: bool = True,
 ) -> Summary:
-    """A table of a model's layers: path, output shape, parameters, whether they are trained, multiply-adds, memory, time.
+    """A table of a model's layers: path, output shape, parameters, whether they are trained,
+    multiply-adds, memory, time.
 
-    The model runs in eval mode and without gradients, once to see what it does and twice for the time; its modes and buffers are
-    afterwards as they were. Without an input the table has parameters only. Each parameter is counted once, also one that layers share
-    or that stands in the model itself. Multiply-adds are those of linear layers, matrix products, convolutions, recurrent layers and
-    attention. Memory is the size of a layer's output (of all calls); in the total, that of inputs, of the outputs of layers without
-    parts, and of parameters. Time is that of all calls of a layer, its parts included.
+    The model runs in eval mode and without gradients, once to see what it does and twice for the
+    time; its modes and buffers are afterwards as they were. Without an input the table has
+    parameters only. Each parameter is counted once, also one that layers share or that stands in
+    the model itself. Multiply-adds are those of linear layers, matrix products, convolutions,
+    recurrent layers and attention. Memory is the size of a layer's output (of all calls); in the
+    total, that of inputs, of the outputs of layers without parts, and of parameters. Time is that
+    of all calls of a layer, its parts included.
 
     Args:
         model: a Module.
-        input_size: the shape of the input, batch included, or a list of shapes: zeros are given. A tensor is taken as the input itself.
-        inputs: the input itself instead: a tensor, a tuple of arguments, or a dict of keyword arguments.
+        input_size: the shape of the input, batch included, or a list of shapes: zeros are given. A
+            tensor is taken as the input itself.
+        inputs: the input itself instead: a tensor, a tuple of arguments, or a dict of keyword
+            arguments.
         dtypes: dtype of the zeros (or a list of them); the default float type if left out.
         depth: levels of nesting to show; deeper layers are counted in the one above.
         time: also measure the time.
@@ -285,8 +317,12 @@ def summary(
     mult-adds       3,252,224
     memory          528.79 KiB  (inputs 98.00 KiB, outputs 33.25 KiB, parameters)
     """
-    if not isinstance(getattr(model, "_modules", None), dict) or not callable(getattr(model, "named_parameters", None)):
-        raise ArgumentTypeError(f"summary(): argument 'model' must be a Module, not {type(model).__name__}")
+    if not isinstance(getattr(model, "_modules", None), dict) or not callable(
+        getattr(model, "named_parameters", None)
+    ):
+        raise ArgumentTypeError(
+            f"summary(): argument 'model' must be a Module, not {type(model).__name__}"
+        )
     if input_size is not None and inputs is not None:
         raise ArgumentValueError("summary(): give input_size or inputs, not both")
     trace = _Trace()
@@ -302,18 +338,35 @@ def summary(
     rows, counted = [], set()
     for path, module, level, again in found:
         inner = list(module.modules()) if level >= depth else [module]
-        own = [] if again else [p for m in inner for p in m._parameters.values() if p is not None and id(p) not in counted]
+        own = (
+            []
+            if again
+            else [
+                p
+                for m in inner
+                for p in m._parameters.values()
+                if p is not None and id(p) not in counted
+            ]
+        )
         own = list({id(p): p for p in own}.values())
         counted |= {id(p) for p in own}
         shapes = trace.outputs.get(id(module), [])
         work = 0 if again else sum(trace.work.get(id(m), 0) for m in inner)
         rows.append(
             Row(
-                path, type(module).__name__, level, shapes[-1] if shapes else "", sum(p.numel() for p in own),
-                sum(p.numel() for p in own if p.requires_grad), work, len(shapes), again,
-                trace.memory.get(id(module), 0), trace.seconds.get(id(module), 0.0),
+                path,
+                type(module).__name__,
+                level,
+                shapes[-1] if shapes else "",
+                sum(p.numel() for p in own),
+                sum(p.numel() for p in own if p.requires_grad),
+                work,
+                len(shapes),
+                again,
+                trace.memory.get(id(module), 0),
+                trace.seconds.get(id(module), 0.0),
             )
-        )  # fmt: skip
+        )
     parameters = list(model.parameters())
     totals = {
         "params": sum(p.numel() for p in parameters),
@@ -322,7 +375,9 @@ def summary(
         "bytes": sum(p.numel() * p._array.dtype.itemsize for p in parameters),
         "mult_adds": trace.total,
         "inputs": _size(given),
-        "outputs": sum(trace.memory.get(id(m), 0) for m in model.modules() if not any(m._modules.values())),
+        "outputs": sum(
+            trace.memory.get(id(m), 0) for m in model.modules() if not any(m._modules.values())
+        ),
     }
     return Summary(type(model).__name__, rows, totals, ran)
 
@@ -331,7 +386,9 @@ def _holds_tensors(given: Any) -> bool:
     """True for a tensor, and for a tuple, list or dict with one in it: an input, not a shape."""
     if isinstance(given, Mapping):
         return True
-    return isinstance(given, Tensor) or (isinstance(given, (tuple, list)) and any(map(_holds_tensors, given)))
+    return isinstance(given, Tensor) or (
+        isinstance(given, (tuple, list)) and any(map(_holds_tensors, given))
+    )
 
 
 @contextmanager
@@ -362,14 +419,18 @@ def _run(model: Any, inputs: Any, trace: _Trace) -> None:
 
 
 def _clock(model: Any, inputs: Any, trace: _Trace) -> None:
-    """Two more forward passes, not watched, so that operations take the engine's fast path; clocks run in hooks in the second."""
+    """Two more forward passes, not watched, so that operations take the engine's fast path; clocks
+    run in hooks in the second.
+    """
     began: list[float] = []
 
     def before(module: Any, args: Any) -> None:
         began.append(perf_counter())
 
     def after(module: Any, args: Any, result: Any) -> None:
-        trace.seconds[id(module)] = trace.seconds.get(id(module), 0.0) + perf_counter() - began.pop()
+        trace.seconds[id(module)] = (
+            trace.seconds.get(id(module), 0.0) + perf_counter() - began.pop()
+        )
 
     with evaluating(model), no_grad():
         _call(model, inputs)  # kernels are made at their first use

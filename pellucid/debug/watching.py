@@ -1,8 +1,10 @@
-"""Keeping watch: what a program did with its tensors, noted while it runs, so that `explain` can say what happened.
+"""Keeping watch: what a program did with its tensors, noted while it runs, so that `explain` can
+say what happened.
 
-Noted are, for values that come from tensors requiring a gradient: which operation made what of what, on which line; where a value
-left the graph (`detach`, `no_grad`, integers, Python numbers, NumPy); backward calls, and where in them a gradient became zero;
-where the first NaN or Inf appeared. Tensors are held weakly, and the notes are bounded: the oldest are dropped.
+Noted are, for values that come from tensors requiring a gradient: which operation made what of
+what, on which line; where a value left the graph (`detach`, `no_grad`, integers, Python numbers,
+NumPy); backward calls, and where in them a gradient became zero; where the first NaN or Inf
+appeared. Tensors are held weakly, and the notes are bounded: the oldest are dropped.
 """
 
 from __future__ import annotations
@@ -23,11 +25,14 @@ from .questions.backward import BackwardNotes, Fault, largest_of
 from .questions.finite import FiniteNotes, is_finite
 from .questions.steps import Call, Step, Steps
 
-_DIGESTED = 1 << 16  # values of at most so many elements are recognised when they come back as another tensor
+# values of at most so many elements are recognised when they come back as another tensor
+_DIGESTED = 1 << 16
 
 
 class Watch(Steps):
-    """The notes. `debug.watch()` makes one and starts it; it is a context manager, and `stop()` ends it."""
+    """The notes. `debug.watch()` makes one and starts it; it is a context manager, and `stop()`
+    ends it.
+    """
 
     def __init__(self, limit: int = 100_000) -> None:
         super().__init__(limit)
@@ -37,14 +42,19 @@ class Watch(Steps):
         self.last_node = 0  # the number of the newest node when watching stopped
         self._tokens: dict[int, tuple[weakref.ref[Tensor], int]] = {}
         self._next = 0
-        self._tainted: dict[int, None] = {}  # tokens of what comes from tensors that require a gradient, oldest first
+        # tokens of what comes from tensors that require a gradient, oldest first
+        self._tainted: dict[int, None] = {}
         self._facts: dict[int, dict[str, Any]] = {}  # by token of leaves: what `about` returns
-        self._arrays: dict[int, tuple[Any, int]] = {}  # arrays of tainted tensors by id: (weak reference, token)
+        # arrays of tainted tensors by id: (weak reference, token)
+        self._arrays: dict[int, tuple[Any, int]] = {}
         self._digests: dict[bytes | None, Step] = {}  # values that left the graph, by content
-        self._made: dict[int, source.Site | None] = {}  # where values were made that come from no gradient
+        # where values were made that come from no gradient
+        self._made: dict[int, source.Site | None] = {}
         self._contents: dict[bytes | None, int] = {}  # computed values, by content
-        self.masks: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # bool masks as numbers, by id of array
-        self.switched_on: set[tuple[str, int]] = set()  # lines that have set a requires_grad to True
+        # bool masks as numbers, by id of array
+        self.masks: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        # lines that have set a requires_grad to True
+        self.switched_on: set[tuple[str, int]] = set()
         self.finite = FiniteNotes(4096)
         self.gradients = BackwardNotes(self._about, self.masks)
         self.active = False
@@ -70,7 +80,9 @@ class Watch(Steps):
                     self.token(t)
 
     def covers(self, t: Tensor) -> bool:
-        """True when the notes can tell what happened to a tensor: not when it was made, or used, after watching had stopped."""
+        """True when the notes can tell what happened to a tensor: not when it was made, or used,
+        after watching had stopped.
+        """
         return self.active or self.known(t) is not None
 
     def __enter__(self) -> Watch:
@@ -103,7 +115,9 @@ class Watch(Steps):
         return number
 
     def comes_from_gradients(self, t: Tensor) -> bool:
-        """True when the tensor requires a gradient, or was made, however indirectly, of one that does."""
+        """True when the tensor requires a gradient, or was made, however indirectly, of one that
+        does.
+        """
         return t._rg or self.known(t) in self._tainted
 
     def _taint(self, t: Tensor) -> int:
@@ -179,9 +193,16 @@ class Watch(Steps):
             if op.name == "detach":
                 kind = "detached" if needs else "op"
             elif needs and not t._rg:
-                integral = t._array.dtype.kind in "biu" or op.name in DRAWING or getattr(op, "vjp", None) is None
-                # What a custom function computes in its forward has no graph, and its backward speaks for it.
-                kind = "through-integer" if integral else "op" if _in_function() else "no-grad-block"
+                integral = (
+                    t._array.dtype.kind in "biu"
+                    or op.name in DRAWING
+                    or getattr(op, "vjp", None) is None
+                )
+                # What a custom function computes in its forward has no graph, and its backward
+                # speaks for it.
+                kind = (
+                    "through-integer" if integral else "op" if _in_function() else "no-grad-block"
+                )
             node = t.grad_fn
             if node is not None and self._modules:
                 node.extra().setdefault("module", self._modules[-1])
@@ -196,7 +217,9 @@ class Watch(Steps):
                     del self._contents[next(iter(self._contents))]
 
     def _indices(self, params: dict[str, Any]) -> list[int]:
-        """The numbers of noted values that an operation was given as parameters: indices of a lookup, sizes."""
+        """The numbers of noted values that an operation was given as parameters: indices of a
+        lookup, sizes.
+        """
         found: list[int] = []
         for value in params.values():
             for v in value if isinstance(value, (tuple, list)) else (value,):
@@ -206,10 +229,22 @@ class Watch(Steps):
         return found
 
     def _not_finite(self, op: Any, inputs: Any, params: Any, made: Any) -> None:
-        bad = {k: self.token(x) for k, x in enumerate(inputs) if isinstance(x, Tensor) and not is_finite(x)}
+        bad = {
+            k: self.token(x)
+            for k, x in enumerate(inputs)
+            if isinstance(x, Tensor) and not is_finite(x)
+        }
         for t in made:
             if isinstance(t, Tensor) and not is_finite(t):
-                self.finite.note(op, inputs, params, self.token(t), t, bad, self._modules[-1] if self._modules else None)
+                self.finite.note(
+                    op,
+                    inputs,
+                    params,
+                    self.token(t),
+                    t,
+                    bad,
+                    self._modules[-1] if self._modules else None,
+                )
 
     def inplace(self, name: str, tensor: Tensor, result: Any) -> None:
         if not isinstance(result, Tensor) or result is tensor:
@@ -224,8 +259,12 @@ class Watch(Steps):
             self._note("detached", "data", (self._taint(tensor),), self._taint(result))
 
     def made(self, tensor: Tensor, sources: list[Tensor]) -> None:
-        """A tensor of Python data: of other tensors, which it copies without their history, or of values that left the graph before."""
-        tainted = tuple(dict.fromkeys(self._taint(t) for t in sources if self.comes_from_gradients(t)))
+        """A tensor of Python data: of other tensors, which it copies without their history, or of
+        values that left the graph before.
+        """
+        tainted = tuple(
+            dict.fromkeys(self._taint(t) for t in sources if self.comes_from_gradients(t))
+        )
         if tainted:
             self._note("through-number", "torch.tensor", tainted, self._taint(tensor))
         elif self._returned(tensor) is None and not tensor._rg:
@@ -247,23 +286,34 @@ class Watch(Steps):
                 del self._digests[next(iter(self._digests))]
 
     def _came_back(self, step: Step) -> int:
-        """A value that had left the graph is used: join it to where it left; the number of the joint."""
+        """A value that had left the graph is used: join it to where it left; the number of the
+        joint.
+        """
         self._next += 1
         self._tainted[self._next] = None
         self._note(step.kind, step.name, step.inputs, self._next, step.site)
         return self._next
 
     def _returned(self, t: Tensor) -> int | None:
-        """The number of a tensor seen for the first time that shares memory with, or repeats, a value that left the graph."""
+        """The number of a tensor seen for the first time that shares memory with, or repeats, a
+        value that left the graph.
+        """
         array = t._array
         if type(array) is not np.ndarray:
             return None
         while array is not None:
             held = self._arrays.get(id(array))
             if held is not None and held[0]() is array:
-                # The memory of a tensor that requires a gradient, without its history: through NumPy if it was read so, else `.data`.
-                read = next((s for s in self.users.get(held[1], ()) if s.kind == "through-numpy"), None)
-                kind, name, site = (read.kind, read.name, read.site) if read else ("detached", "data", source.capture(3))
+                # The memory of a tensor that requires a gradient, without its history: through
+                # NumPy if it was read so, else `.data`.
+                read = next(
+                    (s for s in self.users.get(held[1], ()) if s.kind == "through-numpy"), None
+                )
+                kind, name, site = (
+                    (read.kind, read.name, read.site)
+                    if read
+                    else ("detached", "data", source.capture(3))
+                )
                 number = self._taint(t)
                 self._note(kind, name, (held[1],), number, site)
                 return number
@@ -274,13 +324,17 @@ class Watch(Steps):
             origin = self._repeated(t._array)
             if origin is None:
                 return None
-            step = Step("through-number", "torch.tensor", (origin,), None, source.capture(3), None, 0)
+            step = Step(
+                "through-number", "torch.tensor", (origin,), None, source.capture(3), None, 0
+            )
         number = self._taint(t)
         self._note(step.kind, step.name, step.inputs, number, step.site)
         return number
 
     def _repeated(self, array: np.ndarray) -> int | None:
-        """The number of a computed value that a new tensor repeats element by element, as `torch.tensor(value)` does."""
+        """The number of a computed value that a new tensor repeats element by element, as
+        `torch.tensor(value)` does.
+        """
         digest = _digest(array) if _telling(array) else None
         return None if digest is None else self._contents.get(digest)
 
@@ -300,7 +354,9 @@ class Watch(Steps):
         self.gradients.start(site, fault)
 
     def blame(self, t: Tensor) -> Fault | None:
-        """Where a value that is not finite began, as far as it was watched: forward, or in the gradient that a parameter was updated by."""
+        """Where a value that is not finite began, as far as it was watched: forward, or in the
+        gradient that a parameter was updated by.
+        """
         number = self.known(t)
         if number is None:
             return None
@@ -308,7 +364,11 @@ class Watch(Steps):
         if came is not None:
             facts = self._facts.get(came, {})
             return facts.get("bad") or facts.get("overflow") or fault
-        return fault or self._facts.get(number, {}).get("bad") or self._facts.get(number, {}).get("overflow")
+        return (
+            fault
+            or self._facts.get(number, {}).get("bad")
+            or self._facts.get(number, {}).get("overflow")
+        )
 
     def backward_node(self, node: Node, g: Any, gs: Any) -> None:
         self.gradients.node(node, g, gs)
@@ -341,12 +401,16 @@ class Watch(Steps):
     def optimizer_step(self, optimizer: Any) -> None:
         for group in optimizer.param_groups:
             for p in group["params"]:
-                if p._grad is not None and not is_finite(p) and not self._about(p).keys() & {"bad", "overflow"}:
+                if (
+                    p._grad is not None
+                    and not is_finite(p)
+                    and not self._about(p).keys() & {"bad", "overflow"}
+                ):
                     step = f"{type(optimizer).__name__}.step"
-                    detail = (
-                        f"the update caused it; its gradient was finite (at most {largest_of(p._grad):.4g}), lr = {group.get('lr')}"
+                    detail = f"the update caused it; its gradient was finite (at most {largest_of(p._grad):.4g}), lr = {group.get('lr')}"
+                    self._about(p)["overflow"] = Fault(
+                        "nan-forward", step, source.capture(3), detail
                     )
-                    self._about(p)["overflow"] = Fault("nan-forward", step, source.capture(3), detail)
 
     def _about(self, t: Tensor) -> dict[str, Any]:
         if len(self._facts) > self.limit:
@@ -354,14 +418,20 @@ class Watch(Steps):
         return self._facts.setdefault(self.token(t), {})
 
     def about(self, t: Tensor) -> dict[str, Any]:
-        """What is noted of a leaf: `accumulated`, `cleared` (sites), `zero`, `bad`, `none`, `overflow` (Faults), `growth` (a Growth),
-        `requires_grad` (the last value set, and where)."""
+        """What is noted of a leaf: `accumulated`, `cleared` (sites), `zero`, `bad`, `none`,
+        `overflow` (Faults), `growth` (a Growth), `requires_grad` (the last value set, and where).
+        """
         number = self.known(t)
         return {} if number is None else self._facts.get(number, {})
 
     def root_at(self, call: Call) -> source.Site | None:
         """Where the value was computed that backward was called on."""
-        made = [step for number in call.roots for step in self.makers.get(number, ()) if step.site is not None]
+        made = [
+            step
+            for number in call.roots
+            for step in self.makers.get(number, ())
+            if step.site is not None
+        ]
         return max(made, key=lambda step: step.order).site if made else call.site
 
     def made_at(self, t: Tensor) -> source.Site | None:
@@ -370,7 +440,9 @@ class Watch(Steps):
         return None if number is None else self._made.get(number)
 
     def re_made(self, t: Tensor) -> Step | None:
-        """The place where a value left the graph of which a tensor that no operation made is a copy."""
+        """The place where a value left the graph of which a tensor that no operation made is a
+        copy.
+        """
         number = self._returned(t) if self.known(t) is None else self.known(t)
         return None if number is None else self.cut_before(number)
 
@@ -384,21 +456,33 @@ def _digest(array: Any) -> bytes | None:
     """A fingerprint of values, whatever their shape and width."""
     if type(array) is not np.ndarray or not 0 < array.size <= _DIGESTED or array.dtype.kind == "c":
         return None
-    kind = b"i" if array.dtype.kind in "biu" else b"f"  # 3 is not 3.0: one was never the other's number
-    return kind + hashlib.blake2b(np.ascontiguousarray(array, np.float32).tobytes(), digest_size=16).digest()
+    # 3 is not 3.0: one was never the other's number
+    kind = b"i" if array.dtype.kind in "biu" else b"f"
+    return (
+        kind
+        + hashlib.blake2b(
+            np.ascontiguousarray(array, np.float32).tobytes(), digest_size=16
+        ).digest()
+    )
 
 
 def _telling(array: Any) -> bool:
-    """True for values that two tensors hardly have in common by chance: several floating point numbers, not all the same."""
+    """True for values that two tensors hardly have in common by chance: several floating point
+    numbers, not all the same.
+    """
     if type(array) is not np.ndarray or array.dtype.kind != "f" or not 1 < array.size <= _DIGESTED:
         return False
     return bool(array.min() != array.max())
 
 
 def _written_down(x: float) -> bool:
-    """True when the number stands in the user's function as a literal: then it is no proof that it came from a tensor."""
+    """True when the number stands in the user's function as a literal: then it is no proof that it
+    came from a tensor.
+    """
     frame = source.user_frame()
-    return frame is not None and (x in (0, 1) or any(type(c) is type(x) and c == x for c in frame.f_code.co_consts))
+    return frame is not None and (
+        x in (0, 1) or any(type(c) is type(x) and c == x for c in frame.f_code.co_consts)
+    )
 
 
 DRAWING = ("multinomial", "sample", "bernoulli", "normal", "poisson", "binomial")
@@ -407,10 +491,11 @@ _current: list[Watch] = []
 
 
 def watch(on: bool = True, *, limit: int = 100_000, notes: Watch | None = None) -> Watch:
-    """Start recording what happens to tensors, for `pellucid.explain`; a context manager, or a switch: `watch()`, `watch(False)`.
+    """Start recording what happens to tensors, for `pellucid.explain`; a context manager, or a
+    switch: `watch()`, `watch(False)`.
 
-    Operations are slower while it is on; there is no overhead while it is off. The last `limit` steps are kept. `notes` are
-    notes of another kind to start.
+    Operations are slower while it is on; there is no overhead while it is off. The last `limit`
+    steps are kept. `notes` are notes of another kind to start.
 
     >>> import pellucid as torch
     >>> from pellucid import debug

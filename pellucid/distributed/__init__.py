@@ -1,6 +1,7 @@
 """`torch.distributed`: many processes, on one machine or several, that work together by MPI.
 
-Nothing of MPI is loaded before `init_process_group`. [docs/distributed.md](../../docs/distributed.md) tells how processes find each other.
+Nothing of MPI is loaded before `init_process_group`.
+[docs/distributed.md](../../docs/distributed.md) tells how processes find each other.
 
 >>> import pellucid as torch
 >>> import pellucid.distributed as dist

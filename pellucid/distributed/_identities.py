@@ -1,7 +1,9 @@
-"""Names of PyTorch's distributed packages that programs import and compare with, on one process: the modules, and what is in them.
+"""Names of PyTorch's distributed packages that programs import and compare with, on one process:
+the modules, and what is in them.
 
-A class exists so that `isinstance` can be asked, an enumeration so that its members can be named. What is made or called refuses and
-names itself: there is no process group. One table says what is where; a name that stands in several modules is one object.
+A class exists so that `isinstance` can be asked, an enumeration so that its members can be named.
+What is made or called refuses and names itself: there is no process group. One table says what is
+where; a name that stands in several modules is one object.
 """
 
 from __future__ import annotations
@@ -102,20 +104,50 @@ utils: _sync_module_states() _verify_param_shape_across_processes() _to_kwargs()
 : shrink_group() rendezvous()
     register_rendezvous_handler()
 """
-# Modules whose names a module of `sharded` has, which is loaded when one of them is asked for. What it lacks the table has.
+# Modules whose names a module of `sharded` has, which is loaded when one of them is asked for. What
+# it lacks the table has.
 _LENT = {
-    "_composable": "fsdp", "_composable.fsdp": "fsdp", "_composable.fsdp.fully_shard": "fsdp", "fsdp": "fsdp",
-    **dict.fromkeys((
-        "_tensor", "_tensor.experimental", "_tensor.placement_types", "tensor", "tensor._api", "tensor._dtensor_spec", "tensor._utils",
-        "tensor.device_mesh", "tensor.experimental", "tensor.placement_types",
-    ), "tensor"),
-    **dict.fromkeys((
-        "checkpoint", "checkpoint.api", "checkpoint.default_planner", "checkpoint.filesystem", "checkpoint.format_utils",
-        "checkpoint.metadata", "checkpoint.planner", "checkpoint.state_dict_loader", "checkpoint.state_dict_saver",
-    ), "checkpoint"),
-    "checkpoint.state_dict": "checkpoint.state_dict", "optim": "zero", "optim.zero_redundancy_optimizer": "zero",
-    **dict.fromkeys(("tensor.parallel", "tensor.parallel.api", "tensor.parallel.loss", "tensor.parallel.style"), "parallel"),
-}  # fmt: skip
+    "_composable": "fsdp",
+    "_composable.fsdp": "fsdp",
+    "_composable.fsdp.fully_shard": "fsdp",
+    "fsdp": "fsdp",
+    **dict.fromkeys(
+        (
+            "_tensor",
+            "_tensor.experimental",
+            "_tensor.placement_types",
+            "tensor",
+            "tensor._api",
+            "tensor._dtensor_spec",
+            "tensor._utils",
+            "tensor.device_mesh",
+            "tensor.experimental",
+            "tensor.placement_types",
+        ),
+        "tensor",
+    ),
+    **dict.fromkeys(
+        (
+            "checkpoint",
+            "checkpoint.api",
+            "checkpoint.default_planner",
+            "checkpoint.filesystem",
+            "checkpoint.format_utils",
+            "checkpoint.metadata",
+            "checkpoint.planner",
+            "checkpoint.state_dict_loader",
+            "checkpoint.state_dict_saver",
+        ),
+        "checkpoint",
+    ),
+    "checkpoint.state_dict": "checkpoint.state_dict",
+    "optim": "zero",
+    "optim.zero_redundancy_optimizer": "zero",
+    **dict.fromkeys(
+        ("tensor.parallel", "tensor.parallel.api", "tensor.parallel.loss", "tensor.parallel.style"),
+        "parallel",
+    ),
+}
 _REASON = "docs/distributed.md says what there is of torch.distributed"
 # What PyTorch itself refuses without an accelerator, in its words, and what to use.
 _NEEDS_ACCELERATOR = {
@@ -146,9 +178,15 @@ def _rows() -> Iterator[tuple[str, list[str]]]:
 
 
 def publish(scope: dict[str, Any]) -> None:
-    """Make the modules of the table, and put the names of its last row into the package's own scope."""
+    """Make the modules of the table, and put the names of its last row into the package's own
+    scope.
+    """
     home = scope["__name__"]
-    made: dict[str, Any] = {"Tensor": Tensor, "Exception": Exception, **{k: v for k, v in scope.items() if isinstance(v, type)}}
+    made: dict[str, Any] = {
+        "Tensor": Tensor,
+        "Exception": Exception,
+        **{k: v for k, v in scope.items() if isinstance(v, type)},
+    }
     for module, entries in _rows():
         space = scope if not module else _space(_module(home, module))
         for entry in entries:
@@ -158,7 +196,11 @@ def publish(scope: dict[str, Any]) -> None:
                 continue
             name, _, members = name.partition("{")
             if name not in made and name not in space:
-                made[name] = _enumeration(name, members, space) if members else _class(name, made.get(base, object), space)
+                made[name] = (
+                    _enumeration(name, members, space)
+                    if members
+                    else _class(name, made.get(base, object), space)
+                )
             space.setdefault(name, made.get(name))
     _fill(scope, home)
 
@@ -168,7 +210,10 @@ def _fill(scope: dict[str, Any], home: str) -> None:
     constants = vars(sys.modules[f"{home}.constants"])
     constants["default_pg_timeout"] = constants["default_pg_nccl_timeout"] = timedelta(minutes=30)
     mesh_names = vars(sys.modules[f"{home}.device_mesh"])
-    mesh_names.update({name: scope[name] for name in ("DeviceMesh", "init_device_mesh")}, _mesh_resources=mesh.resources)
+    mesh_names.update(
+        {name: scope[name] for name in ("DeviceMesh", "init_device_mesh")},
+        _mesh_resources=mesh.resources,
+    )
     functions = vars(sys.modules[f"{home}._functional_collectives"])
     functions.update({name: getattr(functional, name) for name in functional.NAMES})
     inner = vars(sys.modules[f"{home}.distributed_c10d"])
@@ -182,11 +227,15 @@ def _fill(scope: dict[str, Any], home: str) -> None:
 
 
 def _require_initialized(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of functions that need `rpc.init_rpc`: they raise PyTorch's error, since that is refused."""
+    """Decorator of functions that need `rpc.init_rpc`: they raise PyTorch's error, since that is
+    refused.
+    """
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("RPC has not been initialized. Call torch.distributed.rpc.init_rpc first.")
+        raise RuntimeError(
+            "RPC has not been initialized. Call torch.distributed.rpc.init_rpc first."
+        )
 
     return wrapper
 
@@ -201,7 +250,11 @@ class _LentModule(ModuleType):
         own["_given"] = True
         target = LENT["sharded"](own["_lender"])
         for key, value in vars(target).items():
-            if not key.startswith("__") and not isinstance(value, ModuleType) and key != "annotations":
+            if (
+                not key.startswith("__")
+                and not isinstance(value, ModuleType)
+                and key != "annotations"
+            ):
                 own.setdefault(key, value)
         for key, value in own["_rest"].items():
             own.setdefault(key, value)
@@ -214,7 +267,9 @@ class _LentModule(ModuleType):
 
 def _space(module: ModuleType) -> dict[str, Any]:
     """Where the table's names go."""
-    space: dict[str, Any] = vars(module)["_rest"] if isinstance(module, _LentModule) else vars(module)
+    space: dict[str, Any] = (
+        vars(module)["_rest"] if isinstance(module, _LentModule) else vars(module)
+    )
     space.setdefault("__name__", module.__name__)
     return space
 

@@ -33,8 +33,11 @@ class Several:
 
 
 @contextmanager
-def _coalescing_manager(group: Any = None, device: Any = None, async_ops: bool = False) -> Iterator[Several]:
-    """Inside the block collectives of a group, all of one kind, are begun; at its end, or by `wait()` with `async_ops`, they are waited for.
+def _coalescing_manager(
+    group: Any = None, device: Any = None, async_ops: bool = False
+) -> Iterator[Several]:
+    """Inside the block collectives of a group, all of one kind, are begun; at its end, or by
+    `wait()` with `async_ops`, they are waited for.
 
     Raises:
         ValueError: one is open for the group already. RuntimeError: collectives of several kinds.
@@ -56,7 +59,9 @@ def _coalescing_manager(group: Any = None, device: Any = None, async_ops: bool =
         chosen.coalescing.clear()
     if len(set(kinds)) > 1:
         several.wait()
-        raise OperationError(f"Coalescing manager requires all collectives to be the same type, but got mixed types: {set(kinds)}")
+        raise OperationError(
+            f"Coalescing manager requires all collectives to be the same type, but got mixed types: {set(kinds)}"
+        )
     if not async_ops:
         several.wait()
 
@@ -75,7 +80,9 @@ def _future(several: Several, result: Any) -> Future[Any]:
     return several.works[-1].get_future().then(waited)
 
 
-def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Future[Any] | None:
+def all_reduce_coalesced(
+    tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Future[Any] | None:
     """`all_reduce` of several tensors of one dtype; a future with `async_op`."""
     given = _listed(tensors, "tensor")
     collectives.same_dtype(*given)
@@ -99,7 +106,9 @@ def all_gather_coalesced(
     if not isinstance(output_tensor_lists, list):
         raise ArgumentTypeError("Invalid function argument: output_tensor_lists should be a list")
     if len(output_tensor_lists) != len(given):
-        raise ArgumentValueError(f"all_gather_coalesced: {len(output_tensor_lists)} lists for {len(given)} tensors")
+        raise ArgumentValueError(
+            f"all_gather_coalesced: {len(output_tensor_lists)} lists for {len(given)} tensors"
+        )
     if not is_member(group):
         return None
     several = Several()
@@ -120,5 +129,6 @@ def split_group(parent_pg: Any = None, split_ranks: Any = None, *args: Any, **kw
     if not split_ranks:
         raise ArgumentValueError("split_ranks cannot be None or empty")
     raise OperationError(
-        "No device associated with the default pg, not safe to split any process groups", hint="make the groups with new_group"
+        "No device associated with the default pg, not safe to split any process groups",
+        hint="make the groups with new_group",
     )

@@ -15,7 +15,14 @@ from ..core import source, tracing
 from ..core.tensor import Tensor, make_tensor, version_of
 from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError
 from .engine import Call, Staged, Steps
-from .groups import ProcessGroup, default_group, get_global_rank, get_group_rank, group_of, is_member
+from .groups import (
+    ProcessGroup,
+    default_group,
+    get_global_rank,
+    get_group_rank,
+    group_of,
+    is_member,
+)
 from .reductions import ReduceOp, Reduction, kind
 from .shared import Board, Reduce
 from .stores import DistStoreError
@@ -33,9 +40,7 @@ def check_tensor(value: Any, name: str) -> None:
 
 def check_tensors(value: Any, name: str) -> None:
     """Raise PyTorch's error for what is no list of tensors."""
-    words = (
-        f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n             but got {type(value)} "
-    )
+    words = f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n             but got {type(value)} "
     if not isinstance(value, list):
         raise ArgumentTypeError(words + "instead.")
     if not all(isinstance(t, Tensor) for t in value):
@@ -47,16 +52,29 @@ def same_dtype(*tensors: Any) -> None:
     flat = [t for each in tensors for t in (each if isinstance(each, list) else [each])]
     for t in flat[1:]:
         if t.dtype != flat[0].dtype:
-            raise ArgumentValueError(f"Invalid usage of tensors with different dtypesFound {flat[0].dtype} and  {t.dtype}")
+            raise ArgumentValueError(
+                f"Invalid usage of tensors with different dtypesFound {flat[0].dtype} and  {t.dtype}"
+            )
 
 
 def _not_member(name: str) -> Any:
     """Warn, and return None as all collectives do."""
-    warnings.warn(f"Running {name} on global rank {default_group().rank()} which does not belong to the given group.", stacklevel=3)
+    warnings.warn(
+        f"Running {name} on global rank {default_group().rank()} which does not belong to the given group.",
+        stacklevel=3,
+    )
 
 
-def rank_in(group: ProcessGroup, rank: int | None, group_rank: int | None, name: str = "", default: int | None = None) -> int:
-    """The rank in the group that `src`/`dst` or `group_src`/`group_dst` mean; `name`: of the collective whose root it is."""
+def rank_in(
+    group: ProcessGroup,
+    rank: int | None,
+    group_rank: int | None,
+    name: str = "",
+    default: int | None = None,
+) -> int:
+    """The rank in the group that `src`/`dst` or `group_src`/`group_dst` mean; `name`: of the
+    collective whose root it is.
+    """
     if group_rank is not None and rank is not None:
         raise ArgumentValueError("Can't specify both group_rank and global_rank")
     found = rank if group_rank is None else group_rank
@@ -109,7 +127,9 @@ class Target:
     def put(self, values: np.ndarray) -> None:
         """Write values of another place, or another type."""
         if self.tensor._array.size:
-            np.copyto(self.tensor._array, values.reshape(self.tensor._array.shape), casting="unsafe")
+            np.copyto(
+                self.tensor._array, values.reshape(self.tensor._array.shape), casting="unsafe"
+            )
         version_of(self.tensor).count += 1
 
 
@@ -119,13 +139,20 @@ def shape_of(t: Tensor) -> str:
 
 
 def start(
-    name: str, group: ProcessGroup, facts: tuple[Any, ...], steps: Callable[[], Steps | Staged], result: Any, async_op: bool,
-    timeout: float | None = None, soon: bool = False,
-) -> Work | None:  # fmt: skip
+    name: str,
+    group: ProcessGroup,
+    facts: tuple[Any, ...],
+    steps: Callable[[], Steps | Staged],
+    result: Any,
+    async_op: bool,
+    timeout: float | None = None,
+    soon: bool = False,
+) -> Work | None:
     """Begin with a collective; wait for it, unless it is asynchronous.
 
-    `soon`: it will be waited for in a moment, so inside one machine no thread drives it on. Waking one takes the interpreter, and with a
-    core for each rank a time slice, from the thread that computes.
+    `soon`: it will be waited for in a moment, so inside one machine no thread drives it on. Waking
+    one takes the interpreter, and with a core for each rank a time slice, from the thread that
+    computes.
     """
     tracing.setting("communicates with other processes")
     channel = group.channel
@@ -144,7 +171,8 @@ def start(
 
 
 def repeated(*written: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator of a collective that compiled steps call again; the tensors of these names are what it changes.
+    """Decorator of a collective that compiled steps call again; the tensors of these names are what
+    it changes.
 
     One that nobody waits for (`async_op`) is not compiled.
     """
@@ -165,7 +193,11 @@ def repeated(*written: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
             given.apply_defaults()
             found = given.arguments
             tensors = [found[name] for name in written]
-            if found["async_op"] or not all(isinstance(t, Tensor) for t in tensors) or not is_member(found["group"]):
+            if (
+                found["async_op"]
+                or not all(isinstance(t, Tensor) for t in tensors)
+                or not is_member(found["group"])
+            ):
                 return function(*args, **kwargs)
             arrays = tuple(array_of(t) for t in tensors)
             values = [array_of(v) if isinstance(v, Tensor) else v for v in found.values()]
@@ -182,8 +214,12 @@ def repeated(*written: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 # ---- collectives ---------------------------------------------------------------------------------
 @repeated("tensor")
 def broadcast(
-    tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
-) -> Work | None:  # fmt: skip
+    tensor: Tensor,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
     """Give all ranks the tensor of one of them.
 
     Args:
@@ -202,7 +238,9 @@ def broadcast(
         if chosen.rank() == root:
             target.flat = flat(tensor)
         if target.flat.size:
-            yield chosen.channel.comm.Ibcast([raw(target.flat), chosen.channel.engine.mpi.BYTE], root)
+            yield chosen.channel.comm.Ibcast(
+                [raw(target.flat), chosen.channel.engine.mpi.BYTE], root
+            )
         if chosen.rank() != root:
             target.done()
 
@@ -210,10 +248,17 @@ def broadcast(
 
 
 def _reduced(
-    name: str, chosen: ProcessGroup, tensor: Tensor, op: Any, begin: Callable[[Any, Any, Reduction], Any], keep: bool
+    name: str,
+    chosen: ProcessGroup,
+    tensor: Tensor,
+    op: Any,
+    begin: Callable[[Any, Any, Reduction], Any],
+    keep: bool,
 ) -> Steps:
     """Steps of a reduction in place of a tensor; `begin` gives the request for (values, reduction)."""
-    reduction = Reduction(chosen.channel.engine.mpi, name, op, array_of(tensor).dtype, chosen.size())
+    reduction = Reduction(
+        chosen.channel.engine.mpi, name, op, array_of(tensor).dtype, chosen.size()
+    )
     target = Target(tensor)
 
     def steps() -> Steps:
@@ -225,7 +270,12 @@ def _reduced(
         yield begin(chosen.channel.comm, values, reduction)
         if keep:
             values = reduction.result(values)
-            if values.base is target.flat and target.direct or values is target.flat and target.direct:
+            if (
+                values.base is target.flat
+                and target.direct
+                or values is target.flat
+                and target.direct
+            ):
                 target.done()
             else:
                 target.put(values)
@@ -243,11 +293,17 @@ class _Through(Staged):
         target, reduction = Target(self.tensor), self.reduction
         if not target.direct:
             target.flat = flat(self.tensor)
-            if np.may_share_memory(target.flat, array_of(self.tensor)):  # which may not be written to
+            # which may not be written to
+            if np.may_share_memory(target.flat, array_of(self.tensor)):
                 target.flat = target.flat.copy()
         self.target = target
         self.values = reduction.carried(target.flat)
-        self.inner = Reduce(self.board, self.values, reduction.ufunc, reduction.divide if reduction.dividing else None)
+        self.inner = Reduce(
+            self.board,
+            self.values,
+            reduction.ufunc,
+            reduction.divide if reduction.dividing else None,
+        )
         self.inner.fill()
 
     def __iter__(self) -> Any:
@@ -260,19 +316,25 @@ class _Through(Staged):
 
 
 @repeated("tensor")
-def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+def all_reduce(
+    tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
     """Replace the tensor on all ranks by the sum (or what `op` says) of all their tensors.
 
-    The result is the same bit for bit on all ranks. bfloat16 and float16 are added in float32 and rounded once.
+    The result is the same bit for bit on all ranks. bfloat16 and float16 are added in float32 and
+    rounded once.
 
     Raises:
-        ValueError: `op` is not defined for complex numbers. RuntimeError: bits of floating-point numbers.
+        ValueError: `op` is not defined for complex numbers. RuntimeError: bits of floating-point
+            numbers.
         torch.distributed.DistBackendError: the ranks' tensors or calls differ, or a rank is gone.
     """
     return all_reduced(tensor, op, group, async_op)
 
 
-def all_reduced(tensor: Tensor, op: Any, group: Any, async_op: bool, soon: bool = False) -> Work | None:
+def all_reduced(
+    tensor: Tensor, op: Any, group: Any, async_op: bool, soon: bool = False
+) -> Work | None:
     """`all_reduce`, of which `start` is told that it is waited for soon."""
     check_tensor(tensor, "tensor")
     if not is_member(group):
@@ -282,14 +344,38 @@ def all_reduced(tensor: Tensor, op: Any, group: Any, async_op: bool, soon: bool 
         through = _Through(
             chosen.channel.board,
             tensor,
-            Reduction(chosen.channel.engine.mpi, "all_reduce", op, array_of(tensor).dtype, chosen.size()),
+            Reduction(
+                chosen.channel.engine.mpi, "all_reduce", op, array_of(tensor).dtype, chosen.size()
+            ),
         )
-        return start("all_reduce", chosen, (kind(op).name, shape_of(tensor)), lambda: through, [tensor], async_op, soon=soon)
+        return start(
+            "all_reduce",
+            chosen,
+            (kind(op).name, shape_of(tensor)),
+            lambda: through,
+            [tensor],
+            async_op,
+            soon=soon,
+        )
     steps = _reduced(
-        "all_reduce", chosen, tensor, op,
-        lambda comm, values, r: comm.Iallreduce(comm_in_place(chosen), [values, r.mpi_type], r.mpi_op), True,
-    )  # fmt: skip
-    return start("all_reduce", chosen, (kind(op).name, shape_of(tensor)), lambda: steps, [tensor], async_op, soon=soon)
+        "all_reduce",
+        chosen,
+        tensor,
+        op,
+        lambda comm, values, r: comm.Iallreduce(
+            comm_in_place(chosen), [values, r.mpi_type], r.mpi_op
+        ),
+        True,
+    )
+    return start(
+        "all_reduce",
+        chosen,
+        (kind(op).name, shape_of(tensor)),
+        lambda: steps,
+        [tensor],
+        async_op,
+        soon=soon,
+    )
 
 
 def comm_in_place(group: ProcessGroup) -> Any:
@@ -299,9 +385,13 @@ def comm_in_place(group: ProcessGroup) -> Any:
 
 @repeated("tensor")
 def reduce(
-    tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False,
+    tensor: Tensor,
+    dst: int | None = None,
+    op: Any = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
     group_dst: int | None = None,
-) -> Work | None:  # fmt: skip
+) -> Work | None:
     """As `all_reduce`; the result is on rank `dst` alone, and the others keep their tensors."""
     check_tensor(tensor, "tensor")
     if not is_member(group):
@@ -316,7 +406,14 @@ def reduce(
         return comm.Ireduce([values, r.mpi_type], None, r.mpi_op, root)
 
     steps = _reduced("reduce", chosen, tensor, op, begin, mine)
-    return start("reduce", chosen, (kind(op).name, f"dst={root}", shape_of(tensor)), lambda: steps, [tensor], async_op)
+    return start(
+        "reduce",
+        chosen,
+        (kind(op).name, f"dst={root}", shape_of(tensor)),
+        lambda: steps,
+        [tensor],
+        async_op,
+    )
 
 
 def _into_list(outputs: Sequence[Tensor], buffer: np.ndarray) -> None:
@@ -328,11 +425,14 @@ def _into_list(outputs: Sequence[Tensor], buffer: np.ndarray) -> None:
         at += size
 
 
-def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+def all_gather(
+    tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
     """Put the tensors of all ranks into a list of tensors, on all ranks.
 
     Args:
-        tensor_list: a tensor for each rank of the group; the shapes may differ from rank to rank, as the ranks' tensors do.
+        tensor_list: a tensor for each rank of the group; the shapes may differ from rank to rank,
+            as the ranks' tensors do.
         tensor: this rank's.
     """
     check_tensors(tensor_list, "tensor_list")
@@ -349,7 +449,9 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
     if tensor_list[chosen.rank()]._array.size != tensor._array.size:
         wanted = ", ".join(map(str, tensor.shape))
         found = ", ".join(map(str, tensor_list[chosen.rank()].shape))
-        raise OperationError(f"ProcessGroupGloo::allgather: invalid tensor size at index 0 (expected ({wanted}), got ({found}))")
+        raise OperationError(
+            f"ProcessGroupGloo::allgather: invalid tensor size at index 0 (expected ({wanted}), got ({found}))"
+        )
     sizes = [t._array.size for t in tensor_list]
 
     def steps() -> Steps:
@@ -366,7 +468,9 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
 
 
 @repeated("output_tensor")
-def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
     """Put the tensors of all ranks into one, one after the other, or stacked.
 
     Args:
@@ -393,7 +497,14 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
             yield chosen.channel.comm.Iallgather([raw(mine), byte], [raw(target.flat), byte])
         target.done()
 
-    return start("all_gather_into_tensor", chosen, (shape_of(input_tensor),), steps, [output_tensor], async_op)
+    return start(
+        "all_gather_into_tensor",
+        chosen,
+        (shape_of(input_tensor),),
+        steps,
+        [output_tensor],
+        async_op,
+    )
 
 
 def _list_on(there: bool, value: Any, name: str, place: str) -> list[Tensor]:
@@ -409,18 +520,26 @@ def _list_on(there: bool, value: Any, name: str, place: str) -> list[Tensor]:
 
 def _check_list(name: str, tensors: list[Tensor], tensor: Tensor, size: int) -> None:
     if len(tensors) != size:
-        raise OperationError(f"ProcessGroupGloo::{name}: Incorrect list size {len(tensors)}. List size should be {size}, same as size of "
-                             "the process group.")  # fmt: skip
+        raise OperationError(
+            f"ProcessGroupGloo::{name}: Incorrect list size {len(tensors)}. List size should be {size}, same as size of "
+            "the process group."
+        )
     for i, t in enumerate(tensors):
         if t.shape != tensor.shape:
             wanted, found = (", ".join(map(str, s)) for s in (tensor.shape, t.shape))
-            raise OperationError(f"ProcessGroupGloo::{name}: invalid tensor size at index {i} (expected ({wanted}), got ({found}))")
+            raise OperationError(
+                f"ProcessGroupGloo::{name}: invalid tensor size at index {i} (expected ({wanted}), got ({found}))"
+            )
 
 
 def gather(
-    tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None, async_op: bool = False,
+    tensor: Tensor,
+    gather_list: list[Tensor] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
     group_dst: int | None = None,
-) -> Work | None:  # fmt: skip
+) -> Work | None:
     """Put the tensors of all ranks into a list of tensors of rank `dst` (default 0)."""
     check_tensor(tensor, "tensor")
     if gather_list:
@@ -442,7 +561,9 @@ def gather(
         buffer = np.empty(mine.size * chosen.size(), mine.dtype) if there else None
         if mine.size:
             byte = chosen.channel.engine.mpi.BYTE
-            yield chosen.channel.comm.Igather([raw(mine), byte], None if buffer is None else [raw(buffer), byte], root)
+            yield chosen.channel.comm.Igather(
+                [raw(mine), byte], None if buffer is None else [raw(buffer), byte], root
+            )
         if buffer is not None:
             _into_list(outputs, buffer)
 
@@ -450,9 +571,13 @@ def gather(
 
 
 def scatter(
-    tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None, group: Any = None, async_op: bool = False,
+    tensor: Tensor,
+    scatter_list: list[Tensor] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
     group_src: int | None = None,
-) -> Work | None:  # fmt: skip
+) -> Work | None:
     """Give each rank one tensor of the list of rank `src` (default 0)."""
     check_tensor(tensor, "tensor")
     if scatter_list:
@@ -481,10 +606,17 @@ def scatter(
 
 
 def _scattered_sum(
-    name: str, chosen: ProcessGroup, output: Tensor, parts: Callable[[], np.ndarray], counts: list[int], op: Any
+    name: str,
+    chosen: ProcessGroup,
+    output: Tensor,
+    parts: Callable[[], np.ndarray],
+    counts: list[int],
+    op: Any,
 ) -> Steps:
     """Steps of a reduction of which each rank receives one part."""
-    reduction = Reduction(chosen.channel.engine.mpi, name, op, array_of(output).dtype, chosen.size())
+    reduction = Reduction(
+        chosen.channel.engine.mpi, name, op, array_of(output).dtype, chosen.size()
+    )
 
     def steps() -> Steps:
         if sum(counts) == 0:
@@ -500,9 +632,15 @@ def _scattered_sum(
 
 
 def reduce_scatter(
-    output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+    output: Tensor,
+    input_list: list[Tensor],
+    op: Any = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
 ) -> Work | None:
-    """Add up the ranks' lists tensor by tensor, and give each rank the sum that stands at its place."""
+    """Add up the ranks' lists tensor by tensor, and give each rank the sum that stands at its
+    place.
+    """
     check_tensor(output, "output")
     check_tensors(input_list, "input_list")
     same_dtype(output, input_list)
@@ -510,14 +648,27 @@ def reduce_scatter(
         return _not_member("reduce_scatter")
     chosen = group_of(group)
     if len(input_list) != chosen.size():
-        raise OperationError(f"ProcessGroupGloo::reduce_scatter: input list of {len(input_list)} tensors for {chosen.size()} ranks")
+        raise OperationError(
+            f"ProcessGroupGloo::reduce_scatter: input list of {len(input_list)} tensors for {chosen.size()} ranks"
+        )
     if input_list[chosen.rank()]._array.size != output._array.size:
         raise OperationError(
             f"ProcessGroupGloo::reduce_scatter: output {list(output.shape)} for a sum of {list(input_list[chosen.rank()].shape)}"
         )
     counts = [t._array.size for t in input_list]
-    steps = _scattered_sum("reduce_scatter", chosen, output, lambda: np.concatenate([flat(t) for t in input_list]), counts, op)
-    facts = (kind(op).name, str(output.dtype).replace("torch.", ""), *(str(list(t.shape)) for t in input_list))
+    steps = _scattered_sum(
+        "reduce_scatter",
+        chosen,
+        output,
+        lambda: np.concatenate([flat(t) for t in input_list]),
+        counts,
+        op,
+    )
+    facts = (
+        kind(op).name,
+        str(output.dtype).replace("torch.", ""),
+        *(str(list(t.shape)) for t in input_list),
+    )
     return start("reduce_scatter", chosen, facts, lambda: steps, [output], async_op)
 
 
@@ -542,14 +693,30 @@ def reduce_scatter_tensor(
             "input tensor must be the same size as output size times world size",
             hint=f"{list(input.shape)} for {chosen.size()} parts {list(output.shape)}",
         )
-    steps = _scattered_sum("reduce_scatter_tensor", chosen, output, lambda: flat(input), [n] * chosen.size(), op)
-    return start("reduce_scatter_tensor", chosen, (kind(op).name, shape_of(output)), lambda: steps, [output], async_op)
+    steps = _scattered_sum(
+        "reduce_scatter_tensor", chosen, output, lambda: flat(input), [n] * chosen.size(), op
+    )
+    return start(
+        "reduce_scatter_tensor",
+        chosen,
+        (kind(op).name, shape_of(output)),
+        lambda: steps,
+        [output],
+        async_op,
+    )
 
 
 def _exchanged(
-    chosen: ProcessGroup, sent: np.ndarray, out: list[int], into: list[int], dtype: np.dtype[Any], receive: Any
+    chosen: ProcessGroup,
+    sent: np.ndarray,
+    out: list[int],
+    into: list[int],
+    dtype: np.dtype[Any],
+    receive: Any,
 ) -> Steps:
-    """Steps that send `out[k]` values to rank k and receive `into[k]` from it, after the ranks have told each other how many come."""
+    """Steps that send `out[k]` values to rank k and receive `into[k]` from it, after the ranks have
+    told each other how many come.
+    """
     mpi, comm, size = chosen.channel.engine.mpi, chosen.channel.comm, dtype.itemsize
     announced = np.empty(chosen.size(), np.int64)
     yield comm.Ialltoall([np.array(out, np.int64), mpi.INT64_T], [announced, mpi.INT64_T])
@@ -557,18 +724,29 @@ def _exchanged(
     refused = np.array([len(wrong)], np.int64)
     yield comm.Iallreduce(mpi.IN_PLACE, [refused, mpi.INT64_T], mpi.SUM)
     if wrong:
-        said = ", ".join(f"rank {chosen.ranks[k]} sends {announced[k]} elements, expected {into[k]}" for k in wrong)
+        said = ", ".join(
+            f"rank {chosen.ranks[k]} sends {announced[k]} elements, expected {into[k]}"
+            for k in wrong
+        )
         raise OperationError(f"Detected mismatch between collectives on ranks: all_to_all: {said}")
     if refused[0]:
-        raise OperationError("Detected mismatch between collectives on ranks: all_to_all: other ranks expect other sizes")
+        raise OperationError(
+            "Detected mismatch between collectives on ranks: all_to_all: other ranks expect other sizes"
+        )
     buffer = np.empty(sum(into), dtype)
-    yield comm.Ialltoallv([raw(sent), [k * size for k in out], mpi.BYTE], [raw(buffer), [k * size for k in into], mpi.BYTE])
+    yield comm.Ialltoallv(
+        [raw(sent), [k * size for k in out], mpi.BYTE],
+        [raw(buffer), [k * size for k in into], mpi.BYTE],
+    )
     receive(buffer)
 
 
 def all_to_all(
-    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
-) -> Work | None:  # fmt: skip
+    output_tensor_list: list[Tensor],
+    input_tensor_list: list[Tensor],
+    group: Any = None,
+    async_op: bool = False,
+) -> Work | None:
     """Send tensor k of the input list to rank k, and receive tensor k of the output list from it."""
     if not is_member(group):
         return _not_member("all_to_all")
@@ -578,12 +756,21 @@ def all_to_all(
     chosen = group_of(group)
     for tensors, name in ((output_tensor_list, "output"), (input_tensor_list, "input")):
         if len(tensors) != chosen.size():
-            raise OperationError(f"all_to_all: {len(tensors)} {name} tensors for {chosen.size()} ranks")
+            raise OperationError(
+                f"all_to_all: {len(tensors)} {name} tensors for {chosen.size()} ranks"
+            )
 
     def steps() -> Steps:
         sent = np.concatenate([flat(t) for t in input_tensor_list])
         out, into = ([t._array.size for t in ts] for ts in (input_tensor_list, output_tensor_list))
-        yield from _exchanged(chosen, sent, out, into, sent.dtype, lambda buffer: _into_list(output_tensor_list, buffer))
+        yield from _exchanged(
+            chosen,
+            sent,
+            out,
+            into,
+            sent.dtype,
+            lambda buffer: _into_list(output_tensor_list, buffer),
+        )
 
     facts = (str(input_tensor_list[0].dtype).replace("torch.", ""),)
     return start("all_to_all", chosen, facts, steps, [output_tensor_list], async_op)
@@ -602,10 +789,16 @@ def _splits(given: Any, length: int, n: int) -> list[int]:
 
 
 def all_to_all_single(
-    output: Tensor, input: Tensor, output_split_sizes: Sequence[int] | None = None, input_split_sizes: Sequence[int] | None = None,
-    group: Any = None, async_op: bool = False,
-) -> Work | None:  # fmt: skip
-    """As `all_to_all` with the parts of one tensor along its first dimension; the parts are equal unless sizes are given."""
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Sequence[int] | None = None,
+    input_split_sizes: Sequence[int] | None = None,
+    group: Any = None,
+    async_op: bool = False,
+) -> Work | None:
+    """As `all_to_all` with the parts of one tensor along its first dimension; the parts are equal
+    unless sizes are given.
+    """
     if not is_member(group):
         return _not_member("all_to_all_single")
     check_tensor(output, "output")
@@ -620,7 +813,12 @@ def all_to_all_single(
     def steps() -> Steps:
         sent = flat(input)
         yield from _exchanged(
-            chosen, sent, [k * row for k in out], [k * row_out for k in into], sent.dtype, lambda buffer: Target(output).put(buffer)
+            chosen,
+            sent,
+            [k * row for k in out],
+            [k * row_out for k in into],
+            sent.dtype,
+            lambda buffer: Target(output).put(buffer),
         )
 
     facts = (str(input.dtype).replace("torch.", ""),)
@@ -634,24 +832,41 @@ def _nothing() -> Steps:
 
 
 @repeated()
-def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None) -> Work | None:
+def barrier(
+    group: Any = None,
+    async_op: bool = False,
+    device_ids: Any = None,
+    timeout: timedelta | None = None,
+) -> Work | None:
     """Return when all ranks have come here."""
     if not is_member(group):
         return _not_member("barrier")
     if device_ids is not None and not isinstance(device_ids, list):
         raise ArgumentTypeError("Invalid function argument: device_ids type should be List[int]")
     chosen = group_of(group)
-    return start("barrier", chosen, (), _nothing, [], async_op, None if timeout is None else timeout.total_seconds())
+    return start(
+        "barrier",
+        chosen,
+        (),
+        _nothing,
+        [],
+        async_op,
+        None if timeout is None else timeout.total_seconds(),
+    )
 
 
 _barriers: dict[str, int] = {}
 
 
-def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
-    """As `barrier`; rank 0 says which ranks did not come in time, all of them with `wait_all_ranks`.
+def monitored_barrier(
+    group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
+    """As `barrier`; rank 0 says which ranks did not come in time, all of them with
+    `wait_all_ranks`.
 
     Raises:
-        RuntimeError: on rank 0, with the ranks that did not come; on the others, when rank 0 failed.
+        RuntimeError: on rank 0, with the ranks that did not come; on the others, when rank 0
+            failed.
     """
     if not is_member(group):
         return _not_member("monitored_barrier")
@@ -685,9 +900,13 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
                 break
     milliseconds = round(limit.total_seconds() * 1000)
     names = f"Rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
-    text = f"[Rank 0]: {names} failed to pass monitoredBarrier in {milliseconds} ms" if missing else ""
+    text = (
+        f"[Rank 0]: {names} failed to pass monitoredBarrier in {milliseconds} ms" if missing else ""
+    )
     store.set(f"{key}/verdict", text)
     if missing:
         places = chosen.channel.engine.watch.ask_where([chosen.ranks[r] for r in missing])
-        raise OperationError(text, notes=[f"rank {rank} is {place}" for rank, place in places.items()])
+        raise OperationError(
+            text, notes=[f"rank {rank} is {place}" for rank, place in places.items()]
+        )
     return None

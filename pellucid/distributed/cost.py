@@ -1,14 +1,17 @@
-"""How long a training step takes on many ranks: a model of collectives and of data-parallel training.
+"""How long a training step takes on many ranks: a model of collectives and of data-parallel
+training.
 
-A message of n bytes takes `start + n / bandwidth` seconds, and adding up n bytes `n / adding`. For N ranks an all-reduce takes
+A message of n bytes takes `start + n / bandwidth` seconds, and adding up n bytes `n / adding`. For
+N ranks an all-reduce takes
 
     ring              2 (N - 1) start + 2 (N - 1)/N n/bandwidth + (N - 1)/N n/adding
     recursive halving 2 log2(N) start + 2 (N - 1)/N n/bandwidth + (N - 1)/N n/adding      (Rabenseifner)
     recursive doubling  log2(N) (start + n/bandwidth + n/adding)
 
-and the best of them is taken, as MPI libraries do. A reduce-scatter and an all-gather are its two halves. The slowest of N ranks needs
-`sigma sqrt(2 ln N)` longer than the mean, where steps vary by `sigma`. Source: Thakur, Rabenseifner and Gropp, "Optimization of
-collective communication operations in MPICH", 2005; Rajbhandari et al., "ZeRO", 2020.
+and the best of them is taken, as MPI libraries do. A reduce-scatter and an all-gather are its two
+halves. The slowest of N ranks needs `sigma sqrt(2 ln N)` longer than the mean, where steps vary by
+`sigma`. Source: Thakur, Rabenseifner and Gropp, "Optimization of collective communication
+operations in MPICH", 2005; Rajbhandari et al., "ZeRO", 2020.
 """
 
 from __future__ import annotations
@@ -48,7 +51,10 @@ class Network:
             return 0.0
         rounds, part = math.log2(ranks), (ranks - 1) / ranks
         moved = 2 * part * size / self.bandwidth + part * size / self.adding
-        ring, halving = 2 * (ranks - 1) * self.start + moved, 2 * math.ceil(rounds) * self.start + moved
+        ring, halving = (
+            2 * (ranks - 1) * self.start + moved,
+            2 * math.ceil(rounds) * self.start + moved,
+        )
         doubling = math.ceil(rounds) * (self.start + size / self.bandwidth + size / self.adding)
         return min(ring, halving, doubling)
 
@@ -56,11 +62,15 @@ class Network:
         """Seconds of an all-gather whose result has `size` bytes."""
         if ranks < 2:
             return 0.0
-        return math.ceil(math.log2(ranks)) * self.start + (ranks - 1) / ranks * size / self.bandwidth
+        return (
+            math.ceil(math.log2(ranks)) * self.start + (ranks - 1) / ranks * size / self.bandwidth
+        )
 
     def reduce_scatter(self, size: float, ranks: int) -> float:
         """Seconds of a reduce-scatter of `size` bytes on each rank."""
-        return self.all_gather(size, ranks) + (0.0 if ranks < 2 else (ranks - 1) / ranks * size / self.adding)
+        return self.all_gather(size, ranks) + (
+            0.0 if ranks < 2 else (ranks - 1) / ranks * size / self.adding
+        )
 
 
 NETWORKS = {
@@ -105,8 +115,9 @@ class Step:
 class Prediction:
     """A step on many ranks.
 
-    `seconds` of a step with the same batch for each rank, `efficiency` against one rank alone, bytes of `memory` for parameters,
-    gradients and optimizer state, `exposed` seconds of communication during which nothing is computed, and what limits.
+    `seconds` of a step with the same batch for each rank, `efficiency` against one rank alone,
+    bytes of `memory` for parameters, gradients and optimizer state, `exposed` seconds of
+    communication during which nothing is computed, and what limits.
     """
 
     way: str
@@ -125,7 +136,8 @@ def predict(step: Step, network: Network, ranks: int, overlap: float = OVERLAP) 
     """A step in each way of sharing the work.
 
     Args:
-        overlap: the part of backward during which gradients can travel; 0 where no core is left for that.
+        overlap: the part of backward during which gradients can travel; 0 where no core is left for
+            that.
 
     >>> step = Step(0.394, 0.26, [25_000_000] * 4 + [2_000_000], 102_000_000, 204_000_000)
     >>> for p in predict(step, NETWORKS["10GbE"], 8):
@@ -149,20 +161,31 @@ def predict(step: Step, network: Network, ranks: int, overlap: float = OVERLAP) 
     gathered = network.all_gather(params, ranks)
     unit = params / UNITS
     ways = {
-        "DDP": (max(network.all_reduce(last, ranks), reduced - hidden), 0.0, params + grads + states),
+        "DDP": (
+            max(network.all_reduce(last, ranks), reduced - hidden),
+            0.0,
+            params + grads + states,
+        ),
         "ZeRO-1": (
-            max(network.reduce_scatter(last, ranks), scattered - hidden) + max(0.0, gathered - overlap * forward), saved,
+            max(network.reduce_scatter(last, ranks), scattered - hidden)
+            + max(0.0, gathered - overlap * forward),
+            saved,
             params + grads + states / ranks,
         ),
         "ZeRO-2": (
-            max(network.reduce_scatter(last, ranks), scattered - hidden) + max(0.0, gathered - overlap * forward), saved,
+            max(network.reduce_scatter(last, ranks), scattered - hidden)
+            + max(0.0, gathered - overlap * forward),
+            saved,
             params + (grads + states) / ranks,
         ),
         "ZeRO-3": (
-            network.all_gather(unit, ranks) + network.reduce_scatter(unit, ranks)
-            + max(0.0, 2 * gathered + scattered - overlap * (step.seconds - step.update)), saved, (params + grads + states) / ranks,
+            network.all_gather(unit, ranks)
+            + network.reduce_scatter(unit, ranks)
+            + max(0.0, 2 * gathered + scattered - overlap * (step.seconds - step.update)),
+            saved,
+            (params + grads + states) / ranks,
         ),
-    }  # fmt: skip
+    }
     if ranks < 2:
         ways = {"DDP": (0.0, 0.0, params + grads + states)}
     found = []
@@ -170,13 +193,21 @@ def predict(step: Step, network: Network, ranks: int, overlap: float = OVERLAP) 
         seconds = step.seconds + jitter + exposed - saving
         found.append(
             Prediction(
-                way, ranks, seconds, step.seconds / seconds, memory, exposed, _limit(step, network, ranks, jitter, exposed, overlap)
+                way,
+                ranks,
+                seconds,
+                step.seconds / seconds,
+                memory,
+                exposed,
+                _limit(step, network, ranks, jitter, exposed, overlap),
             )
         )
     return found
 
 
-def _limit(step: Step, network: Network, ranks: int, jitter: float, exposed: float, overlap: float) -> str:
+def _limit(
+    step: Step, network: Network, ranks: int, jitter: float, exposed: float, overlap: float
+) -> str:
     """What costs most, in words."""
     if exposed < 0.01 * step.seconds and jitter < 0.01 * step.seconds:
         return "computing"

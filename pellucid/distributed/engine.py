@@ -1,8 +1,11 @@
-"""What moves the data: MPI's nonblocking operations, driven by polling, so that a wait can end with an error.
+"""What moves the data: MPI's nonblocking operations, driven by polling, so that a wait can end with
+an error.
 
-A task is a generator that yields MPI requests; whoever waits drives it on, and so does a thread while there are tasks that nobody waits
-for. The tasks of a channel (a group's communicators) run one after the other in the order of their calls, which is the same on every rank.
-Before a collective moves data, its ranks compare fingerprints of it: MPI itself would mix up what does not fit together.
+A task is a generator that yields MPI requests; whoever waits drives it on, and so does a thread
+while there are tasks that nobody waits for. The tasks of a channel (a group's communicators) run
+one after the other in the order of their calls, which is the same on every rank. Before a
+collective moves data, its ranks compare fingerprints of it: MPI itself would mix up what does not
+fit together.
 """
 
 from __future__ import annotations
@@ -73,14 +76,28 @@ def _digest(call: Call) -> int:
     found = _digests.get(key)
     if found is None:
         text = repr((call.name, [str(fact) for fact in call.facts])).encode()
-        found = _digests[key] = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+        found = _digests[key] = int.from_bytes(
+            hashlib.blake2b(text, digest_size=8).digest(), "little"
+        )
     return (found + call.number * 0x9E3779B97F4A7C15) & _MASK
 
 
 class Task:
     """A collective or a message under way."""
 
-    __slots__ = ("begun", "call", "channel", "done", "error", "finished", "request", "result", "steps", "timeout", "warned")
+    __slots__ = (
+        "begun",
+        "call",
+        "channel",
+        "done",
+        "error",
+        "finished",
+        "request",
+        "result",
+        "steps",
+        "timeout",
+        "warned",
+    )
 
     def __init__(self, channel: Channel, call: Call, steps: Steps, timeout: float) -> None:
         self.channel, self.call, self.steps, self.timeout = channel, call, steps, timeout
@@ -127,28 +144,46 @@ class Engine:
         os.register_at_fork(after_in_child=self._forked)
 
     def _forked(self) -> None:
-        """In a process that was forked from this rank: MPI is not to be used there, and the connection is the rank's alone."""
+        """In a process that was forked from this rank: MPI is not to be used there, and the
+        connection is the rank's alone.
+        """
         self.forked = True
         self.lock = threading.RLock()  # a thread of the rank may have held it
         self.watch.forget()
 
     def _check_fork(self) -> None:
         if self.forked:
-            raise UnsupportedError("torch.distributed: this process was forked from a rank; MPI cannot be used in it")
+            raise UnsupportedError(
+                "torch.distributed: this process was forked from a rank; MPI cannot be used in it"
+            )
 
     # ---- starting ----------------------------------------------------------------------------
-    def collective(self, channel: Channel, call: Call, steps: Steps | Staged, timeout: float, compared: bool = True) -> Task:
+    def collective(
+        self,
+        channel: Channel,
+        call: Call,
+        steps: Steps | Staged,
+        timeout: float,
+        compared: bool = True,
+    ) -> Task:
         """Put a collective at the end of its channel's queue and begin with it."""
         self._check_fork()
         with self.lock:
             if channel.error is not None:
-                error = DistBackendError(f"{call.name} on {channel.title}, in which an earlier collective failed")
+                error = DistBackendError(
+                    f"{call.name} on {channel.title}, in which an earlier collective failed"
+                )
                 error.__cause__ = channel.error
                 raise error
             channel.count += 1
             call.number, call.group = channel.count, channel.title
             self.last = call
-            task = Task(channel, call, self._compared(channel, call, steps) if compared else iter(steps), timeout)
+            task = Task(
+                channel,
+                call,
+                self._compared(channel, call, steps) if compared else iter(steps),
+                timeout,
+            )
             channel.queue.append(task)
             self._advance(channel)
         return task
@@ -181,13 +216,21 @@ class Engine:
         return (yield from steps)
 
     def _mismatch(self, channel: Channel, call: Call) -> BaseException:
-        record = {"name": call.name, "words": call.words(), "line": call.line, "number": call.number}
+        record = {
+            "name": call.name,
+            "words": call.words(),
+            "line": call.line,
+            "number": call.number,
+        }
         key = f"{channel.title}/{channel.count}/{call.number}"
         found = self.watch.exchange(key, record, channel.ranks)
         groups: dict[str, list[int]] = {}
         for rank, said in sorted(found.items()):
             groups.setdefault(f"{said['words']} at {said['line']}", []).append(rank)
-        lines = [f"    rank{'s' if len(r) > 1 else ''} {', '.join(map(str, r))}: {words}" for words, r in groups.items()]
+        lines = [
+            f"    rank{'s' if len(r) > 1 else ''} {', '.join(map(str, r))}: {words}"
+            for words, r in groups.items()
+        ]
         return DistBackendError(
             f"Detected mismatch between collectives on ranks: collective number {call.number} of {channel.title} is\n"
             + "\n".join(lines)
@@ -223,7 +266,9 @@ class Engine:
         return True
 
     def _fail(self, task: Task, error: BaseException) -> None:
-        if not isinstance(error, (RuntimeError, ValueError, TypeError)) or isinstance(error, self.mpi.Exception):
+        if not isinstance(error, (RuntimeError, ValueError, TypeError)) or isinstance(
+            error, self.mpi.Exception
+        ):
             text = getattr(error, "error_string", str(error))
             error = DistBackendError(f"{task.call}: {text}")
         task.error, task.done = error, True
@@ -284,12 +329,16 @@ class Engine:
         for loss in list(self.watch.losses.values()):
             if loss.ended and not loss.final and task.call.name == "init_process_group":
                 continue  # it may come back
-            if loss.rank in task.channel.ranks and now - max(loss.when, task.begun) > (_ENDED_GRACE if loss.ended else _LOST_GRACE):
+            if loss.rank in task.channel.ranks and now - max(loss.when, task.begun) > (
+                _ENDED_GRACE if loss.ended else _LOST_GRACE
+            ):
                 error = DistBackendError(f"{task.call}: {loss}")
                 break
         else:
             if self.watch.broken and now - task.begun > 1.0:
-                error = DistBackendError(f"{task.call}: the server of the job is gone, so nobody knows which ranks are left")
+                error = DistBackendError(
+                    f"{task.call}: the server of the job is gone, so nobody knows which ranks are left"
+                )
             elif now - begin > limit:
                 waited = f"Timed out waiting {round(limit * 1000)}ms for {task.call}"
                 error = DistBackendError(f"{waited}. {self._whom(task)}")
@@ -322,7 +371,9 @@ class Engine:
             if rank not in found and rank in self.watch.losses:
                 said.append(str(self.watch.losses[rank]))
                 continue
-            text = found.get(rank, "does not answer (stopped, or its interpreter is busy in foreign code)")
+            text = found.get(
+                rank, "does not answer (stopped, or its interpreter is busy in foreign code)"
+            )
             if here not in text:
                 said.append(f"rank {rank} {'is ' if rank in found else ''}{text}")
         return "Meanwhile " + "; ".join(said or ["all ranks are in it"])
@@ -331,22 +382,29 @@ class Engine:
     def in_background(self) -> None:
         """Have a thread drive what nobody waits for."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._drive, name="distributed progress", daemon=True)
+            self._thread = threading.Thread(
+                target=self._drive, name="distributed progress", daemon=True
+            )
             self._thread.start()
         self._pending.set()
 
     def _drive(self) -> None:
         while not self.closed:
             self._pending.wait()
-            # Whoever began with it mostly waits for it soon. A second thread that computes in Python, as reductions in shared memory do, makes
-            # the first wait for the interpreter at each step; MPI's own need to be asked often.
+            # Whoever began with it mostly waits for it soon. A second thread that computes in
+            # Python, as reductions in shared memory do, makes the first wait for the interpreter at
+            # each step; MPI's own need to be asked often.
             near = all(channel.board is not None or not channel.queue for channel in self.channels)
             pause = 0.002 if near else 0.0002
             time.sleep(10 * pause)
             idle = 0
             while not self.closed:
                 with self.lock:
-                    tasks = [task for channel in self.channels for task in [*channel.queue, *channel.messages]]
+                    tasks = [
+                        task
+                        for channel in self.channels
+                        for task in [*channel.queue, *channel.messages]
+                    ]
                     if not tasks:
                         self._pending.clear()
                         break
@@ -361,4 +419,6 @@ class Engine:
 
     def position(self) -> str:
         """This rank's last collective, for others."""
-        return f"its last one: {self.last}" if self.last is not None else "before its first collective"
+        return (
+            f"its last one: {self.last}" if self.last is not None else "before its first collective"
+        )

@@ -1,4 +1,5 @@
-"""`torch.distributed._functional_collectives`: collectives that return new tensors. They are waited for at once.
+"""`torch.distributed._functional_collectives`: collectives that return new tensors. They are waited
+for at once.
 
 Source: PyTorch's module of that name, whose functions these are.
 """
@@ -27,7 +28,9 @@ def group_named(group: Any) -> ProcessGroup:
         return group[0].get_group(group[1])
     if isinstance(group, str):
         if group not in _state.groups:
-            raise ArgumentValueError(f"Could not resolve the process group registered under the name {group}")
+            raise ArgumentValueError(
+                f"Could not resolve the process group registered under the name {group}"
+            )
         return _state.groups[group]
     return group_of(group)
 
@@ -69,7 +72,9 @@ def all_gather_tensor(self: Tensor, gather_dim: int, group: Any, tag: str = "") 
     return made
 
 
-def reduce_scatter_tensor(self: Tensor, reduceOp: str, scatter_dim: int, group: Any, tag: str = "") -> Tensor:  # noqa: N803
+def reduce_scatter_tensor(
+    self: Tensor, reduceOp: str, scatter_dim: int, group: Any, tag: str = ""
+) -> Tensor:  # noqa: N803
     """This rank's part, along a dimension, of what the ranks' tensors make together.
 
     Raises:
@@ -78,7 +83,9 @@ def reduce_scatter_tensor(self: Tensor, reduceOp: str, scatter_dim: int, group: 
     chosen = group_named(group)
     array = collectives.array_of(self)
     n = chosen.size()
-    assert array.shape[scatter_dim] % n == 0, f"input dimension 0 ({array.shape[0]} must be a multiple of group_size {n})"
+    assert array.shape[scatter_dim] % n == 0, (
+        f"input dimension 0 ({array.shape[0]} must be a multiple of group_size {n})"
+    )
     pieces = [make_tensor(np.ascontiguousarray(p)) for p in np.split(array, n, axis=scatter_dim)]
     made: Tensor = make_tensor(np.empty(pieces[0]._array.shape, array.dtype))
     collectives.reduce_scatter(made, pieces, _op(reduceOp), chosen)
@@ -86,7 +93,11 @@ def reduce_scatter_tensor(self: Tensor, reduceOp: str, scatter_dim: int, group: 
 
 
 def all_to_all_single(
-    self: Tensor, output_split_sizes: Sequence[int] | None, input_split_sizes: Sequence[int] | None, group: Any, tag: str = ""
+    self: Tensor,
+    output_split_sizes: Sequence[int] | None,
+    input_split_sizes: Sequence[int] | None,
+    group: Any,
+    tag: str = "",
 ) -> Tensor:
     """Part k, along the first dimension, goes to rank k; its parts come back one after the other."""
     chosen, mine = group_named(group), _own(self)
@@ -115,7 +126,9 @@ _FORWARD: dict[str, Any] = {
 }
 _BACKWARD: dict[str, Any] = {
     "gather": lambda g, group, dim, _: reduce_scatter_tensor(g, "sum", dim, group),
-    "scatter": lambda g, group, dim, op: all_gather_tensor(g, dim, group) / (group_named(group).size() if op == "avg" else 1),
+    "scatter": lambda g, group, dim, op: (
+        all_gather_tensor(g, dim, group) / (group_named(group).size() if op == "avg" else 1)
+    ),
     "exchange": lambda g, group, out, into: all_to_all_single(g, into, out, group),
 }
 
@@ -126,14 +139,20 @@ def all_gather_tensor_autograd(self: Tensor, gather_dim: int, group: Any, tag: s
     return made
 
 
-def reduce_scatter_tensor_autograd(self: Tensor, reduceOp: str, scatter_dim: int, group: Any, tag: str = "") -> Tensor:  # noqa: N803
+def reduce_scatter_tensor_autograd(
+    self: Tensor, reduceOp: str, scatter_dim: int, group: Any, tag: str = ""
+) -> Tensor:  # noqa: N803
     """As `reduce_scatter_tensor`; backward gathers the gradients."""
     made: Tensor = _Exchanged.apply("scatter", group, scatter_dim, reduceOp, self)
     return made
 
 
 def all_to_all_single_autograd(
-    self: Tensor, output_split_sizes: Sequence[int] | None, input_split_sizes: Sequence[int] | None, group: Any, tag: str = ""
+    self: Tensor,
+    output_split_sizes: Sequence[int] | None,
+    input_split_sizes: Sequence[int] | None,
+    group: Any,
+    tag: str = "",
 ) -> Tensor:
     """As `all_to_all_single`; backward sends the gradients back."""
     made: Tensor = _Exchanged.apply("exchange", group, output_split_sizes, input_split_sizes, self)
@@ -142,6 +161,15 @@ def all_to_all_single_autograd(
 
 all_gather_single, reduce_scatter_single = all_gather_tensor, reduce_scatter_tensor
 NAMES = (
-    "wait_tensor", "broadcast", "all_reduce", "all_gather_tensor", "reduce_scatter_tensor", "all_to_all_single", "all_gather_tensor_autograd",
-    "reduce_scatter_tensor_autograd", "all_to_all_single_autograd", "all_gather_single", "reduce_scatter_single",
-)  # fmt: skip
+    "wait_tensor",
+    "broadcast",
+    "all_reduce",
+    "all_gather_tensor",
+    "reduce_scatter_tensor",
+    "all_to_all_single",
+    "all_gather_tensor_autograd",
+    "reduce_scatter_tensor_autograd",
+    "all_to_all_single_autograd",
+    "all_gather_single",
+    "reduce_scatter_single",
+)

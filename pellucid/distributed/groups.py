@@ -8,7 +8,13 @@ from datetime import timedelta
 from typing import Any
 
 from ..core import source, tracing
-from ..errors import ArgumentTypeError, ArgumentValueError, ContractError, OperationError, UnsupportedError
+from ..errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    ContractError,
+    OperationError,
+    UnsupportedError,
+)
 from . import rendezvous, world
 from .engine import Channel
 from .stores import FileStore, PrefixStore, Store, TCPStore
@@ -29,7 +35,12 @@ class Backend(str):
     UCC = "ucc"
     FAKE = "fake"
     backend_list: list[str] = ["undefined", "gloo", "nccl", "xccl", "ucc", "mpi", "fake"]
-    default_device_backend_map: dict[str, str] = {"cpu": "gloo", "cuda": "nccl", "xpu": "xccl", "mps": "gloo"}
+    default_device_backend_map: dict[str, str] = {
+        "cpu": "gloo",
+        "cuda": "nccl",
+        "xpu": "xccl",
+        "mps": "gloo",
+    }
 
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):
@@ -37,9 +48,13 @@ class Backend(str):
         return super().__new__(cls, name.lower())
 
     @classmethod
-    def register_backend(cls, name: str, func: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    def register_backend(
+        cls, name: str, func: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> None:
         """Refused: backends of others are not supported."""
-        raise UnsupportedError(f"torch.distributed: Backend.register_backend({name!r}) is not supported")
+        raise UnsupportedError(
+            f"torch.distributed: Backend.register_backend({name!r}) is not supported"
+        )
 
 
 _ON_PROCESSORS = ("gloo", "mpi", "ucc", "undefined")
@@ -57,7 +72,9 @@ def backend_named(name: Any) -> Backend:
     parts = dict(part.split(":", 1) for part in chosen.split(",") if ":" in part)
     on_processor = parts.get("cpu", "" if parts else str(chosen))
     if on_processor in ("nccl", "xccl") or parts and not on_processor:
-        raise OperationError(f"Distributed package doesn't have {(on_processor or next(iter(parts.values()))).upper()} built in")
+        raise OperationError(
+            f"Distributed package doesn't have {(on_processor or next(iter(parts.values()))).upper()} built in"
+        )
     if on_processor == "fake":
         raise UnsupportedError("torch.distributed: the backend 'fake' is not supported")
     if on_processor not in _ON_PROCESSORS:
@@ -73,12 +90,21 @@ class ProcessGroup(tracing.Fixed):
         channel: what their collectives run on.
     """
 
-    def __init__(self, channel: Channel, backend: Backend, timeout: timedelta, name: str, desc: str, store: Store | None) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        backend: Backend,
+        timeout: timedelta,
+        name: str,
+        desc: str,
+        store: Store | None,
+    ) -> None:
         self.channel, self.backend_name, self.timeout = channel, backend, timeout
         self.ranks = channel.ranks
         self.group_name, self.group_desc, self.store = name, desc, store
         self.bound_device_id = None
-        self.coalescing: list[Callable[[str, Any], None]] = []  # who is given the works of collectives: `_coalescing_manager`
+        # who is given the works of collectives: `_coalescing_manager`
+        self.coalescing: list[Callable[[str, Any], None]] = []
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -133,7 +159,9 @@ class _State:
 
 
 _state = _State()
-_MISSING = "Default process group has not been initialized, please make sure to call init_process_group."
+_MISSING = (
+    "Default process group has not been initialized, please make sure to call init_process_group."
+)
 
 
 def default_group() -> ProcessGroup:
@@ -193,13 +221,15 @@ def init_process_group(
 
     Args:
         backend: "gloo", "mpi", "ucc" or nothing: MPI in each case. "nccl" needs CUDA.
-        init_method: where to meet: "env://" (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), "tcp://host:port" or "file:///path"; default env.
+        init_method: where to meet: "env://" (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT),
+            "tcp://host:port" or "file:///path"; default env.
         timeout: how long collectives, and this call, wait for other ranks; default 30 minutes.
         world_size, rank: how many there are, and which one this is.
         store: meet in this store; excludes `init_method`.
 
     Raises:
-        ValueError: it was called before, or arguments are missing. NotImplementedError: mpi4py or an MPI is not installed.
+        ValueError: it was called before, or arguments are missing. NotImplementedError: mpi4py or
+            an MPI is not installed.
         torch.distributed.DistNetworkError: rank 0 cannot listen, or cannot be reached.
         torch.distributed.DistStoreError: ranks did not come; the message names them.
 
@@ -214,19 +244,34 @@ def init_process_group(
     if store is not None and init_method is not None:
         raise ContractError("Cannot specify both init_method and store.")
     if timeout is not None and not isinstance(timeout, timedelta):
-        raise ArgumentTypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
+        raise ArgumentTypeError(
+            f"Expected timeout argument to be of type datetime.timedelta, got {timeout}"
+        )
     chosen = backend_named(backend)
     limit = timeout or rendezvous.DEFAULT_TIMEOUT
     named = store is not None or init_method is not None or "RANK" in os.environ or rank >= 0
-    meeting = None if rendezvous.under_mpi() and not named else rendezvous.meet(init_method, rank, world_size, store, limit)
+    meeting = (
+        None
+        if rendezvous.under_mpi() and not named
+        else rendezvous.meet(init_method, rank, world_size, store, limit)
+    )
     entered = world.enter(meeting, limit)
     _state.made += 1
     title = "the default group" if _state.made == 1 else f"the default group ({_state.made})"
     channel = entered.channel_of(list(range(entered.size)), title, limit.total_seconds())
     assert channel is not None
     own = meeting.store if meeting is not None and meeting.store is not None else None
-    shared = own or TCPStore(entered.host, entered.port, timeout=limit, wait_for_workers=False, token=rendezvous.token())
-    made = ProcessGroup(channel, chosen, limit, str(_state.made - 1), "default_pg", PrefixStore("default_pg", shared))
+    shared = own or TCPStore(
+        entered.host, entered.port, timeout=limit, wait_for_workers=False, token=rendezvous.token()
+    )
+    made = ProcessGroup(
+        channel,
+        chosen,
+        limit,
+        str(_state.made - 1),
+        "default_pg",
+        PrefixStore("default_pg", shared),
+    )
     _state.groups[made.group_name] = _state.default = made
 
 
@@ -240,7 +285,8 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """A group of some of the ranks. All ranks of the world call this, in the same order, whether they are in it or not.
+    """A group of some of the ranks. All ranks of the world call this, in the same order, whether
+    they are in it or not.
 
     Args:
         ranks: their numbers in the world; None: all.
@@ -259,14 +305,20 @@ def new_group(
         chosen.sort()
     for rank in chosen:
         if not 0 <= rank < size:
-            raise ArgumentValueError(f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})")
+            raise ArgumentValueError(
+                f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})"
+            )
     if len(set(chosen)) != len(chosen):
         raise ArgumentValueError(f"ranks must be unique, got {chosen}")
     if len(chosen) > size:
-        raise ArgumentValueError("the new group's world size should be less or equal to the world size set by init_process_group")
+        raise ArgumentValueError(
+            "the new group's world size should be less or equal to the world size set by init_process_group"
+        )
     limit = timeout or whole.timeout
     if use_local_synchronization:
-        raise UnsupportedError("torch.distributed: new_group(use_local_synchronization=True) is not supported")
+        raise UnsupportedError(
+            "torch.distributed: new_group(use_local_synchronization=True) is not supported"
+        )
     named = backend_named(backend) if backend is not None else whole.backend_name
     entered = world.current()
     assert entered is not None
@@ -278,7 +330,9 @@ def new_group(
     if channel is None:
         return GroupMember.NON_GROUP_MEMBER
     store = PrefixStore(f"group_{_state.made - 1}", whole.store.underlying_store)  # type: ignore[union-attr]
-    made = ProcessGroup(channel, named, limit, str(_state.made - 1), group_desc or "undefined", store)
+    made = ProcessGroup(
+        channel, named, limit, str(_state.made - 1), group_desc or "undefined", store
+    )
     _state.groups[made.group_name] = made
     return made
 
@@ -299,7 +353,10 @@ def new_subgroups_by_enumeration(
             if rank in seen:
                 raise ArgumentValueError(f"Rank {rank} has appeared in both subgroup")
             seen.add(rank)
-    made = [new_group(ranks, timeout, backend, pg_options, group_desc=group_desc) for ranks in ranks_per_subgroup_list]
+    made = [
+        new_group(ranks, timeout, backend, pg_options, group_desc=group_desc)
+        for ranks in ranks_per_subgroup_list
+    ]
     return next((g for g in made if isinstance(g, ProcessGroup)), None), made
 
 
@@ -318,9 +375,13 @@ def new_subgroups(
     if group_size <= 0:
         raise ArgumentValueError(f"The arg 'group_size' ({group_size}) must be positive")
     if group_size > size:
-        raise ArgumentValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({size})")
+        raise ArgumentValueError(
+            f"The arg 'group_size' ({group_size}) must not exceed the world size ({size})"
+        )
     if size % group_size:
-        raise ArgumentValueError(f"The world size ({size}) must be divisible by 'group_size={group_size}'")
+        raise ArgumentValueError(
+            f"The world size ({size}) must be divisible by 'group_size={group_size}'"
+        )
     parts = [list(range(first, first + group_size)) for first in range(0, size, group_size)]
     return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
 
@@ -354,7 +415,11 @@ def _drop(chosen: ProcessGroup) -> None:
     with engine.lock:
         if chosen.channel in engine.channels:
             engine.channels.remove(chosen.channel)
-    if isinstance(chosen.store, PrefixStore) and isinstance(chosen.store.underlying_store, FileStore) and chosen is _state.default:
+    if (
+        isinstance(chosen.store, PrefixStore)
+        and isinstance(chosen.store.underlying_store, FileStore)
+        and chosen is _state.default
+    ):
         chosen.store.underlying_store.close()
 
 

@@ -1,6 +1,7 @@
 """Communication hooks of DistributedDataParallel: how a bucket of gradients is averaged.
 
-Source: PyTorch's `torch.distributed.algorithms.ddp_comm_hooks.default_hooks`, whose functions these are.
+Source: PyTorch's `torch.distributed.algorithms.ddp_comm_hooks.default_hooks`, whose functions these
+are.
 """
 
 from __future__ import annotations
@@ -71,7 +72,11 @@ def _wrapper(dtype: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 fp16_compress_wrapper = _wrapper("float16")
 bf16_compress_wrapper = _wrapper("bfloat16")
-_BUILT_IN = {"ALLREDUCE": allreduce_hook, "FP16_COMPRESS": fp16_compress_hook, "BF16_COMPRESS": bf16_compress_hook}
+_BUILT_IN = {
+    "ALLREDUCE": allreduce_hook,
+    "FP16_COMPRESS": fp16_compress_hook,
+    "BF16_COMPRESS": bf16_compress_hook,
+}
 
 
 def register_ddp_comm_hook(comm_hook_type: Any, model: Any, state: Any = None) -> None:
@@ -81,12 +86,24 @@ def register_ddp_comm_hook(comm_hook_type: Any, model: Any, state: Any = None) -
         return
     hook = _BUILT_IN.get(comm_hook_type.name)
     if hook is None:
-        raise UnsupportedError(f"torch.distributed: DDPCommHookType.{comm_hook_type.name} is not supported")
+        raise UnsupportedError(
+            f"torch.distributed: DDPCommHookType.{comm_hook_type.name} is not supported"
+        )
     model.register_comm_hook(state, hook)
 
 
 def publish(home: str) -> None:
     """Put the hooks into the module that PyTorch has them in."""
-    names = ("allreduce_hook", "fp16_compress_hook", "bf16_compress_hook", "fp16_compress_wrapper", "bf16_compress_wrapper")
-    vars(sys.modules[f"{home}.algorithms.ddp_comm_hooks.default_hooks"]).update({name: globals()[name] for name in names})
-    vars(sys.modules[f"{home}.algorithms.ddp_comm_hooks"])["register_ddp_comm_hook"] = register_ddp_comm_hook
+    names = (
+        "allreduce_hook",
+        "fp16_compress_hook",
+        "bf16_compress_hook",
+        "fp16_compress_wrapper",
+        "bf16_compress_wrapper",
+    )
+    vars(sys.modules[f"{home}.algorithms.ddp_comm_hooks.default_hooks"]).update(
+        {name: globals()[name] for name in names}
+    )
+    vars(sys.modules[f"{home}.algorithms.ddp_comm_hooks"])["register_ddp_comm_hook"] = (
+        register_ddp_comm_hook
+    )

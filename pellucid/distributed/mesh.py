@@ -72,9 +72,15 @@ class DeviceMesh:
     """
 
     def __init__(
-        self, device_type: str, mesh: Any, *, mesh_dim_names: tuple[str, ...] | None = None, backend_override: Any = None,
-        _init_backend: bool = True, _rank: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        device_type: str,
+        mesh: Any,
+        *,
+        mesh_dim_names: tuple[str, ...] | None = None,
+        backend_override: Any = None,
+        _init_backend: bool = True,
+        _rank: int | None = None,
+    ) -> None:
         if isinstance(mesh, Tensor):
             ranks = np.array(mesh.detach()._array, np.int32)
         else:
@@ -117,7 +123,12 @@ class DeviceMesh:
 
     @classmethod
     def _with(
-        cls, device_type: str, ranks: np.ndarray, names: Any, made: list[ProcessGroup | None], root: DeviceMesh | None
+        cls,
+        device_type: str,
+        ranks: np.ndarray,
+        names: Any,
+        made: list[ProcessGroup | None],
+        root: DeviceMesh | None,
     ) -> DeviceMesh:
         """A mesh whose groups are there."""
         self: DeviceMesh = cls.__new__(cls)
@@ -127,7 +138,9 @@ class DeviceMesh:
         return self
 
     @staticmethod
-    def from_group(group: Any, device_type: str, mesh: Any = None, *, mesh_dim_names: Any = None) -> DeviceMesh:
+    def from_group(
+        group: Any, device_type: str, mesh: Any = None, *, mesh_dim_names: Any = None
+    ) -> DeviceMesh:
         """The mesh of a group, or of a group for each dimension (then with `mesh`, the ranks).
 
         Raises:
@@ -136,7 +149,11 @@ class DeviceMesh:
         names = None if mesh_dim_names is None else tuple(mesh_dim_names)
         if isinstance(group, ProcessGroup):
             line = groups.get_process_group_ranks(group)
-            given = None if mesh is None else np.array(mesh._array if isinstance(mesh, Tensor) else mesh, np.int32)
+            given = (
+                None
+                if mesh is None
+                else np.array(mesh._array if isinstance(mesh, Tensor) else mesh, np.int32)
+            )
             if given is not None and given.tolist() != line:
                 raise ArgumentValueError(f"Invalid mesh {mesh} for ProcessGroup with ranks {line}")
             return DeviceMesh._with(device_type, np.array(line, np.int32), names, [group], None)
@@ -206,7 +223,8 @@ class DeviceMesh:
         return groups.get_rank(self.get_group(0 if mesh_dim is None else mesh_dim))
 
     def get_group(self, mesh_dim: int | str | None = None) -> ProcessGroup:
-        """The process group of this rank's line along a dimension, which may be left out where there is one.
+        """The process group of this rank's line along a dimension, which may be left out where
+        there is one.
 
         Raises:
             RuntimeError: there are several dimensions. KeyError: no such name.
@@ -235,7 +253,8 @@ class DeviceMesh:
                 raise KeyError("No `mesh_dim_names` found.")
             if mesh_dim not in self._names:
                 raise KeyError(
-                    f"Mesh dimension '{mesh_dim}' does not exist.", f"Available mesh dimensions are: mesh_dim_names={self._names}"
+                    f"Mesh dimension '{mesh_dim}' does not exist.",
+                    f"Available mesh dimensions are: mesh_dim_names={self._names}",
                 )
             return self._names.index(mesh_dim)
         if not isinstance(mesh_dim, int):
@@ -250,7 +269,8 @@ class DeviceMesh:
         """The part of the mesh along the named dimensions in which this rank is.
 
         Raises:
-            RuntimeError: the mesh has no names. KeyError: no such name, or names not in the mesh's order.
+            RuntimeError: the mesh has no names. KeyError: no such name, or names not in the mesh's
+                order.
         """
         if not self._names:
             raise OperationError("Cannot slice a DeviceMesh without mesh_dim_names!")
@@ -261,24 +281,36 @@ class DeviceMesh:
         flattened = root._flattened if self is root else {}
         valid = [*self._names, *flattened]
         if not all(name in valid for name in wanted):
-            raise KeyError(f"Invalid mesh_dim_names {wanted} specified. Valid mesh_dim_names are {valid}.")
+            raise KeyError(
+                f"Invalid mesh_dim_names {wanted} specified. Valid mesh_dim_names are {valid}."
+            )
         if len(wanted) == 1 and wanted[0] in flattened:
             return flattened[wanted[0]]
         if any(name in flattened for name in wanted):
-            raise KeyError(f"Invalid mesh_dim_names {wanted} specified. A flattened dimension is sliced alone.")
+            raise KeyError(
+                f"Invalid mesh_dim_names {wanted} specified. A flattened dimension is sliced alone."
+            )
         dims = [self._names.index(name) for name in wanted]
         if dims != sorted(set(dims)):
-            raise KeyError(f"Invalid mesh_dim_names {wanted} specified. Mesh dim indices should be in ascending order.")
+            raise KeyError(
+                f"Invalid mesh_dim_names {wanted} specified. Mesh dim indices should be in ascending order."
+            )
         return self._part(dims)
 
     def _part(self, dims: list[int]) -> DeviceMesh:
         at: tuple[Any, ...] = self._where if self._where is not None else (0,) * self.ndim
         ranks = self._ranks[tuple([slice(None) if k in dims else at[k] for k in range(self.ndim)])]
         names = None if self._names is None else tuple([self._names[k] for k in dims])
-        return DeviceMesh._with(self._type, ranks, names, [self._groups[k] for k in dims], self._get_root_mesh())
+        return DeviceMesh._with(
+            self._type, ranks, names, [self._groups[k] for k in dims], self._get_root_mesh()
+        )
 
-    def _flatten(self, mesh_dim_name: str | None = None, backend_override: Any = None) -> DeviceMesh:
-        """The same ranks in one dimension, with a group of its own. All ranks of the root mesh call it."""
+    def _flatten(
+        self, mesh_dim_name: str | None = None, backend_override: Any = None
+    ) -> DeviceMesh:
+        """The same ranks in one dimension, with a group of its own. All ranks of the root mesh call
+        it.
+        """
         if not self._names:
             raise OperationError("Cannot flatten a DeviceMesh without mesh_dim_names!")
         name = mesh_dim_name or "_".join(self._names)
@@ -296,7 +328,11 @@ class DeviceMesh:
         mine, own = None, None
         for line in lines.tolist():
             whole = groups.default_group()
-            made = whole if line == list(whole.ranks) else groups.new_group(line, group_desc=f"mesh_{name}", sort_ranks=False)
+            made = (
+                whole
+                if line == list(whole.ranks)
+                else groups.new_group(line, group_desc=f"mesh_{name}", sort_ranks=False)
+            )
             if self._rank in line:
                 mine, own = made, line
         ranks = np.array(own if own is not None else lines[0], np.int32)
@@ -306,7 +342,12 @@ class DeviceMesh:
     def _get_all_submeshes(self, mesh_dim_name: str) -> list[DeviceMesh]:
         dim = self._dim(mesh_dim_name)
         lines = np.moveaxis(self._ranks, dim, -1).reshape(-1, self._ranks.shape[dim])
-        return [DeviceMesh._with(self._type, line, (mesh_dim_name,), [self._groups[dim]], self._get_root_mesh()) for line in lines]
+        return [
+            DeviceMesh._with(
+                self._type, line, (mesh_dim_name,), [self._groups[dim]], self._get_root_mesh()
+            )
+            for line in lines
+        ]
 
     # ---- Python ----
     def _key(self) -> tuple[Any, ...]:
@@ -327,7 +368,9 @@ class DeviceMesh:
 
     def __repr__(self) -> str:
         shown = (
-            f"({', '.join(f'{k}={v}' for k, v in zip(self._names, self.shape, strict=True))})" if self._names else f"{self.shape}"
+            f"({', '.join(f'{k}={v}' for k, v in zip(self._names, self.shape, strict=True))})"
+            if self._names
+            else f"{self.shape}"
         )
         steps = tuple([_step(self._ranks, k) for k in range(self.ndim)])
         text = f"DeviceMesh({shown}, '{self._type}', stride={steps}"
@@ -363,16 +406,22 @@ def _step(ranks: np.ndarray, dim: int) -> int:
 
 
 def init_device_mesh(
-    device_type: str, mesh_shape: Sequence[int], *, mesh_dim_names: Sequence[str] | None = None, backend_override: Any = None
+    device_type: str,
+    mesh_shape: Sequence[int],
+    *,
+    mesh_dim_names: Sequence[str] | None = None,
+    backend_override: Any = None,
 ) -> DeviceMesh:
-    """The mesh of the first ranks, row by row, in a grid of a shape. All ranks of the world call it.
+    """The mesh of the first ranks, row by row, in a grid of a shape. All ranks of the world call
+    it.
 
     Args:
         mesh_shape: how many ranks along each dimension.
         mesh_dim_names: a name for each dimension.
 
     Raises:
-        RuntimeError: names repeat or do not fit the shape, the device has an index, or there are too few ranks.
+        RuntimeError: names repeat or do not fit the shape, the device has an index, or there are
+            too few ranks.
     """
     if mesh_dim_names is not None:
         if len(set(mesh_dim_names)) != len(mesh_dim_names):
@@ -385,13 +434,22 @@ def init_device_mesh(
                 f"Found len(mesh_dim_names): {len(mesh_dim_names)} and len(mesh_shape):{len(mesh_shape)}."
             )
     if not isinstance(device_type, str):
-        raise ArgumentTypeError(f"init_device_mesh(): device_type must be str, not {type(device_type).__name__}")
+        raise ArgumentTypeError(
+            f"init_device_mesh(): device_type must be str, not {type(device_type).__name__}"
+        )
     if device_type and not device_type.isalpha():
         raise RuntimeError(
             f"Device type with index is not supported but got {device_type}. ",
             "If you maintained a 'torch.device' object, it's recommended to pass in 'device.type'.",
         )
     if backend_override is not None:
-        warnings.warn("init_device_mesh: backend_override is ignored: there is one way to communicate", stacklevel=2)
+        warnings.warn(
+            "init_device_mesh: backend_override is ignored: there is one way to communicate",
+            stacklevel=2,
+        )
     ranks = np.arange(math.prod(mesh_shape), dtype=np.int32).reshape(tuple(mesh_shape))
-    return DeviceMesh(device_type, ranks.tolist(), mesh_dim_names=None if mesh_dim_names is None else tuple(mesh_dim_names))
+    return DeviceMesh(
+        device_type,
+        ranks.tolist(),
+        mesh_dim_names=None if mesh_dim_names is None else tuple(mesh_dim_names),
+    )

@@ -14,10 +14,14 @@ from .groups import ProcessGroup, group_of, is_member
 from .work import Work
 
 
-def _begin(name: str, group: ProcessGroup, facts: tuple[Any, ...], steps: Steps, result: Any) -> Work:
+def _begin(
+    name: str, group: ProcessGroup, facts: tuple[Any, ...], steps: Steps, result: Any
+) -> Work:
     tracing.setting("communicates with other processes")
     engine = group.channel.engine
-    task = engine.message(group.channel, Call(name, facts, source.capture(3)), steps, group.timeout.total_seconds())
+    task = engine.message(
+        group.channel, Call(name, facts, source.capture(3)), steps, group.timeout.total_seconds()
+    )
     if not task.done:
         engine.in_background()
     return Work(engine, task, result)
@@ -25,10 +29,18 @@ def _begin(name: str, group: ProcessGroup, facts: tuple[Any, ...], steps: Steps,
 
 def _not_self(group: ProcessGroup, rank: int, what: str) -> None:
     if group.rank() == rank:
-        raise ArgumentValueError(f"Invalid {what} rank: {what} rank should not be the same as the rank of the current process.")
+        raise ArgumentValueError(
+            f"Invalid {what} rank: {what} rank should not be the same as the rank of the current process."
+        )
 
 
-def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> Work | None:
+def isend(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: Any = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> Work | None:
     """Begin to send a tensor to rank `dst`; do not change it before `wait()`.
 
     Raises:
@@ -45,10 +57,22 @@ def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 
         values = flat(tensor)
         yield chosen.channel.comm.Isend([raw(values), chosen.channel.engine.mpi.BYTE], to, tag)
 
-    return _begin("send", chosen, (f"dst={to}", f"tag={tag}" if tag else None, shape_of(tensor)), steps(), [tensor])
+    return _begin(
+        "send",
+        chosen,
+        (f"dst={to}", f"tag={tag}" if tag else None, shape_of(tensor)),
+        steps(),
+        [tensor],
+    )
 
 
-def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> Work | None:
+def irecv(
+    tensor: Tensor,
+    src: int | None = None,
+    group: Any = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> Work | None:
     """Begin to receive a tensor from rank `src`, or from whoever sends first."""
     check_tensor(tensor, "tensor")
     if not is_member(group):
@@ -62,7 +86,9 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
     def steps() -> Steps:
         status, target = mpi.Status(), Target(tensor)
         while True:
-            message = chosen.channel.comm.Improbe(mpi.ANY_SOURCE if origin is None else origin, tag, status)
+            message = chosen.channel.comm.Improbe(
+                mpi.ANY_SOURCE if origin is None else origin, tag, status
+            )
             if message is not None:
                 break
             yield True
@@ -78,19 +104,37 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
         target.done()
         return chosen.ranks[sender]
 
-    facts = (None if origin is None else f"src={origin}", f"tag={tag}" if tag else None, shape_of(tensor))
+    facts = (
+        None if origin is None else f"src={origin}",
+        f"tag={tag}" if tag else None,
+        shape_of(tensor),
+    )
     return _begin("recv", chosen, facts, steps(), [tensor])
 
 
-def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
+def send(
+    tensor: Tensor,
+    dst: int | None = None,
+    group: Any = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> None:
     """Send a tensor to rank `dst`; returns when it may be changed."""
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
 
 
-def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Receive a tensor from rank `src`, or from whoever sends first; returns the sender's rank (-1: not in the group)."""
+def recv(
+    tensor: Tensor,
+    src: int | None = None,
+    group: Any = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> int:
+    """Receive a tensor from rank `src`, or from whoever sends first; returns the sender's rank (-1:
+    not in the group).
+    """
     work = irecv(tensor, src, group, tag, group_src)
     return -1 if work is None else work.source_rank()
 
@@ -107,8 +151,14 @@ class P2POp:
     """
 
     def __init__(
-        self, op: Callable[..., Any], tensor: Tensor, peer: int | None = None, group: Any = None, tag: int = 0, group_peer: int | None = None
-    ) -> None:  # fmt: skip
+        self,
+        op: Callable[..., Any],
+        tensor: Tensor,
+        peer: int | None = None,
+        group: Any = None,
+        tag: int = 0,
+        group_peer: int | None = None,
+    ) -> None:
         if op not in (isend, irecv):
             raise ArgumentValueError(
                 "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or ``torch.distributed.irecv``."
@@ -129,7 +179,7 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
     if not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ArgumentValueError(
             "Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``."
-        )  # fmt: skip
+        )
     group = p2p_op_list[0].group
     if any(op.group is not group for op in p2p_op_list):
         raise ArgumentValueError("All ops need to use the same group.")

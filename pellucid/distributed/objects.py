@@ -49,7 +49,11 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
 
 
 def gather_object(
-    obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: Any = None, group_dst: int | None = None
+    obj: Any,
+    object_gather_list: list[Any] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    group_dst: int | None = None,
 ) -> None:
     """Put the objects of all ranks into a list of rank `dst` (default 0)."""
     if not is_member(group):
@@ -70,18 +74,28 @@ def gather_object(
 
 
 def broadcast_object_list(
-    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None
+    object_list: list[Any],
+    src: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: int | None = None,
 ) -> None:
-    """Overwrite the list on all ranks by the objects of rank `src` (default 0); the lists have one length."""
+    """Overwrite the list on all ranks by the objects of rank `src` (default 0); the lists have one
+    length.
+    """
     if not is_member(group):
         return
     chosen = group_of(group)
     root = collectives.rank_in(chosen, src, group_src, "broadcast", 0)
     there = chosen.rank() == root
     packed = [_packed(obj)._array for obj in object_list] if there else []
-    sizes = make_tensor(np.array([p.size for p in packed] if there else [0] * len(object_list), np.int64))
+    sizes = make_tensor(
+        np.array([p.size for p in packed] if there else [0] * len(object_list), np.int64)
+    )
     collectives.broadcast(sizes, group=chosen, group_src=root)
-    whole = make_tensor(np.concatenate(packed) if packed else np.empty(int(sizes._array.sum()), np.uint8))
+    whole = make_tensor(
+        np.concatenate(packed) if packed else np.empty(int(sizes._array.sum()), np.uint8)
+    )
     collectives.broadcast(whole, group=chosen, group_src=root)
     if not there:
         at = 0
@@ -91,10 +105,14 @@ def broadcast_object_list(
 
 
 def scatter_object_list(
-    scatter_object_output_list: list[Any], scatter_object_input_list: list[Any] | None = None, src: int | None = None, group: Any = None,
+    scatter_object_output_list: list[Any],
+    scatter_object_input_list: list[Any] | None = None,
+    src: int | None = None,
+    group: Any = None,
     group_src: int | None = None,
-) -> None:  # fmt: skip
-    """Give each rank, in place 0 of its output list, one object of the list of rank `src` (default 0).
+) -> None:
+    """Give each rank, in place 0 of its output list, one object of the list of rank `src` (default
+    0).
 
     Raises:
         ValueError: the output list is empty, or there is no input list on `src`.
@@ -102,7 +120,9 @@ def scatter_object_list(
     if not is_member(group):
         return
     if not isinstance(scatter_object_output_list, list) or len(scatter_object_output_list) < 1:
-        raise ArgumentValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
+        raise ArgumentValueError(
+            "Expected argument scatter_object_output_list to be a list of size at least 1."
+        )
     chosen = group_of(group)
     root = collectives.rank_in(chosen, src, group_src, "broadcast", 0)
     there = chosen.rank() == root
@@ -113,7 +133,9 @@ def scatter_object_list(
         packed = [_packed(obj)._array for obj in scatter_object_input_list]
         sizes = make_tensor(np.array([p.size for p in packed], np.int64))
         longest = max(p.size for p in packed)
-        parts = [make_tensor(np.concatenate([p, np.zeros(longest - p.size, np.uint8)])) for p in packed]
+        parts = [
+            make_tensor(np.concatenate([p, np.zeros(longest - p.size, np.uint8)])) for p in packed
+        ]
     collectives.broadcast(sizes, group=chosen, group_src=root)
     mine = make_tensor(np.empty(int(sizes._array.max()), np.uint8))
     collectives.scatter(mine, parts, group=chosen, group_src=root)
@@ -121,20 +143,34 @@ def scatter_object_list(
 
 
 def send_object_list(
-    object_list: list[Any], dst: int | None = None, group: Any = None, device: Any = None, group_dst: int | None = None, use_batch: bool = False
-) -> None:  # fmt: skip
+    object_list: list[Any],
+    dst: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_dst: int | None = None,
+    use_batch: bool = False,
+) -> None:
     """Send objects to rank `dst`."""
     if not is_member(group):
         return
     packed = [_packed(obj)._array for obj in object_list]
-    messages.send(make_tensor(np.array([p.size for p in packed], np.int64)), dst, group, group_dst=group_dst)
+    messages.send(
+        make_tensor(np.array([p.size for p in packed], np.int64)), dst, group, group_dst=group_dst
+    )
     messages.send(make_tensor(np.concatenate(packed)), dst, group, group_dst=group_dst)
 
 
 def recv_object_list(
-    object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None, group_src: int | None = None, use_batch: bool = False
-) -> int:  # fmt: skip
-    """Receive as many objects as the list is long; returns the sender's rank (-1: not in the group)."""
+    object_list: list[Any],
+    src: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: int | None = None,
+    use_batch: bool = False,
+) -> int:
+    """Receive as many objects as the list is long; returns the sender's rank (-1: not in the
+    group).
+    """
     if not is_member(group):
         return -1
     sizes = make_tensor(np.zeros(len(object_list), np.int64))

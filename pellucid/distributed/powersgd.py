@@ -1,9 +1,11 @@
 """PowerSGD: gradients travel as products of two narrow matrices.
 
-Each gradient with two or more dimensions is a matrix M (n, m). The ranks average P = M Q, make its columns orthonormal, average Q = M^T P, and
-take P Q^T for the mean of M: (n + m) r numbers in the place of n m. What is lost is added to the next gradient (error feedback). Source:
-Vogels, Karimireddy and Jaggi, "PowerSGD: practical low-rank gradient compression for distributed optimization", 2019; the functions and
-arguments are PyTorch's `torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook`.
+Each gradient with two or more dimensions is a matrix M (n, m). The ranks average P = M Q, make its
+columns orthonormal, average Q = M^T P, and take P Q^T for the mean of M: (n + m) r numbers in the
+place of n m. What is lost is added to the next gradient (error feedback). Source: Vogels,
+Karimireddy and Jaggi, "PowerSGD: practical low-rank gradient compression for distributed
+optimization", 2019; the functions and arguments are PyTorch's
+`torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook`.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ class PowerSGDState:
         min_compression_rate: gradients that would not shrink by more travel whole.
         use_error_feedback: add what was lost to the next gradient.
         warm_start: begin with the Q of the iteration before.
-        orthogonalization_epsilon: added to norms where columns are made orthonormal one by one; 0: by a QR decomposition.
+        orthogonalization_epsilon: added to norms where columns are made orthonormal one by one; 0:
+            by a QR decomposition.
         random_seed: of the first Q, the same on all ranks.
 
     Raises:
@@ -60,8 +63,15 @@ class PowerSGDState:
                 "after the first two iterations in DDP."
             )
         self.process_group = process_group
-        self.matrix_approximation_rank, self.min_compression_rate = matrix_approximation_rank, min_compression_rate
-        self.start_powerSGD_iter, self.use_error_feedback, self.warm_start = start_powerSGD_iter, use_error_feedback, warm_start
+        self.matrix_approximation_rank, self.min_compression_rate = (
+            matrix_approximation_rank,
+            min_compression_rate,
+        )
+        self.start_powerSGD_iter, self.use_error_feedback, self.warm_start = (
+            start_powerSGD_iter,
+            use_error_feedback,
+            warm_start,
+        )
         self.orthogonalization_epsilon = orthogonalization_epsilon
         self.compression_stats_logging_frequency = max(1, compression_stats_logging_frequency)
         self.batch_tensors_with_same_shape = batch_tensors_with_same_shape
@@ -84,9 +94,23 @@ class PowerSGDState:
 def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Any]:  # noqa: N802 (PyTorch's name)
     """The mean of a bucket, its gradients with several dimensions as products of narrow matrices."""
     parts = [part._array for part in bucket.gradients()]
-    shrinking = [part.ndim > 1 and part.size > 0 and _shrinks(state, part.shape[0], part.size // part.shape[0]) for part in parts]
-    matrices = [part.reshape(part.shape[0], -1) for part, shrinks in zip(parts, shrinking, strict=True) if shrinks]
-    return _reduced(state, bucket, matrices, [part for part, shrinks in zip(parts, shrinking, strict=True) if not shrinks])
+    shrinking = [
+        part.ndim > 1
+        and part.size > 0
+        and _shrinks(state, part.shape[0], part.size // part.shape[0])
+        for part in parts
+    ]
+    matrices = [
+        part.reshape(part.shape[0], -1)
+        for part, shrinks in zip(parts, shrinking, strict=True)
+        if shrinks
+    ]
+    return _reduced(
+        state,
+        bucket,
+        matrices,
+        [part for part, shrinks in zip(parts, shrinking, strict=True) if not shrinks],
+    )
 
 
 def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Any]:  # noqa: N802 (PyTorch's name)
@@ -115,9 +139,15 @@ def _summed(group: ProcessGroup, arrays: list[np.ndarray]) -> None:
 
 
 def _reduced(
-    state: PowerSGDState, bucket: GradBucket, matrices: list[np.ndarray], whole: list[np.ndarray], square: np.ndarray | None = None
+    state: PowerSGDState,
+    bucket: GradBucket,
+    matrices: list[np.ndarray],
+    whole: list[np.ndarray],
+    square: np.ndarray | None = None,
 ) -> Future[Any]:
-    """Average the matrices in place as products, the other arrays in place as they are; the bucket's buffer, later."""
+    """Average the matrices in place as products, the other arrays in place as they are; the
+    bucket's buffer, later.
+    """
     group = group_of(state.process_group)
     flat = bucket.buffer()._array
     done: Future[Any] = Future()
@@ -136,10 +166,12 @@ def _reduced(
             part /= group.size()
         qs = _second_factors(state, bucket.index(), matrices)
         ps = [m @ q for m, q in zip(matrices, qs, strict=True)]
-        state.total_numel_before_compression += sum(m.size for m in matrices) + sum(w.size for w in whole)
-        state.total_numel_after_compression += sum(p.size + q.size for p, q in zip(ps, qs, strict=True)) + sum(
+        state.total_numel_before_compression += sum(m.size for m in matrices) + sum(
             w.size for w in whole
         )
+        state.total_numel_after_compression += sum(
+            p.size + q.size for p, q in zip(ps, qs, strict=True)
+        ) + sum(w.size for w in whole)
         _summed(group, ps)
         ps = [_orthonormal(p, state.orthogonalization_epsilon) for p in ps]
         for m, p, q in zip(matrices, ps, qs, strict=True):
@@ -149,7 +181,8 @@ def _reduced(
             q /= group.size()
             np.matmul(p, q.T, out=m)
         if before is not None:
-            # Of what travelled whole nothing is lost: `whole` are means, and the difference to them is no error.
+            # Of what travelled whole nothing is lost: `whole` are means, and the difference to them
+            # is no error.
             error = before - values
             if square is None:
                 for part in whole:
@@ -165,12 +198,18 @@ def _reduced(
 
 def _within(error: np.ndarray, flat: np.ndarray, part: np.ndarray) -> np.ndarray:
     """The elements of `error` at the place that a part has in `flat`."""
-    start = (part.__array_interface__["data"][0] - flat.__array_interface__["data"][0]) // flat.itemsize
+    start = (
+        part.__array_interface__["data"][0] - flat.__array_interface__["data"][0]
+    ) // flat.itemsize
     return error[start : start + part.size]
 
 
-def _second_factors(state: PowerSGDState, index: int, matrices: list[np.ndarray]) -> list[np.ndarray]:
-    """Q of each matrix, with orthonormal columns: those of the iteration before, or random ones that are the same on all ranks."""
+def _second_factors(
+    state: PowerSGDState, index: int, matrices: list[np.ndarray]
+) -> list[np.ndarray]:
+    """Q of each matrix, with orthonormal columns: those of the iteration before, or random ones
+    that are the same on all ranks.
+    """
     if state.warm_start and index in state.q_memory_dict:
         found = state.q_memory_dict[index]
     else:
@@ -179,7 +218,11 @@ def _second_factors(state: PowerSGDState, index: int, matrices: list[np.ndarray]
         found = []
         for m in matrices:
             rank = min(*m.shape, state.matrix_approximation_rank)
-            found.append(FUNCTIONS["torch"]["randn"](m.shape[1], rank, generator=stream)._array.astype(m.dtype))
+            found.append(
+                FUNCTIONS["torch"]["randn"](m.shape[1], rank, generator=stream)._array.astype(
+                    m.dtype
+                )
+            )
     return [_orthonormal(q, state.orthogonalization_epsilon) for q in found]
 
 
@@ -198,4 +241,6 @@ def _orthonormal(a: np.ndarray, epsilon: float) -> np.ndarray:
 def publish(home: str) -> None:
     """Put the hooks into the module that PyTorch has them in."""
     names = ("PowerSGDState", "powerSGD_hook", "batched_powerSGD_hook")
-    vars(sys.modules[f"{home}.algorithms.ddp_comm_hooks.powerSGD_hook"]).update({name: globals()[name] for name in names})
+    vars(sys.modules[f"{home}.algorithms.ddp_comm_hooks.powerSGD_hook"]).update(
+        {name: globals()[name] for name in names}
+    )

@@ -1,7 +1,9 @@
-"""Gradients collected in buckets, each of which is reduced over the ranks as soon as its last gradient is there.
+"""Gradients collected in buckets, each of which is reduced over the ranks as soon as its last
+gradient is there.
 
-The buckets go out in one order on all ranks: that of the parameters from last to first, which is about the order in which backward
-reaches them. Source: Li et al., "PyTorch Distributed: experiences on accelerating data parallel training", VLDB 2020.
+The buckets go out in one order on all ranks: that of the parameters from last to first, which is
+about the order in which backward reaches them. Source: Li et al., "PyTorch Distributed: experiences
+on accelerating data parallel training", VLDB 2020.
 """
 
 from __future__ import annotations
@@ -26,11 +28,16 @@ FIRST_BUCKET = 1 << 20  # bytes: small, so that the first reduction begins early
 class Bucket:
     """Parameters whose gradients lie one after the other in `flat`."""
 
-    def __init__(self, number: int, places: list[int], parameters: list[Tensor], flat: np.ndarray) -> None:
+    def __init__(
+        self, number: int, places: list[int], parameters: list[Tensor], flat: np.ndarray
+    ) -> None:
         self.number, self.places, self.parameters, self.flat = number, places, parameters, flat
         sizes = [int(p._array.size) for p in parameters]
         ends = np.cumsum([0, *sizes])
-        self.parts = [self.flat[a:b].reshape(p._array.shape) for a, b, p in zip(ends, ends[1:], parameters, strict=False)]
+        self.parts = [
+            self.flat[a:b].reshape(p._array.shape)
+            for a, b, p in zip(ends, ends[1:], parameters, strict=False)
+        ]
         self.waiting = 0
         self.future: Any = None
 
@@ -71,7 +78,9 @@ class GradBucket:
 
 
 def dealt(parameters: Sequence[Tensor], cap: int, first: int = FIRST_BUCKET) -> list[list[int]]:
-    """Places of the parameters bucket by bucket: of one dtype each, from last to first, at most so many bytes unless one is larger."""
+    """Places of the parameters bucket by bucket: of one dtype each, from last to first, at most so
+    many bytes unless one is larger.
+    """
     result: list[list[int]] = []
     open_: dict[Any, tuple[list[int], int]] = {}
     limit = first
@@ -90,16 +99,29 @@ def dealt(parameters: Sequence[Tensor], cap: int, first: int = FIRST_BUCKET) -> 
 
 
 def memory_of(parts: Sequence[Sequence[Tensor]], group: ProcessGroup) -> list[np.ndarray]:
-    """An array of zeros for the gradients of each list of parameters: where all ranks see it, if they are on one machine."""
+    """An array of zeros for the gradients of each list of parameters: where all ranks see it, if
+    they are on one machine.
+    """
     kinds = [part[0]._array.dtype for part in parts]
     sizes = [sum(int(p._array.size) for p in part) for part in parts]
-    starts = np.cumsum([0, *[-(-n * kind.itemsize // ALIGNED) * ALIGNED for n, kind in zip(sizes, kinds, strict=True)]])
+    starts = np.cumsum(
+        [
+            0,
+            *[
+                -(-n * kind.itemsize // ALIGNED) * ALIGNED
+                for n, kind in zip(sizes, kinds, strict=True)
+            ],
+        ]
+    )
     entered = world.current()
     assert entered is not None
     region = entered.region(group.channel, int(starts[-1]))
     if region is None:
         return [np.zeros(n, kind) for n, kind in zip(sizes, kinds, strict=True)]
-    found = [region[a : a + n * kind.itemsize].view(kind) for a, n, kind in zip(starts, sizes, kinds, strict=False)]
+    found = [
+        region[a : a + n * kind.itemsize].view(kind)
+        for a, n, kind in zip(starts, sizes, kinds, strict=False)
+    ]
     for flat in found:
         flat[...] = 0
     return found
@@ -125,7 +147,9 @@ def reached(values: Any) -> set[int]:
 
 
 def tensors_in(values: Any) -> list[Tensor]:
-    """The tensors that require a gradient in a structure of lists, dictionaries and objects with fields."""
+    """The tensors that require a gradient in a structure of lists, dictionaries and objects with
+    fields.
+    """
     found, stack, seen = [], [values], set()
     while stack:
         value = stack.pop()
@@ -158,26 +182,41 @@ _NOT_FINISHED = (
 class Reducer(tracing.Fixed):
     """Averages the gradients of parameters over the ranks during backward.
 
-    While a step is compiled, the program gets copies of gradients into the buckets, calls of `all_reduce_start` where a bucket's last
-    gradient is there, and calls of `all_reduce_wait` and copies back where backward ends.
+    While a step is compiled, the program gets copies of gradients into the buckets, calls of
+    `all_reduce_start` where a bucket's last gradient is there, and calls of `all_reduce_wait` and
+    copies back where backward ends.
 
     Args:
         named: (name, parameter) of those that require a gradient, the same on all ranks.
         group: the ranks.
         cap, first: bytes of a bucket, and of the first one.
         find_unused: look in each forward which parameters the result does not depend on.
-        static_graph: what is used, and how often, is the same in each iteration; the first one finds it out.
+        static_graph: what is used, and how often, is the same in each iteration; the first one
+            finds it out.
         as_view: gradients are parts of the buckets, without a copy.
     """
 
     def __init__(
-        self, named: Sequence[tuple[str, Tensor]], group: ProcessGroup, cap: int, find_unused: bool, static_graph: bool, as_view: bool,
+        self,
+        named: Sequence[tuple[str, Tensor]],
+        group: ProcessGroup,
+        cap: int,
+        find_unused: bool,
+        static_graph: bool,
+        as_view: bool,
         first: int = FIRST_BUCKET,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.names = [name for name, _ in named]
         self.parameters = [p for _, p in named]
-        self.group, self.find_unused, self.static, self.as_view = group, find_unused, static_graph, as_view
-        parts = [[self.parameters[k] for k in places] for places in dealt(self.parameters, cap, first)]
+        self.group, self.find_unused, self.static, self.as_view = (
+            group,
+            find_unused,
+            static_graph,
+            as_view,
+        )
+        parts = [
+            [self.parameters[k] for k in places] for places in dealt(self.parameters, cap, first)
+        ]
         places = {id(p): k for k, p in enumerate(self.parameters)}
         self.buckets = [
             Bucket(i, [places[id(p)] for p in part], part, flat)
@@ -197,14 +236,19 @@ class Reducer(tracing.Fixed):
         self.counts = [0] * len(named)
         self.unfinished: list[tuple[int, str]] = []
         self.outputs: Any = None
-        self.handles = [p.register_post_accumulate_grad_hook(self._hook(k)) for k, p in enumerate(self.parameters)]
+        self.handles = [
+            p.register_post_accumulate_grad_hook(self._hook(k))
+            for k, p in enumerate(self.parameters)
+        ]
 
     def _hook(self, place: int) -> Callable[[Tensor], None]:
         return lambda parameter: tracing.aside(self._arrived, place)
 
     # ---- an iteration ------------------------------------------------------------------------
     def check_finished(self) -> None:
-        """Raise PyTorch's error if the backward before this forward left parameters without a gradient."""
+        """Raise PyTorch's error if the backward before this forward left parameters without a
+        gradient.
+        """
         if not self.unfinished:
             return
         left, self.unfinished = self.unfinished, []
@@ -290,23 +334,31 @@ class Reducer(tracing.Fixed):
                     part[...] = 0
                 elif not np.may_share_memory(parameter._grad._array, part):
                     tracer.moved(part, parameter._grad._array)
-            tracing.communication(all_reduce_start, self, bucket.number, bucket.flat, writes=(bucket.flat,))
+            tracing.communication(
+                all_reduce_start, self, bucket.number, bucket.flat, writes=(bucket.flat,)
+            )
         else:
             self._start(bucket)
 
     def _start(self, bucket: Bucket) -> None:
         """Begin with the reduction of a bucket."""
         if self.hook is not None:
-            bucket.future = self.hook(self.hook_state, GradBucket(bucket, bucket.number == len(self.buckets) - 1))
+            bucket.future = self.hook(
+                self.hook_state, GradBucket(bucket, bucket.number == len(self.buckets) - 1)
+            )
             if not isinstance(bucket.future, Future):
-                raise OperationError("Output of the communication hook must be a torch.futures.Future object.")
+                raise OperationError(
+                    "Output of the communication hook must be a torch.futures.Future object."
+                )
             return
         op = ReduceOp.AVG
         if self.joined or bucket.flat.itemsize < 4:  # sums of two-byte numbers could overflow
             op = ReduceOp.SUM
             if self.divisor != 1:
                 np.divide(bucket.flat, self.divisor, out=bucket.flat)
-        bucket.future = collectives.all_reduced(make_tensor(bucket.flat), op, self.group, True, soon=True)
+        bucket.future = collectives.all_reduced(
+            make_tensor(bucket.flat), op, self.group, True, soon=True
+        )
 
     def _finish(self) -> None:
         """Backward is over: wait for the buckets and hand the gradients out."""
@@ -325,10 +377,16 @@ class Reducer(tracing.Fixed):
         if missing:
             used = reached(self.outputs)
             dead = "forward's result does not depend on it (its module was not called, or what it computed was detached)"
-            apart = "forward's result depends on it, but the loss does not use that part of the result"
-            self.unfinished = [(k, apart if id(self.parameters[k]) in used else dead) for k in missing]
+            apart = (
+                "forward's result depends on it, but the loss does not use that part of the result"
+            )
+            self.unfinished = [
+                (k, apart if id(self.parameters[k]) in used else dead) for k in missing
+            ]
         self.outputs = None
-        somewhere = self._used_somewhere() if (self.find_unused or self.static) and not missing else None
+        somewhere = (
+            self._used_somewhere() if (self.find_unused or self.static) and not missing else None
+        )
         for bucket in self.buckets[: self.next]:
             self._hand_out(bucket, somewhere)
 
@@ -340,12 +398,16 @@ class Reducer(tracing.Fixed):
 
     def _hand_out(self, bucket: Bucket, somewhere: np.ndarray | None) -> None:
         tracer = tracing.tracer() if self.hook is None else None
-        result = tracing.communication(all_reduce_wait, self, bucket.number, bucket.flat, writes=(bucket.flat,))
+        result = tracing.communication(
+            all_reduce_wait, self, bucket.number, bucket.flat, writes=(bucket.flat,)
+        )
         if self.hook is not None:
             value = result[0] if isinstance(result, (list, tuple)) else result
             if value._array is not bucket.flat:
                 np.copyto(bucket.flat, value._array.reshape(-1), casting="unsafe")
-        for place, parameter, part in zip(bucket.places, bucket.parameters, bucket.parts, strict=True):
+        for place, parameter, part in zip(
+            bucket.places, bucket.parameters, bucket.parts, strict=True
+        ):
             if somewhere is not None and not somewhere[place]:
                 continue
             grad = parameter._grad
@@ -368,13 +430,23 @@ class Reducer(tracing.Fixed):
         for bucket in self.buckets:
             bucket.flat[...] = 0
             if self.hook is not None:
-                works.append(self.hook(self.hook_state, GradBucket(bucket, bucket.number == len(self.buckets) - 1)))
+                works.append(
+                    self.hook(
+                        self.hook_state, GradBucket(bucket, bucket.number == len(self.buckets) - 1)
+                    )
+                )
             else:
-                works.append(collectives.all_reduce(make_tensor(bucket.flat), ReduceOp.SUM, self.group, async_op=True))
+                works.append(
+                    collectives.all_reduce(
+                        make_tensor(bucket.flat), ReduceOp.SUM, self.group, async_op=True
+                    )
+                )
         for work in works:
             work.wait()
         if self.find_unused or self.static:
-            collectives.all_reduce(make_tensor(np.zeros(len(self.parameters), np.int32)), ReduceOp.SUM, self.group)
+            collectives.all_reduce(
+                make_tensor(np.zeros(len(self.parameters), np.int32)), ReduceOp.SUM, self.group
+            )
 
 
 # ---- what a compiled step calls again --------------------------------------------------------------

@@ -73,24 +73,36 @@ def kind(op: Any) -> RedOpType:
 
 
 _MPI_NAMES = {
-    RedOpType.SUM: "SUM", RedOpType.AVG: "SUM", RedOpType.PRODUCT: "PROD", RedOpType.MIN: "MIN", RedOpType.MAX: "MAX",
-    RedOpType.BAND: "BAND", RedOpType.BOR: "BOR", RedOpType.BXOR: "BXOR",
-}  # fmt: skip
+    RedOpType.SUM: "SUM",
+    RedOpType.AVG: "SUM",
+    RedOpType.PRODUCT: "PROD",
+    RedOpType.MIN: "MIN",
+    RedOpType.MAX: "MAX",
+    RedOpType.BAND: "BAND",
+    RedOpType.BOR: "BOR",
+    RedOpType.BXOR: "BXOR",
+}
 
 _UFUNCS: dict[str, Any] = {
-    "SUM": np.add, "PROD": np.multiply, "MIN": np.minimum, "MAX": np.maximum, "BAND": np.bitwise_and, "BOR": np.bitwise_or,
+    "SUM": np.add,
+    "PROD": np.multiply,
+    "MIN": np.minimum,
+    "MAX": np.maximum,
+    "BAND": np.bitwise_and,
+    "BOR": np.bitwise_or,
     "BXOR": np.bitwise_xor,
-}  # fmt: skip
+}
 
 
 class Reduction:
     """A reduction of arrays of one dtype by MPI.
 
-    Two-byte and smaller floating-point numbers are added in float32 and rounded once; boolean values as "or" (SUM, MAX) and "and"
-    (PRODUCT, MIN).
+    Two-byte and smaller floating-point numbers are added in float32 and rounded once; boolean
+    values as "or" (SUM, MAX) and "and" (PRODUCT, MIN).
 
     Raises:
-        ValueError (of all-reduces) or RuntimeError: complex numbers have no order, and PyTorch multiplies none.
+        ValueError (of all-reduces) or RuntimeError: complex numbers have no order, and PyTorch
+            multiplies none.
         RuntimeError: bits of numbers that are no integers.
     """
 
@@ -112,14 +124,18 @@ class Reduction:
             self.carrier = np.dtype(np.uint8)
             logical = {"SUM": mpi.MAX, "PROD": mpi.MIN, "BXOR": mpi.LXOR}
             self.mpi_op = logical.get(_MPI_NAMES[self.op], self.mpi_op)
-            self.ufunc = {"SUM": np.maximum, "PROD": np.minimum}.get(_MPI_NAMES[self.op], self.ufunc)
+            self.ufunc = {"SUM": np.maximum, "PROD": np.minimum}.get(
+                _MPI_NAMES[self.op], self.ufunc
+            )
         elif torch_type.is_floating_point and dtype.itemsize < 4:
             self.carrier = np.dtype(np.float32)
         self.mpi_type = _mpi_type(mpi, self.carrier)
 
     @property
     def dividing(self) -> bool:
-        """Whether the mean is taken by dividing sums, part by part: not of integers, which are rounded towards zero."""
+        """Whether the mean is taken by dividing sums, part by part: not of integers, which are
+        rounded towards zero.
+        """
         return self.op == RedOpType.AVG and self.carrier.kind in "fc"
 
     def divide(self, part: np.ndarray) -> None:
@@ -136,7 +152,9 @@ class Reduction:
         """What the reduced values are, for an array of the own type to take."""
         if self.op == RedOpType.AVG and not divided:
             if carried.dtype.kind in "iu":
-                np.floor_divide(carried, self.size, out=carried) if carried.dtype.kind == "u" else _truncate(carried, self.size)
+                np.floor_divide(
+                    carried, self.size, out=carried
+                ) if carried.dtype.kind == "u" else _truncate(carried, self.size)
             else:
                 self.divide(carried)
         return carried.view(bool) if self.dtype.kind == "b" else carried
@@ -153,4 +171,9 @@ def _truncate(values: np.ndarray, size: int) -> None:
 def _mpi_type(mpi: Any, dtype: np.dtype[Any]) -> Any:
     if dtype.kind in "iu":
         return getattr(mpi, f"{'U' if dtype.kind == 'u' else ''}INT{8 * dtype.itemsize}_T")
-    return {"f4": mpi.FLOAT, "f8": mpi.DOUBLE, "c8": mpi.C_FLOAT_COMPLEX, "c16": mpi.C_DOUBLE_COMPLEX}[dtype.str[1:]]
+    return {
+        "f4": mpi.FLOAT,
+        "f8": mpi.DOUBLE,
+        "c8": mpi.C_FLOAT_COMPLEX,
+        "c16": mpi.C_DOUBLE_COMPLEX,
+    }[dtype.str[1:]]

@@ -1,4 +1,6 @@
-"""How processes find each other: the environment's variables, an address, a file, or a store of theirs."""
+"""How processes find each other: the environment's variables, an address, a file, or a store of
+theirs.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,12 @@ def under_mpi() -> bool:
 
 
 def token() -> str:
-    """What the processes of a job say to its server: from a secret that their launcher put into the environment; "" without."""
-    secret = os.environ.get("PELLUCID_DISTRIBUTED_SECRET") or os.environ.get("TORCHELASTIC_RUN_ID") or ""
+    """What the processes of a job say to its server: from a secret that their launcher put into the
+    environment; "" without.
+    """
+    secret = (
+        os.environ.get("PELLUCID_DISTRIBUTED_SECRET") or os.environ.get("TORCHELASTIC_RUN_ID") or ""
+    )
     return hashlib.sha256(secret.encode()).hexdigest() if secret else ""
 
 
@@ -45,18 +51,24 @@ def _number(name: str, given: int, what: str) -> int:
         return given
     text = os.environ.get(name)
     if text is None:
-        raise ArgumentValueError(f"Error initializing torch.distributed using env:// rendezvous: {what}")
+        raise ArgumentValueError(
+            f"Error initializing torch.distributed using env:// rendezvous: {what}"
+        )
     try:
         return int(text)
     except ValueError:
-        raise ArgumentValueError(f"the environment variable {name} is {text!r}, which is not a number") from None
+        raise ArgumentValueError(
+            f"the environment variable {name} is {text!r}, which is not a number"
+        ) from None
 
 
 def _expected(name: str) -> str:
     return f"environment variable {name} expected, but not set"
 
 
-def meet(init_method: str | None, rank: int, size: int, store: Store | None, timeout: timedelta) -> Meeting:
+def meet(
+    init_method: str | None, rank: int, size: int, store: Store | None, timeout: timedelta
+) -> Meeting:
     """Where to meet, from the arguments of `init_process_group`.
 
     Raises:
@@ -78,24 +90,40 @@ def meet(init_method: str | None, rank: int, size: int, store: Store | None, tim
         size = _number("WORLD_SIZE", size, _expected("WORLD_SIZE"))
         host = os.environ.get("MASTER_ADDR")
         if not host:
-            raise ArgumentValueError(f"Error initializing torch.distributed using env:// rendezvous: {_expected('MASTER_ADDR')}")
-        return _checked(Meeting(host, _number("MASTER_PORT", -1, _expected("MASTER_PORT")), rank, size))
+            raise ArgumentValueError(
+                f"Error initializing torch.distributed using env:// rendezvous: {_expected('MASTER_ADDR')}"
+            )
+        return _checked(
+            Meeting(host, _number("MASTER_PORT", -1, _expected("MASTER_PORT")), rank, size)
+        )
     if url.scheme == "tcp":
         if url.port is None:
-            raise ArgumentValueError("Error initializing torch.distributed using tcp:// rendezvous: port number missing")
+            raise ArgumentValueError(
+                "Error initializing torch.distributed using tcp:// rendezvous: port number missing"
+            )
         if rank < 0:
-            raise ArgumentValueError("Error initializing torch.distributed using tcp:// rendezvous: rank parameter missing")
+            raise ArgumentValueError(
+                "Error initializing torch.distributed using tcp:// rendezvous: rank parameter missing"
+            )
         if size < 0:
-            raise ArgumentValueError("Error initializing torch.distributed using tcp:// rendezvous: world size parameter missing")
+            raise ArgumentValueError(
+                "Error initializing torch.distributed using tcp:// rendezvous: world size parameter missing"
+            )
         return _checked(Meeting(url.hostname or "127.0.0.1", url.port, rank, size))
     if url.scheme == "file":
         path = (url.netloc + url.path) if url.netloc else url.path
         if not path:
-            raise ArgumentValueError("Error initializing torch.distributed using file:// rendezvous: path missing")
+            raise ArgumentValueError(
+                "Error initializing torch.distributed using file:// rendezvous: path missing"
+            )
         if rank < 0:
-            raise ArgumentValueError("Error initializing torch.distributed using file:// rendezvous: rank parameter missing")
+            raise ArgumentValueError(
+                "Error initializing torch.distributed using file:// rendezvous: rank parameter missing"
+            )
         if size < 0:
-            raise ArgumentValueError("Error initializing torch.distributed using file:// rendezvous: world size parameter missing")
+            raise ArgumentValueError(
+                "Error initializing torch.distributed using file:// rendezvous: world size parameter missing"
+            )
         return _through(FileStore(path, size), rank, size, timeout)
     raise OperationError(f"No rendezvous handler for {url.scheme}://")
 

@@ -1,6 +1,8 @@
-"""`torchrun`: starts a script as several ranks, watches them, and starts them again where that was asked for.
+"""`torchrun`: starts a script as several ranks, watches them, and starts them again where that was
+asked for.
 
-`pellucid torchrun`, `pellucid run --nproc_per_node N`, `python -m torch.distributed.run` and `torch.distributed.launch` are this.
+`pellucid torchrun`, `pellucid run --nproc_per_node N`, `python -m torch.distributed.run` and
+`torch.distributed.launch` are this.
 """
 
 from __future__ import annotations
@@ -29,32 +31,67 @@ _PR_SET_PDEATHSIG = 1
 def get_args_parser() -> argparse.ArgumentParser:
     """The command line."""
     parser = argparse.ArgumentParser(
-        prog="torchrun", description="Start a script as several processes that find each other by torch.distributed.",
-    )  # fmt: skip
+        prog="torchrun",
+        description="Start a script as several processes that find each other by torch.distributed.",
+    )
 
     def add(*names: str, **options: Any) -> None:
-        spelled = [n for name in names for n in dict.fromkeys((name, "--" + name.removeprefix("--").replace("-", "_")))]
+        spelled = [
+            n
+            for name in names
+            for n in dict.fromkeys((name, "--" + name.removeprefix("--").replace("-", "_")))
+        ]
         parser.add_argument(*(spelled if names[-1].startswith("--") else names), **options)
 
     add("--nnodes", default="1", help="how many machines (a range of numbers is not supported)")
-    add("--nproc-per-node", default="1", help="processes on this machine: a number, or auto or cpu for one per core")
-    add("--node-rank", type=int, default=int(os.environ.get("GROUP_RANK", 0)), help="which of the machines this is")
+    add(
+        "--nproc-per-node",
+        default="1",
+        help="processes on this machine: a number, or auto or cpu for one per core",
+    )
+    add(
+        "--node-rank",
+        type=int,
+        default=int(os.environ.get("GROUP_RANK", 0)),
+        help="which of the machines this is",
+    )
     add("--master-addr", default=None, help="the address of the machine with rank 0")
-    add("--master-port", type=int, default=None, help="a free port there; default: on one machine any, else 29500")
+    add(
+        "--master-port",
+        type=int,
+        default=None,
+        help="a free port there; default: on one machine any, else 29500",
+    )
     add("--rdzv-backend", default="static", help="accepted: the ranks meet at the master's address")
     add("--rdzv-endpoint", default="", help="host:port, as --master-addr and --master-port")
     add("--rdzv-id", default=None, help="the job's name, from which its token is made")
     add("--rdzv-conf", default="", help="accepted")
     add("--standalone", action="store_true", help="one machine, any free port")
-    add("--max-restarts", type=int, default=0, help="start all ranks again so many times when one fails")
-    add("--monitor-interval", type=float, default=0.1, help="seconds between looks at the processes")
+    add(
+        "--max-restarts",
+        type=int,
+        default=0,
+        help="start all ranks again so many times when one fails",
+    )
+    add(
+        "--monitor-interval", type=float, default=0.1, help="seconds between looks at the processes"
+    )
     add("--start-method", default="spawn", help="accepted")
     add("--role", default="default", help="accepted")
     add("--log-dir", default=None, help="a folder for --redirects")
-    parser.add_argument("-r", "--redirects", default="0", help="3: write what the ranks print into files of --log-dir")
-    parser.add_argument("-t", "--tee", default="0", help="3: into files, and show it with the rank before each line")
+    parser.add_argument(
+        "-r",
+        "--redirects",
+        default="0",
+        help="3: write what the ranks print into files of --log-dir",
+    )
+    parser.add_argument(
+        "-t", "--tee", default="0", help="3: into files, and show it with the rank before each line"
+    )
     add("--local-addr", default=None, help="accepted")
-    parser.add_argument("--use-env", "--use_env", action="store_true", help="accepted: LOCAL_RANK is always set")
+    parser.add_argument(
+        "--use-env", "--use_env", action="store_true", help="accepted: LOCAL_RANK is always set"
+    )
     add("--no-python", action="store_true", help="the script is a program of its own")
     parser.add_argument("-m", "--module", action="store_true", help="the script is a module's name")
     parser.add_argument("training_script", help="the script")
@@ -81,7 +118,9 @@ class Job:
     def __init__(self, options: argparse.Namespace) -> None:
         nodes = str(options.nnodes).split(":")
         if len(set(nodes)) > 1:
-            raise UnsupportedError(f"torchrun: --nnodes={options.nnodes}: a job whose number of machines changes is not supported")
+            raise UnsupportedError(
+                f"torchrun: --nnodes={options.nnodes}: a job whose number of machines changes is not supported"
+            )
         self.nodes = int(nodes[0])
         given = str(options.nproc_per_node)
         if given == "gpu":
@@ -93,7 +132,9 @@ class Job:
         self.host = options.master_addr or host or ("127.0.0.1" if alone else None)
         if self.host is None:
             raise ValueError("torchrun: several machines need --master_addr or --rdzv_endpoint")
-        self.port = options.master_port or (int(port) if port else None) or (None if alone else 29500)
+        self.port = (
+            options.master_port or (int(port) if port else None) or (None if alone else 29500)
+        )
         if options.standalone:
             self.host, self.port = "127.0.0.1", None
         self.id = options.rdzv_id or (uuid.uuid4().hex if alone else "none")
@@ -106,7 +147,15 @@ class Job:
         if chosen.no_python:
             return [chosen.training_script, *chosen.training_script_args]
         module = ["-m"] if chosen.module else []
-        return [sys.executable, "-m", "pellucid", "run", *module, chosen.training_script, *chosen.training_script_args]
+        return [
+            sys.executable,
+            "-m",
+            "pellucid",
+            "run",
+            *module,
+            chosen.training_script,
+            *chosen.training_script_args,
+        ]
 
     def start(self) -> None:
         """Start the ranks."""
@@ -118,24 +167,39 @@ class Job:
         for local in range(self.local):
             number = self.options.node_rank * self.local + local
             variables = {
-                "RANK": number, "LOCAL_RANK": local, "GROUP_RANK": self.options.node_rank, "ROLE_RANK": number,
-                "WORLD_SIZE": self.local * self.nodes, "LOCAL_WORLD_SIZE": self.local, "GROUP_WORLD_SIZE": self.nodes,
-                "ROLE_WORLD_SIZE": self.local * self.nodes, "ROLE_NAME": self.options.role, "MASTER_ADDR": self.host, "MASTER_PORT": port,
-                "TORCHELASTIC_RESTART_COUNT": self.restarts, "TORCHELASTIC_MAX_RESTARTS": self.options.max_restarts,
+                "RANK": number,
+                "LOCAL_RANK": local,
+                "GROUP_RANK": self.options.node_rank,
+                "ROLE_RANK": number,
+                "WORLD_SIZE": self.local * self.nodes,
+                "LOCAL_WORLD_SIZE": self.local,
+                "GROUP_WORLD_SIZE": self.nodes,
+                "ROLE_WORLD_SIZE": self.local * self.nodes,
+                "ROLE_NAME": self.options.role,
+                "MASTER_ADDR": self.host,
+                "MASTER_PORT": port,
+                "TORCHELASTIC_RESTART_COUNT": self.restarts,
+                "TORCHELASTIC_MAX_RESTARTS": self.options.max_restarts,
                 "TORCHELASTIC_RUN_ID": self.id,
-            }  # fmt: skip
+            }
             environment = {**os.environ, **{name: str(value) for name, value in variables.items()}}
             if self.local > 1:
                 environment.setdefault("OMP_NUM_THREADS", "1")
             process = subprocess.Popen(
-                self.command(), env=environment, stdout=subprocess.PIPE if self._copies() else None, stderr=subprocess.PIPE,
+                self.command(),
+                env=environment,
+                stdout=subprocess.PIPE if self._copies() else None,
+                stderr=subprocess.PIPE,
                 preexec_fn=_end_with_parent if sys.platform == "linux" else None,
-            )  # fmt: skip
+            )
             tail: deque[bytes] = deque(maxlen=60)
             pipes = [(process.stderr, sys.stderr, "stderr", tail)]
             if process.stdout is not None:
                 pipes.append((process.stdout, sys.stdout, "stdout", deque(maxlen=0)))
-            threads = [threading.Thread(target=self._copy, args=(number, *pipe), daemon=True) for pipe in pipes]
+            threads = [
+                threading.Thread(target=self._copy, args=(number, *pipe), daemon=True)
+                for pipe in pipes
+            ]
             for thread in threads:
                 thread.start()
             self.ranks.append(Rank(number, process, tail, threads))
@@ -147,7 +211,9 @@ class Job:
         """Pass on what a rank prints."""
         file = None
         if self.options.log_dir and self._copies():
-            folder = os.path.join(self.options.log_dir, self.id, f"attempt_{self.restarts}", str(number))
+            folder = os.path.join(
+                self.options.log_dir, self.id, f"attempt_{self.restarts}", str(number)
+            )
             os.makedirs(folder, exist_ok=True)
             file = open(os.path.join(folder, f"{name}.log"), "wb")
         for line in pipe:
@@ -156,7 +222,9 @@ class Job:
                 file.write(line)
                 file.flush()
             if self.options.redirects == "0" or file is None:
-                prefix = f"[{self.options.role}{number}]:".encode() if self.options.tee != "0" else b""
+                prefix = (
+                    f"[{self.options.role}{number}]:".encode() if self.options.tee != "0" else b""
+                )
                 target = getattr(stream, "buffer", None)
                 if target is None:
                     stream.write((prefix + line).decode(errors="replace"))
@@ -199,7 +267,9 @@ class Job:
             interrupted.append(number)
             raise KeyboardInterrupt
 
-        before = [(number, signal.signal(number, interrupt)) for number in (signal.SIGTERM, signal.SIGINT)]
+        before = [
+            (number, signal.signal(number, interrupt)) for number in (signal.SIGTERM, signal.SIGINT)
+        ]
         try:
             while True:
                 self.start()
@@ -210,12 +280,18 @@ class Job:
                 self.stop()
                 if self.restarts >= self.options.max_restarts:
                     self._report(failed)
-                    return failed.process.returncode if failed.process.returncode > 0 else 128 - failed.process.returncode
+                    return (
+                        failed.process.returncode
+                        if failed.process.returncode > 0
+                        else 128 - failed.process.returncode
+                    )
                 self.restarts += 1
                 print(
                     f"torchrun: rank {failed.number} {_ending(failed)}; all ranks start again "
-                    f"({self.restarts} of {self.options.max_restarts})", file=sys.stderr, flush=True,
-                )  # fmt: skip
+                    f"({self.restarts} of {self.options.max_restarts})",
+                    file=sys.stderr,
+                    flush=True,
+                )
         except KeyboardInterrupt:
             self.stop(interrupted[0] if interrupted else signal.SIGINT, 0.0)
             return 128 + (interrupted[0] if interrupted else signal.SIGINT)
@@ -229,11 +305,15 @@ class Job:
         print(f"{line}\n{self.options.training_script} FAILED", file=sys.stderr)
         for rank in self.ranks:
             if rank is not failed and rank.process.returncode:
-                print(f"rank {rank.number} (pid {rank.process.pid}) {_ending(rank)}, after the first failure", file=sys.stderr)
+                print(
+                    f"rank {rank.number} (pid {rank.process.pid}) {_ending(rank)}, after the first failure",
+                    file=sys.stderr,
+                )
         print(
             f"Root Cause (first observed failure):\nrank {failed.number} (local_rank: {failed.number % self.local}, "
-            f"pid {failed.process.pid}) {_ending(failed)}", file=sys.stderr,
-        )  # fmt: skip
+            f"pid {failed.process.pid}) {_ending(failed)}",
+            file=sys.stderr,
+        )
         sys.stderr.flush()
         tail = b"".join(failed.tail).decode(errors="replace")
         print(tail + line, file=sys.stderr, flush=True)
@@ -241,7 +321,9 @@ class Job:
 
 def _ending(rank: Rank) -> str:
     code = rank.process.returncode
-    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exitcode {code}"
+    return (
+        f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exitcode {code}"
+    )
 
 
 def _until(condition: Any, seconds: float) -> None:
@@ -261,7 +343,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run a command line (default: the process's own); returns, and as a program ends with, the exit status."""
+    """Run a command line (default: the process's own); returns, and as a program ends with, the
+    exit status.
+    """
     return run(get_args_parser().parse_args(args))
 
 

@@ -1,8 +1,11 @@
-"""The one server of a job: key-value store, MPI's process manager (PMI-1), and the watch that knows which ranks are alive.
+"""The one server of a job: key-value store, MPI's process manager (PMI-1), and the watch that knows
+which ranks are alive.
 
-It is a process of its own that rank 0 starts (`python -I -S server.py`): it goes on while rank 0 computes, and outlives it. It needs Python's
-standard library alone. A connection begins with one line of JSON that says which of the three services is meant; store and watch go on
-in lines of JSON, PMI-1 in its own text lines (source: MPICH, `src/pmi/maint/pmi-1.1.txt`). Nothing that arrives is unpickled.
+It is a process of its own that rank 0 starts (`python -I -S server.py`): it goes on while rank 0
+computes, and outlives it. It needs Python's standard library alone. A connection begins with one
+line of JSON that says which of the three services is meant; store and watch go on in lines of JSON,
+PMI-1 in its own text lines (source: MPICH, `src/pmi/maint/pmi-1.1.txt`). Nothing that arrives is
+unpickled.
 """
 
 from __future__ import annotations
@@ -54,17 +57,31 @@ class Server:
         size: how many ranks there will be; 0: a store alone.
         token: what clients must say.
         patience: seconds to wait for the first client.
-        linger: go on when everybody has gone, until `stop` (a store that another process may come back to).
+        linger: go on when everybody has gone, until `stop` (a store that another process may come
+            back to).
     """
 
     def __init__(
-        self, listener: socket.socket, size: int = 0, token: str = "", patience: float = 1800.0, linger: bool = False
+        self,
+        listener: socket.socket,
+        size: int = 0,
+        token: str = "",
+        patience: float = 1800.0,
+        linger: bool = False,
     ) -> None:
-        self.listener, self.size, self.token, self.patience, self.linger = listener, size, token, patience, linger
+        self.listener, self.size, self.token, self.patience, self.linger = (
+            listener,
+            size,
+            token,
+            patience,
+            linger,
+        )
         self.keys: dict[str, bytes] = {}
-        self.waiting: list[tuple[Connection, dict[str, Any], float]] = []  # requests of the store that wait for keys
+        # requests of the store that wait for keys
+        self.waiting: list[tuple[Connection, dict[str, Any], float]] = []
         self.pmi_keys: dict[str, str] = {}
-        self.pmi_name = f"kvs_{os.getpid()}_{time.time_ns()}"  # MPICH names its shared memory after it: no two jobs may share one
+        # MPICH names its shared memory after it: no two jobs may share one
+        self.pmi_name = f"kvs_{os.getpid()}_{time.time_ns()}"
         self.in_barrier: list[Connection] = []
         self.gone = ""  # a rank that ended with an error, in words
         self.watchers: dict[int, Connection] = {}
@@ -92,7 +109,13 @@ class Server:
                 empty_since = 0.0
             elif not empty_since:
                 empty_since = now
-            if not came and now - begin > self.patience or came and empty_since and now - empty_since > 0.5:
+            if (
+                not came
+                and now - begin > self.patience
+                or came
+                and empty_since
+                and now - empty_since > 0.5
+            ):
                 break
         for connection in list(self.connections):
             connection.socket.close()
@@ -155,10 +178,14 @@ class Server:
         rank = said.get("rank")
         if said["service"] != "store":
             if type(rank) is not int or not 0 <= rank < self.size or said.get("size") != self.size:
-                connection.say(error=f"rank {rank} of {said.get('size')} does not belong to this job of {self.size} ranks")
+                connection.say(
+                    error=f"rank {rank} of {said.get('size')} does not belong to this job of {self.size} ranks"
+                )
                 return self._gone(connection)
             if said["service"] == "watch" and rank in self.watchers:
-                connection.say(error=f"another process is rank {rank} already (pid {self.watchers[rank].facts.get('pid')})")
+                connection.say(
+                    error=f"another process is rank {rank} already (pid {self.watchers[rank].facts.get('pid')})"
+                )
                 return self._gone(connection)
         connection.service, connection.rank, connection.facts = said["service"], rank, said
         connection.say(ok=True)
@@ -179,22 +206,40 @@ class Server:
         if connection.service == "watch" and not connection.over:
             self._lost(connection, "the process ended without a word (killed, or out of memory)")
 
-    def _lost(self, connection: Connection, why: str, ended: bool = False, final: bool = True) -> None:
+    def _lost(
+        self, connection: Connection, why: str, ended: bool = False, final: bool = True
+    ) -> None:
         """Tell everybody that a rank will take part no more."""
         connection.over = True
         for watcher in list(self.watchers.values()):
             if watcher is not connection:
-                watcher.say(lost=connection.rank, pid=connection.facts.get("pid"), why=why, ended=ended, final=final)
+                watcher.say(
+                    lost=connection.rank,
+                    pid=connection.facts.get("pid"),
+                    why=why,
+                    ended=ended,
+                    final=final,
+                )
         if not ended:
-            # Ranks inside MPI_Init cannot be told otherwise: the library ends them when its connection is closed.
-            self.gone = self.gone or f"rank {connection.rank} (pid {connection.facts.get('pid')}) is gone: {why}"
+            # Ranks inside MPI_Init cannot be told otherwise: the library ends them when its
+            # connection is closed.
+            self.gone = (
+                self.gone
+                or f"rank {connection.rank} (pid {connection.facts.get('pid')}) is gone: {why}"
+            )
             waiting, self.in_barrier = self.in_barrier, []
             for waiter in waiting:
                 self._end_joining(waiter)
 
     def _end_joining(self, waiter: Connection) -> None:
-        """End a rank that is inside MPI_Init and waits there for one that will not come; its own threads cannot run meanwhile."""
-        print(f"torch.distributed: rank {waiter.rank} is ended while it joins the others: {self.gone}", file=sys.stderr, flush=True)
+        """End a rank that is inside MPI_Init and waits there for one that will not come; its own
+        threads cannot run meanwhile.
+        """
+        print(
+            f"torch.distributed: rank {waiter.rank} is ended while it joins the others: {self.gone}",
+            file=sys.stderr,
+            flush=True,
+        )
         waiter.send(b"cmd=barrier_out rc=-1 msg=gone\n")
 
     # ---- the store ---------------------------------------------------------------------------
@@ -217,7 +262,11 @@ class Server:
             connection.say(ok=True)
             self._wake()
         elif do == "compare_set":
-            held, expected, desired = self.keys.get(key), base64.b64decode(said["expected"]), base64.b64decode(said["desired"])
+            held, expected, desired = (
+                self.keys.get(key),
+                base64.b64decode(said["expected"]),
+                base64.b64decode(said["desired"]),
+            )
             if held is None and not expected or held == expected:
                 self.keys[key] = held = desired
             connection.say(value=base64.b64encode(expected if held is None else held).decode())
@@ -272,7 +321,9 @@ class Server:
             if len(found) == len(said["ranks"]):
                 for rank in said["ranks"]:
                     if rank in self.watchers:
-                        self.watchers[rank].say(records=said["key"], found=[[r, found[r]] for r in sorted(found)])
+                        self.watchers[rank].say(
+                            records=said["key"], found=[[r, found[r]] for r in sorted(found)]
+                        )
                 del self.records[said["key"]]
         elif do == "where":
             for rank in said["ranks"]:
@@ -304,7 +355,9 @@ class Server:
         elif command == "get":
             value = self.pmi_keys.get(facts["key"])
             answer = "cmd=get_result rc=" + (
-                "-1 msg=key_not_found value=unknown" if value is None else f"0 msg=success value={value}"
+                "-1 msg=key_not_found value=unknown"
+                if value is None
+                else f"0 msg=success value={value}"
             )
         elif command == "barrier_in" and self.gone:
             return self._end_joining(connection)
@@ -334,5 +387,6 @@ def in_thread(listener: socket.socket, **options: Any) -> Server:
 if __name__ == "__main__":
     descriptor, size, patience = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
     os.setsid()  # Ctrl+C in a terminal ends the ranks; the server goes when they have gone
-    token = sys.stdin.readline().rstrip("\n")  # not on the command line, which every user of the machine can read
+    # not on the command line, which every user of the machine can read
+    token = sys.stdin.readline().rstrip("\n")
     Server(socket.socket(fileno=descriptor), size, token, patience).run()

@@ -1,9 +1,12 @@
-"""Memory that all ranks of one machine see, and reductions in it, in the order of the ranks: bit for bit the same in every run.
+"""Memory that all ranks of one machine see, and reductions in it, in the order of the ranks: bit
+for bit the same in every run.
 
-Each rank has a stage in a window (`MPI_Win_allocate_shared`). A reduction goes through it in pieces: all ranks put a piece into their
-stages and say so, each adds up its share of all stages, and all take the shares together. Arrays that lie in a window themselves (the
-buckets of DistributedDataParallel) are reduced where they are, without copies. A rank that waits looks for a moment and then sleeps until
-another one wakes it: on a busy machine, whoever yields instead waits for the time slices of all other programs.
+Each rank has a stage in a window (`MPI_Win_allocate_shared`). A reduction goes through it in
+pieces: all ranks put a piece into their stages and say so, each adds up its share of all stages,
+and all take the shares together. Arrays that lie in a window themselves (the buckets of
+DistributedDataParallel) are reduced where they are, without copies. A rank that waits looks for a
+moment and then sleeps until another one wakes it: on a busy machine, whoever yields instead waits
+for the time slices of all other programs.
 """
 
 from __future__ import annotations
@@ -20,10 +23,12 @@ import numpy as np
 
 from ..backends.numpy_cpu import address
 
-STAGE = 1 << 20  # bytes of each of a rank's two stages: a piece of a large array, while it is in a processor's cache
+# bytes of each of a rank's two stages: a piece of a large array, while it is in a processor's cache
+STAGE = 1 << 20
 WHOLE = 1 << 13  # bytes up to which every rank adds up everything: one meeting less
 STRIP = 1 << 16  # bytes that are added up, and written to all ranks, at a time
-_ROW = 16  # eight-byte words of a rank's row of the board: two cache lines, so that nobody else writes there
+# eight-byte words of a rank's row of the board: two cache lines, so that nobody else writes there
+_ROW = 16
 # Meetings come to, shares added up, whether the rank sleeps, and two digests.
 _HERE, _DONE, _ASLEEP, _WORD = 0, 1, 2, 3
 _FUTEX = (
@@ -49,7 +54,8 @@ class Window:
             memory, _ = self._window.Shared_query(rank)
             self.parts.append(np.frombuffer(memory, np.uint8, self.size))
         self._user: weakref.ref[np.ndarray] | None = None
-        self.sync = self._window.Sync  # what was written before is there for all ranks that sync after they know of it
+        # what was written before is there for all ranks that sync after they know of it
+        self.sync = self._window.Sync
 
     @property
     def free(self) -> bool:
@@ -110,7 +116,10 @@ class Board:
         window = Window(mpi, comm, head + 2 * STAGE)
         self.sync = window.sync
         self.words = memoryview(window.parts[0][:head]).cast("B").cast("q")
-        self.stages = [[part[head + k * STAGE : head + (k + 1) * STAGE] for part in window.parts] for k in (0, 1)]
+        self.stages = [
+            [part[head + k * STAGE : head + (k + 1) * STAGE] for part in window.parts]
+            for k in (0, 1)
+        ]
         self.count = 0
         self.regions: list[Window] = []
         self._mine = self.rank * _ROW
@@ -120,7 +129,9 @@ class Board:
         self._syscall = None if _FUTEX is None else ctypes.CDLL(None).syscall
 
     def futex(self, place: int, what: int, value: int, seconds: float = 0.0) -> None:
-        """Sleep while a word has a value, or wake who sleeps because of it; elsewhere than on Linux, give the processor away."""
+        """Sleep while a word has a value, or wake who sleeps because of it; elsewhere than on
+        Linux, give the processor away.
+        """
         if self._syscall is None or _FUTEX is None:
             if what == _WAIT:
                 os.sched_yield()
@@ -128,9 +139,14 @@ class Board:
         word = ctypes.c_void_p(self._start + 8 * place + 4 * (sys.byteorder == "big"))
         time = _Time(int(seconds), int(seconds % 1 * 1e9)) if what == _WAIT else None
         self._syscall(
-            ctypes.c_long(_FUTEX), word, ctypes.c_int(what), ctypes.c_uint32(value & 0xFFFFFFFF),
-            None if time is None else ctypes.byref(time), None, ctypes.c_int(0),
-        )  # fmt: skip
+            ctypes.c_long(_FUTEX),
+            word,
+            ctypes.c_int(what),
+            ctypes.c_uint32(value & 0xFFFFFFFF),
+            None if time is None else ctypes.byref(time),
+            None,
+            ctypes.c_int(0),
+        )
 
     def _tell(self, place: int) -> None:
         """A word of this rank's has changed: wake those who wait for it."""
@@ -159,13 +175,16 @@ class Board:
     def agreed(self) -> bool:
         """Whether all came to the last meeting with the same digest.
 
-        Nobody comes to the next but one, and overwrites its digest, before this rank has come to the next.
+        Nobody comes to the next but one, and overwrites its digest, before this rank has come to
+        the next.
         """
         place = _WORD + (self.count & 1)
         return len({self.words[rank * _ROW + place] for rank in range(self.ranks)}) == 1
 
     def stage(self, rank: int, dtype: np.dtype[Any], count: int) -> np.ndarray:
-        """A rank's stage of the next meeting (before `here`) or of the last one (after it) as so many values."""
+        """A rank's stage of the next meeting (before `here`) or of the last one (after it) as so
+        many values.
+        """
         return self.stages[self.count & 1][rank][: count * dtype.itemsize].view(dtype)
 
     def peers(self, array: np.ndarray) -> list[np.ndarray] | None:
@@ -174,7 +193,9 @@ class Board:
         for region in self.regions:
             offset = start - address(region.parts[self.rank])
             if 0 <= offset and offset + array.nbytes <= region.size:
-                return [part[offset : offset + array.nbytes].view(array.dtype) for part in region.parts]
+                return [
+                    part[offset : offset + array.nbytes].view(array.dtype) for part in region.parts
+                ]
         return None
 
 
@@ -200,10 +221,17 @@ class Reduce:
     Args:
         values: contiguous; replaced by the result.
         ufunc: combines two arrays.
-        finish: what is done to sums (division by the number of ranks), on parts of the result in place.
+        finish: what is done to sums (division by the number of ranks), on parts of the result in
+            place.
     """
 
-    def __init__(self, board: Board, values: np.ndarray, ufunc: Any, finish: Callable[[np.ndarray], Any] | None) -> None:
+    def __init__(
+        self,
+        board: Board,
+        values: np.ndarray,
+        ufunc: Any,
+        finish: Callable[[np.ndarray], Any] | None,
+    ) -> None:
         self.board, self.values, self.ufunc, self.finish = board, values, ufunc, finish
         self.places = board.peers(values) if values.size else None
         self.step = max(1, STAGE // values.itemsize)
@@ -213,7 +241,9 @@ class Reduce:
         if self.places is None:
             piece = self.values[: self.step]
             # The stage of the meeting to come, which `here` will count.
-            self.board.stages[(self.board.count + 1) & 1][self.board.rank][: piece.nbytes].view(piece.dtype)[...] = piece
+            self.board.stages[(self.board.count + 1) & 1][self.board.rank][: piece.nbytes].view(
+                piece.dtype
+            )[...] = piece
 
     def __iter__(self) -> Any:
         if not self.values.size:

@@ -1,4 +1,6 @@
-"""Key-value stores that processes find each other by: on a server (TCP), in a file, in this process's memory, and under a prefix."""
+"""Key-value stores that processes find each other by: on a server (TCP), in a file, in this
+process's memory, and under a prefix.
+"""
 
 from __future__ import annotations
 
@@ -113,9 +115,15 @@ class Store:
         """Whether all keys are there."""
         return bool(self._ask("check", keys=list(keys)))
 
-    def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
-        """Store the desired value if the held one is the expected one, or if there is none and none is expected; returns what is held."""
-        return self._ask("compare_set", key=key, expected=_bytes(expected_value), desired=_bytes(desired_value))
+    def compare_set(
+        self, key: str, expected_value: str | bytes, desired_value: str | bytes
+    ) -> bytes:
+        """Store the desired value if the held one is the expected one, or if there is none and none
+        is expected; returns what is held.
+        """
+        return self._ask(
+            "compare_set", key=key, expected=_bytes(expected_value), desired=_bytes(desired_value)
+        )
 
     def delete_key(self, key: str) -> bool:
         """Remove a key; False where there was none."""
@@ -252,7 +260,9 @@ class FileStore(Store):
 
     def _write(self, file: Any, key: str, value: bytes | None) -> None:
         name = key.encode()
-        record = self._HEAD.pack(-1 if value is None else len(value), len(name)) + name + (value or b"")
+        record = (
+            self._HEAD.pack(-1 if value is None else len(value), len(name)) + name + (value or b"")
+        )
         file.seek(self._read_to)
         file.write(record)
         file.flush()
@@ -299,7 +309,9 @@ class FileStore(Store):
                 pass
 
 
-def connect(host: str, port: int, hello: dict[str, Any], seconds: float, keep_trying: bool = True) -> tuple[socket.socket, Any]:
+def connect(
+    host: str, port: int, hello: dict[str, Any], seconds: float, keep_trying: bool = True
+) -> tuple[socket.socket, Any]:
     """A connection to a server and its first answer, which it may have to be waited for.
 
     Raises:
@@ -308,7 +320,9 @@ def connect(host: str, port: int, hello: dict[str, Any], seconds: float, keep_tr
     end, pause, last = time.monotonic() + seconds, 0.005, "no answer"
     while True:
         try:
-            sock = socket.create_connection((host, port), timeout=max(0.05, min(5.0, end - time.monotonic())))
+            sock = socket.create_connection(
+                (host, port), timeout=max(0.05, min(5.0, end - time.monotonic()))
+            )
             break
         except OSError as error:
             last = error.strerror or str(error)
@@ -323,15 +337,20 @@ def connect(host: str, port: int, hello: dict[str, Any], seconds: float, keep_tr
     try:
         sock.sendall((json.dumps(hello) + "\n").encode())
         line = b""
-        while not line.endswith(b"\n"):  # byte by byte: what follows belongs to whoever gets the socket
+        # byte by byte: what follows belongs to whoever gets the socket
+        while not line.endswith(b"\n"):
             more = sock.recv(1)
             if not more:
-                raise DistNetworkError(f"{host}:{port} closed the connection: is another program listening there?")
+                raise DistNetworkError(
+                    f"{host}:{port} closed the connection: is another program listening there?"
+                )
             line += more
         answer = json.loads(line)
     except (OSError, ValueError) as error:
         sock.close()
-        raise DistNetworkError(f"{host}:{port} does not answer as a store of this library does: {error}") from None
+        raise DistNetworkError(
+            f"{host}:{port} does not answer as a store of this library does: {error}"
+        ) from None
     except DistNetworkError:
         sock.close()
         raise
@@ -401,7 +420,11 @@ class TCPStore(Store):
         self.host, self._timeout, self._lock = host_name, timeout, threading.Lock()
         self._server: _server.Server | None = None
         if is_master:
-            listener = socket.socket(fileno=master_listen_fd) if master_listen_fd is not None else listen(host_name, port)
+            listener = (
+                socket.socket(fileno=master_listen_fd)
+                if master_listen_fd is not None
+                else listen(host_name, port)
+            )
             port = listener.getsockname()[1]
             self._server = _server.in_thread(listener, token=token)
         self.port = port
@@ -439,7 +462,9 @@ class TCPStore(Store):
             ) from None
         answer = json.loads(line)
         if "error" in answer:
-            raise DistNetworkError(f"the store at {self.host}:{self.port} refused: {answer['error']}")
+            raise DistNetworkError(
+                f"the store at {self.host}:{self.port} refused: {answer['error']}"
+            )
         return answer
 
     def _set(self, key: str, value: bytes) -> None:
@@ -455,7 +480,10 @@ class TCPStore(Store):
         return self._wait([key], seconds, "get")
 
     def _ask(self, do: str, **arguments: Any) -> Any:
-        plain = {k: base64.b64encode(v).decode() if isinstance(v, bytes) else v for k, v in arguments.items()}
+        plain = {
+            k: base64.b64encode(v).decode() if isinstance(v, bytes) else v
+            for k, v in arguments.items()
+        }
         value = self._request(do=do, **plain).get("value")
         if do == "compare_set":
             return base64.b64decode(value)
@@ -519,7 +547,11 @@ class PrefixStore(Store):
             arguments["keys"] = [self._name(key) for key in arguments["keys"]]
         if do == "list":
             start = self._name("")
-            return [key.removeprefix(start) for key in self.underlying_store._ask(do) if key.startswith(start)]
+            return [
+                key.removeprefix(start)
+                for key in self.underlying_store._ask(do)
+                if key.startswith(start)
+            ]
         return self.underlying_store._ask(do, **arguments)
 
 

@@ -1,6 +1,8 @@
-"""A rank's line to the server: who is gone and why, where the others are, and what they thought they were doing.
+"""A rank's line to the server: who is gone and why, where the others are, and what they thought
+they were doing.
 
-One thread listens. It reads what arrives, and answers where this rank is when another one waits for it.
+One thread listens. It reads what arrives, and answers where this rank is when another one waits for
+it.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ class Watch:
         position: gives this rank's last collective in words.
     """
 
-    def __init__(self, sock: socket.socket, rank: int, size: int, position: Callable[[], str]) -> None:
+    def __init__(
+        self, sock: socket.socket, rank: int, size: int, position: Callable[[], str]
+    ) -> None:
         self._socket, self.rank, self.size, self._position = sock, rank, size, position
         self._sending = threading.Lock()
         self._news = threading.Condition()
@@ -87,7 +91,9 @@ class Watch:
             if "lost" in said:
                 rank = said["lost"]
                 self.departures[rank] += 1
-                self.losses[rank] = Loss(rank, said["pid"], said["why"], said["ended"], said["final"], time.monotonic())
+                self.losses[rank] = Loss(
+                    rank, said["pid"], said["why"], said["ended"], said["final"], time.monotonic()
+                )
             elif "back" in said:
                 self.losses.pop(said["back"], None)
             elif "at" in said:
@@ -107,7 +113,11 @@ class Watch:
         while frame is not None and source.is_library(frame.f_code.co_filename):
             frame = frame.f_back
         frame = frame or inner
-        at = place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else "an unknown line"
+        at = (
+            place(frame.f_code.co_filename, frame.f_lineno)
+            if frame is not None
+            else "an unknown line"
+        )
         return f"at {at}, {self._position()}"
 
     # ---- what is said ------------------------------------------------------------------------
@@ -127,7 +137,9 @@ class Watch:
                 at = f" at {place(frame.filename, frame.lineno or 0)}"
                 break
         lines = str(error).strip().splitlines() or [""]
-        self.say(do="failed", why=f"{type(error).__name__}: {lines[0][:400]}{at}".replace(": at", " at"))
+        self.say(
+            do="failed", why=f"{type(error).__name__}: {lines[0][:400]}{at}".replace(": at", " at")
+        )
 
     def left(self, why: str, final: bool) -> None:
         """Tell the others that this rank takes part no more, in good order."""
@@ -142,8 +154,14 @@ class Watch:
                 return []
             self._missing = None
             self.say(do="missing")
-            self._news.wait_for(lambda: self._missing is not None or self.all_here or self.broken, 5.0)
-            return [] if self.all_here else self._missing or [r for r in range(self.size) if r != self.rank]
+            self._news.wait_for(
+                lambda: self._missing is not None or self.all_here or self.broken, 5.0
+            )
+            return (
+                []
+                if self.all_here
+                else self._missing or [r for r in range(self.size) if r != self.rank]
+            )
 
     def ask_where(self, ranks: list[int], seconds: float = 2.0) -> dict[int, str]:
         """Where ranks are, of those that answer in time."""
@@ -152,7 +170,10 @@ class Watch:
             for rank in others:
                 self._places.pop(rank, None)
             self.say(do="where", ranks=others)
-            self._news.wait_for(lambda: all(r in self._places or r in self.losses for r in others) or self.broken, seconds)
+            self._news.wait_for(
+                lambda: all(r in self._places or r in self.losses for r in others) or self.broken,
+                seconds,
+            )
             return {rank: self._places[rank] for rank in others if rank in self._places}
 
     def exchange(self, key: str, me: Any, ranks: list[int], seconds: float = 5.0) -> dict[int, Any]:
@@ -163,7 +184,9 @@ class Watch:
             return dict(self._records.pop(key, [[self.rank, me]]))
 
     def forget(self) -> None:
-        """Close this process's copy of the connection: the server must see when the rank itself ends."""
+        """Close this process's copy of the connection: the server must see when the rank itself
+        ends.
+        """
         self._socket.close()
 
     def close(self) -> None:

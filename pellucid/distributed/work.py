@@ -20,7 +20,9 @@ class Work:
         finish: called once, when the data are there, by who waits first.
     """
 
-    def __init__(self, engine: Engine | None, task: Task | None, result: Any, source: int = -1) -> None:
+    def __init__(
+        self, engine: Engine | None, task: Task | None, result: Any, source: int = -1
+    ) -> None:
         self._engine, self._task, self._result, self._source = engine, task, result, source
         self._future: Future[Any] | None = None
 
@@ -44,11 +46,14 @@ class Work:
         """Wait for the end.
 
         Raises:
-            torch.distributed.DistBackendError: a rank is gone, ranks do not agree, or the time is over.
+            torch.distributed.DistBackendError: a rank is gone, ranks do not agree, or the time is
+                over.
         """
         if self._task is not None:
             assert self._engine is not None
-            seconds = timeout.total_seconds() if timeout is not None and timeout > timedelta(0) else None
+            seconds = (
+                timeout.total_seconds() if timeout is not None and timeout > timedelta(0) else None
+            )
             self._engine.wait(self._task, seconds)
         return True
 
@@ -62,7 +67,11 @@ class Work:
     def source_rank(self) -> int:
         """Of a received message: who sent it."""
         self.wait()
-        return self._task.result if self._task is not None and self._task.result is not None else self._source
+        return (
+            self._task.result
+            if self._task is not None and self._task.result is not None
+            else self._source
+        )
 
     _source_rank = source_rank
 
@@ -87,7 +96,12 @@ class Work:
 
     def __del__(self, _finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         # Nobody will wait: data that has not arrived may still arrive, and the thread sees to it.
-        if self._task is not None and not self._task.done and self._engine is not None and not _finalizing():
+        if (
+            self._task is not None
+            and not self._task.done
+            and self._engine is not None
+            and not _finalizing()
+        ):
             self._engine.in_background()
 
 

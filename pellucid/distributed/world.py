@@ -26,7 +26,8 @@ from .shared import STAGE, Board, Window, free_memory
 from .stores import DistBackendError, DistNetworkError, DistStoreError, connect, listen
 from .watch import Watch
 
-_MEMORY_OF_RANK = 5 << 18  # bytes of /dev/shm: MPICH 5 takes 1.01 MiB a rank, shared windows more where there is room
+# bytes of /dev/shm: MPICH 5 takes 1.01 MiB a rank, shared windows more where there is room
+_MEMORY_OF_RANK = 5 << 18
 _EXIT_PATIENCE = 10.0  # seconds in which ranks that end together wait for each other
 
 
@@ -54,10 +55,20 @@ class World:
             mpi = _library()
             comm = mpi.COMM_WORLD
             meeting = self._announced(comm)
-        self.rank, self.size, self.host, self.port = meeting.rank, meeting.size, meeting.host, meeting.port
+        self.rank, self.size, self.host, self.port = (
+            meeting.rank,
+            meeting.size,
+            meeting.host,
+            meeting.port,
+        )
         if self.rank == 0:
             _start_server(meeting.listener or listen(self.host, self.port), self.size, seconds)
-        hello = {"token": rendezvous.token(), "rank": self.rank, "size": self.size, "pid": self.here}
+        hello = {
+            "token": rendezvous.token(),
+            "rank": self.rank,
+            "size": self.size,
+            "pid": self.here,
+        }
         sock, _ = connect(self.host, self.port, {"service": "watch", **hello}, seconds)
         self.watch = Watch(sock, self.rank, self.size, lambda: self.engine.position())
         missing = self.watch.wait_for_all(seconds)
@@ -100,12 +111,15 @@ class World:
 
     # ---- communicators -----------------------------------------------------------------------
     def channel_of(self, ranks: list[int], title: str, timeout: float) -> Channel | None:
-        """A channel of its own for some ranks, which all ranks of the world ask for together; None where this rank is not in it."""
+        """A channel of its own for some ranks, which all ranks of the world ask for together; None
+        where this rank is not in it.
+        """
         self.together(f"new group {title}", tuple(ranks), timeout)
         if self.rank not in ranks:
             return None
         group = self.channel.comm.Get_group().Incl(ranks)
-        # All ranks are here, so these blocking calls end at once; a rank that is killed inside them ends the others through `Watch`.
+        # All ranks are here, so these blocking calls end at once; a rank that is killed inside them
+        # ends the others through `Watch`.
         comm = self.channel.comm.Create_group(group, 0)
         side = comm.Dup()
         channel = Channel(self.engine, comm, side, ranks, title)
@@ -115,7 +129,9 @@ class World:
         return channel
 
     def _board(self, comm: Any) -> Board | None:
-        """Shared memory of the ranks of a communicator, where all are on this machine and there is room for it."""
+        """Shared memory of the ranks of a communicator, where all are on this machine and there is
+        room for it.
+        """
         if comm.size == 1 or not self._all_have(comm, 4 * STAGE):
             return None
         near = comm.Split_type(self.mpi.COMM_TYPE_SHARED)
@@ -130,7 +146,8 @@ class World:
         return bool(comm.allreduce(free_memory() > 2 * comm.size * size, self.mpi.LAND))
 
     def region(self, channel: Channel, size: int) -> np.ndarray | None:
-        """Bytes of this rank in memory that all ranks of a channel see, which call this together; None where there is none.
+        """Bytes of this rank in memory that all ranks of a channel see, which call this together;
+        None where there is none.
 
         Memory that no rank uses any more is used again.
         """
@@ -138,7 +155,9 @@ class World:
         if board is None:
             return None
         self.together("shared memory", (size,), 60.0) if channel.size == self.size else None
-        mine = sum(1 << k for k, region in enumerate(board.regions) if region.free and region.size >= size)
+        mine = sum(
+            1 << k for k, region in enumerate(board.regions) if region.free and region.size >= size
+        )
         free = channel.comm.allreduce(mine, self.mpi.BAND)
         fitting = [region for k, region in enumerate(board.regions) if free >> k & 1]
         if fitting:
@@ -171,7 +190,8 @@ class World:
 
         sys.excepthook = failed
         errors.ending.append(self.failed)
-        # In a process of `multiprocessing` these run as well, and atexit's do not where it was forked.
+        # In a process of `multiprocessing` these run as well, and atexit's do not where it was
+        # forked.
         multiprocessing.util.Finalize(self, World._leave_at_exit, args=(self,), exitpriority=0)
         atexit.register(self._leave_at_exit)
 
@@ -185,17 +205,22 @@ class World:
         if os.getpid() != self.here or self.finished:
             return
         self.finished = True
-        # MPI's own launcher takes a process for failed that ends without MPI_Finalize, which waits for all the others.
-        together = self.leave("the process has ended", float("inf") if self.launched else _EXIT_PATIENCE, final=True)
+        # MPI's own launcher takes a process for failed that ends without MPI_Finalize, which waits
+        # for all the others.
+        together = self.leave(
+            "the process has ended", float("inf") if self.launched else _EXIT_PATIENCE, final=True
+        )
         self.engine.closed = True
         if together and self.launched and not self.mpi.Is_finalized():
             self.mpi.Finalize()
         self.watch.close()
 
     def leave(self, why: str, patience: float, final: bool = False) -> bool:
-        """Tell the others that this rank takes part no more, and go on moving data until all say so; True when all did.
+        """Tell the others that this rank takes part no more, and go on moving data until all say
+        so; True when all did.
 
-        MPI is not finalized: that call waits for all ranks, in the library, where nothing can end it.
+        MPI is not finalized: that call waits for all ranks, in the library, where nothing can end
+        it.
         """
         self.watch.left(why, final)
         self.watch.departures[self.rank] += 1
@@ -206,7 +231,11 @@ class World:
             losses = list(self.watch.losses.values())
             if any(not loss.ended for loss in losses):
                 return False
-            if sum(loss.final for loss in losses) == self.size - 1 if final else min(self.watch.departures) >= turn:
+            if (
+                sum(loss.final for loss in losses) == self.size - 1
+                if final
+                else min(self.watch.departures) >= turn
+            ):
                 return True
             with self.engine.lock:
                 self.channel.comm.Iprobe(self.mpi.ANY_SOURCE, self.mpi.ANY_TAG)
@@ -218,9 +247,19 @@ class World:
 def _start_server(listener: socket.socket, size: int, seconds: float) -> None:
     """The job's server as a process of its own; it ends when the ranks have."""
     started = subprocess.Popen(
-        [sys.executable, "-I", "-S", server.__file__, str(listener.fileno()), str(size), str(seconds + 5)],
-        pass_fds=(listener.fileno(),), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-I",
+            "-S",
+            server.__file__,
+            str(listener.fileno()),
+            str(size),
+            str(seconds + 5),
+        ],
+        pass_fds=(listener.fileno(),),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
     assert started.stdin is not None
     started.stdin.write((rendezvous.token() + "\n").encode())
     started.stdin.close()
@@ -229,7 +268,9 @@ def _start_server(listener: socket.socket, size: int, seconds: float) -> None:
 
 
 def _check_memory(size: int) -> None:
-    """Raise where MPI's shared memory has no room: the library would end the process by a bus error, without a word."""
+    """Raise where MPI's shared memory has no room: the library would end the process by a bus
+    error, without a word.
+    """
     here = int(os.environ.get("LOCAL_WORLD_SIZE") or size)
     left = free_memory()
     if left < _MEMORY_OF_RANK * here:
@@ -253,7 +294,12 @@ def _library(pmi: socket.socket | None = None, rank: int = 0, size: int = 1) -> 
     given = {}
     if pmi is not None:
         # MPI closes the descriptor. It is not inherited by programs that this process starts.
-        given = {"PMI_FD": str(pmi.detach()), "PMI_RANK": str(rank), "PMI_SIZE": str(size), "PMI_SPAWNED": "0"}
+        given = {
+            "PMI_FD": str(pmi.detach()),
+            "PMI_RANK": str(rank),
+            "PMI_SIZE": str(size),
+            "PMI_SPAWNED": "0",
+        }
     # Many ranks may share few processors: a wait must not burn its time slice.
     os.environ.update(given)
     try:
@@ -270,7 +316,9 @@ def _library(pmi: socket.socket | None = None, rank: int = 0, size: int = 1) -> 
             "torch.distributed: Open MPI starts ranks by mpiexec alone: start the script with mpiexec, or pip install mpich"
         )
     if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
-        raise UnsupportedError("torch.distributed: this MPI does not serve several threads (MPI_THREAD_MULTIPLE)")
+        raise UnsupportedError(
+            "torch.distributed: this MPI does not serve several threads (MPI_THREAD_MULTIPLE)"
+        )
     return MPI
 
 
@@ -283,7 +331,9 @@ def _memory_names() -> Iterable[str]:
 
 
 def _forget_memory(world: World) -> None:
-    """Remove the names of MPI's shared memory once all ranks have it open, so that nothing stays when ranks are killed."""
+    """Remove the names of MPI's shared memory once all ranks have it open, so that nothing stays
+    when ranks are killed.
+    """
     world.together("init_process_group", (), 60.0)
     _forget_names()
 
@@ -308,7 +358,9 @@ def enter(meeting: rendezvous.Meeting | None, timeout: timedelta) -> World:
     """
     global _world
     if _world is not None and _world.here != os.getpid():
-        raise UnsupportedError("torch.distributed: this process was forked from a rank; MPI cannot be used in it")
+        raise UnsupportedError(
+            "torch.distributed: this process was forked from a rank; MPI cannot be used in it"
+        )
     if _world is None:
         _world = World(meeting, timeout)
         return _world
@@ -320,7 +372,9 @@ def enter(meeting: rendezvous.Meeting | None, timeout: timedelta) -> World:
     if meeting is not None and meeting.listener is not None:
         meeting.listener.close()
     if _world.channel.error is not None:
-        raise DistBackendError("the ranks left the world one by one; start new processes") from _world.channel.error
+        raise DistBackendError(
+            "the ranks left the world one by one; start new processes"
+        ) from _world.channel.error
     _world.watch.say(do="back")
     _world.together("init_process_group", (), timeout.total_seconds())
     return _world

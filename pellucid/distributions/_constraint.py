@@ -12,13 +12,17 @@ _UNKNOWN: Any = NotImplemented
 
 
 class Constraint:
-    """A region over which a variable is valid; `is_discrete`, and `event_dim`, the rightmost dimensions checked together."""
+    """A region over which a variable is valid; `is_discrete`, and `event_dim`, the rightmost
+    dimensions checked together.
+    """
 
     is_discrete: Any = False
     event_dim: Any = 0
 
     def check(self, value: Tensor) -> Tensor:
-        """Which events of `value` lie in the region: a bool tensor of shape `value.shape[:-event_dim]`."""
+        """Which events of `value` lie in the region: a bool tensor of shape
+        `value.shape[:-event_dim]`.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not implement check")
 
     def __repr__(self) -> str:
@@ -69,7 +73,13 @@ def is_dependent(constraint: Any) -> bool:
 class _DependentProperty(property, _Dependent):
     """A property that is a dependent constraint when asked of the class."""
 
-    def __init__(self, fn: Callable[..., Any] | None = None, *, is_discrete: Any = _UNKNOWN, event_dim: Any = _UNKNOWN) -> None:
+    def __init__(
+        self,
+        fn: Callable[..., Any] | None = None,
+        *,
+        is_discrete: Any = _UNKNOWN,
+        event_dim: Any = _UNKNOWN,
+    ) -> None:
         super().__init__(fn)
         self._is_discrete = is_discrete
         self._event_dim = event_dim
@@ -82,7 +92,9 @@ class _IndependentConstraint(Constraint):
     """A constraint whose rightmost batch dimensions count as event dimensions."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
-        assert isinstance(base_constraint, Constraint), f"Expected a Constraint, got {type(base_constraint).__name__}"
+        assert isinstance(base_constraint, Constraint), (
+            f"Expected a Constraint, got {type(base_constraint).__name__}"
+        )
         assert isinstance(reinterpreted_batch_ndims, int)
         assert reinterpreted_batch_ndims >= 0
         self.base_constraint = base_constraint
@@ -106,14 +118,18 @@ class _IndependentConstraint(Constraint):
         return result.reshape(result.shape[: result.dim() - count] + (-1,)).all(-1)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+        return (
+            f"{type(self).__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+        )
 
 
 class MixtureSameFamilyConstraint(Constraint):
     """A value is valid when it is valid for every component of a mixture."""
 
     def __init__(self, base_constraint: Constraint) -> None:
-        assert isinstance(base_constraint, Constraint), f"Expected a Constraint, got {type(base_constraint).__name__}"
+        assert isinstance(base_constraint, Constraint), (
+            f"Expected a Constraint, got {type(base_constraint).__name__}"
+        )
         self.base_constraint = base_constraint
         super().__init__()
 
@@ -127,7 +143,9 @@ class MixtureSameFamilyConstraint(Constraint):
 
     def check(self, value: Tensor) -> Tensor:
         if value.dim() < self.event_dim:
-            raise ArgumentValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+            raise ArgumentValueError(
+                f"Expected value.dim() >= {self.event_dim} but got {value.dim()}"
+            )
         result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
         kept = value.dim() - self.event_dim
         return result.reshape(result.shape[:kept] + (-1,)).all(-1)

@@ -1,4 +1,6 @@
-"""The functions that PyTorch has directly under `torch`, for use inside this package, which may not import the root."""
+"""The functions that PyTorch has directly under `torch`, for use inside this package, which may not
+import the root.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,20 @@ LOG_2PI = math.log(2 * math.pi)
 
 def as_parameter(value: Any, like: Tensor) -> Tensor:
     """A number as a 0-d tensor of `like`'s dtype; a tensor as it is."""
-    return value if isinstance(value, Tensor) else T.tensor(value, dtype=like.dtype, device=like.device)
+    return (
+        value
+        if isinstance(value, Tensor)
+        else T.tensor(value, dtype=like.dtype, device=like.device)
+    )
 
 
 def xlog1py(x: Any, y: Tensor) -> Tensor:
     """`x * log(1 + y)`, 0 where x is 0."""
-    result: Tensor = T.xlogy(x, y + 1) if not isinstance(x, Tensor) else T.where((x == 0) & ~T.isnan(y), x * 0, x * T.log1p(y))
+    result: Tensor = (
+        T.xlogy(x, y + 1)
+        if not isinstance(x, Tensor)
+        else T.where((x == 0) & ~T.isnan(y), x * 0, x * T.log1p(y))
+    )
     return result
 
 

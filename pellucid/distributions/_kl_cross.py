@@ -1,7 +1,7 @@
 """Divergences between distributions of different families.
 
-KL(p || q) is minus the entropy of p and minus the mean of log q over p. The second needs of p only its mean, its variance, or the
-means of log x or exp(-x / s); `_CROSS` has the formula for each q.
+KL(p || q) is minus the entropy of p and minus the mean of log q over p. The second needs of p only
+its mean, its variance, or the means of log x or exp(-x / s); `_CROSS` has the formula for each q.
 """
 
 from __future__ import annotations
@@ -62,11 +62,17 @@ def _to_gamma(p: Any, q: Any) -> Tensor:
 
 
 def _to_normal(p: Any, q: Any) -> Tensor:
-    return 0.5 * LOG_2PI + q.scale.log() + (p.variance + (p.mean - q.loc).pow(2)) / (2 * q.scale.pow(2))
+    return (
+        0.5 * LOG_2PI
+        + q.scale.log()
+        + (p.variance + (p.mean - q.loc).pow(2)) / (2 * q.scale.pow(2))
+    )
 
 
 def _to_gumbel(p: Any, q: Any) -> Tensor:
-    return q.scale.log() + (p.mean - q.loc) / q.scale + T.exp(q.loc / q.scale) * _mean_exp(p, q.scale)
+    return (
+        q.scale.log() + (p.mean - q.loc) / q.scale + T.exp(q.loc / q.scale) * _mean_exp(p, q.scale)
+    )
 
 
 def _to_continuous_bernoulli(p: Any, q: Any) -> Tensor:
@@ -91,7 +97,9 @@ def _to_laplace(p: Any, q: Any) -> Tensor:
     """From a normal distribution: |x - loc| has a folded normal mean."""
     gap = p.loc - q.loc
     z = gap / p.scale
-    folded = math.sqrt(2 / math.pi) * p.scale * T.exp(-0.5 * z.pow(2)) + gap * T.erf(math.sqrt(0.5) * z)
+    folded = math.sqrt(2 / math.pi) * p.scale * T.exp(-0.5 * z.pow(2)) + gap * T.erf(
+        math.sqrt(0.5) * z
+    )
     return T.log(2 * q.scale) + folded / q.scale
 
 

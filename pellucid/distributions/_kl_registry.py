@@ -17,15 +17,18 @@ _found: dict[tuple[type, type], Rule | None] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
-    """A decorator that makes a function of (p, q) the divergence of these two types and their subclasses.
+    """A decorator that makes a function of (p, q) the divergence of these two types and their
+    subclasses.
 
-    The most specific pair is taken; where two are equally specific, a RuntimeWarning asks for a third that settles it.
+    The most specific pair is taken; where two are equally specific, a RuntimeWarning asks for a
+    third that settles it.
 
     Raises:
         TypeError: something that is no class.
     """
     for name, kind in (("type_p", type_p), ("type_q", type_q)):
-        if not isinstance(kind, type):  # libraries register classes of their own that are no Distribution
+        # libraries register classes of their own that are no Distribution
+        if not isinstance(kind, type):
             raise ArgumentTypeError(f"Expected {name} to be a Distribution subclass but got {kind}")
 
     def register(rule: Rule) -> Rule:
@@ -57,7 +60,8 @@ def _find(type_p: type, type_q: type) -> Rule | None:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """The Kullback-Leibler divergence of `p` from `q`, the mean of `log p(x) - log q(x)` over x from p, of shape `batch_shape`.
+    """The Kullback-Leibler divergence of `p` from `q`, the mean of `log p(x) - log q(x)` over x
+    from p, of shape `batch_shape`.
 
     Raises:
         NotImplementedError: no rule for these types; see `register_kl`.
@@ -72,5 +76,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
         _found[kinds] = _find(*kinds)
     rule = _found[kinds]
     if rule is None:
-        raise UnsupportedError(f"No KL(p || q) is implemented for p type {kinds[0].__name__} and q type {kinds[1].__name__}")
+        raise UnsupportedError(
+            f"No KL(p || q) is implemented for p type {kinds[0].__name__} and q type {kinds[1].__name__}"
+        )
     return rule(p, q)

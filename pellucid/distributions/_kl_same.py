@@ -61,7 +61,9 @@ def _one_hot(p: Any, q: Any) -> Tensor:
 @register_kl(Binomial, Binomial)
 def _binomial(p: Any, q: Any) -> Tensor:
     if bool((p.total_count < q.total_count).any()):
-        raise UnsupportedError("KL between Binomials where q.total_count > p.total_count is not implemented")
+        raise UnsupportedError(
+            "KL between Binomials where q.total_count > p.total_count is not implemented"
+        )
     each = p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
     return T.where(p.total_count > q.total_count, math.inf, p.total_count * each)
 
@@ -71,7 +73,9 @@ def _beta(p: Any, q: Any) -> Tensor:
     a, b = p.concentration1, p.concentration0
     c, d = q.concentration1, q.concentration0
     front = c.lgamma() + d.lgamma() - (c + d).lgamma() - a.lgamma() - b.lgamma() + (a + b).lgamma()
-    return front + (a - c) * a.digamma() + (b - d) * b.digamma() + (c + d - a - b) * (a + b).digamma()
+    return (
+        front + (a - c) * a.digamma() + (b - d) * b.digamma() + (c + d - a - b) * (a + b).digamma()
+    )
 
 
 @register_kl(ContinuousBernoulli, ContinuousBernoulli)
@@ -177,18 +181,23 @@ def _uniform(p: Any, q: Any) -> Tensor:
 @register_kl(TransformedDistribution, TransformedDistribution)
 def _transformed(p: Any, q: Any) -> Tensor:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
-        raise UnsupportedError("KL between TransformedDistributions with different transforms or event shapes is not implemented")
+        raise UnsupportedError(
+            "KL between TransformedDistributions with different transforms or event shapes is not implemented"
+        )
     return kl_divergence(p.base_dist, q.base_dist)
 
 
 @register_kl(Independent, Independent)
 def _independent(p: Any, q: Any) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
-        raise UnsupportedError("KL between Independents of different reinterpreted_batch_ndims is not implemented")
+        raise UnsupportedError(
+            "KL between Independents of different reinterpreted_batch_ndims is not implemented"
+        )
     return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
 
-# Normal distributions of vectors: half of log det(Q) - log det(P) + trace(inv(Q) P) + mahalanobis(Q, q - p) - n.
+# Normal distributions of vectors: half of log det(Q) - log det(P) + trace(inv(Q) P) +
+# mahalanobis(Q, q - p) - n.
 def _square_sum(matrix: Tensor) -> Tensor:
     """The trace of `matrix @ matrix.T`."""
     return matrix.pow(2).sum((-2, -1))
@@ -218,10 +227,14 @@ def _trace(q: Any, root: Tensor) -> Tensor:
     if isinstance(q, LowRankMultivariateNormal):
         # inv(Q) = inv(D) - A.T A by Woodbury's identity.
         a = L.solve_triangular(q._capacitance_tril, q._scaled, upper=False)
-        return _square_sum(root * q._unbroadcasted_cov_diag.rsqrt().unsqueeze(-1)) - _square_sum(a @ root)
+        return _square_sum(root * q._unbroadcasted_cov_diag.rsqrt().unsqueeze(-1)) - _square_sum(
+            a @ root
+        )
     factor = q._unbroadcasted_scale_tril
     batch = T.broadcast_shapes(factor.shape[:-2], root.shape[:-2])
-    solved = L.solve_triangular(factor.expand(batch + factor.shape[-2:]), root.expand(batch + root.shape[-2:]), upper=False)
+    solved = L.solve_triangular(
+        factor.expand(batch + factor.shape[-2:]), root.expand(batch + root.shape[-2:]), upper=False
+    )
     return _square_sum(solved)
 
 
@@ -232,7 +245,17 @@ def _trace(q: Any, root: Tensor) -> Tensor:
 def _multivariate_normal(p: Any, q: Any) -> Tensor:
     if p.event_shape != q.event_shape:
         low = [isinstance(d, LowRankMultivariateNormal) for d in (p, q)]
-        kind = "Low Rank Multivariate" if all(low) else "(Low Rank) Multivariate" if any(low) else "Multivariate"
-        raise ArgumentValueError(f"KL-divergence between two {kind} Normals with different event shapes cannot be computed")
+        kind = (
+            "Low Rank Multivariate"
+            if all(low)
+            else "(Low Rank) Multivariate"
+            if any(low)
+            else "Multivariate"
+        )
+        raise ArgumentValueError(
+            f"KL-divergence between two {kind} Normals with different event shapes cannot be computed"
+        )
     trace = sum(_trace(q, root) for root in _roots(p))
-    return 0.5 * (_log_det(q) - _log_det(p) + trace + _distance(q, q.loc - p.loc) - p.event_shape[0])
+    return 0.5 * (
+        _log_det(q) - _log_det(p) + trace + _distance(q, q.loc - p.loc) - p.event_shape[0]
+    )

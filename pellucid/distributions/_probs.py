@@ -11,7 +11,9 @@ from .utils import lazy_property, logits_to_probs, only_one, probs_to_logits
 
 
 class BinaryParameter:
-    """`probs` and `logits`, one given and the other computed when asked for; `_param` is the one given."""
+    """`probs` and `logits`, one given and the other computed when asked for; `_param` is the one
+    given.
+    """
 
     _param: Tensor
 

@@ -15,12 +15,15 @@ from .utils import sum_rightmost
 
 
 class Transform:
-    """An invertible map with the logarithm of its Jacobian's determinant, for building distributions.
+    """An invertible map with the logarithm of its Jacobian's determinant, for building
+    distributions.
 
     Args:
-        cache_size: 1 remembers the last value and its image, so that the inverse of a sample is exact; 0 does not.
+        cache_size: 1 remembers the last value and its image, so that the inverse of a sample is
+            exact; 0 does not.
 
-    Subclasses define `_call`, `_inverse`, `log_abs_det_jacobian`, `domain`, `codomain`, and `bijective` where it is true.
+    Subclasses define `_call`, `_inverse`, `log_abs_det_jacobian`, `domain`, `codomain`, and
+    `bijective` where it is true.
 
     Raises:
         ValueError: another cache size.
@@ -216,12 +219,17 @@ class ComposeTransform(Transform):
         if not self.parts:
             return constraints.real
         first, needed = self.parts[0].domain, self.parts[-1].codomain.event_dim
-        # The event dimensions that the whole needs in front: each part may need more, and may add or take some.
+        # The event dimensions that the whole needs in front: each part may need more, and may add
+        # or take some.
         for part in reversed(self.parts):
             needed += part.domain.event_dim - part.codomain.event_dim
             needed = max(needed, part.domain.event_dim)
         assert needed >= first.event_dim
-        return constraints.independent(first, needed - first.event_dim) if needed > first.event_dim else first
+        return (
+            constraints.independent(first, needed - first.event_dim)
+            if needed > first.event_dim
+            else first
+        )
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
@@ -232,7 +240,11 @@ class ComposeTransform(Transform):
             needed += part.codomain.event_dim - part.domain.event_dim
             needed = max(needed, part.codomain.event_dim)
         assert needed >= last.event_dim
-        return constraints.independent(last, needed - last.event_dim) if needed > last.event_dim else last
+        return (
+            constraints.independent(last, needed - last.event_dim)
+            if needed > last.event_dim
+            else last
+        )
 
     @property
     def bijective(self) -> bool:  # type: ignore[override]
@@ -255,7 +267,11 @@ class ComposeTransform(Transform):
         return inverse
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size=cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else ComposeTransform(self.parts, cache_size=cache_size)
+        )
 
     def __call__(self, x: Tensor) -> Tensor:
         for part in self.parts:
@@ -272,7 +288,9 @@ class ComposeTransform(Transform):
         total: Any = 0
         event_dim = self.domain.event_dim
         for part, before, after in zip(self.parts, values[:-1], values[1:], strict=True):
-            total = total + sum_rightmost(part.log_abs_det_jacobian(before, after), event_dim - part.domain.event_dim)
+            total = total + sum_rightmost(
+                part.log_abs_det_jacobian(before, after), event_dim - part.domain.event_dim
+            )
             event_dim += part.codomain.event_dim - part.domain.event_dim
         return total
 
@@ -294,9 +312,13 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform whose `reinterpreted_batch_ndims` rightmost batch dimensions count as event dimensions."""
+    """A transform whose `reinterpreted_batch_ndims` rightmost batch dimensions count as event
+    dimensions.
+    """
 
-    def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
+    def __init__(
+        self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0
+    ) -> None:
         super().__init__(cache_size=cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
@@ -304,7 +326,9 @@ class IndependentTransform(Transform):
     def with_cache(self, cache_size: int = 1) -> Any:
         if self._cache_size == cache_size:
             return self
-        return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size=cache_size)
+        return IndependentTransform(
+            self.base_transform, self.reinterpreted_batch_ndims, cache_size=cache_size
+        )
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
@@ -333,7 +357,9 @@ class IndependentTransform(Transform):
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
+        return sum_rightmost(
+            self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
@@ -369,7 +395,11 @@ class ReshapeTransform(Transform):
         return constraints.independent(constraints.real, len(self.out_shape))
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
+        )
 
     def _call(self, x: Tensor) -> Tensor:
         return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)

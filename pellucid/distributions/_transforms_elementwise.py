@@ -47,7 +47,11 @@ class PowerTransform(Transform):
         return self.exponent.sign()
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else PowerTransform(self.exponent, cache_size=cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else PowerTransform(self.exponent, cache_size=cache_size)
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all())
@@ -169,11 +173,19 @@ class AffineTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
-        return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
+        return (
+            constraints.independent(constraints.real, self.event_dim)
+            if self.event_dim
+            else constraints.real
+        )
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
-        return constraints.independent(constraints.real, self.event_dim) if self.event_dim else constraints.real
+        return (
+            constraints.independent(constraints.real, self.event_dim)
+            if self.event_dim
+            else constraints.real
+        )
 
     def with_cache(self, cache_size: int = 1) -> Any:
         if self._cache_size == cache_size:
@@ -181,7 +193,11 @@ class AffineTransform(Transform):
         return AffineTransform(self.loc, self.scale, self.event_dim, cache_size=cache_size)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AffineTransform) and _same(self.loc, other.loc) and _same(self.scale, other.scale)
+        return (
+            isinstance(other, AffineTransform)
+            and _same(self.loc, other.loc)
+            and _same(self.scale, other.scale)
+        )
 
     __hash__ = None
 
@@ -199,21 +215,29 @@ class AffineTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         scale = self.scale
-        result = T.full_like(x, math.log(abs(scale))) if isinstance(scale, Number) else T.abs(scale).log()  # type: ignore[arg-type]
+        result = (
+            T.full_like(x, math.log(abs(scale)))  # type: ignore[arg-type]
+            if isinstance(scale, Number)
+            else T.abs(scale).log()
+        )
         if not self.event_dim:
             return result.expand(x.shape)
         summed = result.view(result.size()[: -self.event_dim] + (-1,)).sum(-1)
         return summed.expand(x.shape[: -self.event_dim])
 
     def forward_shape(self, shape: Any) -> Any:
-        return T.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
+        return T.broadcast_shapes(
+            shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ())
+        )
 
     def inverse_shape(self, shape: Any) -> Any:
         return self.forward_shape(shape)
 
 
 class CumulativeDistributionTransform(Transform):
-    """The cumulative distribution function of a distribution of numbers: its samples become uniform."""
+    """The cumulative distribution function of a distribution of numbers: its samples become
+    uniform.
+    """
 
     bijective = True
     codomain = constraints.unit_interval
@@ -237,4 +261,8 @@ class CumulativeDistributionTransform(Transform):
         return self.distribution.log_prob(x)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else CumulativeDistributionTransform(self.distribution, cache_size=cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else CumulativeDistributionTransform(self.distribution, cache_size=cache_size)
+        )

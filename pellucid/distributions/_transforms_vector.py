@@ -42,7 +42,8 @@ class SoftmaxTransform(SameForAll):
 
 
 class StickBreakingTransform(SameForAll):
-    """Vectors of K-1 numbers to K positive ones that sum to 1: each takes a share of what the ones before left.
+    """Vectors of K-1 numbers to K positive ones that sum to 1: each takes a share of what the ones
+    before left.
 
     Source: Stan Reference Manual, "Unit simplex".
     """
@@ -106,7 +107,8 @@ class PositiveDefiniteTransform(SameForAll):
 
 
 class CorrCholeskyTransform(Transform):
-    """Vectors of D (D-1) / 2 numbers to Cholesky factors of D x D correlation matrices: tanh, then a stick for each row.
+    """Vectors of D (D-1) / 2 numbers to Cholesky factors of D x D correlation matrices: tanh, then
+    a stick for each row.
 
     Source: Stan Reference Manual, "Cholesky factors of correlation matrices".
     """
@@ -162,7 +164,9 @@ class _Several(Transform):
 
     def _checked(self, value: Tensor) -> list[Tensor]:
         if not -value.dim() <= self.dim < value.dim():
-            raise ArgumentValueError(f"dim {self.dim} is out of range for a value of {value.dim()} dimensions")
+            raise ArgumentValueError(
+                f"dim {self.dim} is out of range for a value of {value.dim()} dimensions"
+            )
         parts = self._parts(value)
         if len(parts) != len(self.transforms):
             raise ArgumentValueError(f"{len(self.transforms)} transforms for {len(parts)} parts")
@@ -174,9 +178,17 @@ class _Several(Transform):
 
 
 class CatTransform(_Several):
-    """A transform for each part along dimension `dim`, parts of the given `lengths` (1 each by default)."""
+    """A transform for each part along dimension `dim`, parts of the given `lengths` (1 each by
+    default).
+    """
 
-    def __init__(self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0) -> None:
+    def __init__(
+        self,
+        tseq: Sequence[Transform],
+        dim: int = 0,
+        lengths: Sequence[int] | None = None,
+        cache_size: int = 0,
+    ) -> None:
         assert all(isinstance(t, Transform) for t in tseq), "tseq must contain transforms only"
         super().__init__(cache_size=cache_size)
         self.transforms = [t.with_cache(cache_size) for t in tseq]
@@ -193,22 +205,34 @@ class CatTransform(_Several):
         return sum(self.lengths)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else CatTransform(self.transforms, self.dim, self.lengths, cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else CatTransform(self.transforms, self.dim, self.lengths, cache_size)
+        )
 
     def _parts(self, value: Tensor) -> list[Tensor]:
         if value.size(self.dim) != self.length:
-            raise ArgumentValueError(f"expected {self.length} entries along dim {self.dim}, got {value.size(self.dim)}")
+            raise ArgumentValueError(
+                f"expected {self.length} entries along dim {self.dim}, got {value.size(self.dim)}"
+            )
         return list(value.split(self.lengths, self.dim))
 
     def _call(self, x: Tensor) -> Tensor:
-        return T.cat([t(v) for t, v in zip(self.transforms, self._checked(x), strict=True)], dim=self.dim)
+        return T.cat(
+            [t(v) for t, v in zip(self.transforms, self._checked(x), strict=True)], dim=self.dim
+        )
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return T.cat([t.inv(v) for t, v in zip(self.transforms, self._checked(y), strict=True)], dim=self.dim)
+        return T.cat(
+            [t.inv(v) for t, v in zip(self.transforms, self._checked(y), strict=True)], dim=self.dim
+        )
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         found = []
-        for transform, u, v in zip(self.transforms, self._checked(x), self._checked(y), strict=True):
+        for transform, u, v in zip(
+            self.transforms, self._checked(x), self._checked(y), strict=True
+        ):
             slope = transform.log_abs_det_jacobian(u, v)
             found.append(sum_rightmost(slope, self.event_dim - transform.event_dim))
         dim = self.dim if self.dim < 0 else self.dim - x.dim()
@@ -237,16 +261,24 @@ class StackTransform(_Several):
         self.dim = dim
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
+        return (
+            self
+            if self._cache_size == cache_size
+            else StackTransform(self.transforms, self.dim, cache_size)
+        )
 
     def _parts(self, value: Tensor) -> list[Tensor]:
         return list(value.unbind(self.dim))
 
     def _call(self, x: Tensor) -> Tensor:
-        return T.stack([t(v) for t, v in zip(self.transforms, self._checked(x), strict=True)], dim=self.dim)
+        return T.stack(
+            [t(v) for t, v in zip(self.transforms, self._checked(x), strict=True)], dim=self.dim
+        )
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return T.stack([t.inv(v) for t, v in zip(self.transforms, self._checked(y), strict=True)], dim=self.dim)
+        return T.stack(
+            [t.inv(v) for t, v in zip(self.transforms, self._checked(y), strict=True)], dim=self.dim
+        )
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         triples = zip(self.transforms, self._checked(x), self._checked(y), strict=True)

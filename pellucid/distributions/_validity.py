@@ -1,6 +1,8 @@
-"""Whether a tensor satisfies a constraint everywhere: what every parameter and every value of `log_prob` is asked.
+"""Whether a tensor satisfies a constraint everywhere: what every parameter and every value of
+`log_prob` is asked.
 
-The constraints people use most are answered from the smallest and the largest element of the array, without a tensor of answers.
+The constraints people use most are answered from the smallest and the largest element of the array,
+without a tensor of answers.
 """
 
 from __future__ import annotations
@@ -47,9 +49,12 @@ def _whole(a: np.ndarray) -> bool:
 
 
 def _simplex(constraint: Any, a: np.ndarray) -> bool | None:
-    if not a.ndim or a.dtype.kind != "f" or a.size > 64:  # longer sums are added by the tensor's own rule
+    # longer sums are added by the tensor's own rule
+    if not a.ndim or a.dtype.kind != "f" or a.size > 64:
         return None
-    return bool(_least(a, None) >= 0) and bool(_most(abs(_sum(a, -1) - a.dtype.type(1)), None) < 1e-6)
+    return bool(_least(a, None) >= 0) and bool(
+        _most(abs(_sum(a, -1) - a.dtype.type(1)), None) < 1e-6
+    )
 
 
 def _independent(constraint: Any, a: np.ndarray) -> bool | None:
@@ -76,16 +81,25 @@ _QUICK: dict[type, Callable[[Any, np.ndarray], bool | None]] = {
 
 
 def holds(constraint: Any, value: Any, name: str | None = None, owner: Any = None) -> bool:
-    """Whether all events of a value lie in the constraint's region; `name` says of which parameter of the distribution `owner` it is one.
+    """Whether all events of a value lie in the constraint's region; `name` says of which parameter
+    of the distribution `owner` it is one.
 
     >>> import pellucid as torch
     >>> holds(c.positive, torch.tensor([1.0, 2.0])), holds(c.positive, torch.tensor([1.0, float("nan")]))
     (True, False)
     """
-    if tracing.tracer() and isinstance(value, Tensor) and not any(isinstance(v, Tensor) for v in vars(constraint).values()):
+    if (
+        tracing.tracer()
+        and isinstance(value, Tensor)
+        and not any(isinstance(v, Tensor) for v in vars(constraint).values())
+    ):
         parameters = None
         if owner is not None:
-            parameters = [(n, v._array) for n, v in vars(owner).items() if n in owner.arg_constraints and isinstance(v, Tensor)]
+            parameters = [
+                (n, v._array)
+                for n, v in vars(owner).items()
+                if n in owner.arg_constraints and isinstance(v, Tensor)
+            ]
         tracing.check(_require, constraint, value._array, name, type(owner).__name__, parameters)
         return True
     quick = _QUICK.get(type(constraint))
@@ -100,7 +114,10 @@ def holds(constraint: Any, value: Any, name: str | None = None, owner: Any = Non
 
 def described(owner: str, parameters: dict[str, Any]) -> str:
     """A distribution as text: its parameters' values, or sizes."""
-    shown = [f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in parameters.items()]
+    shown = [
+        f"{name}: {value if value.numel() == 1 else value.size()}"
+        for name, value in parameters.items()
+    ]
     return f"{owner}({', '.join(shown)})"
 
 
@@ -112,11 +129,17 @@ def parameter_error(name: Any, value: Any, owner: Any, constraint: Any) -> Excep
     )
 
 
-def _require(constraint: Any, array: np.ndarray, name: str | None, owner: str, parameters: Any) -> None:
-    """Raise ValueError unless all elements satisfy a constraint; for programs that repeat the check."""
+def _require(
+    constraint: Any, array: np.ndarray, name: str | None, owner: str, parameters: Any
+) -> None:
+    """Raise ValueError unless all elements satisfy a constraint; for programs that repeat the
+    check.
+    """
     value = make_tensor(array)
     if not bool(constraint.check(value).all()):
         if parameters is not None:
             shown = {n: make_tensor(a) for n, a in parameters}
             raise parameter_error(name, value, described(owner, shown), constraint)
-        raise ArgumentValueError(f"Expected values within {constraint!r}, but found invalid values:\n{value}")
+        raise ArgumentValueError(
+            f"Expected values within {constraint!r}, but found invalid values:\n{value}"
+        )

@@ -10,7 +10,14 @@ from ..devices import Size
 from . import constraints
 from ._functions import N, T
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, lazy_property, logits_to_probs, only_one, probs_to_logits, shape_of
+from .utils import (
+    broadcast_all,
+    lazy_property,
+    logits_to_probs,
+    only_one,
+    probs_to_logits,
+    shape_of,
+)
 
 __all__ = ["Bernoulli"]
 
@@ -31,7 +38,9 @@ class Bernoulli(ExponentialFamily):
     has_enumerate_support = True
     _mean_carrier_measure = 0
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         only_one("probs", "logits", probs, logits)
         given = logits if probs is None else probs
         name = "logits" if probs is None else "probs"
@@ -69,7 +78,11 @@ class Bernoulli(ExponentialFamily):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
-            return T.bernoulli(self.probs.expand(self._extended_shape(sample_shape)) if sample_shape else self.probs)
+            return T.bernoulli(
+                self.probs.expand(self._extended_shape(sample_shape))
+                if sample_shape
+                else self.probs
+            )
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -17,19 +17,25 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """The density proportional to `x**(concentration1 - 1) * (1 - x)**(concentration0 - 1)` over [0, 1].
+    """The density proportional to `x**(concentration1 - 1) * (1 - x)**(concentration0 - 1)` over
+    [0, 1].
 
     >>> import pellucid as torch
     >>> torch.distributions.Beta(torch.tensor(1.0), torch.tensor(3.0)).mean
     tensor(0.2500)
     """
 
-    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    arg_constraints = {
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
+    ) -> None:
         a, b = broadcast_all(concentration1, concentration0)
         self._dirichlet = Dirichlet(T.stack([a, b], -1), validate_args=validate_args)
         super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)

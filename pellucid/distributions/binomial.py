@@ -17,7 +17,8 @@ __all__ = ["Binomial"]
 
 
 class Binomial(BinaryParameter, Distribution):
-    """The number of successes in `total_count` trials of probability `probs`, or of log odds `logits`.
+    """The number of successes in `total_count` trials of probability `probs`, or of log odds
+    `logits`.
 
     Raises:
         ValueError: both of `probs` and `logits`, or none.
@@ -34,7 +35,13 @@ class Binomial(BinaryParameter, Distribution):
     }
     has_enumerate_support = True
 
-    def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        total_count: Any = 1,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
         name, given = self._given(probs, logits)
         count, self._param = broadcast_all(total_count, given)
         setattr(self, name, self._param)
@@ -86,6 +93,10 @@ class Binomial(BinaryParameter, Distribution):
         return -(T.exp(log_prob) * log_prob).sum(0)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        values = T.arange(1 + self._one_count("enumerate_support"), dtype=self._param.dtype, device=self._param.device)
+        values = T.arange(
+            1 + self._one_count("enumerate_support"),
+            dtype=self._param.dtype,
+            device=self._param.device,
+        )
         values = values.view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1,) + self._batch_shape) if expand else values

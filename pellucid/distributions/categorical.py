@@ -18,7 +18,8 @@ __all__ = ["Categorical"]
 
 
 class Categorical(Distribution):
-    """Indices 0 to K-1 with the probabilities in the last dimension of `probs`, or proportional to exp(`logits`).
+    """Indices 0 to K-1 with the probabilities in the last dimension of `probs`, or proportional to
+    exp(`logits`).
 
     Args:
         probs: non-negative weights (..., K); they are normalized.
@@ -35,7 +36,9 @@ class Categorical(Distribution):
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         only_one("probs", "logits", probs, logits)
         name, given = ("logits", logits) if probs is None else ("probs", probs)
         if given.dim() < 1:

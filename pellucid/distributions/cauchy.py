@@ -30,7 +30,9 @@ class Cauchy(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return T.full(self._extended_shape(), float("nan"), dtype=self.loc.dtype, device=self.loc.device)
+        return T.full(
+            self._extended_shape(), float("nan"), dtype=self.loc.dtype, device=self.loc.device
+        )
 
     @property
     def mode(self) -> Tensor:
@@ -38,7 +40,9 @@ class Cauchy(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        return T.full(self._extended_shape(), float("inf"), dtype=self.loc.dtype, device=self.loc.device)
+        return T.full(
+            self._extended_shape(), float("inf"), dtype=self.loc.dtype, device=self.loc.device
+        )
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -48,7 +52,9 @@ class Cauchy(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
+        return (
+            -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
+        )
 
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -1,6 +1,7 @@
 """Which transform maps unconstrained numbers onto a constraint.
 
-`biject_to` gives bijective transforms, for changes of variables; `transform_to` gives any, cheaper or better behaved for optimization.
+`biject_to` gives bijective transforms, for changes of variables; `transform_to` gives any, cheaper
+or better behaved for optimization.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class ConstraintRegistry:
         super().__init__()
 
     def register(self, constraint: Any, factory: Callable[[Any], Any] | None = None) -> Any:
-        """Use `factory` (a function of a constraint) for constraints of this type; a decorator when it is left out.
+        """Use `factory` (a function of a constraint) for constraints of this type; a decorator when
+        it is left out.
 
         Raises:
             TypeError: something that is no constraint.
@@ -39,7 +41,9 @@ class ConstraintRegistry:
         if isinstance(constraint, constraints.Constraint):
             constraint = type(constraint)
         if not isinstance(constraint, type) or not issubclass(constraint, constraints.Constraint):
-            raise ArgumentTypeError(f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}")
+            raise ArgumentTypeError(
+                f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}"
+            )
         self._registry[constraint] = factory
         return factory
 
@@ -76,22 +80,30 @@ def _real(constraint: Any) -> Any:
 
 @biject_to.register(constraints.independent)
 def _biject_independent(constraint: Any) -> Any:
-    return transforms.IndependentTransform(biject_to(constraint.base_constraint), constraint.reinterpreted_batch_ndims)
+    return transforms.IndependentTransform(
+        biject_to(constraint.base_constraint), constraint.reinterpreted_batch_ndims
+    )
 
 
 @transform_to.register(constraints.independent)
 def _transform_independent(constraint: Any) -> Any:
-    return transforms.IndependentTransform(transform_to(constraint.base_constraint), constraint.reinterpreted_batch_ndims)
+    return transforms.IndependentTransform(
+        transform_to(constraint.base_constraint), constraint.reinterpreted_batch_ndims
+    )
 
 
 @_both(constraints.greater_than, constraints.greater_than_eq)
 def _greater_than(constraint: Any) -> Any:
-    return transforms.ComposeTransform([transforms.ExpTransform(), transforms.AffineTransform(constraint.lower_bound, 1)])
+    return transforms.ComposeTransform(
+        [transforms.ExpTransform(), transforms.AffineTransform(constraint.lower_bound, 1)]
+    )
 
 
 @_both(constraints.less_than)
 def _less_than(constraint: Any) -> Any:
-    return transforms.ComposeTransform([transforms.ExpTransform(), transforms.AffineTransform(constraint.upper_bound, -1)])
+    return transforms.ComposeTransform(
+        [transforms.ExpTransform(), transforms.AffineTransform(constraint.upper_bound, -1)]
+    )
 
 
 @_both(constraints.interval, constraints.half_open_interval)
@@ -99,7 +111,9 @@ def _interval(constraint: Any) -> Any:
     low, high = constraint.lower_bound, constraint.upper_bound
     if isinstance(low, Number) and low == 0 and isinstance(high, Number) and high == 1:
         return transforms.SigmoidTransform()
-    return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)])
+    return transforms.ComposeTransform(
+        [transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)]
+    )
 
 
 @biject_to.register(constraints.simplex)
@@ -130,12 +144,16 @@ def _corr_cholesky(constraint: Any) -> Any:
 
 @biject_to.register(constraints.cat)
 def _biject_cat(constraint: Any) -> Any:
-    return transforms.CatTransform([biject_to(c) for c in constraint.cseq], constraint.dim, constraint.lengths)
+    return transforms.CatTransform(
+        [biject_to(c) for c in constraint.cseq], constraint.dim, constraint.lengths
+    )
 
 
 @transform_to.register(constraints.cat)
 def _transform_cat(constraint: Any) -> Any:
-    return transforms.CatTransform([transform_to(c) for c in constraint.cseq], constraint.dim, constraint.lengths)
+    return transforms.CatTransform(
+        [transform_to(c) for c in constraint.cseq], constraint.dim, constraint.lengths
+    )
 
 
 @biject_to.register(constraints.stack)

@@ -270,7 +270,9 @@ class _PositiveDefinite(_Symmetric):
 class _Cat(Constraint):
     """Constraints for the parts of a value along a dimension, parts of the given lengths."""
 
-    def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
+    def __init__(
+        self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None
+    ) -> None:
         assert all(isinstance(c, Constraint) for c in cseq), "cseq must contain constraints only"
         self.cseq = list(cseq)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)

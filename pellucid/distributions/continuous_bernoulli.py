@@ -21,7 +21,8 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
 
     Args:
         probs, logits: one of them; `probs` is kept inside (0, 1).
-        lims: around 1/2, between these, Taylor series stand for formulas that divide by 1 - 2 probs.
+        lims: around 1/2, between these, Taylor series stand for formulas that divide by 1 - 2
+            probs.
 
     Source: Loaiza-Ganem, Cunningham, "The continuous Bernoulli", 2019.
     """
@@ -42,7 +43,9 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
         (param,) = broadcast_all(given)
         if name == "probs":
             # Checked before it is clamped: what is clamped would always pass.
-            if validate_args is not None and not bool(self.arg_constraints["probs"].check(param).all()):
+            if validate_args is not None and not bool(
+                self.arg_constraints["probs"].check(param).all()
+            ):
                 raise ArgumentValueError("The parameter probs has invalid values")
             param = clamp_probs(param)
         setattr(self, name, param)
@@ -64,7 +67,9 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
     def _safe_probs(self) -> Tensor:
-        """The probabilities, and where the series are used, a value at which the formulas do no harm."""
+        """The probabilities, and where the series are used, a value at which the formulas do no
+        harm.
+        """
         return T.where(self._stable(), self.probs, self._lims[0])
 
     def _log_norm(self) -> Tensor:
@@ -98,7 +103,9 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
         if self._validate_args:
             self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
-        return self._log_norm() - N.binary_cross_entropy_with_logits(logits, value, reduction="none")
+        return self._log_norm() - N.binary_cross_entropy_with_logits(
+            logits, value, reduction="none"
+        )
 
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -14,7 +14,8 @@ __all__ = ["Dirichlet"]
 
 
 class Dirichlet(ExponentialFamily):
-    """Vectors of positive numbers that sum to 1, of density proportional to the product of `x**(concentration - 1)`.
+    """Vectors of positive numbers that sum to 1, of density proportional to the product of
+    `x**(concentration - 1)`.
 
     Args:
         concentration: positive (..., K).
@@ -36,7 +37,9 @@ class Dirichlet(ExponentialFamily):
         if concentration.dim() < 1:
             raise ArgumentValueError("`concentration` parameter must be at least one-dimensional.")
         self.concentration = concentration
-        super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
+        super().__init__(
+            concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args
+        )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         return self._expand_parameters(Dirichlet, batch_shape, _instance)

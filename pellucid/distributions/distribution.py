@@ -23,7 +23,8 @@ class Distribution:
     Args:
         batch_shape: the shape over which parameters are batched.
         event_shape: the shape of one sample, without batches.
-        validate_args: whether parameters and values are checked; None: as `set_default_validate_args` has it.
+        validate_args: whether parameters and values are checked; None: as
+            `set_default_validate_args` has it.
 
     Raises:
         ValueError: a parameter that does not satisfy its constraint.
@@ -42,12 +43,16 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Switch the checks of parameters and values on or off for all distributions made from now on."""
+        """Switch the checks of parameters and values on or off for all distributions made from now
+        on.
+        """
         if value not in [True, False]:
             raise ArgumentValueError(f"expected True or False, got {value!r}")
         Distribution._validate_args = value
 
-    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
+    def __init__(
+        self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None
+    ) -> None:
         self._batch_shape = Size(batch_shape)
         self._event_shape = Size(event_shape)
         if validate_args is not None:
@@ -78,7 +83,9 @@ class Distribution:
                 raise parameter_error(name, value, self, constraint)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The distribution with its batch dimensions expanded to `batch_shape`; parameters are not copied."""
+        """The distribution with its batch dimensions expanded to `batch_shape`; parameters are not
+        copied.
+        """
         raise self._lacks("expand")
 
     def _expand_parameters(self, cls: type, batch_shape: Any, _instance: Any, *others: str) -> Any:
@@ -88,7 +95,9 @@ class Distribution:
         for name in (*cls.arg_constraints, *others):  # type: ignore[attr-defined]
             value = self.__dict__.get(name)
             if isinstance(value, Tensor):
-                setattr(new, name, value.expand(batch_shape + value.shape[len(self._batch_shape) :]))
+                setattr(
+                    new, name, value.expand(batch_shape + value.shape[len(self._batch_shape) :])
+                )
         Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
@@ -144,7 +153,11 @@ class Distribution:
 
     def sample_n(self, n: int) -> Tensor:
         """`n` samples; use `sample((n,))`."""
-        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", category=FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.",
+            category=FutureWarning,
+            stacklevel=2,
+        )
         return self.sample(Size((n,)))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -160,7 +173,9 @@ class Distribution:
         raise self._lacks("icdf")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values of a discrete distribution along dimension 0; with `expand=False`, batch dimensions of size 1."""
+        """All values of a discrete distribution along dimension 0; with `expand=False`, batch
+        dimensions of size 1.
+        """
         raise self._lacks("enumerate_support")
 
     def entropy(self) -> Tensor:
@@ -179,11 +194,17 @@ class Distribution:
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         """The shape of a sample of `sample_shape`."""
         if not sample_shape:
-            return Size(self._batch_shape + self._event_shape) if self._event_shape else self._batch_shape
+            return (
+                Size(self._batch_shape + self._event_shape)
+                if self._event_shape
+                else self._batch_shape
+            )
         return Size(Size(sample_shape) + self._batch_shape + self._event_shape)
 
     def _validate_sample(self, value: Tensor) -> None:
-        """Raise ValueError unless `value` has a shape and values that samples of this distribution can have."""
+        """Raise ValueError unless `value` has a shape and values that samples of this distribution
+        can have.
+        """
         if not isinstance(value, Tensor):
             raise ArgumentValueError("The value argument to log_prob must be a Tensor")
         actual, event = value.shape, self._event_shape
@@ -191,11 +212,15 @@ class Distribution:
             self._check_support(value)
             return
         if actual[len(actual) - len(event) :] != event:
-            raise ArgumentValueError(f"The right-most size of value must match event_shape: {actual} vs {event}.")
+            raise ArgumentValueError(
+                f"The right-most size of value must match event_shape: {actual} vs {event}."
+            )
         expected = self._batch_shape + event
         for i, j in zip(reversed(actual), reversed(expected), strict=False):
             if i != 1 and j != 1 and i != j:
-                raise ArgumentValueError(f"Value is not broadcastable with batch_shape+event_shape: {actual} vs {expected}.")
+                raise ArgumentValueError(
+                    f"Value is not broadcastable with batch_shape+event_shape: {actual} vs {expected}."
+                )
         self._check_support(value)
 
     def _check_support(self, value: Tensor) -> None:
@@ -223,4 +248,7 @@ class Distribution:
         return type(self).__new__(type(self)) if _instance is None else _instance
 
     def __repr__(self) -> str:
-        return described(type(self).__name__, {n: self.__dict__[n] for n in self.arg_constraints if n in self.__dict__})
+        return described(
+            type(self).__name__,
+            {n: self.__dict__[n] for n in self.arg_constraints if n in self.__dict__},
+        )

@@ -15,7 +15,8 @@ __all__ = ["ExponentialFamily"]
 
 
 class ExponentialFamily(Distribution):
-    """Densities `h(x) exp(<t(x), theta> - F(theta))` with natural parameters theta and the log normalizer F.
+    """Densities `h(x) exp(<t(x), theta> - F(theta))` with natural parameters theta and the log
+    normalizer F.
 
     Source: Nielsen, Garcia, "Statistical exponential families: a digest with flash cards", 2009.
     """
@@ -42,7 +43,9 @@ class ExponentialFamily(Distribution):
         """F(theta) - <theta, F'(theta)> - E[log h], of shape `batch_shape`."""
         result: Any = -self._mean_carrier_measure
         with enable_grad():
-            theta = [p if p.requires_grad else p.detach().requires_grad_() for p in self._natural_params]
+            theta = [
+                p if p.requires_grad else p.detach().requires_grad_() for p in self._natural_params
+            ]
             normalizer = self._log_normalizer(*theta)
             slopes = reverse.grad([normalizer.sum()], theta, [None], create_graph=True)
         result = result + normalizer

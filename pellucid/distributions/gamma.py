@@ -15,7 +15,8 @@ __all__ = ["Gamma"]
 
 
 class Gamma(ExponentialFamily):
-    """The density `rate**concentration / gamma(concentration) * x**(concentration - 1) * exp(-rate * x)`; samples have gradients.
+    """The density `rate**concentration / gamma(concentration) * x**(concentration - 1) * exp(-rate
+    * x)`; samples have gradients.
 
     >>> import pellucid as torch
     >>> torch.distributions.Gamma(torch.tensor(3.0), torch.tensor(2.0)).mean

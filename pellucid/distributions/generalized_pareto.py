@@ -15,15 +15,22 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """Exceedances over a threshold `loc`: the survival function `(1 + concentration * z)**(-1 / concentration)`, z = (x - loc) / scale.
+    """Exceedances over a threshold `loc`: the survival function
+    `(1 + concentration * z)**(-1 / concentration)`, z = (x - loc) / scale.
 
     With a concentration of 0 it is the exponential distribution.
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
+    arg_constraints = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+        "concentration": constraints.real,
+    }
     has_rsample = True
 
-    def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None
+    ) -> None:
         self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
         super().__init__(shape_of(self.loc, loc, scale, concentration), validate_args=validate_args)
 
@@ -43,7 +50,9 @@ class GeneralizedPareto(Distribution):
     @property
     def mean(self) -> Tensor:
         valid = self.concentration < 1
-        return T.where(valid, self.loc + self.scale / (1 - T.where(valid, self.concentration, 0.5)), math.nan)
+        return T.where(
+            valid, self.loc + self.scale / (1 - T.where(valid, self.concentration, 0.5)), math.nan
+        )
 
     @property
     def mode(self) -> Tensor:

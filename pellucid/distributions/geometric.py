@@ -11,7 +11,14 @@ from ..errors import ArgumentValueError
 from . import constraints
 from ._functions import N, T
 from .distribution import Distribution
-from .utils import broadcast_all, lazy_property, logits_to_probs, only_one, probs_to_logits, shape_of
+from .utils import (
+    broadcast_all,
+    lazy_property,
+    logits_to_probs,
+    only_one,
+    probs_to_logits,
+    shape_of,
+)
 
 __all__ = ["Geometric"]
 
@@ -30,7 +37,9 @@ class Geometric(Distribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         only_one("probs", "logits", probs, logits)
         name, given = ("logits", logits) if probs is None else ("probs", probs)
         (param,) = broadcast_all(given)
@@ -82,4 +91,7 @@ class Geometric(Distribution):
         return value * (-probs).log1p() + self.probs.log()
 
     def entropy(self) -> Tensor:
-        return N.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
+        return (
+            N.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+            / self.probs
+        )

@@ -31,7 +31,11 @@ class Gumbel(TransformedDistribution):
         if isinstance(loc, Number) and isinstance(scale, Number):
             base = Uniform(info.tiny, 1 - info.eps, validate_args=validate_args)
         else:
-            base = Uniform(T.full_like(self.loc, info.tiny), T.full_like(self.loc, 1 - info.eps), validate_args=validate_args)
+            base = Uniform(
+                T.full_like(self.loc, info.tiny),
+                T.full_like(self.loc, 1 - info.eps),
+                validate_args=validate_args,
+            )
         transforms = [
             ExpTransform().inv,
             AffineTransform(loc=0, scale=-T.ones_like(self.scale)),

@@ -23,7 +23,9 @@ class HalfCauchy(TransformedDistribution):
     has_rsample = True
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
+        super().__init__(
+            Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args
+        )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(HalfCauchy, _instance)
@@ -35,7 +37,9 @@ class HalfCauchy(TransformedDistribution):
 
     @property
     def mean(self) -> Tensor:
-        return T.full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
+        return T.full(
+            self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device
+        )
 
     @property
     def mode(self) -> Tensor:
@@ -48,7 +52,9 @@ class HalfCauchy(TransformedDistribution):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        value = T.as_tensor(value, dtype=self.base_dist.scale.dtype, device=self.base_dist.scale.device)
+        value = T.as_tensor(
+            value, dtype=self.base_dist.scale.dtype, device=self.base_dist.scale.device
+        )
         density = math.log(2 / math.pi) - self.scale.log() - (value / self.scale).pow(2).log1p()
         return T.where(value >= 0, density, -math.inf)
 

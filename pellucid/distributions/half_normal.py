@@ -23,7 +23,9 @@ class HalfNormal(TransformedDistribution):
     has_rsample = True
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
+        super().__init__(
+            Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args
+        )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(HalfNormal, _instance)

@@ -15,7 +15,8 @@ __all__ = ["Independent"]
 
 
 class Independent(Distribution):
-    """A distribution whose `reinterpreted_batch_ndims` rightmost batch dimensions count as event dimensions.
+    """A distribution whose `reinterpreted_batch_ndims` rightmost batch dimensions count as event
+    dimensions.
 
     Raises:
         ValueError: more dimensions than the distribution has.
@@ -28,7 +29,12 @@ class Independent(Distribution):
 
     arg_constraints: Any = {}
 
-    def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        base_distribution: Any,
+        reinterpreted_batch_ndims: int,
+        validate_args: bool | None = None,
+    ) -> None:
         shape = base_distribution.batch_shape
         if reinterpreted_batch_ndims > len(shape):
             raise ArgumentValueError(
@@ -44,7 +50,9 @@ class Independent(Distribution):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(Independent, _instance)
         batch_shape = Size(batch_shape)
-        new.base_dist = self.base_dist.expand(batch_shape + self.event_shape[: self.reinterpreted_batch_ndims])
+        new.base_dist = self.base_dist.expand(
+            batch_shape + self.event_shape[: self.reinterpreted_batch_ndims]
+        )
         new.reinterpreted_batch_ndims = self.reinterpreted_batch_ndims
         Distribution.__init__(new, batch_shape, self.event_shape, validate_args=False)
         new._validate_args = self._validate_args
@@ -62,7 +70,11 @@ class Independent(Distribution):
     @constraints.dependent_property
     def support(self) -> Any:
         base = self.base_dist.support
-        return constraints.independent(base, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else base
+        return (
+            constraints.independent(base, self.reinterpreted_batch_ndims)
+            if self.reinterpreted_batch_ndims
+            else base
+        )
 
     @property
     def mean(self) -> Tensor:

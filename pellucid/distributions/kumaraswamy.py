@@ -25,13 +25,22 @@ def _moments(a: Tensor, b: Tensor, n: int) -> Tensor:
 class Kumaraswamy(TransformedDistribution):
     """The distribution `1 - (1 - x**concentration1)**concentration0` over [0, 1]."""
 
-    arg_constraints: Any = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    arg_constraints: Any = {
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
     support = constraints.unit_interval
     has_rsample = True
 
-    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
+    ) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
-        base = Uniform(T.full_like(self.concentration0, 0), T.full_like(self.concentration0, 1), validate_args=validate_args)
+        base = Uniform(
+            T.full_like(self.concentration0, 0),
+            T.full_like(self.concentration0, 1),
+            validate_args=validate_args,
+        )
         transforms = [
             PowerTransform(exponent=self.concentration0.reciprocal()),
             AffineTransform(loc=1.0, scale=-1.0),

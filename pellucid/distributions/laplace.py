@@ -57,7 +57,9 @@ class Laplace(Distribution):
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        return 0.5 - 0.5 * (value - self.loc).sign() * T.expm1(-(value - self.loc).abs() / self.scale)
+        return 0.5 - 0.5 * (value - self.loc).sign() * T.expm1(
+            -(value - self.loc).abs() / self.scale
+        )
 
     def icdf(self, value: Tensor) -> Tensor:
         term = value - 0.5

@@ -20,27 +20,35 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """Cholesky factors L of correlation matrices, `L @ L.T` having a density proportional to its determinant to `concentration - 1`.
+    """Cholesky factors L of correlation matrices, `L @ L.T` having a density proportional to its
+    determinant to `concentration - 1`.
 
     Args:
         dim: size of the matrices, 2 or more.
-        concentration: positive; 1 is the uniform distribution, larger values favour matrices near the identity.
+        concentration: positive; 1 is the uniform distribution, larger values favour matrices near
+            the identity.
 
     Raises:
         ValueError: a smaller size.
 
-    Source: Lewandowski, Kurowicka, Joe, "Generating random correlation matrices based on vines and extended onion method", 2009.
+    Source: Lewandowski, Kurowicka, Joe, "Generating random correlation matrices based on vines and
+    extended onion method", 2009.
     """
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
 
-    def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None
+    ) -> None:
         if dim < 2:
-            raise ArgumentValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
+            raise ArgumentValueError(
+                f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}."
+            )
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
-        # Row i of the factor has, below the diagonal, a squared length of this beta distribution (section 3.2).
+        # Row i of the factor has, below the diagonal, a squared length of this beta distribution
+        # (section 3.2).
         offset = T.arange(dim - 1, dtype=self.concentration.dtype, device=self.concentration.device)
         offset = T.cat([offset.new_zeros((1,)), offset])
         marginal = self.concentration + 0.5 * (dim - 2)
@@ -56,7 +64,9 @@ class LKJCholesky(Distribution):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
             length = self._beta.sample(sample_shape).unsqueeze(-1)
-            normal = T.randn(self._extended_shape(sample_shape), dtype=length.dtype, device=length.device).tril(-1)
+            normal = T.randn(
+                self._extended_shape(sample_shape), dtype=length.dtype, device=length.device
+            ).tril(-1)
             direction = normal / normal.norm(dim=-1, keepdim=True)
             direction[..., 0, :] = 0.0  # the first row has nothing below the diagonal
             rows = T.sqrt(length) * direction
@@ -66,10 +76,13 @@ class LKJCholesky(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        # The Jacobian from factors to matrices gives entry i of the diagonal dim - i more powers (i from 1).
+        # The Jacobian from factors to matrices gives entry i of the diagonal dim - i more powers (i
+        # from 1).
         order = T.arange(2, self.dim + 1, device=self.concentration.device)
         order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - order
         density = (order * value.diagonal(dim1=-1, dim2=-2)[..., 1:].log()).sum(-1)
         m = self.dim - 1
         alpha = self.concentration + 0.5 * m
-        return density - (0.5 * m * math.log(math.pi) + T.mvlgamma(alpha - 0.5, m) - T.lgamma(alpha) * m)
+        return density - (
+            0.5 * m * math.log(math.pi) + T.mvlgamma(alpha - 0.5, m) - T.lgamma(alpha) * m
+        )

@@ -14,7 +14,9 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """Vectors on the simplex whose stick-breaking logits are `Normal(loc, scale)`; K - 1 parameters for K entries."""
+    """Vectors on the simplex whose stick-breaking logits are `Normal(loc, scale)`; K - 1 parameters
+    for K entries.
+    """
 
     arg_constraints: Any = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex

@@ -20,7 +20,8 @@ def _plus_identity(matrix: Tensor) -> Tensor:
 
 
 class LowRankMultivariateNormal(Distribution):
-    """The normal distribution of covariance `W @ W.T + diag(d)`, computed through the rank x rank matrix `1 + W.T @ diag(1/d) @ W`.
+    """The normal distribution of covariance `W @ W.T + diag(d)`, computed through the rank x rank
+    matrix `1 + W.T @ diag(1/d) @ W`.
 
     Args:
         loc: mean (..., n).
@@ -39,14 +40,20 @@ class LowRankMultivariateNormal(Distribution):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None
+    ) -> None:
         if loc.dim() < 1:
             raise ArgumentValueError("loc must be at least one-dimensional.")
         event = loc.shape[-1:]
         if cov_factor.dim() < 2:
-            raise ArgumentValueError("cov_factor must be at least two-dimensional, with optional leading batch dimensions")
+            raise ArgumentValueError(
+                "cov_factor must be at least two-dimensional, with optional leading batch dimensions"
+            )
         if cov_factor.shape[-2:-1] != event:
-            raise ArgumentValueError(f"cov_factor must be a batch of matrices with shape {event[0]} x m")
+            raise ArgumentValueError(
+                f"cov_factor must be a batch of matrices with shape {event[0]} x m"
+            )
         if cov_diag.shape[-1:] != event:
             raise ArgumentValueError(f"cov_diag must be a batch of vectors with shape {event}")
         try:
@@ -66,7 +73,12 @@ class LowRankMultivariateNormal(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._expand_parameters(LowRankMultivariateNormal, batch_shape, _instance)
-        for name in ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_scaled", "_capacitance_tril"):
+        for name in (
+            "_unbroadcasted_cov_factor",
+            "_unbroadcasted_cov_diag",
+            "_scaled",
+            "_capacitance_tril",
+        ):
             setattr(new, name, getattr(self, name))
         return new
 
@@ -84,11 +96,14 @@ class LowRankMultivariateNormal(Distribution):
     @lazy_property
     def variance(self) -> Tensor:
         squares = self._unbroadcasted_cov_factor.pow(2).sum(-1)
-        return (squares + self._unbroadcasted_cov_diag).expand(self._batch_shape + self._event_shape)
+        return (squares + self._unbroadcasted_cov_diag).expand(
+            self._batch_shape + self._event_shape
+        )
 
     @lazy_property
     def scale_tril(self) -> Tensor:
-        # What is factored has eigenvalues of 1 and more (Rasmussen, Williams, "Gaussian processes", 3.4.3).
+        # What is factored has eigenvalues of 1 and more (Rasmussen, Williams, "Gaussian processes",
+        # 3.4.3).
         root = self._unbroadcasted_cov_diag.sqrt().unsqueeze(-1)
         scaled = self._unbroadcasted_cov_factor / root
         return self._matrix(root * L.cholesky(_plus_identity(T.matmul(scaled, scaled.mT))))
@@ -96,19 +111,27 @@ class LowRankMultivariateNormal(Distribution):
     @lazy_property
     def covariance_matrix(self) -> Tensor:
         factor = self._unbroadcasted_cov_factor
-        return self._matrix(T.matmul(factor, factor.mT) + T.diag_embed(self._unbroadcasted_cov_diag))
+        return self._matrix(
+            T.matmul(factor, factor.mT) + T.diag_embed(self._unbroadcasted_cov_diag)
+        )
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
         part = L.solve_triangular(self._capacitance_tril, self._scaled, upper=False)
-        return self._matrix(T.diag_embed(self._unbroadcasted_cov_diag.reciprocal()) - part.mT @ part)
+        return self._matrix(
+            T.diag_embed(self._unbroadcasted_cov_diag.reciprocal()) - part.mT @ part
+        )
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         kind = {"dtype": self.loc.dtype, "device": self.loc.device}
         low = T.randn(shape[:-1] + self.cov_factor.shape[-1:], **kind)
         own = T.randn(shape, **kind)
-        return self.loc + batch_mv(self._unbroadcasted_cov_factor, low) + self._unbroadcasted_cov_diag.sqrt() * own
+        return (
+            self.loc
+            + batch_mv(self._unbroadcasted_cov_factor, low)
+            + self._unbroadcasted_cov_diag.sqrt() * own
+        )
 
     def _log_det(self) -> Tensor:
         return 2 * half_log_det(self._capacitance_tril) + self._unbroadcasted_cov_diag.log().sum(-1)

@@ -36,11 +36,20 @@ class MixtureSameFamily(Distribution):
     arg_constraints: Any = {}
     has_rsample = False
 
-    def __init__(self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        mixture_distribution: Any,
+        component_distribution: Any,
+        validate_args: bool | None = None,
+    ) -> None:
         if not isinstance(mixture_distribution, Categorical):
-            raise ArgumentValueError(" The Mixture distribution needs to be an  instance of torch.distributions.Categorical")
+            raise ArgumentValueError(
+                " The Mixture distribution needs to be an  instance of torch.distributions.Categorical"
+            )
         if not isinstance(component_distribution, Distribution):
-            raise ArgumentValueError("The Component distribution need to be an instance of torch.distributions.Distribution")
+            raise ArgumentValueError(
+                "The Component distribution need to be an instance of torch.distributions.Distribution"
+            )
         mixing, components = mixture_distribution.batch_shape, component_distribution.batch_shape
         for m, c in zip(reversed(mixing), reversed(components[:-1]), strict=False):
             if m != 1 and c != 1 and m != c:
@@ -58,12 +67,16 @@ class MixtureSameFamily(Distribution):
         self._component_distribution = component_distribution
         self._num_component = count
         self._event_ndims = len(component_distribution.event_shape)
-        super().__init__(components[:-1], component_distribution.event_shape, validate_args=validate_args)
+        super().__init__(
+            components[:-1], component_distribution.event_shape, validate_args=validate_args
+        )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(MixtureSameFamily, _instance)
         batch_shape = Size(batch_shape)
-        new._component_distribution = self._component_distribution.expand(batch_shape + (self._num_component,))
+        new._component_distribution = self._component_distribution.expand(
+            batch_shape + (self._num_component,)
+        )
         new._mixture_distribution = self._mixture_distribution.expand(batch_shape)
         new._num_component, new._event_ndims = self._num_component, self._event_ndims
         Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
@@ -100,10 +113,14 @@ class MixtureSameFamily(Distribution):
     def variance(self) -> Tensor:
         # The law of total variance.
         inside = self._average(self._component_distribution.variance)
-        return inside + self._average((self._component_distribution.mean - self._pad(self.mean)).pow(2.0))
+        return inside + self._average(
+            (self._component_distribution.mean - self._pad(self.mean)).pow(2.0)
+        )
 
     def cdf(self, x: Tensor) -> Tensor:
-        return (self._component_distribution.cdf(self._pad(x)) * self._mixture_distribution.probs).sum(-1)
+        return (
+            self._component_distribution.cdf(self._pad(x)) * self._mixture_distribution.probs
+        ).sum(-1)
 
     def log_prob(self, x: Tensor) -> Tensor:
         if self._validate_args:

@@ -26,7 +26,13 @@ class NegativeBinomial(BinaryParameter, Distribution):
     }
     support = constraints.nonnegative_integer
 
-    def __init__(self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        total_count: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
         name, given = self._given(probs, logits)
         count, self._param = broadcast_all(total_count, given)
         setattr(self, name, self._param)

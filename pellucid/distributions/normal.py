@@ -66,7 +66,11 @@ class Normal(ExponentialFamily):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+        return (
+            -((value - self.loc) ** 2) / (2 * self.scale**2)
+            - self.scale.log()
+            - math.log(math.sqrt(2 * math.pi))
+        )
 
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:

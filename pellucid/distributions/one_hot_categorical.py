@@ -26,9 +26,15 @@ class OneHotCategorical(CategoricalParameter, Distribution):
     support = constraints.one_hot
     has_enumerate_support = True
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         self._categorical = Categorical(probs, logits)
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
+        super().__init__(
+            self._categorical.batch_shape,
+            self._categorical.param_shape[-1:],
+            validate_args=validate_args,
+        )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         return self._expand_categorical(OneHotCategorical, Distribution, batch_shape, _instance)
@@ -46,7 +52,9 @@ class OneHotCategorical(CategoricalParameter, Distribution):
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        return T.one_hot(self._categorical.sample(sample_shape), self._event_shape[0]).to(self.probs)
+        return T.one_hot(self._categorical.sample(sample_shape), self._event_shape[0]).to(
+            self.probs
+        )
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
@@ -64,7 +72,9 @@ class OneHotCategorical(CategoricalParameter, Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """`OneHotCategorical` whose samples pass their gradients to the probabilities (Bengio et al., 2013)."""
+    """`OneHotCategorical` whose samples pass their gradients to the probabilities (Bengio et al.,
+    2013).
+    """
 
     has_rsample = True
 

@@ -25,7 +25,13 @@ class LogitRelaxedBernoulli(BinaryParameter, Distribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
         self.temperature = temperature
         name, given = self._given(probs, logits)
         (self._param,) = broadcast_all(given)
@@ -52,13 +58,21 @@ class LogitRelaxedBernoulli(BinaryParameter, Distribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Numbers in (0, 1) that come near 0 and 1 as `temperature` falls, with gradients through samples."""
+    """Numbers in (0, 1) that come near 0 and 1 as `temperature` falls, with gradients through
+    samples.
+    """
 
     arg_constraints: Any = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 

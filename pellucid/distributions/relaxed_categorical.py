@@ -28,10 +28,20 @@ class ExpRelaxedCategorical(CategoricalParameter, Distribution):
     support = constraints.real_vector  # in truth a surface in it
     has_rsample = True
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
         self._categorical = Categorical(probs, logits)
         self.temperature = temperature
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
+        super().__init__(
+            self._categorical.batch_shape,
+            self._categorical.param_shape[-1:],
+            validate_args=validate_args,
+        )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._expand_categorical(ExpRelaxedCategorical, Distribution, batch_shape, _instance)
@@ -55,13 +65,21 @@ class ExpRelaxedCategorical(CategoricalParameter, Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Vectors on the simplex that come near one-hot ones as `temperature` falls, with gradients through samples."""
+    """Vectors on the simplex that come near one-hot ones as `temperature` falls, with gradients
+    through samples.
+    """
 
     arg_constraints: Any = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
     has_rsample = True
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 

@@ -16,13 +16,21 @@ __all__ = ["StudentT"]
 
 
 class StudentT(Distribution):
-    """`loc + scale * x` for a ratio x of a normal number and the root of a chi-squared one over its `df` degrees of freedom."""
+    """`loc + scale * x` for a ratio x of a normal number and the root of a chi-squared one over its
+    `df` degrees of freedom.
+    """
 
-    arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {
+        "df": constraints.positive,
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.real
     has_rsample = True
 
-    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None
+    ) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
         self._chi2 = Chi2(self.df)
         super().__init__(self.df.size(), validate_args=validate_args)
@@ -63,4 +71,9 @@ class StudentT(Distribution):
     def entropy(self) -> Tensor:
         half = 0.5 * (self.df + 1)
         log_beta = T.lgamma(0.5 * self.df) + math.lgamma(0.5) - T.lgamma(half)
-        return self.scale.log() + half * (T.digamma(half) - T.digamma(0.5 * self.df)) + 0.5 * self.df.log() + log_beta
+        return (
+            self.scale.log()
+            + half * (T.digamma(half) - T.digamma(0.5 * self.df))
+            + 0.5 * self.df.log()
+            + log_beta
+        )

@@ -31,11 +31,15 @@ class TransformedDistribution(Distribution):
 
     arg_constraints: Any = {}
 
-    def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, base_distribution: Any, transforms: Any, validate_args: bool | None = None
+    ) -> None:
         if isinstance(transforms, Transform):
             transforms = [transforms]
         elif not isinstance(transforms, list):
-            raise ArgumentValueError(f"transforms must be a Transform or list, but was {transforms}")
+            raise ArgumentValueError(
+                f"transforms must be a Transform or list, but was {transforms}"
+            )
         elif not all(isinstance(t, Transform) for t in transforms):
             raise ArgumentValueError("transforms must be a Transform or a list of Transforms")
         self.transforms = transforms
@@ -44,7 +48,9 @@ class TransformedDistribution(Distribution):
         base_event = len(base_distribution.event_shape)
         base_shape = base_distribution.batch_shape + base_distribution.event_shape
         if len(base_shape) < needed:
-            raise ArgumentValueError(f"base_distribution needs to have shape with size at least {needed}, but got {base_shape}.")
+            raise ArgumentValueError(
+                f"base_distribution needs to have shape with size at least {needed}, but got {base_shape}."
+            )
         shape = whole.forward_shape(base_shape)
         wanted = whole.inverse_shape(shape)
         if base_shape != wanted:  # the transforms' parameters broadcast it
@@ -103,10 +109,14 @@ class TransformedDistribution(Distribution):
             slope = transform.log_abs_det_jacobian(x, y)
             total = total - sum_rightmost(slope, event_dim - transform.domain.event_dim)
             y = x
-        return total + sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
+        return total + sum_rightmost(
+            self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape)
+        )
 
     def _flipped_where_decreasing(self, value: Tensor) -> Tensor:
-        """Probabilities of the base as those of the whole: a decreasing transform turns p into 1 - p."""
+        """Probabilities of the base as those of the whole: a decreasing transform turns p into 1 -
+        p.
+        """
         sign: Any = 1
         for transform in self.transforms:
             sign = sign * transform.sign

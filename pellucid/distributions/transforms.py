@@ -1,6 +1,12 @@
 """Transforms: invertible maps with the determinants of their Jacobians."""
 
-from ._transform import ComposeTransform, IndependentTransform, ReshapeTransform, Transform, identity_transform
+from ._transform import (
+    ComposeTransform,
+    IndependentTransform,
+    ReshapeTransform,
+    Transform,
+    identity_transform,
+)
 from ._transform import _InverseTransform as _InverseTransform
 from ._transforms_elementwise import (
     AbsTransform,

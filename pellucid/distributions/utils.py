@@ -1,4 +1,6 @@
-"""Broadcast parameters, probabilities and logits, triangular matrices as vectors, attributes computed once."""
+"""Broadcast parameters, probabilities and logits, triangular matrices as vectors, attributes
+computed once.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ __all__ = [
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Tensors of one shape from tensors and numbers; numbers take the first tensor's dtype, or else the default one.
+    """Tensors of one shape from tensors and numbers; numbers take the first tensor's dtype, or else
+    the default one.
 
     Raises:
         ValueError: something that is neither a tensor nor a number.
@@ -46,12 +49,16 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     first = next((v for v in values if isinstance(v, Tensor)), None)
     dtype = get_default_dtype() if first is None else first.dtype
     device = None if first is None else first.device
-    tensors = [v if isinstance(v, Tensor) else T.tensor(v, dtype=dtype, device=device) for v in values]
+    tensors = [
+        v if isinstance(v, Tensor) else T.tensor(v, dtype=dtype, device=device) for v in values
+    ]
     return tuple(T.broadcast_tensors(*tensors))
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """Probabilities from logits: a sigmoid of each where they are binary, else a softmax over the last dimension."""
+    """Probabilities from logits: a sigmoid of each where they are binary, else a softmax over the
+    last dimension.
+    """
     result: Tensor = T.sigmoid(logits) if is_binary else T.softmax(logits, dim=-1)
     return result
 
@@ -64,14 +71,18 @@ def clamp_probs(probs: Tensor) -> Tensor:
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """Logits from probabilities, which are kept away from 0 and 1: log(p / (1 - p)) where they are binary, else log(p)."""
+    """Logits from probabilities, which are kept away from 0 and 1: log(p / (1 - p)) where they are
+    binary, else log(p).
+    """
     kept = clamp_probs(probs)
     result: Tensor = T.log(kept) - T.log1p(-kept) if is_binary else T.log(kept)
     return result
 
 
 class lazy_property:
-    """A property whose value is computed when first asked for, with gradients, and then kept on the instance."""
+    """A property whose value is computed when first asked for, with gradients, and then kept on the
+    instance.
+    """
 
     _shown: Any = None
 
@@ -113,7 +124,8 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """A matrix with the entries on and below a diagonal taken from a vector: the inverse of `tril_matrix_to_vec`.
+    """A matrix with the entries on and below a diagonal taken from a vector: the inverse of
+    `tril_matrix_to_vec`.
 
     Raises:
         ValueError: a length that no square matrix has.
@@ -126,7 +138,8 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
             "the lower triangular part of a square D x D matrix."
         )
     size = round(n)
-    # Entry k of the vector goes to place (i, j); all other places read a zero put behind the vector's end.
+    # Entry k of the vector goes to place (i, j); all other places read a zero put behind the
+    # vector's end.
     rows, columns = T.tril_indices(size, size, diag).unbind(0)
     source = T.full((size, size), vec.shape[-1], dtype=rows.dtype)
     source[rows, columns] = T.arange(vec.shape[-1])
@@ -141,7 +154,9 @@ def sum_rightmost(value: Tensor, count: int) -> Tensor:
 
 
 def shape_of(parameter: Tensor, *given: Any) -> Size:
-    """The batch shape of a distribution whose parameters were `given`, and broadcast to that of `parameter`."""
+    """The batch shape of a distribution whose parameters were `given`, and broadcast to that of
+    `parameter`.
+    """
     return Size() if all(isinstance(g, Number) for g in given) else parameter.shape
 
 

@@ -16,14 +16,35 @@ from .utils import broadcast_all, lazy_property
 __all__ = ["VonMises"]
 
 
-# Polynomials of Abramowitz and Stegun, 9.8.1 to 9.8.4, for I0 and I1: in (x / 3.75)**2 below 3.75, in 3.75 / x above.
+# Polynomials of Abramowitz and Stegun, 9.8.1 to 9.8.4, for I0 and I1: in (x / 3.75)**2 below 3.75,
+# in 3.75 / x above.
 _SMALL = (
     (1.0, 3.5156229, 3.0899424, 1.2067492, 0.2659732, 0.0360768, 0.0045813),
     (0.5, 0.87890594, 0.51498869, 0.15084934, 0.02658733, 0.00301532, 0.00032411),
 )
 _LARGE = (
-    (0.39894228, 0.01328592, 0.00225319, -0.00157565, 0.00916281, -0.02057706, 0.02635537, -0.01647633, 0.00392377),
-    (0.39894228, -0.03988024, -0.00362018, 0.00163801, -0.01031555, 0.02282967, -0.02895312, 0.01787654, -0.00420059),
+    (
+        0.39894228,
+        0.01328592,
+        0.00225319,
+        -0.00157565,
+        0.00916281,
+        -0.02057706,
+        0.02635537,
+        -0.01647633,
+        0.00392377,
+    ),
+    (
+        0.39894228,
+        -0.03988024,
+        -0.00362018,
+        0.00163801,
+        -0.01031555,
+        0.02282967,
+        -0.02895312,
+        0.01787654,
+        -0.00420059,
+    ),
 )
 
 
@@ -43,7 +64,9 @@ def _log_bessel(x: Tensor, order: int) -> Tensor:
 
 
 class VonMises(Distribution):
-    """Angles in radians around `loc`, of density proportional to `exp(concentration * cos(x - loc))`."""
+    """Angles in radians around `loc`, of density proportional to
+    `exp(concentration * cos(x - loc))`.
+    """
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
@@ -72,7 +95,11 @@ class VonMises(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        return self.concentration * T.cos(value - self.loc) - LOG_2PI - _log_bessel(self.concentration, 0)
+        return (
+            self.concentration * T.cos(value - self.loc)
+            - LOG_2PI
+            - _log_bessel(self.concentration, 0)
+        )
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Samples by rejection from a wrapped Cauchy distribution, in float64 (Best, Fisher, 1979)."""
@@ -90,7 +117,8 @@ class VonMises(Distribution):
                 f = (1 + r * z) / (r + z)
                 c = kappa * (r - f)
                 accept = ((c * (2 - c) - u2) > 0) | ((c / u2).log() + 1 - c >= 0)
-                # Entries that were accepted before are drawn again too: the last accepted value stays.
+                # Entries that were accepted before are drawn again too: the last accepted value
+                # stays.
                 angle = T.where(accept, (u3 - 0.5).sign() * f.acos(), angle)
                 done = done | accept
             return ((angle + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)

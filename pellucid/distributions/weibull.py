@@ -26,15 +26,24 @@ class Weibull(TransformedDistribution):
         self.scale, self.concentration = broadcast_all(scale, concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
         base = Exponential(T.ones_like(self.scale), validate_args=validate_args)
-        transforms = [PowerTransform(exponent=self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
+        transforms = [
+            PowerTransform(exponent=self.concentration_reciprocal),
+            AffineTransform(loc=0, scale=self.scale),
+        ]
         super().__init__(base, transforms, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(Weibull, _instance)
-        new.scale, new.concentration = self.scale.expand(batch_shape), self.concentration.expand(batch_shape)
+        new.scale, new.concentration = (
+            self.scale.expand(batch_shape),
+            self.concentration.expand(batch_shape),
+        )
         new.concentration_reciprocal = new.concentration.reciprocal()
         base = self.base_dist.expand(batch_shape)
-        transforms = [PowerTransform(exponent=new.concentration_reciprocal), AffineTransform(loc=0, scale=new.scale)]
+        transforms = [
+            PowerTransform(exponent=new.concentration_reciprocal),
+            AffineTransform(loc=0, scale=new.scale),
+        ]
         TransformedDistribution.__init__(new, base, transforms, validate_args=False)
         new._validate_args = self._validate_args
         return new
@@ -54,4 +63,8 @@ class Weibull(TransformedDistribution):
         return self.scale.pow(2) * (T.exp(T.lgamma(1 + 2 * r)) - T.exp(2 * T.lgamma(1 + r)))
 
     def entropy(self) -> Tensor:
-        return EULER * (1 - self.concentration_reciprocal) + T.log(self.scale * self.concentration_reciprocal) + 1
+        return (
+            EULER * (1 - self.concentration_reciprocal)
+            + T.log(self.scale * self.concentration_reciprocal)
+            + 1
+        )

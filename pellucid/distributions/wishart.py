@@ -30,16 +30,19 @@ def _multivariate_digamma(x: Tensor, p: int) -> Tensor:
 
 
 class Wishart(ExponentialFamily):
-    """The distribution of sums of `df` outer products of normal vectors of covariance `covariance_matrix`.
+    """The distribution of sums of `df` outer products of normal vectors of covariance
+    `covariance_matrix`.
 
     Args:
         df: degrees of freedom, above n - 1.
         covariance_matrix, precision_matrix, scale_tril: exactly one of them (..., n, n).
 
     Raises:
-        AssertionError: none or several of the matrices. ValueError: too few dimensions or degrees of freedom.
+        AssertionError: none or several of the matrices. ValueError: too few dimensions or degrees
+            of freedom.
 
-    Source: Sawyer, "Wishart distributions and inverse-Wishart sampling", 2007 (Bartlett's decomposition).
+    Source: Sawyer, "Wishart distributions and inverse-Wishart sampling", 2007 (Bartlett's
+    decomposition).
     """
 
     support = constraints.positive_definite
@@ -63,13 +66,21 @@ class Wishart(ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        matrices = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
+        matrices = {
+            "covariance_matrix": covariance_matrix,
+            "precision_matrix": precision_matrix,
+            "scale_tril": scale_tril,
+        }
         given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
         if len(given) != 1:
-            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+            raise AssertionError(
+                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
+            )
         name, matrix = given[0]
         if matrix.dim() < 2:
-            raise ArgumentValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
+            raise ArgumentValueError(
+                "scale_tril must be at least two-dimensional, with optional leading batch dimensions"
+            )
         n = matrix.shape[-1]
         if isinstance(df, Tensor):
             batch_shape = T.broadcast_shapes(matrix.shape[:-2], df.shape)
@@ -78,11 +89,14 @@ class Wishart(ExponentialFamily):
             batch_shape = Size(matrix.shape[:-2])
             self.df = T.tensor(df, dtype=matrix.dtype, device=matrix.device)
         if bool(self.df.le(n - 1).any()):
-            raise ArgumentValueError(f"Value of df={df} expected to be greater than ndim - 1 = {n - 1}.")
+            raise ArgumentValueError(
+                f"Value of df={df} expected to be greater than ndim - 1 = {n - 1}."
+            )
         setattr(self, name, matrix.expand(batch_shape + (-1, -1)))
         if bool(self.df.lt(n).any()):
             warnings.warn(
-                "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.", stacklevel=2
+                "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
+                stacklevel=2,
             )
         super().__init__(batch_shape, matrix.shape[-2:], validate_args=validate_args)
         if name == "scale_tril":
@@ -140,22 +154,32 @@ class Wishart(ExponentialFamily):
     def variance(self) -> Tensor:
         v = self.covariance_matrix
         d = v.diagonal(dim1=-2, dim2=-1)
-        return self.df.view(self._batch_shape + (1, 1)) * (v.pow(2) + d.unsqueeze(-1) * d.unsqueeze(-2))
+        return self.df.view(self._batch_shape + (1, 1)) * (
+            v.pow(2) + d.unsqueeze(-1) * d.unsqueeze(-2)
+        )
 
     def _draw(self, sample_shape: Any) -> Tensor:
         p = self._event_shape[-1]
         diagonal = self._dist_chi2.rsample(sample_shape).sqrt()
         diagonal = diagonal.clamp(min=finfo(diagonal.dtype).eps)
         count = p * (p - 1) // 2
-        below = T.randn(Size(sample_shape) + self._batch_shape + (count,), dtype=diagonal.dtype, device=diagonal.device)
-        factor = self._unbroadcasted_scale_tril @ (diagonal.diag_embed() + vec_to_tril_matrix(below, -1))
+        below = T.randn(
+            Size(sample_shape) + self._batch_shape + (count,),
+            dtype=diagonal.dtype,
+            device=diagonal.device,
+        )
+        factor = self._unbroadcasted_scale_tril @ (
+            diagonal.diag_embed() + vec_to_tril_matrix(below, -1)
+        )
         return factor @ factor.mT
 
     def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Tensor:
-        """Samples with gradients, drawn again up to `max_try_correction` times (10 by default) as PyTorch does.
+        """Samples with gradients, drawn again up to `max_try_correction` times (10 by default) as
+        PyTorch does.
 
-        PyTorch 2.13 takes the regular samples of the first draw for singular ones and replaces them; so does this, in
-        order to give the same numbers, but it does not warn of singular samples that are none.
+        PyTorch 2.13 takes the regular samples of the first draw for singular ones and replaces
+        them; so does this, in order to give the same numbers, but it does not warn of singular
+        samples that are none.
         """
         tries = 10 if max_try_correction is None else max_try_correction
         sample_shape = Size(sample_shape)
@@ -168,7 +192,9 @@ class Wishart(ExponentialFamily):
             if again.dim() == 0:
                 sample, drawn = drawn.reshape(sample.shape), drawn
             else:
-                where = again.view(again.shape + (1,) * (sample.dim() - again.dim())).expand(sample.shape)
+                where = again.view(again.shape + (1,) * (sample.dim() - again.dim())).expand(
+                    sample.shape
+                )
                 sample = sample.masked_scatter(where, drawn)
             singular = self._any_of_batch(~self.support.check(drawn))
             again = again.masked_scatter(again, singular)
@@ -186,7 +212,11 @@ class Wishart(ExponentialFamily):
         if self._validate_args:
             self._validate_sample(value)
         nu, p = self.df, self._event_shape[-1]
-        trace = T.cholesky_solve(value, self._unbroadcasted_scale_tril).diagonal(dim1=-2, dim2=-1).sum(-1)
+        trace = (
+            T.cholesky_solve(value, self._unbroadcasted_scale_tril)
+            .diagonal(dim1=-2, dim2=-1)
+            .sum(-1)
+        )
         density = (nu - p - 1) / 2 * L.slogdet(value)[1] - trace / 2
         return density - nu * self._half_size() - T.mvlgamma(nu / 2, p)
 

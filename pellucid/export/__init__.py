@@ -3,4 +3,12 @@
 from .program import Dim, ExportedProgram, ExportGraphSignature, GraphModule, export
 from .storage import load, save
 
-__all__ = ["Dim", "ExportGraphSignature", "ExportedProgram", "GraphModule", "export", "load", "save"]
+__all__ = [
+    "Dim",
+    "ExportGraphSignature",
+    "ExportedProgram",
+    "GraphModule",
+    "export",
+    "load",
+    "save",
+]

@@ -1,4 +1,6 @@
-"""`torch.export`: a module's forward as a list of operations with its state, which runs, prints and is stored without pickle."""
+"""`torch.export`: a module's forward as a list of operations with its state, which runs, prints and
+is stored without pickle.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +54,13 @@ Dim.AUTO, Dim.DYNAMIC, Dim.STATIC = map(_Hint, ("AUTO", "DYNAMIC", "STATIC"))
 
 
 class ExportedProgram:
-    """What `export` returns: the graph, the parameters, buffers and constants, and how to call it again."""
+    """What `export` returns: the graph, the parameters, buffers and constants, and how to call it
+    again.
+    """
 
-    def __init__(self, trace: Trace, state_dict: dict[str, Tensor], in_spec: Any, bounds: dict[str, Any]) -> None:
+    def __init__(
+        self, trace: Trace, state_dict: dict[str, Tensor], in_spec: Any, bounds: dict[str, Any]
+    ) -> None:
         self._trace = trace
         self._state = state_dict
         self._in_spec = in_spec
@@ -125,7 +131,12 @@ class ExportedProgram:
     @property
     def range_constraints(self) -> dict[str, tuple[int | None, int | None]]:
         """The dynamic sizes by name, each with its smallest and largest value (None: no bound)."""
-        found = {n.names[0] for v in self._trace.inputs for n in self._trace.shapes[v] if isinstance(n, Size)}
+        found = {
+            n.names[0]
+            for v in self._trace.inputs
+            for n in self._trace.shapes[v]
+            if isinstance(n, Size)
+        }
         return {name: self._bounds.get(name) or (None, None) for name in sorted(found)}
 
     def module(self) -> GraphModule:
@@ -133,7 +144,9 @@ class ExportedProgram:
         return GraphModule(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise UnsupportedError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
+        raise UnsupportedError(
+            "Unable to call ExportedProgram directly. You should use `exported_program.module()` instead."
+        )
 
     def __str__(self) -> str:
         return "ExportedProgram:\n" + "\n".join("    " + line for line in _lines(self._trace))
@@ -174,7 +187,9 @@ class GraphModule:
         """The parameters, which require grad, with their names."""
         return ((name, t) for name, t in self._program.state_dict.items() if t.requires_grad)
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         """The other tensors of the state with their names."""
         return ((name, t) for name, t in self._program.state_dict.items() if not t.requires_grad)
 
@@ -204,7 +219,9 @@ class GraphModule:
         program = self._program
         leaves: list[Any] = []
         if flatten([list(args), kwargs], leaves) != program._in_spec:
-            raise ArgumentValueError("the arguments have another structure (or other numbers) than those of the export")
+            raise ArgumentValueError(
+                "the arguments have another structure (or other numbers) than those of the export"
+            )
         trace = program._trace
         sizes = _check_inputs(trace, leaves, program._bounds)
         values: dict[int, Any] = dict(zip(trace.inputs, leaves, strict=True))
@@ -239,7 +256,9 @@ def run_step(step: Step, values: dict[int, Any], sizes: dict[str, int]) -> Any:
     if step.op == "arange":
         return make_tensor(np.arange(params["end"]).astype(params["dtype"]))
     if step.op == "copy_slices":
-        params["chain"] = tuple([(PRIMITIVES[name], how, index) for name, how, index in params["chain"]])
+        params["chain"] = tuple(
+            [(PRIMITIVES[name], how, index) for name, how, index in params["chain"]]
+        )
     inputs = [values[x.value] if isinstance(x, Ref) else filled(x) for x in step.inputs]
     return PRIMITIVES[step.op].call(*inputs, **params)
 
@@ -277,7 +296,9 @@ def _check_inputs(trace: Trace, leaves: list[Any], bounds: dict[str, Any]) -> di
     for name, size in sizes.items():
         low, high = bounds.get(name) or (None, None)
         if (low is not None and size < low) or (high is not None and size > high):
-            raise ArgumentValueError(f"the dynamic size {name!r} is {size}, outside of [{low}, {high}]")
+            raise ArgumentValueError(
+                f"the dynamic size {name!r} is {size}, outside of [{low}, {high}]"
+            )
     return sizes
 
 
@@ -311,7 +332,9 @@ def _lines(trace: Trace) -> list[str]:
     out += [f"%{v} {_type_text(trace, v)} = constant" for v in trace.constants]
     for step in trace.steps:
         left = ", ".join(f"%{v} {_type_text(trace, v)}" for v in step.outputs)
-        words = [_text(x) for x in step.inputs] + [f"{key}={_text(part)}" for key, part in step.params.items()]
+        words = [_text(x) for x in step.inputs] + [
+            f"{key}={_text(part)}" for key, part in step.params.items()
+        ]
         out.append(f"{left} = {step.op}({', '.join(words)})")
     return [*out, "result: " + ", ".join(f"%{v}" for v in trace.outputs)]
 
@@ -319,23 +342,33 @@ def _lines(trace: Trace) -> list[str]:
 # ---- export ------------------------------------------------------------------------------------
 def named_state(mod: Any) -> dict[str, Tensor]:
     """Parameters and buffers of a module by name (persistent or not)."""
-    state = dict(mod.named_parameters(remove_duplicate=False)) if hasattr(mod, "named_parameters") else {}
+    state = (
+        dict(mod.named_parameters(remove_duplicate=False))
+        if hasattr(mod, "named_parameters")
+        else {}
+    )
     if hasattr(mod, "named_buffers"):
         state.update(mod.named_buffers(remove_duplicate=False))
     return state
 
 
 def export(
-    mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *, dynamic_shapes: Any = None, strict: bool = False,
+    mod: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    strict: bool = False,
     preserve_module_call_signature: tuple[str, ...] = (),
-) -> ExportedProgram:  # fmt: skip
+) -> ExportedProgram:
     """Record a module's forward for example inputs as an `ExportedProgram`.
 
     Args:
         mod: the module; it is recorded in the mode it is in (call `.eval()` first for inference).
         args: the positional arguments, tensors in tuples, lists and dicts.
         kwargs: the keyword arguments.
-        dynamic_shapes: for each argument None or a dict (or tuple) axis -> `Dim`; sizes not named are fixed.
+        dynamic_shapes: for each argument None or a dict (or tuple) axis -> `Dim`; sizes not named
+            are fixed.
         strict: accepted; recording runs the function in either case.
         preserve_module_call_signature: must be empty: the graph is flat.
 
@@ -349,11 +382,17 @@ def export(
     True
     """
     if not isinstance(args, tuple):
-        raise ArgumentTypeError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
+        raise ArgumentTypeError(
+            f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}"
+        )
     if preserve_module_call_signature:
-        raise UnsupportedError("export(): preserve_module_call_signature is not supported: the graph has no submodules")
+        raise UnsupportedError(
+            "export(): preserve_module_call_signature is not supported: the graph has no submodules"
+        )
     if not hasattr(mod, "named_parameters"):
-        raise ArgumentValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
+        raise ArgumentValueError(
+            f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}."
+        )
     kwargs = dict(kwargs or {})
     state = named_state(mod)
     dynamic, bounds = _dynamic_axes(mod, args, kwargs, dynamic_shapes)
@@ -368,7 +407,9 @@ def named_axes(mod: Any, args: Any, kwargs: Any, given: Any) -> dict[int, dict[i
     return _dynamic_axes(mod, args, kwargs, given)[0]
 
 
-def _dynamic_axes(mod: Any, args: Any, kwargs: Any, given: Any) -> tuple[dict[int, dict[int, str]], dict[str, Any]]:
+def _dynamic_axes(
+    mod: Any, args: Any, kwargs: Any, given: Any
+) -> tuple[dict[int, dict[int, str]], dict[str, Any]]:
     """Dynamic axes by the number of the input, and the bounds of the names."""
     if not given:
         return {}, {}
@@ -378,7 +419,9 @@ def _dynamic_axes(mod: Any, args: Any, kwargs: Any, given: Any) -> tuple[dict[in
         names = [*list(signature(getattr(mod, "forward", mod)).parameters)[: len(args)], *kwargs]
         unknown = set(given) - set(names)
         if unknown:
-            raise ArgumentValueError(f"dynamic_shapes names arguments that are not given: {sorted(unknown)}")
+            raise ArgumentValueError(
+                f"dynamic_shapes names arguments that are not given: {sorted(unknown)}"
+            )
         wanted = [given.get(name) for name in names]
     else:
         wanted = [*given, *[None] * (len(args) + len(kwargs) - len(given))]
@@ -389,7 +432,9 @@ def _dynamic_axes(mod: Any, args: Any, kwargs: Any, given: Any) -> tuple[dict[in
         leaves: list[Any] = []
         flatten(value, leaves)
         if want and (len(leaves) != 1 or value is not leaves[0]):
-            raise UnsupportedError("export(): dynamic_shapes inside a tuple, list or dict argument is not supported")
+            raise UnsupportedError(
+                "export(): dynamic_shapes inside a tuple, list or dict argument is not supported"
+            )
         if isinstance(want, (tuple, list)):
             want = dict(enumerate(want))
         for axis, dim in (want or {}).items():
@@ -402,6 +447,8 @@ def _dynamic_axes(mod: Any, args: Any, kwargs: Any, given: Any) -> tuple[dict[in
                 axes.setdefault(k, {})[axis] = dim.__name__
                 bounds[dim.__name__] = (dim.min, dim.max)
             elif dim is not None and not isinstance(dim, (int, _Hint)):
-                raise ArgumentTypeError(f"dynamic_shapes: expected Dim, int or None for axis {axis}, got {type(dim).__name__}")
+                raise ArgumentTypeError(
+                    f"dynamic_shapes: expected Dim, int or None for axis {axis}, got {type(dim).__name__}"
+                )
         k += len(leaves)
     return axes, bounds

@@ -1,4 +1,6 @@
-"""Exported programs in files: a zip archive with the graph as JSON and the tensors in the safetensors format, without pickle."""
+"""Exported programs in files: a zip archive with the graph as JSON and the tensors in the
+safetensors format, without pickle.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def encode(part: Any) -> Any:
         return {"ellipsis": True}
     if isinstance(part, np.dtype):
         return {"dtype": dtypes.BY_NUMPY[part].name}
-    raise UnsupportedError(f"export.save(): a parameter of the type {type(part).__name__} cannot be stored")
+    raise UnsupportedError(
+        f"export.save(): a parameter of the type {type(part).__name__} cannot be stored"
+    )
 
 
 def decode(part: Any) -> Any:
@@ -87,14 +91,20 @@ def _safetensors() -> Any:
     try:
         import safetensors.numpy as module
     except ImportError as error:
-        raise UnsupportedError("torch.export.save and load need the safetensors package: pip install safetensors") from error
+        raise UnsupportedError(
+            "torch.export.save and load need the safetensors package: pip install safetensors"
+        ) from error
     return module
 
 
 def save(
-    ep: ExportedProgram, f: str | os.PathLike[str] | Any, *, extra_files: dict[str, Any] | None = None,
-    opset_version: dict[str, int] | None = None, pickle_protocol: int = 2,
-) -> None:  # fmt: skip
+    ep: ExportedProgram,
+    f: str | os.PathLike[str] | Any,
+    *,
+    extra_files: dict[str, Any] | None = None,
+    opset_version: dict[str, int] | None = None,
+    pickle_protocol: int = 2,
+) -> None:
     """Store an exported program in a file or a binary stream, without pickle.
 
     Args:
@@ -109,11 +119,15 @@ def save(
     tensor([0., 1.])
     """
     if not isinstance(ep, ExportedProgram):
-        raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead.")
+        raise TypeError(
+            f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead."
+        )
     trace = ep._trace
     graph = {
         "version": VERSION,
-        "values": [[encode(tuple(s)), encode(d)] for s, d in zip(trace.shapes, trace.dtypes, strict=True)],
+        "values": [
+            [encode(tuple(s)), encode(d)] for s, d in zip(trace.shapes, trace.dtypes, strict=True)
+        ],
         "inputs": trace.inputs,
         "in_spec": ep._in_spec,
         "state": {str(v): name for v, name in trace.state.items()},
@@ -129,7 +143,10 @@ def save(
     tensors |= {f"constant.{v}": np.array(a, order="C") for v, a in trace.constants.items()}
     if opset_version is not None:
         raise UnsupportedError("export.save(): opset_version is not supported")
-    with nullcontext(f) if hasattr(f, "write") else replacing(f) as target, zipfile.ZipFile(target, "w") as archive:
+    with (
+        nullcontext(f) if hasattr(f, "write") else replacing(f) as target,
+        zipfile.ZipFile(target, "w") as archive,
+    ):
         archive.writestr("graph.json", json.dumps(graph))
         archive.writestr("tensors.safetensors", _safetensors().save(tensors))
         for name, content in (extra_files or {}).items():
@@ -137,12 +154,16 @@ def save(
 
 
 def load(
-    f: str | os.PathLike[str] | Any, *, extra_files: dict[str, Any] | None = None, expected_opset_version: dict[str, int] | None = None
-) -> ExportedProgram:  # fmt: skip
+    f: str | os.PathLike[str] | Any,
+    *,
+    extra_files: dict[str, Any] | None = None,
+    expected_opset_version: dict[str, int] | None = None,
+) -> ExportedProgram:
     """Read a program that `save` stored.
 
     Args:
-        extra_files: its keys are names given to `save`; the values become their contents, as text where they are UTF-8.
+        extra_files: its keys are names given to `save`; the values become their contents, as text
+            where they are UTF-8.
         expected_opset_version: must be None.
 
     Raises:
@@ -168,15 +189,20 @@ def load(
             graph = json.loads(_record(archive, "graph.json"))
             stored = _safetensors().load(_record(archive, "tensors.safetensors"))
         if graph["version"] > VERSION:
-            raise OperationError(f"export.load(): the file has the version {graph['version']}, this library reads up to {VERSION}")
+            raise OperationError(
+                f"export.load(): the file has the version {graph['version']}, this library reads up to {VERSION}"
+            )
         return _program(graph, stored)
     except (FileNotFoundError, PermissionError, IsADirectoryError, MemoryError):
         raise
-    except Exception as error:  # a damaged file leads anywhere: missing entries, wrong types, no JSON, no tensors
+    except Exception as error:
+        # a damaged file leads anywhere: missing entries, wrong types, no JSON, no tensors
         if facts_of(error) is not None:
             raise
         why = f"{type(error).__name__}: {error}"
-        raise OperationError(f"export.load(): this is no complete file of an exported program ({why})") from error
+        raise OperationError(
+            f"export.load(): this is no complete file of an exported program ({why})"
+        ) from error
 
 
 def _record(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -191,7 +217,9 @@ def _program(graph: Any, stored: dict[str, Any]) -> ExportedProgram:
     steps = [Step(op, decode(i), decode(p), tuple(o)) for op, i, p, o in graph["steps"]]
     missing = sorted({s.op for s in steps} - set(PRIMITIVES) - {"arange"})
     if missing:
-        raise OperationError(f"export.load(): the graph uses operations that do not exist here: {', '.join(missing)}")
+        raise OperationError(
+            f"export.load(): the graph uses operations that do not exist here: {', '.join(missing)}"
+        )
     trace = Trace(
         steps=steps,
         shapes=[decode(shape) for shape, _ in graph["values"]],
@@ -206,4 +234,6 @@ def _program(graph: Any, stored: dict[str, Any]) -> ExportedProgram:
     for name in graph["state_dict"]:
         tensor = make_tensor(stored[f"state.{name}"])
         state[name] = Parameter(tensor) if name in graph["trainable"] else tensor
-    return ExportedProgram(trace, state, graph["in_spec"], {k: tuple(v) for k, v in graph["bounds"].items()})
+    return ExportedProgram(
+        trace, state, graph["in_spec"], {k: tuple(v) for k, v in graph["bounds"].items()}
+    )

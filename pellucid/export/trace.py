@@ -1,11 +1,13 @@
 """A call recorded as a list of steps without side effects: what the exporters read.
 
-Every operation of the engine is watched while the function runs. Writes to tensors become new values, arrays that operations hold in
-their parameters (an index, a mask) become values as well, and what no operation made is a parameter, a buffer or a constant.
+Every operation of the engine is watched while the function runs. Writes to tensors become new
+values, arrays that operations hold in their parameters (an index, a mask) become values as well,
+and what no operation made is a parameter, a buffer or a constant.
 
-A constant could hide something that was computed from the inputs outside the engine, and a size could hide the batch. So
-`record_checked` runs the function more than once: with other input values (everything recorded must be the same), and with
-other sizes along the dynamic axes (every size that differs must be a multiple of them).
+A constant could hide something that was computed from the inputs outside the engine, and a size
+could hide the batch. So `record_checked` runs the function more than once: with other input values
+(everything recorded must be the same), and with other sizes along the dynamic axes (every size that
+differs must be a multiple of them).
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ class Ref(NamedTuple):
 
 
 class Size(NamedTuple):
-    """A size that follows from dynamic sizes, given by name: `factor` times their product, plus `offset`."""
+    """A size that follows from dynamic sizes, given by name: `factor` times their product, plus
+    `offset`.
+    """
 
     factor: int
     names: tuple[str, ...]
@@ -53,7 +57,9 @@ class Size(NamedTuple):
 
 @dataclass
 class Step:
-    """One operation: its name, arguments (`Ref`, number or None), parameters (arrays replaced by `Ref`) and result values."""
+    """One operation: its name, arguments (`Ref`, number or None), parameters (arrays replaced by
+    `Ref`) and result values.
+    """
 
     op: str
     inputs: tuple[Any, ...]
@@ -67,7 +73,8 @@ class Trace:
     """Steps in order, with what the values are."""
 
     steps: list[Step] = field(default_factory=list)
-    shapes: list[tuple[Any, ...]] = field(default_factory=list)  # of every value; a `Size` for a dynamic size, None if unknown
+    # of every value; a `Size` for a dynamic size, None if unknown
+    shapes: list[tuple[Any, ...]] = field(default_factory=list)
     dtypes: list[np.dtype[Any]] = field(default_factory=list)
     inputs: list[int] = field(default_factory=list)
     state: dict[int, str] = field(default_factory=dict)  # value -> name in the state_dict
@@ -85,7 +92,9 @@ class Trace:
 
 # ---- structures of results -----------------------------------------------------------------
 def flatten(tree: Any, leaves: list[Any]) -> Any:
-    """The structure of nested tuples, lists and dicts as JSON-able data; the tensors are appended to `leaves`."""
+    """The structure of nested tuples, lists and dicts as JSON-able data; the tensors are appended
+    to `leaves`.
+    """
     if isinstance(tree, Tensor):
         leaves.append(tree)
         return {"leaf": len(leaves) - 1}
@@ -94,11 +103,15 @@ def flatten(tree: Any, leaves: list[Any]) -> Any:
         return {kind: [flatten(part, leaves) for part in tree]}
     if isinstance(tree, dict):
         if not all(isinstance(key, str) for key in tree):
-            raise UnsupportedError("export: only dicts with str keys can be arguments or results of an exported function")
+            raise UnsupportedError(
+                "export: only dicts with str keys can be arguments or results of an exported function"
+            )
         return {"dict": {key: flatten(part, leaves) for key, part in tree.items()}}
     if tree is None or isinstance(tree, (bool, int, float, str)):
         return {"plain": tree}
-    raise UnsupportedError(f"export: a {type(tree).__name__} cannot be an argument or a result of an exported function")
+    raise UnsupportedError(
+        f"export: a {type(tree).__name__} cannot be an argument or a result of an exported function"
+    )
 
 
 def unflatten(tree: Any, leaves: list[Any]) -> Any:
@@ -127,11 +140,13 @@ class Recorder:
 
     def __init__(self, named_state: dict[str, Tensor], inputs: list[Tensor]) -> None:
         self.trace = Trace()
-        self.known: dict[int, tuple[int, int]] = {}  # id of a tensor -> its value, writes to its base until then
+        # id of a tensor -> its value, writes to its base until then
+        self.known: dict[int, tuple[int, int]] = {}
         self.places: dict[Any, int] = {}
         self.writes: dict[int, int] = {}  # id of a base -> how often it was written through a view
         self.alive: list[Any] = []
-        self.owners: dict[tuple[int, Any], int] = {}  # memory of a parameter or buffer, read in order -> value
+        # memory of a parameter or buffer, read in order -> value
+        self.owners: dict[tuple[int, Any], int] = {}
         self.steady: set[int] = set()
         self.varying: set[int] = set()  # values that depend on the inputs
         trace = self.trace
@@ -191,7 +206,9 @@ class Recorder:
         return self.bind(tensor, value)
 
     def from_outside(self, array: Any) -> int:
-        """The value of an array that no operation made: part of the state in another shape, or a constant."""
+        """The value of an array that no operation made: part of the state in another shape, or a
+        constant.
+        """
         if not isinstance(array, np.ndarray):
             raise UnsupportedError("export: meta tensors have no values to export")
         if array.size and array.flags.c_contiguous:
@@ -244,7 +261,11 @@ class Recorder:
         params = self.with_refs(params)
         if name == "index" or (name == "index_put" and inputs[1].numel() != 1):
             for ref in refs(args):
-                if ref.value in self.varying and self.trace.dtypes[ref.value].kind == "b" and ref != args[0]:
+                if (
+                    ref.value in self.varying
+                    and self.trace.dtypes[ref.value].kind == "b"
+                    and ref != args[0]
+                ):
                     raise UnsupportedError(
                         "export: indexing with a mask that depends on the inputs gives a result whose size depends on the inputs"
                     )
@@ -265,10 +286,18 @@ class Recorder:
         base_entry = self.known.get(id(base))
         for entry in (old, base_entry):
             if entry is not None and entry[0] in self.steady:
-                raise UnsupportedError(f"export: {name} writes to {self.trace.state[entry[0]]!r}; call .eval() or write to a copy")
+                raise UnsupportedError(
+                    f"export: {name} writes to {self.trace.state[entry[0]]!r}; call .eval() or write to a copy"
+                )
             if entry is not None and entry[0] in self.trace.inputs:
-                raise UnsupportedError(f"export: {name} writes to an input of the exported function; write to a copy")
-        value = self.value_of(result) if isinstance(result, Tensor) else self.from_outside(np.asarray(result))
+                raise UnsupportedError(
+                    f"export: {name} writes to an input of the exported function; write to a copy"
+                )
+        value = (
+            self.value_of(result)
+            if isinstance(result, Tensor)
+            else self.from_outside(np.asarray(result))
+        )
         array = tensor._array
         if self.trace.dtypes[value] != array.dtype:
             source = value
@@ -290,7 +319,8 @@ class Recorder:
         chain = how.chain
         if id(base) not in self.known:
             array = base._array.copy()
-            replay(numpy_cpu, array, chain)[...] = 0  # what stood there does not matter, and the new data is no constant
+            # what stood there does not matter, and the new data is no constant
+            replay(numpy_cpu, array, chain)[...] = 0
             self.known[id(base)] = (self.from_outside(array), 0)
             self.alive.append(base)
         named = tuple([(op.name, self.with_refs(params), index) for op, params, index in chain])
@@ -298,7 +328,9 @@ class Recorder:
         self.known[id(base)] = (self.add("copy_slices", inputs, {"chain": named}, base._array), 0)
 
 
-def record(function: Callable[..., Any], named_state: dict[str, Tensor], args: Any, kwargs: dict[str, Any]) -> Trace:
+def record(
+    function: Callable[..., Any], named_state: dict[str, Tensor], args: Any, kwargs: dict[str, Any]
+) -> Trace:
     """The trace of one call."""
     leaves: list[Any] = []
     flatten([list(args), kwargs], leaves)
@@ -313,7 +345,9 @@ def record(function: Callable[..., Any], named_state: dict[str, Tensor], args: A
 
 # ---- checks by repetition --------------------------------------------------------------------
 def other_values(array: Any, moderate: bool = False) -> Any:
-    """Values of the same kind in another order, and changed as well (unless `moderate`), so that sums and extremes differ too."""
+    """Values of the same kind in another order, and changed as well (unless `moderate`), so that
+    sums and extremes differ too.
+    """
     out = array.reshape(-1)[::-1].reshape(array.shape).copy()
     if moderate:
         return out
@@ -321,7 +355,9 @@ def other_values(array: Any, moderate: bool = False) -> Any:
         return ~array
     if array.dtype.kind in "iu":
         return np.where(out > 0, out - 1, out).astype(array.dtype)
-    return (out * np.asarray(0.75, array.dtype) + np.asarray(0.125, array.dtype)).astype(array.dtype)
+    return (out * np.asarray(0.75, array.dtype) + np.asarray(0.125, array.dtype)).astype(
+        array.dtype
+    )
 
 
 def other_size(array: Any, sizes: dict[int, int]) -> Any:
@@ -348,15 +384,17 @@ def record_checked(
     """The trace of a call, with sizes along `dynamic` axes (input -> axis -> name) by name.
 
     Raises:
-        UnsupportedError: something recorded depends on the values of the inputs, or on a dynamic size in another way
-            than as a multiple.
+        UnsupportedError: something recorded depends on the values of the inputs, or on a dynamic
+            size in another way than as a multiple.
     """
     args, kwargs = tuple(args), dict(kwargs)
     dynamic = {k: axes for k, axes in (dynamic or {}).items() if axes}
     first = _first_sizes(args, kwargs, dynamic)
 
     def resized(sizes: dict[str, int]) -> Any:
-        return map_tensors([list(args), kwargs], lambda k, a: other_size(a, _sizes(dynamic, k, sizes)))
+        return map_tensors(
+            [list(args), kwargs], lambda k, a: other_size(a, _sizes(dynamic, k, sizes))
+        )
 
     start = resized(first)
     trace = record(function, named_state, *start)
@@ -366,22 +404,28 @@ def record_checked(
         try:
             again = record(function, named_state, *map_tensors(start, lambda k, a: change(a)))  # noqa: B023
             break
-        except Exception:  # not every function takes every value; the same ones in another order must do
+        except Exception:
+            # not every function takes every value; the same ones in another order must do
             if moderate:
                 raise
     assert again is not None
     merge([trace, again], [], "the values of the inputs")
     if dynamic:
-        points, others = _elsewhere(lambda sizes: record(function, named_state, *resized(sizes)), first)
+        points, others = _elsewhere(
+            lambda sizes: record(function, named_state, *resized(sizes)), first
+        )
         merge([trace, *others], points, "a dynamic size")
     return trace
 
 
-def _elsewhere(run: Callable[[dict[str, int]], Trace], first: dict[str, int]) -> tuple[list[dict[str, int]], list[Trace]]:
+def _elsewhere(
+    run: Callable[[dict[str, int]], Trace], first: dict[str, int]
+) -> tuple[list[dict[str, int]], list[Trace]]:
     """Two more recordings with other dynamic sizes, and the points of all three.
 
-    Sizes have a limit above more often when they are large (positions that were learned), below when they are small; and some
-    must be multiples of a power of two (images that are halved several times).
+    Sizes have a limit above more often when they are large (positions that were learned), below
+    when they are small; and some must be multiples of a power of two (images that are halved
+    several times).
     """
     up = all(size < 24 for size in first.values())
     tries = [(1, 1), (-1, 1)] if up else [(-1, 1), (1, 1)]
@@ -389,7 +433,10 @@ def _elsewhere(run: Callable[[dict[str, int]], Trace], first: dict[str, int]) ->
     error: Exception | None = None
     for sign, unit in tries:
         points = [first] + [
-            {name: max(size + sign * unit * STEPS[k % len(STEPS)][j], 2) for k, (name, size) in enumerate(first.items())}
+            {
+                name: max(size + sign * unit * STEPS[k % len(STEPS)][j], 2)
+                for k, (name, size) in enumerate(first.items())
+            }
             for j in (0, 1)
         ]
         try:
@@ -400,8 +447,8 @@ def _elsewhere(run: Callable[[dict[str, int]], Trace], first: dict[str, int]) ->
     raise error
 
 
-# By how much each dynamic size changes in the two further recordings: quotients all different, so that what is seen to change
-# tells which size it follows.
+# By how much each dynamic size changes in the two further recordings: quotients all different, so
+# that what is seen to change tells which size it follows.
 STEPS = ((3, 8), (5, 7), (2, 11), (9, 4), (6, 13))
 
 
@@ -418,9 +465,13 @@ def _first_sizes(args: Any, kwargs: Any, dynamic: dict[int, dict[int, str]]) -> 
         for axis, name in axes.items():
             size = max(leaves[k]._array.shape[axis], 2)
             if first.setdefault(name, size) != size:
-                raise UnsupportedError(f"export: the dynamic axis {name!r} has the sizes {first[name]} and {size} in the inputs")
+                raise UnsupportedError(
+                    f"export: the dynamic axis {name!r} has the sizes {first[name]} and {size} in the inputs"
+                )
     if len(first) > len(STEPS):
-        raise UnsupportedError(f"export: at most {len(STEPS)} different dynamic sizes, got {', '.join(first)}")
+        raise UnsupportedError(
+            f"export: at most {len(STEPS)} different dynamic sizes, got {', '.join(first)}"
+        )
     return first
 
 
@@ -439,19 +490,29 @@ def follow(seen: list[int], points: list[dict[str, int]]) -> Size | None:
         if at[1] != at[0]:
             factor, rest = divmod(seen[1] - seen[0], at[1] - at[0])
             found = Size(factor, (name,), seen[0] - factor * at[0])
-            if rest == 0 and factor > 0 and all(found.at(p) == n for p, n in zip(points, seen, strict=True)):
+            if (
+                rest == 0
+                and factor > 0
+                and all(found.at(p) == n for p, n in zip(points, seen, strict=True))
+            ):
                 return found
     for i, name in enumerate(names):
         for other in names[i:]:
             factor, rest = divmod(seen[0], points[0][name] * points[0][other])
             found = Size(factor, (name, other))
-            if rest == 0 and factor > 0 and all(found.at(p) == n for p, n in zip(points, seen, strict=True)):
+            if (
+                rest == 0
+                and factor > 0
+                and all(found.at(p) == n for p, n in zip(points, seen, strict=True))
+            ):
                 return found
     return None
 
 
 def merge(traces: list[Trace], points: list[dict[str, int]], what: str) -> None:
-    """Compare traces of one function, made at `points` of the dynamic sizes; what differs becomes a `Size` in the first."""
+    """Compare traces of one function, made at `points` of the dynamic sizes; what differs becomes a
+    `Size` in the first.
+    """
     trace, others = traces[0], traces[1:]
 
     def size(seen: list[int], where: str) -> Any:
@@ -463,7 +524,9 @@ def merge(traces: list[Trace], points: list[dict[str, int]], what: str) -> None:
         return found
 
     def shape(k: int) -> tuple[Any, ...]:
-        """A value's shape; None where it follows from a dynamic size in some other way (the length after a stride)."""
+        """A value's shape; None where it follows from a dynamic size in some other way (the length
+        after a stride).
+        """
         out: list[Any] = []
         if len({len(t.shapes[k]) for t in traces}) > 1 or len({t.dtypes[k] for t in traces}) > 1:
             raise _differs(what, "a shape")
@@ -487,7 +550,9 @@ def merge(traces: list[Trace], points: list[dict[str, int]], what: str) -> None:
         if isinstance(first, dict):
             return {key: part([x[key] for x in seen], where) for key in first}
         if isinstance(first, slice):
-            return slice(*[part([getattr(x, n) for x in seen], where) for n in ("start", "stop", "step")])
+            return slice(
+                *[part([getattr(x, n) for x in seen], where) for n in ("start", "stop", "step")]
+            )
         if type(first) is int:
             return size(seen, where)
         if all(x is first or x == first or (x != x and first != first) for x in seen):
@@ -495,11 +560,17 @@ def merge(traces: list[Trace], points: list[dict[str, int]], what: str) -> None:
         raise _differs(what, where)
 
     for other in others:
-        if [s.op for s in trace.steps] != [s.op for s in other.steps] or len(trace.shapes) != len(other.shapes):
+        if [s.op for s in trace.steps] != [s.op for s in other.steps] or len(trace.shapes) != len(
+            other.shapes
+        ):
             raise _differs(what, "the sequence of operations")
         if [s.outputs for s in trace.steps] != [s.outputs for s in other.steps]:
             raise _differs(what, "the number of results of an operation")
-        if trace.result != other.result or trace.outputs != other.outputs or trace.constants.keys() != other.constants.keys():
+        if (
+            trace.result != other.result
+            or trace.outputs != other.outputs
+            or trace.constants.keys() != other.constants.keys()
+        ):
             raise _differs(what, "the result's structure")
     for step, *twins in zip(*[t.steps for t in traces], strict=True):
         step.inputs = part([s.inputs for s in (step, *twins)], f"an argument of {step.op}")
@@ -508,12 +579,17 @@ def merge(traces: list[Trace], points: list[dict[str, int]], what: str) -> None:
     grown: list[Step] = []
     for value, array in list(trace.constants.items()):
         seen = [t.constants[value] for t in traces]
-        if all(a.shape == array.shape and np.array_equal(a, array, equal_nan=a.dtype.kind in "fc") for a in seen):
+        if all(
+            a.shape == array.shape and np.array_equal(a, array, equal_nan=a.dtype.kind in "fc")
+            for a in seen
+        ):
             continue
         where = f"a constant used by {users.get(value, 'the result')}"
         if not points or len({a.ndim for a in seen}) > 1:
             raise _differs(what, where)
-        grown_shape = tuple([size(list(sizes), where) for sizes in zip(*[a.shape for a in seen], strict=True)])
+        grown_shape = tuple(
+            [size(list(sizes), where) for sizes in zip(*[a.shape for a in seen], strict=True)]
+        )
         grown.append(_grown(seen, grown_shape, value, _differs(what, where)))
         del trace.constants[value]
     trace.steps[:0] = grown
@@ -521,12 +597,16 @@ def merge(traces: list[Trace], points: list[dict[str, int]], what: str) -> None:
 
 
 def _grown(seen: list[Any], shape: tuple[Any, ...], value: int, error: Exception) -> Step:
-    """The step that makes a constant whose shape depends on a dynamic size: filled with one number, or counting up."""
+    """The step that makes a constant whose shape depends on a dynamic size: filled with one number,
+    or counting up.
+    """
     array = seen[0]
     if all(a.size for a in seen):
         number = array.flat[0]
         if all((a == number).all() for a in seen):
-            return Step("full", (), {"shape": shape, "value": number.item(), "dtype": array.dtype}, (value,))
+            return Step(
+                "full", (), {"shape": shape, "value": number.item(), "dtype": array.dtype}, (value,)
+            )
         if array.ndim == 1 and all(np.array_equal(a, np.arange(len(a))) for a in seen):
             return Step("arange", (), {"end": shape[0], "dtype": array.dtype}, (value,))
     raise error

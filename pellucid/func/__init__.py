@@ -20,8 +20,21 @@ from .transforms import vjp as vjp
 from .vmap import vmap as vmap
 
 __all__ = [
-    "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
-    "rearrange", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
-]  # fmt: skip
+    "debug_unwrap",
+    "functional_call",
+    "functionalize",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "rearrange",
+    "replace_all_batch_norm_modules_",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]
 
 _keep_functions(__name__)

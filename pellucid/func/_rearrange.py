@@ -16,17 +16,21 @@ _DOTS = ["..."]  # by itself; between parentheses it is a name among others
 
 
 def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: int) -> Tensor:
-    """The tensor with its dimensions as the right side of a pattern arranges those of the left side.
+    """The tensor with its dimensions as the right side of a pattern arranges those of the left
+    side.
 
     Args:
         tensor: a tensor, or a sequence of tensors, which are stacked in front.
-        pattern: like `"b (h w) c -> b c h w"`: parentheses hold dimensions that are one, `...` stands for any number of them.
+        pattern: like `"b (h w) c -> b c h w"`: parentheses hold dimensions that are one, `...`
+            stands for any number of them.
         axes_lengths: sizes of dimensions on the left that do not follow from the shape.
 
     Raises:
-        ValueError: a pattern that cannot be read, names that differ between the sides, or sizes that do not fit.
+        ValueError: a pattern that cannot be read, names that differ between the sides, or sizes
+            that do not fit.
 
-    Source: Rogozhnikov, "Einops: Clear and Reliable Tensor Manipulations with Einstein-like Notation", 2022.
+    Source: Rogozhnikov, "Einops: Clear and Reliable Tensor Manipulations with Einstein-like
+    Notation", 2022.
 
     >>> import pellucid as torch
     >>> torch.func.rearrange(torch.arange(6).reshape(1, 6), "b (h w) -> b w h", h=2)
@@ -41,17 +45,23 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
     source, target = _groups(left, pattern), _groups(right, pattern)
     free = x._array.ndim - sum(g is not _DOTS for g in source)
     if free < 0 or (free and not any("..." in g for g in source)):
-        raise ArgumentValueError(f"rearrange: a tensor of {x._array.ndim} dimensions does not fit the pattern {pattern!r}")
+        raise ArgumentValueError(
+            f"rearrange: a tensor of {x._array.ndim} dimensions does not fit the pattern {pattern!r}"
+        )
     dots = [f".{k}" for k in range(free)]
     if any("..." in g for g in target) > any("..." in g for g in source):
         raise ArgumentValueError(f"rearrange: '...' stands on the right of {pattern!r} alone")
     source, target = _spread(source, dots), _spread(target, dots)
     names, wanted = [n for g in source for n in g], [n for g in target for n in g]
     if len(set(names)) != len(names) or sorted(names) != sorted(wanted):
-        raise ArgumentValueError(f"rearrange: the two sides of {pattern!r} do not have the same names")
+        raise ArgumentValueError(
+            f"rearrange: the two sides of {pattern!r} do not have the same names"
+        )
     unknown = set(axes_lengths) - set(names)
     if unknown:
-        raise ArgumentValueError(f"rearrange: {', '.join(sorted(unknown))} is no dimension on the left of {pattern!r}")
+        raise ArgumentValueError(
+            f"rearrange: {', '.join(sorted(unknown))} is no dimension on the left of {pattern!r}"
+        )
     sizes: dict[str, int] = {}
     for group, size in zip(source, x._array.shape, strict=True):
         sizes |= _sizes(group, size, axes_lengths, pattern)
@@ -92,7 +102,9 @@ def _groups(side: str, pattern: str) -> list[list[str]]:
         else:
             raise ArgumentValueError(f"rearrange: cannot read {token!r} in the pattern {pattern!r}")
     if inside is not None:
-        raise ArgumentValueError(f"rearrange: a parenthesis is not closed in the pattern {pattern!r}")
+        raise ArgumentValueError(
+            f"rearrange: a parenthesis is not closed in the pattern {pattern!r}"
+        )
     return groups
 
 
@@ -102,7 +114,9 @@ def _sizes(group: list[str], size: int, given: dict[str, int], pattern: str) -> 
     unknown = [n for n in group if n not in known]
     rest = math.prod(known.values())
     if len(unknown) > 1:
-        raise ArgumentValueError(f"rearrange: give the sizes of {' and '.join(unknown[1:])} in the pattern {pattern!r}")
+        raise ArgumentValueError(
+            f"rearrange: give the sizes of {' and '.join(unknown[1:])} in the pattern {pattern!r}"
+        )
     if (unknown and (not rest or size % rest)) or (not unknown and rest != size):
         raise ArgumentValueError(
             f"rearrange: a dimension of size {size} does not fit ({' '.join(group)}) of the pattern {pattern!r}"

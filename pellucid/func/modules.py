@@ -23,7 +23,8 @@ def functional_call(
     """Call a module with the given tensors in place of its parameters and buffers.
 
     Args:
-        parameter_and_buffer_dicts: tensors by qualified name; several dictionaries are taken together.
+        parameter_and_buffer_dicts: tensors by qualified name; several dictionaries are taken
+            together.
         tie_weights: a tensor given for one name of a shared parameter stands for all its names.
         strict: the names must be exactly those of the module.
 
@@ -37,11 +38,15 @@ def functional_call(
         tensors = parameter_and_buffer_dicts
     elif isinstance(parameter_and_buffer_dicts, (list, tuple)):
         if not all(isinstance(d, dict) for d in parameter_and_buffer_dicts):
-            raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+            raise ValueError(
+                "Expected all elements of parameter_and_buffer_dicts to be dictionaries"
+            )
         names = [k for d in parameter_and_buffer_dicts for k in d]
         repeated = [k for n, k in enumerate(names) if k in names[:n]]
         if repeated:
-            raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+            raise ValueError(
+                f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+            )
         tensors = {k: v for d in parameter_and_buffer_dicts for k, v in d.items()}
     else:
         raise ValueError(
@@ -62,11 +67,22 @@ def _swapped(module: Any, tensors: dict[str, Any], tie: bool, strict: bool) -> I
                 places[f"{prefix}.{name}" if prefix else name] = (table, name)
     if strict:
         unexpected = [k for k in tensors if k not in places]
-        missing = [k for k, (table, name) in places.items() if k not in tensors and table[name] is not None]
+        missing = [
+            k for k, (table, name) in places.items() if k not in tensors and table[name] is not None
+        ]
         if unexpected or missing:
-            parts = [f"Unexpected key(s): {', '.join(map(repr, sorted(unexpected)))}."] if unexpected else []
-            parts += [f"Missing key(s): {', '.join(map(repr, sorted(missing)))}."] if missing else []
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(parts))
+            parts = (
+                [f"Unexpected key(s): {', '.join(map(repr, sorted(unexpected)))}."]
+                if unexpected
+                else []
+            )
+            parts += (
+                [f"Missing key(s): {', '.join(map(repr, sorted(missing)))}."] if missing else []
+            )
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(module).__name__}:\n\t"
+                + "\n\t".join(parts)
+            )
     given = {k: v for k, v in tensors.items() if k in places}
     for k in tensors:
         if k not in places:
@@ -100,7 +116,8 @@ def _swapped(module: Any, tensors: dict[str, Any], tie: bool, strict: bool) -> I
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """(parameters, buffers) of several modules of one class, stacked by name in a new first dimension.
+    """(parameters, buffers) of several modules of one class, stacked by name in a new first
+    dimension.
 
     Raises:
         RuntimeError: no module, different classes or modes, or different `requires_grad`.
@@ -108,7 +125,9 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     if not (all(m.training for m in models) or all(not m.training for m in models)):
-        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+        raise RuntimeError(
+            "stack_module_state: Expected all models to have the same training/eval mode."
+        )
     if not all(type(m) is type(models[0]) for m in models):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     params = [dict(m.named_parameters()) for m in models]
@@ -131,7 +150,8 @@ def _stacked(tensors: list[Tensor], name: str) -> Tensor:
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Make batch normalisations below a module use the batch's own statistics, in place: they then write no buffers.
+    """Make batch normalisations below a module use the batch's own statistics, in place: they then
+    write no buffers.
 
     Buffers cannot be written under `vmap`, where they are not mapped. Returns the module.
 

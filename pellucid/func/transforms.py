@@ -1,4 +1,6 @@
-"""`grad`, `vjp`, `jvp`, Jacobians and Hessians as functions of functions; they nest with each other and with `vmap`."""
+"""`grad`, `vjp`, `jvp`, Jacobians and Hessians as functions of functions; they nest with each other
+and with `vmap`.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ ArgNums = int | tuple[int, ...]
 
 # ---- what all transforms share ---------------------------------------------------------------
 def _fresh(x: Any, outer: bool) -> Tensor:
-    """An alias to differentiate with respect to: part of the outer graph when there is one, a leaf otherwise."""
+    """An alias to differentiate with respect to: part of the outer graph when there is one, a leaf
+    otherwise.
+    """
     if not isinstance(x, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
     if level_of(x):
@@ -45,7 +49,10 @@ def _depends_on_others(outputs: list[Tensor], fresh: list[Tensor]) -> bool:
     """Whether the graph of the outputs reaches tensors other than the ones differentiated for."""
     known = {id(_bottom(x)) for x in fresh}
     roots = [b._node or (b if b._rg else None) for b in map(_bottom, outputs)]
-    return any(isinstance(edge, Tensor) and id(edge) not in known for edge in walk(r for r in roots if r is not None))
+    return any(
+        isinstance(edge, Tensor) and id(edge) not in known
+        for edge in walk(r for r in roots if r is not None)
+    )
 
 
 def _bottom(x: Tensor) -> Tensor:
@@ -55,7 +62,9 @@ def _bottom(x: Tensor) -> Tensor:
 
 
 def _outside(tree: Any, keep: bool) -> Any:
-    """Results as the caller sees them: without the graph of the transform, unless something outside needs it."""
+    """Results as the caller sees them: without the graph of the transform, unless something outside
+    needs it.
+    """
     return tree if keep else tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, tree)
 
 
@@ -83,30 +92,48 @@ def _chosen(args: tuple[Any, ...], argnums: ArgNums) -> Any:
 
 def _replaced(args: tuple[Any, ...], argnums: ArgNums, new: Any) -> tuple[Any, ...]:
     values = list(args)
-    for k, value in [(argnums, new)] if isinstance(argnums, int) else zip(argnums, new, strict=True):
+    for k, value in (
+        [(argnums, new)] if isinstance(argnums, int) else zip(argnums, new, strict=True)
+    ):
         values[k] = value
     return tuple(values)
 
 
 def _zeros(x: Tensor) -> Tensor:
     with no_grad():
-        return x.detach() * 0 if level_of(x) else F.full(shape=tuple(x._array.shape), value=0, dtype=x._array.dtype)
+        return (
+            x.detach() * 0
+            if level_of(x)
+            else F.full(shape=tuple(x._array.shape), value=0, dtype=x._array.dtype)
+        )
 
 
-def _differentiate(outputs: list[Any], inputs: list[Tensor], seeds: Any, create: bool, keep: bool = False) -> list[Tensor]:
-    roots = [(o, s) for o, s in zip(outputs, seeds or [None] * len(outputs), strict=True) if o.requires_grad]
+def _differentiate(
+    outputs: list[Any], inputs: list[Tensor], seeds: Any, create: bool, keep: bool = False
+) -> list[Tensor]:
+    roots = [
+        (o, s)
+        for o, s in zip(outputs, seeds or [None] * len(outputs), strict=True)
+        if o.requires_grad
+    ]
     if not roots:
         return [_zeros(x) for x in inputs]
     gs = transforms.grad(
-        tuple(o for o, _ in roots), tuple(inputs), tuple(s for _, s in roots), retain_graph=keep or create, create_graph=create,
+        tuple(o for o, _ in roots),
+        tuple(inputs),
+        tuple(s for _, s in roots),
+        retain_graph=keep or create,
+        create_graph=create,
         allow_unused=True,
-    )  # fmt: skip
+    )
     return [_zeros(x) if g is None else g for x, g in zip(inputs, gs, strict=True)]
 
 
 @contextmanager
 def _recorded() -> Iterator[None]:
-    """Operations are recorded for the transform, as single ones: the gradient of a compiled function has no gradient itself."""
+    """Operations are recorded for the transform, as single ones: the gradient of a compiled
+    function has no gradient itself.
+    """
     local.transforms += 1
     try:
         with enable_grad():
@@ -116,7 +143,9 @@ def _recorded() -> Iterator[None]:
 
 
 # ---- reverse mode ----------------------------------------------------------------------------
-def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad_and_value(
+    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """As `grad`, returning (gradient, value), or (gradient, (value, aux)).
 
     >>> import pellucid as torch
@@ -140,7 +169,9 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
                     )
                 output, aux = output
             if not isinstance(output, Tensor):
-                raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
+                raise RuntimeError(
+                    f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}"
+                )
             if output._array.ndim:
                 raise RuntimeError(
                     f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {output._array.ndim} dims. "
@@ -155,11 +186,15 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
     return wrapper
 
 
-def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The gradient of a scalar function with respect to the arguments numbered `argnums`, as a function.
+def grad(
+    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The gradient of a scalar function with respect to the arguments numbered `argnums`, as a
+    function.
 
     Raises:
-        RuntimeError: the function returns something else than one scalar (and aux, where `has_aux`).
+        RuntimeError: the function returns something else than one scalar (and aux, where
+            `has_aux`).
 
     >>> import pellucid as torch
     >>> torch.func.grad(torch.func.grad(torch.sin))(torch.tensor(0.5)) == -torch.sin(torch.tensor(0.5))
@@ -175,7 +210,9 @@ def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) 
     return wrapper
 
 
-def _vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | None, has_aux: bool) -> Any:
+def _vjp(
+    func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | None, has_aux: bool
+) -> Any:
     """(output, function of cotangents, aux) for the arguments numbered, or all."""
     outer = local.grad
     chosen = args if argnums is None else _chosen(args, _check_argnums(argnums, len(args)))
@@ -183,23 +220,31 @@ def _vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | Non
     fresh = [_fresh(wrap_in_all(x) if isinstance(x, Tensor) else x, outer) for x in leaves]
     new = tree_unflatten(fresh, spec)
     with _recorded():
-        output = func(*(new if argnums is None else _replaced(args, _check_argnums(argnums, len(args)), new)))
+        output = func(
+            *(new if argnums is None else _replaced(args, _check_argnums(argnums, len(args)), new))
+        )
     aux = None
     if has_aux:
         if not (isinstance(output, tuple) and len(output) == 2):
-            raise RuntimeError("vjp(f, *primals): output of function f should be a tuple: (output, aux) if has_aux is True")
+            raise RuntimeError(
+                "vjp(f, *primals): output of function f should be a tuple: (output, aux) if has_aux is True"
+            )
         output, aux = output
     outs, out_spec = tree_flatten(output)
     for o in outs:
         if not isinstance(o, Tensor):
-            raise RuntimeError(f"vjp(f, *primals): Expected f to return only tensors, got unsupported type {type(o)}")
+            raise RuntimeError(
+                f"vjp(f, *primals): Expected f to return only tensors, got unsupported type {type(o)}"
+            )
         if not (o.dtype.is_floating_point or o.dtype.is_complex):
             raise RuntimeError(
                 f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {o.dtype}"
             )
     keep = outer and _depends_on_others(outs, fresh)
 
-    def pull_back(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+    def pull_back(
+        cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
+    ) -> Any:
         seeds, seed_spec = tree_flatten(cotangents)
         if seed_spec != out_spec:
             raise RuntimeError(
@@ -214,7 +259,8 @@ def _vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | Non
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """(output, function): the function maps cotangents of the outputs to a tuple of gradients of the primals.
+    """(output, function): the function maps cotangents of the outputs to a tuple of gradients of
+    the primals.
 
     >>> import pellucid as torch
     >>> value, pull = torch.func.vjp(torch.exp, torch.zeros(2))
@@ -230,7 +276,14 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 # ---- forward mode ----------------------------------------------------------------------------
-def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+def jvp(
+    func: Callable[..., Any],
+    primals: Any,
+    tangents: Any,
+    *,
+    strict: bool = False,
+    has_aux: bool = False,
+) -> Any:
     """(output, its tangent) of a function for tangents of its arguments, by forward mode.
 
     >>> import pellucid as torch
@@ -239,11 +292,20 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     """
     name = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
-        raise RuntimeError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+        raise RuntimeError(
+            f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
     return _jvp(func, primals, tangents, None, strict, has_aux)
 
 
-def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: ArgNums | None, strict: bool, has_aux: bool) -> Any:
+def _jvp(
+    func: Callable[..., Any],
+    primals: Any,
+    tangents: Any,
+    argnums: ArgNums | None,
+    strict: bool,
+    has_aux: bool,
+) -> Any:
     name = "jvp(f, primals, tangents)"
     chosen = primals if argnums is None else _chosen(primals, argnums)
     xs, spec = tree_flatten(chosen)
@@ -258,7 +320,9 @@ def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: ArgNums
             raise RuntimeError(f"{name}: Expected {what} to contain at least one Tensor.")
         for value in values:
             if not isinstance(value, Tensor):
-                raise RuntimeError(f"{name}: Expected {what} to only contain Tensors, got {type(value)}")
+                raise RuntimeError(
+                    f"{name}: Expected {what} to only contain Tensors, got {type(value)}"
+                )
     level = forward_mode.enter_level()
     local.transforms += 1
     try:
@@ -268,14 +332,20 @@ def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, argnums: ArgNums
         aux = None
         if has_aux:
             if not (isinstance(output, tuple) and len(output) == 2):
-                raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+                raise RuntimeError(
+                    f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
+                )
             output, aux = output
-            aux = tree_map(lambda x: forward_mode.unpack(x, level)[0] if isinstance(x, Tensor) else x, aux)
+            aux = tree_map(
+                lambda x: forward_mode.unpack(x, level)[0] if isinstance(x, Tensor) else x, aux
+            )
         outs, out_spec = tree_flatten(output)
         values, slopes = [], []
         for o in outs:
             if not isinstance(o, Tensor):
-                raise RuntimeError(f"{name}: expected f(*args) to return only tensors, got unsupported type {type(o)}")
+                raise RuntimeError(
+                    f"{name}: expected f(*args) to return only tensors, got unsupported type {type(o)}"
+                )
             value, slope = forward_mode.unpack(o, level)
             if slope is None:
                 if strict:
@@ -319,7 +389,9 @@ def _refuse_complex(name: str, tensors: list[Any], what: str) -> None:
 
 
 def _basis(tensors: list[Tensor]) -> tuple[list[Tensor], list[int]]:
-    """The standard basis of the space of several tensors together, split by tensor: (total, *shape) each; and their sizes."""
+    """The standard basis of the space of several tensors together, split by tensor: (total, *shape)
+    each; and their sizes.
+    """
     sizes = [t._array.size for t in tensors]
     total, start, parts = sum(sizes), 0, []
     for t, size in zip(tensors, sizes, strict=True):
@@ -347,7 +419,8 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
-    """The Jacobian by reverse mode, as a function: (*output shape, *input shape) for each output and input.
+    """The Jacobian by reverse mode, as a function: (*output shape, *input shape) for each output
+    and input.
 
     >>> import pellucid as torch
     >>> torch.func.jacrev(torch.square)(torch.tensor([1.0, 2.0]))
@@ -364,12 +437,17 @@ def jacrev(
         output, pull, aux = _vjp(func, args, numbers, has_aux)
         outs, out_spec = tree_flatten(output)
         if not outs or any(not isinstance(o, Tensor) for o in outs):
-            raise RuntimeError(f"jacrev: expected f(*primals) to return only tensors, got unsupported type {type(output)}")
+            raise RuntimeError(
+                f"jacrev: expected f(*primals) to return only tensors, got unsupported type {type(output)}"
+            )
         _refuse_complex("jacrev", outs, "outputs")
         basis, sizes = _basis(outs)
         chosen = _chosen(args, numbers)
         xs, spec = tree_flatten(chosen)
-        rows = vmap(lambda *seeds: tuple(tree_flatten(pull(tree_unflatten(seeds, out_spec)))[0]), chunk_size=chunk_size)(*basis)
+        rows = vmap(
+            lambda *seeds: tuple(tree_flatten(pull(tree_unflatten(seeds, out_spec)))[0]),
+            chunk_size=chunk_size,
+        )(*basis)
         blocks: list[list[Any]] = [[] for _ in outs]
         for x, row in zip(xs, rows, strict=True):
             for block, o, part in zip(blocks, outs, _split(row, sizes, 0), strict=True):
@@ -381,9 +459,14 @@ def jacrev(
 
 
 def jacfwd(
-    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
+    func: Callable[..., Any],
+    argnums: ArgNums = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
 ) -> Callable[..., Any]:
-    """The Jacobian by forward mode, as a function: (*output shape, *input shape) for each output and input.
+    """The Jacobian by forward mode, as a function: (*output shape, *input shape) for each output
+    and input.
 
     >>> import pellucid as torch
     >>> torch.func.jacfwd(torch.square)(torch.tensor([1.0, 2.0]))
@@ -417,7 +500,13 @@ def jacfwd(
             moved = F.permute(column, dims=(*range(1, len(shape) + 1), 0))
             parts = _split(moved, sizes, len(shape))
             blocks.append(
-                tree_unflatten([F.reshape(p, shape=(*shape, *x._array.shape)) for p, x in zip(parts, xs, strict=True)], spec)
+                tree_unflatten(
+                    [
+                        F.reshape(p, shape=(*shape, *x._array.shape))
+                        for p, x in zip(parts, xs, strict=True)
+                    ],
+                    spec,
+                )
             )
         return tree_unflatten(blocks, box["spec"])
 
@@ -436,7 +525,9 @@ def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """The function itself: in-place operations and views are already recorded as functions of their inputs here."""
+    """The function itself: in-place operations and views are already recorded as functions of their
+    inputs here.
+    """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
             f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
@@ -449,7 +540,8 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The underlying tensor inside a transformed function: all samples of a `vmap`. For printing, not for computing.
+    """The underlying tensor inside a transformed function: all samples of a `vmap`. For printing,
+    not for computing.
 
     Args:
         recurse: down to the ordinary tensor; one level otherwise.

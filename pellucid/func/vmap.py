@@ -12,30 +12,49 @@ from ..core.primitive import TENSORS as F
 from ..core.streams import generator as random
 from ..core.tensor import Tensor
 from ..core.transforms import batching
-from ..core.transforms.batching import Level, NeedsLoop, batched, draw_guard, level_of, levels, to_front, unwrap
+from ..core.transforms.batching import (
+    Level,
+    NeedsLoop,
+    batched,
+    draw_guard,
+    level_of,
+    levels,
+    to_front,
+    unwrap,
+)
 
 
 def vmap(
-    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
 ) -> Callable[..., Any]:
     """A function that maps `func` over a dimension of its tensor arguments.
 
     Args:
         func: takes and returns tensors, in nested containers if need be.
-        in_dims: the dimension to map over, for all inputs or in the structure of the inputs; None for those that every call gets whole.
+        in_dims: the dimension to map over, for all inputs or in the structure of the inputs; None
+            for those that every call gets whole.
         out_dims: where the mapped dimension stands in the outputs.
-        randomness: "error" refuses random operations, "same" draws once for all samples, "different" for each one.
+        randomness: "error" refuses random operations, "same" draws once for all samples,
+            "different" for each one.
         chunk_size: samples computed together; all of them when None.
 
     Raises:
-        ValueError: arguments that cannot be mapped. RuntimeError: data-dependent control flow, in-place writes to what is not mapped.
+        ValueError: arguments that cannot be mapped. RuntimeError: data-dependent control flow,
+            in-place writes to what is not mapped.
 
     >>> import pellucid as torch
     >>> torch.func.vmap(torch.dot)(torch.ones(3, 5), torch.ones(3, 5))
     tensor([5., 5., 5.])
     """
     if randomness not in ("error", "different", "same"):
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+        raise RuntimeError(
+            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+        )
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
@@ -50,8 +69,13 @@ def vmap(
             extra, extra_spec = tree_flatten(kwargs)
             tensors = [isinstance(x, Tensor) for x in extra]
             dims = dims + [0 if t else None for t in tensors]
-            if any(t and x._array.shape[:1] != (size,) for x, t in zip(extra, tensors, strict=True)):
-                sizes = [size, *[x._array.shape[0] for x, t in zip(extra, tensors, strict=True) if t]]
+            if any(
+                t and x._array.shape[:1] != (size,) for x, t in zip(extra, tensors, strict=True)
+            ):
+                sizes = [
+                    size,
+                    *[x._array.shape[0] for x, t in zip(extra, tensors, strict=True) if t],
+                ]
                 raise ValueError(
                     f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
                 )
@@ -91,7 +115,8 @@ def vmap(
     return wrapped
 
 
-# Asked first: libraries whose containers batch themselves; the result of the whole call, or NotImplemented (`_functorch/vmap.py`).
+# Asked first: libraries whose containers batch themselves; the result of the whole call, or
+# NotImplemented (`_functorch/vmap.py`).
 CONTAINERS: list[Callable[..., Any]] = []
 
 
@@ -99,7 +124,9 @@ def _name(func: Any) -> str:
     return getattr(func, "__name__", None) or repr(func)
 
 
-def _inputs(func: Any, in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[Any], list[Any], TreeSpec]:
+def _inputs(
+    func: Any, in_dims: Any, args: tuple[Any, ...]
+) -> tuple[int, list[Any], list[Any], TreeSpec]:
     """(batch size, dimension of each leaf, leaves, structure), with PyTorch's refusals."""
     name = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
@@ -122,7 +149,9 @@ def _inputs(func: Any, in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[A
         if dim is None:
             continue
         if not isinstance(dim, int):
-            raise ValueError(f"{name}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
+            raise ValueError(
+                f"{name}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+            )
         if not isinstance(x, Tensor):
             raise ValueError(
                 f"{name}Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, "
@@ -155,7 +184,9 @@ def _mapped(
     out_dims: Any,
     randomness: str,
 ) -> Any:
-    """Run the function once on Batched tensors; sample by sample when something in it has no batched form."""
+    """Run the function once on Batched tensors; sample by sample when something in it has no
+    batched form.
+    """
     fronts = [x if d is None else to_front(x, d) for x, d in zip(leaves, dims, strict=True)]
     stream = random.default_generator
     state = None if randomness == "error" else stream.snapshot()
@@ -163,11 +194,19 @@ def _mapped(
     try:
         with _running(level):
             result = call(
-                tree_unflatten([x if d is None else batched(x, level.number) for x, d in zip(fronts, dims, strict=True)], spec)
+                tree_unflatten(
+                    [
+                        x if d is None else batched(x, level.number)
+                        for x, d in zip(fronts, dims, strict=True)
+                    ],
+                    spec,
+                )
             )
             out, out_spec = tree_flatten(result)
             places = _places(func, out_dims, out, out_spec)
-            return tree_unflatten([_result(func, x, d, level) for x, d in zip(out, places, strict=True)], out_spec)
+            return tree_unflatten(
+                [_result(func, x, d, level) for x, d in zip(out, places, strict=True)], out_spec
+            )
     except NeedsLoop:
         if not size:
             raise
@@ -175,9 +214,16 @@ def _mapped(
     level.looping = True
     rows = []
     for k in range(size):
-        if state is not None and (randomness == "same" or k == 0) and state.tobytes() != stream.snapshot().tobytes():
+        if (
+            state is not None
+            and (randomness == "same" or k == 0)
+            and state.tobytes() != stream.snapshot().tobytes()
+        ):
             random.Generator.set_state(stream, state)
-        sample = [x if d is None else F.select(x, dim=0, index=k) for x, d in zip(fronts, dims, strict=True)]
+        sample = [
+            x if d is None else F.select(x, dim=0, index=k)
+            for x, d in zip(fronts, dims, strict=True)
+        ]
         with _running(level):
             out, out_spec = tree_flatten(call(tree_unflatten(sample, spec)))
         rows.append(out)
@@ -239,7 +285,9 @@ def _result(func: Any, x: Any, dim: int | None, level: Level) -> Any:
     """An output with the batch dimension where it is wanted."""
     if dim is None:
         if level_of(x) == level.number:
-            raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None")
+            raise ValueError(
+                f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None"
+            )
         return x
     _check_output(func, x)
     value, is_batched = unwrap(x, level.number, level.size)
@@ -247,7 +295,9 @@ def _result(func: Any, x: Any, dim: int | None, level: Level) -> Any:
         value = batching.spread(value, level.size)
     ndim = value._array.ndim
     if not -ndim <= dim < ndim:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})"
+        )
     dim %= ndim
     if dim == 0:
         return value

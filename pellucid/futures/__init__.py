@@ -24,7 +24,8 @@ class Future(Generic[T]):
     """A result that another thread, or a later line, sets.
 
     Args:
-        devices: devices whose work the result waits for; there is the CPU alone, so it is kept and not used.
+        devices: devices whose work the result waits for; there is the CPU alone, so it is kept and
+            not used.
     """
 
     def __init__(self, *, devices: list[Any] | None = None) -> None:
@@ -43,7 +44,8 @@ class Future(Generic[T]):
         """The result, after waiting for it.
 
         Raises:
-            what was given to `set_exception`, or what the function before this one in a chain raised.
+            what was given to `set_exception`, or what the function before this one in a chain
+                raised.
         """
         with self._lock:
             self._lock.wait_for(lambda: self._done)
@@ -62,7 +64,9 @@ class Future(Generic[T]):
         return self._value
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
-        """A future for what `callback(self)` returns, which is called when there is a result; at once where there is one."""
+        """A future for what `callback(self)` returns, which is called when there is a result; at
+        once where there is one.
+        """
         following: Future[S] = Future(devices=self.devices)
 
         def go_on(done: Future[T]) -> None:
@@ -92,7 +96,9 @@ class Future(Generic[T]):
 
     def set_exception(self, result: Any) -> None:
         """Give an error in place of a result: `wait` raises it."""
-        assert isinstance(result, BaseException), f"{result} is of type {type(result)}, not an Exception."
+        assert isinstance(result, BaseException), (
+            f"{result} is of type {type(result)}, not an Exception."
+        )
         self._finish(None, result)
 
     def _finish(self, value: Any, error: BaseException | None) -> None:

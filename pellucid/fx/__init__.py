@@ -1,6 +1,7 @@
 """Programs as graphs that can be read, changed and run (`torch.fx`).
 
-`symbolic_trace` runs a module or function on proxies and gives a `GraphModule`: a `Graph` of what was done, and Python code made from it.
+`symbolic_trace` runs a module or function on proxies and gives a `GraphModule`: a `Graph` of what
+was done, and Python code made from it.
 
 >>> import pellucid as torch
 >>> gm = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)

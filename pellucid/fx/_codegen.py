@@ -1,7 +1,8 @@
 """Python code from a graph (`torch.fx.graph.CodeGen`).
 
-The text is a function `forward` whose lines are the nodes, in order; a variable that is used for the last time is set to None at once,
-so that its memory is free. Functions stand in the text under PyTorch's names; whatever else the text needs stands in `globals`.
+The text is a function `forward` whose lines are the nodes, in order; a variable that is used for
+the last time is set to None at once, so that its memory is free. Functions stand in the text under
+PyTorch's names; whatever else the text needs stands in `globals`.
 """
 
 from __future__ import annotations
@@ -24,22 +25,67 @@ from .node import Node, _get_qualified_name, _type_repr, dtype_abbrs, map_arg
 TransformCodeFunc = Callable[[list[str]], list[str]]
 
 magic_methods = {
-    "eq": "{} == {}", "ne": "{} != {}", "lt": "{} < {}", "gt": "{} > {}", "le": "{} <= {}", "ge": "{} >= {}", "pos": "+{}", "neg": "-{}",
-    "invert": "~{}", "add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "floordiv": "{} // {}", "truediv": "{} / {}", "div": "{} / {}",
-    "mod": "{} % {}", "pow": "{} ** {}", "lshift": "{} << {}", "rshift": "{} >> {}", "and_": "{} & {}", "or_": "{} | {}", "xor": "{} ^ {}",
-    "getitem": "{}[{}]", "matmul": "{} @ {}",
-}  # fmt: skip
+    "eq": "{} == {}",
+    "ne": "{} != {}",
+    "lt": "{} < {}",
+    "gt": "{} > {}",
+    "le": "{} <= {}",
+    "ge": "{} >= {}",
+    "pos": "+{}",
+    "neg": "-{}",
+    "invert": "~{}",
+    "add": "{} + {}",
+    "sub": "{} - {}",
+    "mul": "{} * {}",
+    "floordiv": "{} // {}",
+    "truediv": "{} / {}",
+    "div": "{} / {}",
+    "mod": "{} % {}",
+    "pow": "{} ** {}",
+    "lshift": "{} << {}",
+    "rshift": "{} >> {}",
+    "and_": "{} & {}",
+    "or_": "{} | {}",
+    "xor": "{} ^ {}",
+    "getitem": "{}[{}]",
+    "matmul": "{} @ {}",
+}
 reflectable_magic_methods = {
     name: magic_methods[name]
     for name in (
-        "add", "sub", "mul", "floordiv", "truediv", "div", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor", "getitem", "matmul",
+        "add",
+        "sub",
+        "mul",
+        "floordiv",
+        "truediv",
+        "div",
+        "mod",
+        "pow",
+        "lshift",
+        "rshift",
+        "and_",
+        "or_",
+        "xor",
+        "getitem",
+        "matmul",
     )
-}  # fmt: skip
+}
 inplace_methods = {
-    "iadd": "{} += {}", "iand": "{} &= {}", "ifloordiv": "{} //= {}", "ilshift": "{} <<= {}", "imod": "{} %= {}", "imul": "{} *= {}",
-    "imatmul": "{} @= {}", "ior": "{} |= {}", "ipow": "{} **= {}", "irshift": "{} >>= {}", "isub": "{} -= {}", "itruediv": "{} /= {}",
-    "ixor": "{} ^= {}", "setitem": "{}[{}] = {}",
-}  # fmt: skip
+    "iadd": "{} += {}",
+    "iand": "{} &= {}",
+    "ifloordiv": "{} //= {}",
+    "ilshift": "{} <<= {}",
+    "imod": "{} %= {}",
+    "imul": "{} *= {}",
+    "imatmul": "{} @= {}",
+    "ior": "{} |= {}",
+    "ipow": "{} **= {}",
+    "irshift": "{} >>= {}",
+    "isub": "{} -= {}",
+    "itruediv": "{} /= {}",
+    "ixor": "{} ^= {}",
+    "setitem": "{}[{}] = {}",
+}
 
 _GENERIC = {list: "List", dict: "Dict", set: "Set", frozenset: "FrozenSet", tuple: "Tuple"}
 
@@ -75,7 +121,14 @@ def _format_target(base: str, target: str) -> str:
 class _Writer:
     """The lines of one function while they are made."""
 
-    def __init__(self, codegen: CodeGen, namespace: _Namespace, root: str, verbose: bool, options: dict[str, bool]) -> None:
+    def __init__(
+        self,
+        codegen: CodeGen,
+        namespace: _Namespace,
+        root: str,
+        verbose: bool,
+        options: dict[str, bool],
+    ) -> None:
         self.codegen = codegen
         self.names = namespace
         self.root = root
@@ -111,7 +164,11 @@ class _Writer:
         import typing
 
         base = kind.__origin__
-        base = getattr(typing, _GENERIC[base]) if base in _GENERIC and not isinstance(kind, types.GenericAlias) else base
+        base = (
+            getattr(typing, _GENERIC[base])
+            if base in _GENERIC and not isinstance(kind, types.GenericAlias)
+            else base
+        )
         name = self.add_global(_type_repr(base), base)
         inner = getattr(kind, "__args__", ())
         return f"{name}[{','.join(self.type_text(part) for part in inner)}]" if inner else name
@@ -124,24 +181,37 @@ class _Writer:
         if isinstance(value, enum.Enum):
             return f"{self.add_global(type(value).__name__, type(value))}.{value.name}"
         if isinstance(value, Tensor):
-            return f"torch.Tensor(size={list(value.shape)}, dtype={str(value.dtype).split('.')[-1]})"
+            return (
+                f"torch.Tensor(size={list(value.shape)}, dtype={str(value.dtype).split('.')[-1]})"
+            )
         if type(value) is tuple:
-            return f"({', '.join(self.text(item) for item in value)}{',' if len(value) == 1 else ''})"
+            return (
+                f"({', '.join(self.text(item) for item in value)}{',' if len(value) == 1 else ''})"
+            )
         if isinstance(value, list):
             return f"[{', '.join(self.text(item) for item in value)}]"
         if isinstance(value, dict):
             return f"{{{', '.join(f'{key!r}: {self.text(item)}' for key, item in value.items())}}}"
         if isinstance(value, slice):
-            return f"slice({self.text(value.start)}, {self.text(value.stop)}, {self.text(value.step)})"
+            return (
+                f"slice({self.text(value.start)}, {self.text(value.stop)}, {self.text(value.step)})"
+            )
         if callable(value) and not isinstance(value, (Node, type)) and hasattr(value, "__name__"):
-            return self.add_global(_get_qualified_name(value), value) if _is_from_torch(value) else repr(value)
+            return (
+                self.add_global(_get_qualified_name(value), value)
+                if _is_from_torch(value)
+                else repr(value)
+            )
         if isinstance(value, type) and value is not type(None):
             return self.add_global(_type_repr(value), value)
         return repr(value)
 
     def call(self, args: Iterable[Any], kwargs: dict[str, Any]) -> str:
         return ", ".join(
-            [*(self.text(value) for value in args), *(f"{name} = {self.text(value)}" for name, value in kwargs.items())]
+            [
+                *(self.text(value) for value in args),
+                *(f"{name} = {self.text(value)}" for name, value in kwargs.items()),
+            ]
         )
 
     def emit(self, node: Node) -> None:
@@ -161,7 +231,9 @@ class _Writer:
         self.lines.append(f"{node!r}{note} = {_format_target(self.root, str(node.target))}")
 
     def _call_module(self, node: Node, note: str) -> None:
-        self.lines.append(f"{node!r}{note} = {_format_target(self.root, str(node.target))}({self.call(node.args, node.kwargs)})")
+        self.lines.append(
+            f"{node!r}{note} = {_format_target(self.root, str(node.target))}({self.call(node.args, node.kwargs)})"
+        )
 
     def _call_method(self, node: Node, note: str) -> None:
         target = _format_target(self.text(node.args[0]), str(node.target))
@@ -171,15 +243,24 @@ class _Writer:
         target: Any = node.target
         if getattr(target, "__module__", None) == "_operator":
             if target.__name__ in magic_methods and not node.kwargs:
-                self.lines.append(f"{node!r}{note} = {magic_methods[target.__name__].format(*map(self.text, node.args))}")
+                self.lines.append(
+                    f"{node!r}{note} = {magic_methods[target.__name__].format(*map(self.text, node.args))}"
+                )
                 return
             if target.__name__ in inplace_methods:
                 text = inplace_methods[target.__name__].format(*map(self.text, node.args))
                 self.lines.append(f"{text};  {node!r}{note} = {self.text(node.args[0])}")
                 return
         name = self.add_global(_get_qualified_name(target), target)
-        if name == "getattr" and len(node.args) == 2 and isinstance(node.args[1], str) and node.args[1].isidentifier():
-            self.lines.append(f"{node!r}{note} = {_format_target(self.text(node.args[0]), node.args[1])}")
+        if (
+            name == "getattr"
+            and len(node.args) == 2
+            and isinstance(node.args[1], str)
+            and node.args[1].isidentifier()
+        ):
+            self.lines.append(
+                f"{node!r}{note} = {_format_target(self.text(node.args[0]), node.args[1])}"
+            )
             return
         self.lines.append(f"{node!r}{note} = {name}({self.call(node.args, node.kwargs)})")
         if node.meta.get("is_wrapped", False):
@@ -192,7 +273,9 @@ class _Writer:
 
     # -- readable code -----------------------------------------------------------------------------
     def _comment(self, node: Node) -> None:
-        """A line that says where the node comes from, when that is another place than the last node's."""
+        """A line that says where the node comes from, when that is another place than the last
+        node's.
+        """
         if node.op in ("placeholder", "output"):
             return
         parsed = _parse_stack_trace(node.stack_trace) if node.stack_trace else None
@@ -205,7 +288,9 @@ class _Writer:
     def _data_note(self, node: Node) -> str:
         if not self.verbose:
             return ""
-        value: Any = node.meta.get("val", node.meta.get("tensor_meta", node.meta.get("example_value")))
+        value: Any = node.meta.get(
+            "val", node.meta.get("tensor_meta", node.meta.get("example_value"))
+        )
         if not (hasattr(value, "dtype") and hasattr(value, "shape")):
             return ""
         short = dtype_abbrs.get(str(value.dtype).removeprefix("torch."), str(value.dtype))
@@ -268,7 +353,9 @@ class CodeGen:
         self._func_name = "forward"
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
-        """The head of the function; `free_vars` are the graph's inputs with annotations and defaults."""
+        """The head of the function; `free_vars` are the graph's inputs with annotations and
+        defaults.
+        """
         if not free_vars or free_vars[0] != "self":
             free_vars.insert(0, "self")
         return f"def {self._func_name}({', '.join(free_vars)}){maybe_return_annotation}:"
@@ -309,7 +396,8 @@ class CodeGen:
         steps = list(nodes)
         last = _last_uses(steps)
         for at, node in enumerate(steps):
-            writer.lines.append(f"# COUNTER: {at}\n")  # tells which node the next lines are for, whatever is done to them
+            # tells which node the next lines are for, whatever is done to them
+            writer.lines.append(f"# COUNTER: {at}\n")
             writer.emit(node)
             if node.op == "placeholder":
                 continue
@@ -324,11 +412,18 @@ class CodeGen:
         wraps = "\n".join(f'torch.fx._symbolic_trace.wrap("{name}")' for name in writer.wrapped)
         head = f"\n{wraps}\n\n{self.gen_fn_def(writer.parameters, writer.result)}\n"
         body, numbers = _counted("".join(lines), head.count("\n") + 1)
-        return PythonCode(head + "\n".join("    " + line for line in body), writer.globals, numbers, head.count("\n") + 1)
+        return PythonCode(
+            head + "\n".join("    " + line for line in body),
+            writer.globals,
+            numbers,
+            head.count("\n") + 1,
+        )
 
 
 def _counted(text: str, start: int) -> tuple[list[str], dict[int, int | None]]:
-    """The lines of a body without their counters, and for each line of the whole code the number of its node."""
+    """The lines of a body without their counters, and for each line of the whole code the number of
+    its node.
+    """
     lines: list[str] = []
     numbers: dict[int, int | None] = {}
     current = None
@@ -360,7 +455,9 @@ def _last_uses(nodes: list[Node]) -> dict[Node, list[Node]]:
 
 
 class _BoxedCodeGen(CodeGen):
-    """Code whose arguments come as one list, which it empties, so that the caller holds none of them."""
+    """Code whose arguments come as one list, which it empties, so that the caller holds none of
+    them.
+    """
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
         names = [name.split(" ")[0].split(":")[0] for name in free_vars]
@@ -391,7 +488,11 @@ class _PyTreeCodeGen(CodeGen):
     def process_outputs(self, out: Any) -> Any:
         if not isinstance(out, (list, tuple)):
             out = [out]
-        return tree_unflatten(out, self.pytree_info.out_spec) if self.pytree_info.out_spec is not None else out
+        return (
+            tree_unflatten(out, self.pytree_info.out_spec)
+            if self.pytree_info.out_spec is not None
+            else out
+        )
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
         if self.pytree_info is None:

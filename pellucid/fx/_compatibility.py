@@ -12,7 +12,8 @@ Thing = TypeVar("Thing")
 
 
 def compatibility(is_backward_compatible: bool) -> Callable[[Thing], Thing]:
-    """Decorator that registers a function or class as stable between releases, or as not; it changes nothing else.
+    """Decorator that registers a function or class as stable between releases, or as not; it
+    changes nothing else.
 
     >>> from pellucid.fx._compatibility import compatibility
     >>> @compatibility(is_backward_compatible=False)

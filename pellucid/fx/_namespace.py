@@ -102,4 +102,6 @@ def _is_magic(name: str) -> bool:
 
 def _snake_case(name: str) -> str:
     """`AdaptiveAvgPool2d` as `adaptive_avg_pool2d`."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])|(?<=[A-Z])([A-Z])(?=[a-z])", lambda m: "_" + m[0], name).lower()
+    return re.sub(
+        r"(?<=[a-z0-9])([A-Z])|(?<=[A-Z])([A-Z])(?=[a-z])", lambda m: "_" + m[0], name
+    ).lower()

@@ -1,4 +1,6 @@
-"""Names that stand for something else while a trace runs, and functions that are recorded as a whole (`torch.fx.wrap`)."""
+"""Names that stand for something else while a trace runs, and functions that are recorded as a
+whole (`torch.fx.wrap`).
+"""
 
 from __future__ import annotations
 
@@ -19,22 +21,40 @@ _MISSING = object()
 
 
 class _Patcher:
-    """A context manager that puts things into dictionaries and classes, and takes them back in reverse order."""
+    """A context manager that puts things into dictionaries and classes, and takes them back in
+    reverse order.
+    """
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
         self._visited: set[int] = set()
 
-    def patch(self, frame_dict: dict[str, Any], name: str, new_fn: Callable[..., Any], deduplicate: bool = True) -> None:
-        """Let a global name be another function; a name that is no global yet (a builtin) becomes one."""
+    def patch(
+        self,
+        frame_dict: dict[str, Any],
+        name: str,
+        new_fn: Callable[..., Any],
+        deduplicate: bool = True,
+    ) -> None:
+        """Let a global name be another function; a name that is no global yet (a builtin) becomes
+        one.
+        """
         if deduplicate and hasattr(frame_dict.get(name), "__fx_already_patched"):
             return
         new_fn.__fx_already_patched = deduplicate  # type: ignore[attr-defined]
         before = frame_dict.get(name, _MISSING)
         frame_dict[name] = new_fn
-        self._undo.append(lambda: frame_dict.pop(name, None) if before is _MISSING else frame_dict.__setitem__(name, before))
+        self._undo.append(
+            lambda: (
+                frame_dict.pop(name, None)
+                if before is _MISSING
+                else frame_dict.__setitem__(name, before)
+            )
+        )
 
-    def patch_method(self, cls: type, name: str, new_fn: Callable[..., Any], deduplicate: bool = True) -> None:
+    def patch_method(
+        self, cls: type, name: str, new_fn: Callable[..., Any], deduplicate: bool = True
+    ) -> None:
         """Let a method of a class be another function."""
         before = getattr(cls, name)
         if deduplicate and hasattr(before, "__fx_already_patched"):
@@ -92,7 +112,11 @@ def _create_wrapped_method(cls: type, name: str) -> Callable[..., Any]:
     @functools.wraps(orig_fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         proxy = _find_proxy(args, kwargs)
-        return orig_fn(*args, **kwargs) if proxy is None else proxy.tracer.create_proxy("call_method", name, args, kwargs)
+        return (
+            orig_fn(*args, **kwargs)
+            if proxy is None
+            else proxy.tracer.create_proxy("call_method", name, args, kwargs)
+        )
 
     return wrapped
 
@@ -106,7 +130,9 @@ def _patch_wrapped_functions(patcher: _Patcher) -> None:
 
 
 def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids: set[int]) -> None:
-    """Have the functions that are wrapped everywhere recorded when they are called by their names in these globals."""
+    """Have the functions that are wrapped everywhere recorded when they are called by their names
+    in these globals.
+    """
     if not patcher.visit_once(frame_dict):
         return
     for name, value in list(frame_dict.items()):
@@ -116,7 +142,8 @@ def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids:
 
 @compatibility(is_backward_compatible=True)
 def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
-    """Have calls of a function of this module recorded as they are, instead of what the function does.
+    """Have calls of a function of this module recorded as they are, instead of what the function
+    does.
 
     Called at the top level of a module, or used as a decorator there.
 
@@ -131,7 +158,9 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
         NotImplementedError: called inside a function.
     """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
-        raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
+        raise RuntimeError(
+            "Unsupported type for global function! Must be either a callable or string name"
+        )
     name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
     current = inspect.currentframe()
     frame = current.f_back if current is not None else None
@@ -142,7 +171,11 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
 
 
 def patched_function(fn: FunctionType, nargs: int) -> FunctionType:
-    """The function with all its parameters positional ones, `*args` and `**kwargs` among them as plain values."""
+    """The function with all its parameters positional ones, `*args` and `**kwargs` among them as
+    plain values.
+    """
     flags = fn.__code__.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    code = fn.__code__.replace(co_argcount=nargs, co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=flags)
+    code = fn.__code__.replace(
+        co_argcount=nargs, co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=flags
+    )
     return FunctionType(code, fn.__globals__, fn.__name__, None, fn.__closure__)

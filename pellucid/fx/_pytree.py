@@ -1,4 +1,6 @@
-"""Containers taken apart along a structure that is known: what generated code calls on its arguments."""
+"""Containers taken apart along a structure that is known: what generated code calls on its
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,19 @@ SUPPORTED_NODES: dict[type, FlattenFuncSpec] = {}
 
 
 def register_pytree_flatten_spec(
-    cls: type, flatten_fn_spec: FlattenFuncSpec, flatten_fn_exact_match_spec: Callable[[Any, TreeSpec], bool] | None = None
+    cls: type,
+    flatten_fn_spec: FlattenFuncSpec,
+    flatten_fn_exact_match_spec: Callable[[Any, TreeSpec], bool] | None = None,
 ) -> None:
-    """Let `tree_flatten_spec` take a class of containers apart with a function of (container, structure)."""
+    """Let `tree_flatten_spec` take a class of containers apart with a function of (container,
+    structure).
+    """
     SUPPORTED_NODES[cls] = flatten_fn_spec
 
 
 def tree_flatten_spec(pytree: Any, spec: TreeSpec) -> list[Any]:
-    """The leaves of a tree along a structure: what the structure has as a leaf stays whole, whatever it is.
+    """The leaves of a tree along a structure: what the structure has as a leaf stays whole,
+    whatever it is.
 
     Raises:
         RuntimeError: a class of containers that is not known.

@@ -38,8 +38,14 @@ from .node import Argument
 from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase, base_types
 
 __all__ = [
-    "PH", "ProxyableClassMeta", "Tracer", "is_fx_symbolic_tracing", "is_fx_tracing", "symbolic_trace", "wrap",
-]  # fmt: skip
+    "PH",
+    "ProxyableClassMeta",
+    "Tracer",
+    "is_fx_symbolic_tracing",
+    "is_fx_tracing",
+    "symbolic_trace",
+    "wrap",
+]
 
 _EXTRA = (
     _create_wrapped_func,
@@ -120,12 +126,15 @@ class PHWithMeta(PHBase):
 
 @compatibility(is_backward_compatible=True)
 class Tracer(TracerBase):
-    """Makes a graph of a module or function by running it on proxies. Override its methods to change what is recorded.
+    """Makes a graph of a module or function by running it on proxies. Override its methods to
+    change what is recorded.
 
     Args:
-        autowrap_modules: modules of Python whose functions are recorded as they are, when they are called on proxies.
+        autowrap_modules: modules of Python whose functions are recorded as they are, when they are
+            called on proxies.
         autowrap_functions: further such functions.
-        param_shapes_constant: the shapes of parameters are numbers, so that a module may decide by them.
+        param_shapes_constant: the shapes of parameters are numbers, so that a module may decide by
+            them.
 
     >>> import pellucid as torch
     >>> class Deep(torch.fx.Tracer):
@@ -146,7 +155,9 @@ class Tracer(TracerBase):
     ) -> None:
         super().__init__()
         named = chain(*(vars(module).items() for module in autowrap_modules))
-        self._autowrap_function_ids = {id(value) for name, value in named if not name.startswith("_") and callable(value)}
+        self._autowrap_function_ids = {
+            id(value) for name, value in named if not name.startswith("_") and callable(value)
+        }
         self._autowrap_function_ids |= {id(function) for function in autowrap_functions}
         self._autowrap_search = list(autowrap_modules)
         self.param_shapes_constant = param_shapes_constant
@@ -171,7 +182,8 @@ class Tracer(TracerBase):
 
     @compatibility(is_backward_compatible=True)
     def create_arg(self, a: Any) -> Argument:
-        """As in `TracerBase`; parameters, buffers, submodules and tensors become nodes that read an attribute of the module.
+        """As in `TracerBase`; parameters, buffers, submodules and tensors become nodes that read an
+        attribute of the module.
 
         A tensor that the module does not have becomes an attribute `_tensor_constant0` of it.
 
@@ -187,7 +199,9 @@ class Tracer(TracerBase):
                 return read.node
             return self.create_node("get_attr", name, (), {})
         if isinstance(a, Tensor):
-            name = next((name for name, own in self.root.named_buffers() if own is a), None) or self.tensor_attrs.get(a)
+            name = next(
+                (name for name, own in self.root.named_buffers() if own is a), None
+            ) or self.tensor_attrs.get(a)
             if name is None:
                 name = self.tensor_attrs[a] = self.get_fresh_qualname("_tensor_constant")
                 setattr(self.root, name, a)
@@ -197,7 +211,9 @@ class Tracer(TracerBase):
             if name is not None:
                 return self.create_node("get_attr", name, (), {})
         if isinstance(a, tuple) and hasattr(a, "_fields"):
-            return self.create_node("call_function", type(a), tuple(self.create_arg(item) for item in a), {})
+            return self.create_node(
+                "call_function", type(a), tuple(self.create_arg(item) for item in a), {}
+            )
         if type(a) in _proxyable_classes:
             name = self.get_fresh_qualname(f"_{type(a).__name__}_constant_")
             setattr(self.root, name, a)
@@ -205,7 +221,9 @@ class Tracer(TracerBase):
         return super().create_arg(a)
 
     def _own_parameter(self, parameter: Any) -> Any:
-        """What the module that is running gets when it reads its own parameter; some of ours read it past `__getattr__`."""
+        """What the module that is running gets when it reads its own parameter; some of ours read
+        it past `__getattr__`.
+        """
         if self._parameter_proxies is None:
             return None
         path = next(reversed(self.module_stack.values()))[0] if self.module_stack else ""
@@ -216,7 +234,9 @@ class Tracer(TracerBase):
 
     @compatibility(is_backward_compatible=True)
     def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
-        """Whether a submodule's call is one node; by default for the modules of `torch.nn` but `Sequential`."""
+        """Whether a submodule's call is one node; by default for the modules of `torch.nn` but
+        `Sequential`.
+        """
         home = type(m).__module__.split(".")
         return home[0] in (_HOME, "torch") and home[1:2] == ["nn"] and not isinstance(m, Sequential)
 
@@ -233,8 +253,12 @@ class Tracer(TracerBase):
         return paths[mod]
 
     @compatibility(is_backward_compatible=True)
-    def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A submodule is called: one node for a leaf, else `forward(*args, **kwargs)`, whose calls are recorded."""
+    def call_module(
+        self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A submodule is called: one node for a leaf, else `forward(*args, **kwargs)`, whose calls
+        are recorded.
+        """
         name = self.path_of_module(m)
         with ScopeContextManager(self.scope, Scope(name, type(m))):
             calls = self.num_calls.get(name, 0)
@@ -250,7 +274,8 @@ class Tracer(TracerBase):
 
     @compatibility(is_backward_compatible=False)
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
-        """An attribute of a module is read: a proxy for a parameter, the same one each time; else the attribute itself.
+        """An attribute of a module is read: a proxy for a parameter, the same one each time; else
+        the attribute itself.
 
         Args:
             attr: its name.
@@ -271,7 +296,9 @@ class Tracer(TracerBase):
             options: dict[str, Any] = {}
             if "proxy_factory_fn" in inspect.signature(self.create_proxy).parameters:
                 options["proxy_factory_fn"] = (
-                    (lambda node: ParameterProxy(self, node, name, value)) if self.param_shapes_constant else None
+                    (lambda node: ParameterProxy(self, node, name, value))
+                    if self.param_shapes_constant
+                    else None
                 )
             cache[name] = self.create_proxy("get_attr", name, (), {}, **options)
         return cache[name]
@@ -279,7 +306,10 @@ class Tracer(TracerBase):
     # -- the inputs --------------------------------------------------------------------------------
     @compatibility(is_backward_compatible=False)
     def create_args_for_root(
-        self, root_fn: Callable[..., Any], is_module: bool, concrete_args: dict[str, Any] | tuple[Any, ...] | None = None
+        self,
+        root_fn: Callable[..., Any],
+        is_module: bool,
+        concrete_args: dict[str, Any] | tuple[Any, ...] | None = None,
     ) -> tuple[Callable[..., Any], list[Any]]:
         """The function to run and its arguments, with a node for each input.
 
@@ -302,14 +332,22 @@ class Tracer(TracerBase):
         arguments = [next(names) for _ in range(skip, count)]
         if isinstance(concrete_args, tuple):
             if len(arguments) != len(concrete_args):
-                raise RuntimeError(f"Tracing expected {len(arguments)} arguments but got {len(concrete_args)} concrete arguments")
+                raise RuntimeError(
+                    f"Tracing expected {len(arguments)} arguments but got {len(concrete_args)} concrete arguments"
+                )
             concrete_args = dict(zip(arguments, concrete_args, strict=True))
-        args += [self._proxy_placeholder(name, concrete_args, signature, analysed) for name in arguments]
+        args += [
+            self._proxy_placeholder(name, concrete_args, signature, analysed) for name in arguments
+        ]
         if code.co_kwonlyargcount > 0 or code.co_flags & HAS_VARSTUFF:
             if code.co_flags & inspect.CO_VARARGS:
-                args.append(self._proxy_placeholder("*" + next(names), concrete_args, signature, analysed))
+                args.append(
+                    self._proxy_placeholder("*" + next(names), concrete_args, signature, analysed)
+                )
             if code.co_flags & inspect.CO_VARKEYWORDS:
-                args.append(self._proxy_placeholder("**" + next(names), concrete_args, signature, analysed))
+                args.append(
+                    self._proxy_placeholder("**" + next(names), concrete_args, signature, analysed)
+                )
             root_fn = patched_function(analysed, len(args))
         flat, spec = tree_flatten(tuple(args))
         if all(child.is_leaf() for child in spec.children_specs):
@@ -325,7 +363,13 @@ class Tracer(TracerBase):
 
         return flatten_fn, flat
 
-    def _proxy_placeholder(self, name: str, concrete_args: Any, sig: inspect.Signature, fn_for_analysis: Callable[..., Any]) -> Any:
+    def _proxy_placeholder(
+        self,
+        name: str,
+        concrete_args: Any,
+        sig: inspect.Signature,
+        fn_for_analysis: Callable[..., Any],
+    ) -> Any:
         if concrete_args is not None and name in concrete_args:
             count = 0
 
@@ -348,7 +392,13 @@ class Tracer(TracerBase):
         if not name.startswith("*"):
             parameter = sig.parameters[name]
             default = () if parameter.default is inspect.Parameter.empty else (parameter.default,)
-        return self.create_proxy("placeholder", name, default, {}, type_expr=_annotation(fn_for_analysis, name.strip("*")))
+        return self.create_proxy(
+            "placeholder",
+            name,
+            default,
+            {},
+            type_expr=_annotation(fn_for_analysis, name.strip("*")),
+        )
 
     def _specialize(self, name: str, value: Any, out: Proxy) -> None:
         """Have the code check that it is called with the value it was traced for."""
@@ -366,12 +416,15 @@ class Tracer(TracerBase):
 
     # -- the run -----------------------------------------------------------------------------------
     @compatibility(is_backward_compatible=True)
-    def trace(self, root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> Graph:
+    def trace(
+        self, root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None
+    ) -> Graph:
         """The graph of a module's `forward` or of a function.
 
         Args:
             root: what to run.
-            concrete_args: arguments that are values and no inputs, by name; in containers, `PH` stands for an input.
+            concrete_args: arguments that are values and no inputs, by name; in containers, `PH`
+                stands for an input.
 
         Raises:
             TraceError: the program asks for a value that is not known.
@@ -381,7 +434,9 @@ class Tracer(TracerBase):
         if is_module:
             self.root = root  # type: ignore[assignment]
             if not hasattr(type(root), self.traced_func_name):
-                raise AssertionError(f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}")
+                raise AssertionError(
+                    f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}"
+                )
             fn = getattr(type(root), self.traced_func_name)
             self.root_module_name = root._get_name()  # type: ignore[union-attr]
             self.submodule_paths = {module: name for name, module in root.named_modules()}  # type: ignore[union-attr]
@@ -392,8 +447,10 @@ class Tracer(TracerBase):
         code = getattr(fn, "__code__", None)
         if code is not None:
             self.graph._co_fields = {
-                "co_name": code.co_name, "co_filename": code.co_filename, "co_firstlineno": code.co_firstlineno,
-            }  # fmt: skip
+                "co_name": code.co_name,
+                "co_filename": code.co_filename,
+                "co_firstlineno": code.co_firstlineno,
+            }
         self.tensor_attrs = {}
         self._collect_tensors(self.root, ())
         if not isinstance(fn, FunctionType):
@@ -405,14 +462,23 @@ class Tracer(TracerBase):
         try:
             fn, args = self.create_args_for_root(fn, is_module, concrete_args)
             with _Patcher() as patcher:
-                patcher.patch_method(Module, "__getattr__", self._getattr_wrapper(self._parameter_proxies), deduplicate=False)
-                patcher.patch_method(Module, "__call__", self._call_wrapper(patcher), deduplicate=False)
+                patcher.patch_method(
+                    Module,
+                    "__getattr__",
+                    self._getattr_wrapper(self._parameter_proxies),
+                    deduplicate=False,
+                )
+                patcher.patch_method(
+                    Module, "__call__", self._call_wrapper(patcher), deduplicate=False
+                )
                 _patch_wrapped_functions(patcher)
                 _autowrap_check(patcher, fn_globals, self._autowrap_function_ids)
                 for module in self._autowrap_search:
                     _autowrap_check(patcher, vars(module), self._autowrap_function_ids)
                 result = self.create_arg(fn(*args))
-                self.create_node("output", "output", (result,), {}, type_expr=_annotation(fn, "return"))
+                self.create_node(
+                    "output", "output", (result,), {}, type_expr=_annotation(fn, "return")
+                )
             self.submodule_paths = None
         finally:
             _tracing = before
@@ -447,7 +513,9 @@ class Tracer(TracerBase):
         made = Tracer.__new__(type(self))
         memo[id(self)] = made
         for key, value in self.__dict__.items():
-            made.__dict__[key] = value if key in ("_autowrap_search", "_asked") else copy.deepcopy(value, memo)
+            made.__dict__[key] = (
+                value if key in ("_autowrap_search", "_asked") else copy.deepcopy(value, memo)
+            )
         return made
 
 
@@ -455,7 +523,9 @@ TRACER.append(Tracer)
 
 
 def _annotation(function: Any, name: str) -> Any:
-    """The annotation of a parameter; those of this library's own modules are for type checkers, and only `Tensor` is one of PyTorch's."""
+    """The annotation of a parameter; those of this library's own modules are for type checkers, and
+    only `Tensor` is one of PyTorch's.
+    """
     found = getattr(function, "__annotations__", {}).get(name)
     if isinstance(found, str) and (function.__module__ or "").partition(".")[0] == _HOME:
         return Tensor if found == "Tensor" else None
@@ -473,14 +543,19 @@ def _assert_is_none(value: Any, msg: str) -> None:
 
 
 @compatibility(is_backward_compatible=True)
-def symbolic_trace(root: Module | Callable[..., Any], concrete_args: dict[str, Any] | tuple[Any, ...] | None = None) -> GraphModule:
-    """A module that does what a module or function does, with its program as a graph that can be read and changed.
+def symbolic_trace(
+    root: Module | Callable[..., Any], concrete_args: dict[str, Any] | tuple[Any, ...] | None = None
+) -> GraphModule:
+    """A module that does what a module or function does, with its program as a graph that can be
+    read and changed.
 
-    The program is run once on proxies, which write down what is done to them. What it decides by values of tensors cannot be known then.
+    The program is run once on proxies, which write down what is done to them. What it decides by
+    values of tensors cannot be known then.
 
     Args:
         root: the module or function.
-        concrete_args: arguments that are values and no inputs, by name; in containers, `torch.fx.PH` stands for an input.
+        concrete_args: arguments that are values and no inputs, by name; in containers,
+            `torch.fx.PH` stands for an input.
 
     Returns:
         A `GraphModule` with the parameters, buffers and submodules that the program uses.

@@ -1,4 +1,6 @@
-"""Programs as lists of nodes (`torch.fx.Graph`): made by tracing or by hand, read, changed, checked, and turned into code."""
+"""Programs as lists of nodes (`torch.fx.Graph`): made by tracing or by hand, read, changed,
+checked, and turned into code.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,42 @@ from ._codegen import (
     reflectable_magic_methods,
 )
 from ._compatibility import compatibility
-from ._namespace import _custom_builtins, _is_magic, _Namespace, _register_custom_builtin, _snake_case
-from .node import Argument, Node, Target, _get_qualified_name, _nodes_in, _type_repr, _typename, map_arg
+from ._namespace import (
+    _custom_builtins,
+    _is_magic,
+    _Namespace,
+    _register_custom_builtin,
+    _snake_case,
+)
+from .node import (
+    Argument,
+    Node,
+    Target,
+    _get_qualified_name,
+    _nodes_in,
+    _type_repr,
+    _typename,
+    map_arg,
+)
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
 
 _EXTRA = (
-    _BoxedCodeGen, _PyTreeCodeGen, _PyTreeInfo, _custom_builtins, _format_target, _get_qualified_name, _is_from_torch, _parse_stack_trace,
-    _ParsedStackTrace, _register_custom_builtin, _type_repr, inplace_methods, magic_methods, reflectable_magic_methods,
-)  # fmt: skip  # names that PyTorch has here
+    _BoxedCodeGen,
+    _PyTreeCodeGen,
+    _PyTreeInfo,
+    _custom_builtins,
+    _format_target,
+    _get_qualified_name,
+    _is_from_torch,
+    _parse_stack_trace,
+    _ParsedStackTrace,
+    _register_custom_builtin,
+    _type_repr,
+    inplace_methods,
+    magic_methods,
+    reflectable_magic_methods,
+)  # names that PyTorch has here
 
 
 class _InsertPoint:
@@ -51,7 +80,9 @@ class _InsertPoint:
 
 
 class _node_list:  # noqa: N801 (PyTorch's name)
-    """The nodes of a graph, in order; what happens to the graph shows, also while they are gone through."""
+    """The nodes of a graph, in order; what happens to the graph shows, also while they are gone
+    through.
+    """
 
     def __init__(self, graph: Graph, direction: str = "_next") -> None:
         if direction not in ("_next", "_prev"):
@@ -158,7 +189,11 @@ class Graph:
         """
         if op == "call_function" and target is None:
             raise AssertionError("target must not be None for call_function op")
-        return [node for node in self.nodes if node.op == op and (target is None or node.target == target)]
+        return [
+            node
+            for node in self.nodes
+            if node.op == op and (target is None or node.target == target)
+        ]
 
     # -- new nodes ---------------------------------------------------------------------------------
     def create_node(
@@ -174,7 +209,8 @@ class Graph:
 
         Args:
             op, target, args, kwargs: as in `Node`.
-            name: what to call it; a number is appended when the name is taken. By default, from the target.
+            name: what to call it; a number is appended when the name is taken. By default, from the
+                target.
             type_expr: the annotation of the result.
 
         Raises:
@@ -187,7 +223,9 @@ class Graph:
             raise AssertionError(f"args must be a tuple, got {type(args)}")
         if not isinstance(kwargs, dict):
             raise AssertionError(f"kwargs must be a dict, got {type(kwargs)}")
-        unique = self._graph_namespace.create_name(name if name is not None else self._target_to_str(target), None)
+        unique = self._graph_namespace.create_name(
+            name if name is not None else self._target_to_str(target), None
+        )
         node = Node(self, unique, op, target, args, kwargs, type_expr)
         for hook in self._hooks("_create_node_hooks"):
             hook(node)
@@ -203,7 +241,9 @@ class Graph:
         return _snake_case(name[2:-2] if _is_magic(name) else name)
 
     def placeholder(self, name: str, type_expr: Any = None, default_value: Any = ...) -> Node:
-        """An input; `name` may begin with one or two stars. Without `default_value` it must be given."""
+        """An input; `name` may begin with one or two stars. Without `default_value` it must be
+        given.
+        """
         args = () if default_value is ... else (default_value,)
         return self.create_node("placeholder", name, args, type_expr=type_expr)
 
@@ -253,13 +293,17 @@ class Graph:
         name: str | None = None,
     ) -> Node:
         """A call of a function."""
-        return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
+        return self.create_node(
+            "call_function", the_function, args, kwargs, name=name, type_expr=type_expr
+        )
 
     def output(self, result: Argument, type_expr: Any = None) -> Node:
         """The result of the program."""
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
-    def node_copy(self, node: Node, arg_transform: Callable[[Node], Argument] = lambda x: x) -> Node:
+    def node_copy(
+        self, node: Node, arg_transform: Callable[[Node], Argument] = lambda x: x
+    ) -> Node:
         """A copy of a node of another graph.
 
         Args:
@@ -272,12 +316,15 @@ class Graph:
         made.meta = copy.copy(node.meta)
         return made
 
-    def graph_copy(self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False) -> Any:
+    def graph_copy(
+        self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False
+    ) -> Any:
         """Copy the nodes of another graph, all but its result.
 
         Args:
             g: the graph to copy from.
-            val_map: nodes of `g` with the nodes of this graph that stand for them; the copies are added.
+            val_map: nodes of `g` with the nodes of this graph that stand for them; the copies are
+                added.
             return_output_node: return the node of `g`'s result, too.
 
         Returns:
@@ -312,7 +359,8 @@ class Graph:
         ]  # fmt: skip
         return _graph_of, (rows, self._tracer_cls, self._codegen)
 
-    # -- where, and what goes ------------------------------------------------------------------------
+    # -- where, and what goes
+    # ------------------------------------------------------------------------
     def inserting_before(self, n: Node | None = None) -> _InsertPoint:
         """New nodes stand before `n` (None: at the beginning); in a `with` block, until it ends.
 
@@ -361,7 +409,8 @@ class Graph:
         to_erase.kwargs = {}
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
-        """Take out the nodes whose results nobody uses and that do nothing else; whether there were any.
+        """Take out the nodes whose results nobody uses and that do nothing else; whether there were
+        any.
 
         Args:
             is_impure_node: which nodes do something; by default `Node.is_impure`.
@@ -375,7 +424,8 @@ class Graph:
                 changed = True
         return changed
 
-    # -- code ----------------------------------------------------------------------------------------
+    # -- code
+    # ----------------------------------------------------------------------------------------
     def process_inputs(self, *args: Any) -> Any:
         """The values of the inputs from the arguments of the function that the code is."""
         return self._codegen.process_inputs(*args)
@@ -403,14 +453,19 @@ class Graph:
 
         Args:
             root_module: the variable that attributes and submodules are looked up on ("self").
-            verbose: add comments with the places that nodes come from, and what is known of their values.
+            verbose: add comments with the places that nodes come from, and what is known of their
+                values.
             include_stride, include_device: show strides and devices of tensors there.
             colored, expanded_def, record_func: taken; the code is the same.
         """
         namespace = _Namespace()
         with named(self, namespace):
             return self._python_code(
-                root_module, namespace, verbose=verbose, include_stride=include_stride, include_device=include_device
+                root_module,
+                namespace,
+                verbose=verbose,
+                include_stride=include_stride,
+                include_device=include_device,
             )
 
     def _python_code(self, root_module: str, namespace: _Namespace, **options: Any) -> PythonCode:
@@ -422,8 +477,8 @@ class Graph:
         """Have a function change the lines of the code before they are put together.
 
         Args:
-            make_transformer: called with the function that does so by now, or None; returns the new one, which takes and returns a
-                list of lines.
+            make_transformer: called with the function that does so by now, or None; returns the new
+                one, which takes and returns a list of lines.
 
         Returns:
             A context manager: at the end of its block the earlier function is back.
@@ -440,9 +495,12 @@ class Graph:
 
         return block()
 
-    # -- words ---------------------------------------------------------------------------------------
+    # -- words
+    # ---------------------------------------------------------------------------------------
     def __str__(self) -> str:
-        return "\n    ".join(["graph():", *(line for node in self.nodes if (line := node.format_node()) is not None)])
+        return "\n    ".join(
+            ["graph():", *(line for node in self.nodes if (line := node.format_node()) is not None)]
+        )
 
     def print_tabular(self) -> None:
         """Print the nodes as a table, a node a line. Needs the package `tabulate`."""
@@ -457,9 +515,11 @@ class Graph:
         rows = [[node.op, node.name, node.target, node.args, node.kwargs] for node in self.nodes]
         print(tabulate(rows, headers=["opcode", "name", "target", "args", "kwargs"]))
 
-    # -- checks --------------------------------------------------------------------------------------
+    # -- checks
+    # --------------------------------------------------------------------------------------
     def lint(self) -> None:
-        """Check that the graph is whole: names are unique, nodes are used after they are made, targets exist.
+        """Check that the graph is whole: names are unique, nodes are used after they are made,
+        targets exist.
 
         Raises:
             RuntimeError: it is not.
@@ -490,8 +550,12 @@ class Graph:
 
     def _check_target(self, node: Node) -> None:
         expected = "Callable" if node.op == "call_function" else "str"
-        if not (callable(node.target) if node.op == "call_function" else isinstance(node.target, str)):
-            raise ValueError(f"Node {node} target {node.target} has type {_typename(node.target)} but a {expected} is expected")
+        if not (
+            callable(node.target) if node.op == "call_function" else isinstance(node.target, str)
+        ):
+            raise ValueError(
+                f"Node {node} target {node.target} has type {_typename(node.target)} but a {expected} is expected"
+            )
         if self._owning_module is None or node.op not in ("get_attr", "call_module"):
             return
         from ..nn import Module
@@ -501,11 +565,15 @@ class Graph:
         for at, atom in enumerate(atoms):
             seen = ".".join(atoms[:at])
             if not hasattr(thing, atom):
-                raise RuntimeError(f"Node {node} target {node.target} references nonexistent attribute {atom} of {seen}")
+                raise RuntimeError(
+                    f"Node {node} target {node.target} references nonexistent attribute {atom} of {seen}"
+                )
             thing = getattr(thing, atom)
             last = at == len(atoms) - 1
             if node.op == "call_module" and not isinstance(thing, Module):
-                raise RuntimeError(f"Node {node} target {node.target} {atom} of {seen} does not reference an nn.Module")
+                raise RuntimeError(
+                    f"Node {node} target {node.target} {atom} of {seen} does not reference an nn.Module"
+                )
             if node.op == "get_attr" and last and thing is None:
                 warnings.warn(f"Node {node} target {node.target} is None", stacklevel=3)
 
@@ -531,7 +599,9 @@ def _graph_of(rows: list[tuple[Any, ...]], tracer_cls: Any, codegen: CodeGen) ->
     made: list[Node] = []
     fill = lambda a: made[a.number] if isinstance(a, _Place) else a
     for op, name, target, args, kwargs, kind, meta in rows:
-        node = graph.create_node(op, target, map_aggregate(args, fill), map_aggregate(kwargs, fill), name, kind)
+        node = graph.create_node(
+            op, target, map_aggregate(args, fill), map_aggregate(kwargs, fill), name, kind
+        )
         node.meta = meta
         made.append(node)
     return graph

@@ -32,19 +32,25 @@ __all__ = ["GraphModule", "reduce_graph_module"]
 
 _HOME = __name__.partition(".")[0]
 _numbers = itertools.count()
-_gone: collections.deque[str] = collections.deque()  # texts whose functions are no more; they leave `linecache` with the next text
+# texts whose functions are no more; they leave `linecache` with the next text
+_gone: collections.deque[str] = collections.deque()
 TRACER: list[type] = []  # `Tracer`, which stands in a module that needs this one
-_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"  # in `meta`: attributes that copies get, by name
+# in `meta`: attributes that copies get, by name
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
 _FOOTER = "# To see more debug info, please use `graph_module.print_readable()`"
 
 
 # ---- code into functions ----------------------------------------------------------------------
-def _forward_from_src(src: str, globals: dict[str, Any], co_fields: dict[str, Any] | None = None) -> FunctionType:
+def _forward_from_src(
+    src: str, globals: dict[str, Any], co_fields: dict[str, Any] | None = None
+) -> FunctionType:
     """The function `forward` of a text."""
     return _method_from_src("forward", src, globals, co_fields)
 
 
-def _method_from_src(method_name: str, src: str, globals: dict[str, Any], co_fields: dict[str, Any] | None = None) -> FunctionType:
+def _method_from_src(
+    method_name: str, src: str, globals: dict[str, Any], co_fields: dict[str, Any] | None = None
+) -> FunctionType:
     """A function of a text; tracebacks show its lines as long as it lives."""
     scope = globals.copy()
     origin = ""
@@ -56,13 +62,16 @@ def _method_from_src(method_name: str, src: str, globals: dict[str, Any], co_fie
         linecache.cache.pop(_gone.popleft(), None)
     linecache.cache[name] = (len(src), None, src.splitlines(keepends=True), name)
     function = scope.pop(method_name)
-    # Not out of the cache at once: the function may be collected while `linecache` itself goes through it.
+    # Not out of the cache at once: the function may be collected while `linecache` itself goes
+    # through it.
     weakref.finalize(function, _gone.append, name)
     return function
 
 
 def _import_for_torch(name: str, *args: Any, **kwargs: Any) -> Any:
-    """`import torch` in the text of a pickled module means this library, whatever else has that name."""
+    """`import torch` in the text of a pickled module means this library, whatever else has that
+    name.
+    """
     if name == "torch" or name.startswith("torch."):
         given = dict(zip(("globals", "locals", "fromlist", "level"), args)) | kwargs
         module = importlib.import_module(_HOME + name.removeprefix("torch"))
@@ -76,7 +85,9 @@ def _format_import_statement(name: str, obj: Any) -> str:
     module = getattr(obj, "__module__", None)
     attribute = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None)
     if module is None or attribute is None or "<" in attribute:
-        raise RuntimeError(f"cannot pickle {obj!r}, which the code calls {name}: it has no name to import it by")
+        raise RuntimeError(
+            f"cannot pickle {obj!r}, which the code calls {name}: it has no name to import it by"
+        )
     if "." in attribute:
         first, _, rest = attribute.partition(".")
         return f"from {module} import {first} as _{name}\n{name} = _{name}.{rest}"
@@ -111,7 +122,9 @@ class _CodeOnlyModule(Module):
         self.__dict__ = body
 
 
-def _deserialize_graph_module(forward: FunctionType, body: dict[str, Any], graph_module_cls: Any = None) -> Module:
+def _deserialize_graph_module(
+    forward: FunctionType, body: dict[str, Any], graph_module_cls: Any = None
+) -> Module:
     body = dict(body)
     traced_by = body.get("_tracer_cls") or TRACER[0]
     class_name = body.pop("_graphmodule_cls_name", "GraphModule")
@@ -140,7 +153,9 @@ def _deserialize_graph_module(forward: FunctionType, body: dict[str, Any], graph
 
 # ---- attributes by dotted names -----------------------------------------------------------------
 def _owner(module: Module, path: list[str]) -> Module | None:
-    """The module at a dotted name, with plain modules put where there is none on the way; None where something else is in the way."""
+    """The module at a dotted name, with plain modules put where there is none on the way; None
+    where something else is in the way.
+    """
     for name in path:
         inner = getattr(module, name, None)
         if inner is None:
@@ -153,14 +168,21 @@ def _owner(module: Module, path: list[str]) -> Module | None:
 
 
 def _copy_attr(from_module: Module, to_module: Module, target: str) -> None:
-    """Give `to_module` the attribute of `from_module`; what is in a module that both share is there already."""
+    """Give `to_module` the attribute of `from_module`; what is in a module that both share is there
+    already.
+    """
     *path, last = target.split(".")
     ours: Any = to_module
     for name in path:
         from_module, ours = getattr(from_module, name), getattr(ours, name, None)
         if from_module is ours:
             return
-    _assign_attr(getattr(from_module, last), to_module, target, persistent=last not in from_module._non_persistent_buffers_set)
+    _assign_attr(
+        getattr(from_module, last),
+        to_module,
+        target,
+        persistent=last not in from_module._non_persistent_buffers_set,
+    )
 
 
 def _assign_attr(from_obj: Any, to_module: Module, target: str, persistent: bool = True) -> None:
@@ -234,12 +256,15 @@ class GraphModule(Module):
     """A module whose `forward` is Python code made from a graph.
 
     Args:
-        root: a module, whose attributes and submodules that the graph names are taken over; or a dictionary of them by dotted names.
-        graph: the program. Assigning another one to `graph` makes the code anew; after changing it in place, call `recompile`.
+        root: a module, whose attributes and submodules that the graph names are taken over; or a
+            dictionary of them by dotted names.
+        graph: the program. Assigning another one to `graph` makes the code anew; after changing it
+            in place, call `recompile`.
         class_name: what the module's class is called.
 
     Raises:
-        RuntimeError: `root` is neither a module nor a dictionary, or lacks something that the graph names.
+        RuntimeError: `root` is neither a module nor a dictionary, or lacks something that the graph
+            names.
 
     >>> import pellucid as torch
     >>> gm = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()))
@@ -258,15 +283,20 @@ class GraphModule(Module):
     _graph: Graph
 
     def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
-        # A class for each module: `forward` is set on it, so that `super().forward` and TorchScript-like readers find it.
-        base = next(kind for kind in cls.__mro__ if kind.__qualname__.split(".")[-1] != "GraphModuleImpl")
+        # A class for each module: `forward` is set on it, so that `super().forward` and
+        # TorchScript-like readers find it.
+        base = next(
+            kind for kind in cls.__mro__ if kind.__qualname__.split(".")[-1] != "GraphModuleImpl"
+        )
 
         class GraphModuleImpl(base):  # type: ignore[misc, valid-type]
             __doc__ = None
 
         return super().__new__(GraphModuleImpl)
 
-    def __init__(self, root: Module | dict[str, Any], graph: Graph, class_name: str = "GraphModule") -> None:
+    def __init__(
+        self, root: Module | dict[str, Any], graph: Graph, class_name: str = "GraphModule"
+    ) -> None:
         super().__init__()
         self.__class__.__name__ = class_name
         if isinstance(root, Module):
@@ -274,7 +304,9 @@ class GraphModule(Module):
             for node in graph.nodes:
                 if node.op in ("get_attr", "call_module"):
                     if not isinstance(node.target, str):
-                        raise AssertionError(f"Expected node.target to be str, got {type(node.target)}")
+                        raise AssertionError(
+                            f"Expected node.target to be str, got {type(node.target)}"
+                        )
                     _copy_attr(root, self, node.target)
         elif isinstance(root, dict):
             targets = []
@@ -344,12 +376,18 @@ class GraphModule(Module):
         return made
 
     def _recompile_submodules(self) -> list[tuple[str, PythonCode]]:
-        return [(name, child.recompile()) for name, child in self.named_children() if isinstance(child, GraphModule)]
+        return [
+            (name, child.recompile())
+            for name, child in self.named_children()
+            if isinstance(child, GraphModule)
+        ]
 
     # -- submodules --------------------------------------------------------------------------------
     @compatibility(is_backward_compatible=False)
     def add_submodule(self, target: str, m: Module) -> bool:
-        """Put a module at a dotted name, with plain modules on the way; False when something else is in the way."""
+        """Put a module at a dotted name, with plain modules on the way; False when something else
+        is in the way.
+        """
         *path, last = target.split(".")
         module = _owner(self, path)
         if module is None:
@@ -435,11 +473,13 @@ class GraphModule(Module):
         expanded_def: bool = False,
         additional_meta: list[str] | None = None,
     ) -> str:
-        """The code of this module and of the graph modules in it as classes, with the places that it comes from.
+        """The code of this module and of the graph modules in it as classes, with the places that
+        it comes from.
 
         Args:
             print_output: print it, too.
-            include_stride, include_device: show strides and devices of tensors whose values are known.
+            include_stride, include_device: show strides and devices of tensors whose values are
+                known.
             colored, fast_sympy_print, expanded_def, additional_meta: taken; the text is the same.
         """
         text = _readable(self, self._get_name(), include_stride, include_device)
@@ -449,7 +489,8 @@ class GraphModule(Module):
 
     @compatibility(is_backward_compatible=False)
     def to_folder(self, folder: str | os.PathLike[str], module_name: str = "FxModule") -> None:
-        """Write the module as a Python package: its code, and its parameters and submodules as files.
+        """Write the module as a Python package: its code, and its parameters and submodules as
+        files.
 
         Args:
             folder: where to; made when it is not there.
@@ -462,7 +503,15 @@ class GraphModule(Module):
         imports = "\n".join(builtin.import_str for builtin in _custom_builtins.values())
         lines = []
         pickled = []
-        plain = {"Linear", "Conv1d", "Conv2d", "Conv3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d"}
+        plain = {
+            "Linear",
+            "Conv1d",
+            "Conv2d",
+            "Conv3d",
+            "BatchNorm1d",
+            "BatchNorm2d",
+            "BatchNorm3d",
+        }
         for name, module in self.named_children():
             shown = str(module)
             if type(module).__name__ in plain:
@@ -471,16 +520,22 @@ class GraphModule(Module):
                 pickled.append(name)
                 file = folder / f"{name}.pt"
                 save(module, file)
-                lines.append(f"setattr(self, '{name}', torch.load(r'{file}', weights_only=False)) # {_one_line(shown)}")
+                lines.append(
+                    f"setattr(self, '{name}', torch.load(r'{file}', weights_only=False)) # {_one_line(shown)}"
+                )
         for name, buffer in self._buffers.items():
             if buffer is None:
                 continue
             if name in self._non_persistent_buffers_set:
                 file = folder / f"{name}.pt"
                 save(buffer, file)
-                lines.append(f"self.register_buffer('{name}', torch.load(r'{file}'), persistent=False)")
+                lines.append(
+                    f"self.register_buffer('{name}', torch.load(r'{file}'), persistent=False)"
+                )
             else:
-                lines.append(f"self.register_buffer('{name}', torch.empty({list(buffer.shape)}, dtype={buffer.dtype}))")
+                lines.append(
+                    f"self.register_buffer('{name}', torch.empty({list(buffer.shape)}, dtype={buffer.dtype}))"
+                )
         for name, parameter in self._parameters.items():
             if parameter is not None:
                 made = f"torch.nn.Parameter(torch.empty({list(parameter.shape)}, dtype={parameter.dtype}))"
@@ -511,7 +566,9 @@ class GraphModule(Module):
             self._unregister_replace_node_hook(f)
 
     def _register_replace_node_hook(self, f: Callable[..., Any]) -> None:
-        """Call `f(old=node, new=name, user=node)` when a node takes another's place in the arguments of a user."""
+        """Call `f(old=node, new=name, user=node)` when a node takes another's place in the
+        arguments of a user.
+        """
         self._replace_hooks.append(_callable(f))
 
     def _unregister_replace_node_hook(self, f: Callable[..., Any]) -> None:
@@ -550,7 +607,9 @@ def _one_line(text: str) -> str:
 
 
 def _readable(module: Any, name: str, include_stride: bool, include_device: bool) -> str:
-    code = module.graph.python_code("self", verbose=True, include_stride=include_stride, include_device=include_device).src
+    code = module.graph.python_code(
+        "self", verbose=True, include_stride=include_stride, include_device=include_device
+    ).src
     own = add_indent(f"class {name}(torch.nn.Module):\n{code.lstrip(chr(10))}", 4)
     inner = [
         _readable(child, child_name, include_stride, include_device)

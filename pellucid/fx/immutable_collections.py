@@ -1,4 +1,6 @@
-"""Lists and dictionaries that refuse to be changed: nodes hold their arguments in them, so that use lists stay true."""
+"""Lists and dictionaries that refuse to be changed: nodes hold their arguments in them, so that use
+lists stay true.
+"""
 
 from __future__ import annotations
 

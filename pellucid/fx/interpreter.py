@@ -1,4 +1,6 @@
-"""Graphs run node by node (`torch.fx.Interpreter`), and run on proxies to give other graphs (`Transformer`)."""
+"""Graphs run node by node (`torch.fx.Interpreter`), and run on proxies to give other graphs
+(`Transformer`).
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Interpreter:
     (tensor([2., 1.]), 2)
     """
 
-    def __init__(self, module: Module, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
+    def __init__(
+        self, module: Module, garbage_collect_values: bool = True, graph: Graph | None = None
+    ) -> None:
         self.module = module
         self.submodules = dict(module.named_modules())
         self.graph: Graph = module.graph if graph is None else graph
@@ -58,7 +62,12 @@ class Interpreter:
             self.user_to_last_uses = _last_uses(list(self.graph.nodes))
 
     @compatibility(is_backward_compatible=True)
-    def run(self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True) -> Any:
+    def run(
+        self,
+        *args: Any,
+        initial_env: dict[Node, Any] | None = None,
+        enable_io_processing: bool = True,
+    ) -> Any:
         """Run the graph.
 
         Args:
@@ -119,13 +128,17 @@ class Interpreter:
 
     @compatibility(is_backward_compatible=True)
     def run_node(self, n: Node) -> Any:
-        """The value of a node: calls the method for its kind with its target, arguments and keyword arguments."""
+        """The value of a node: calls the method for its kind with its target, arguments and keyword
+        arguments.
+        """
         with self._set_current_node(n):
             args, kwargs = self.fetch_args_kwargs_from_env(n)
             return getattr(self, n.op)(n.target, args, kwargs)
 
     @compatibility(is_backward_compatible=True)
-    def placeholder(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+    def placeholder(
+        self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """The next argument of `run`, or the input's default.
 
         Raises:
@@ -140,7 +153,9 @@ class Interpreter:
         except StopIteration as end:
             if args:
                 return args[0]
-            raise RuntimeError(f"Expected positional argument for parameter {target}, but one was not passed in!") from end
+            raise RuntimeError(
+                f"Expected positional argument for parameter {target}, but one was not passed in!"
+            ) from end
 
     @compatibility(is_backward_compatible=True)
     def get_attr(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
@@ -148,20 +163,26 @@ class Interpreter:
         return self.fetch_attr(str(target))
 
     @compatibility(is_backward_compatible=True)
-    def call_function(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+    def call_function(
+        self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """`target(*args, **kwargs)`."""
         if isinstance(target, str):
             raise AssertionError("target should not be a string for call_function")
         return target(*args, **kwargs)
 
     @compatibility(is_backward_compatible=True)
-    def call_method(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+    def call_method(
+        self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """The method of the first argument, called with the others."""
         owner, *rest = args
         return getattr(owner, str(target))(*rest, **kwargs)
 
     @compatibility(is_backward_compatible=True)
-    def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+    def call_module(
+        self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """The submodule with this dotted name, called."""
         return self.fetch_attr(str(target))(*args, **kwargs)
 
@@ -181,7 +202,9 @@ class Interpreter:
         atoms = target.split(".")
         for at, atom in enumerate(atoms):
             if not hasattr(value, atom):
-                raise RuntimeError(f"Node referenced nonexistent target {'.'.join(atoms[: at + 1])}")
+                raise RuntimeError(
+                    f"Node referenced nonexistent target {'.'.join(atoms[: at + 1])}"
+                )
             value = getattr(value, atom)
         return value
 
@@ -206,7 +229,9 @@ class Interpreter:
 
         def load(used: Node) -> Any:
             if used not in self.env:
-                raise RuntimeError(f"Node {n} referenced nonexistent value {used}! Run Graph.lint() to diagnose such issues")
+                raise RuntimeError(
+                    f"Node {n} referenced nonexistent value {used}! Run Graph.lint() to diagnose such issues"
+                )
             return self.env[used]
 
         return map_arg(args, load)
@@ -214,7 +239,8 @@ class Interpreter:
 
 @compatibility(is_backward_compatible=True)
 class Transformer(Interpreter):
-    """Runs a graph on proxies: a new module comes out, with what the overridden methods make of each node.
+    """Runs a graph on proxies: a new module comes out, with what the overridden methods make of
+    each node.
 
     Args:
         module: the module whose graph is run.
@@ -248,7 +274,9 @@ class Transformer(Interpreter):
         self.tracer.root = module
 
     @compatibility(is_backward_compatible=True)
-    def placeholder(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Proxy:
+    def placeholder(
+        self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]
+    ) -> Proxy:
         """An input of the new graph."""
         default = next(iter(args)) if args else inspect.Signature.empty
         if not isinstance(target, str):
@@ -262,13 +290,17 @@ class Transformer(Interpreter):
         return self.tracer.create_proxy("get_attr", str(target), args, kwargs)
 
     @compatibility(is_backward_compatible=True)
-    def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+    def call_module(
+        self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """A call of the submodule, as one node."""
         submodule = self.fetch_attr(str(target))
         return self.tracer.call_module(submodule, submodule.forward, args, kwargs)
 
     @compatibility(is_backward_compatible=True)
-    def call_function(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+    def call_function(
+        self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """A call of the function, as one node."""
         if not callable(target):
             raise AssertionError(f"Expected callable target, got {type(target)}")
@@ -282,5 +314,7 @@ class Transformer(Interpreter):
         if result is not None:
             strip = lambda a: a.node if isinstance(a, Proxy) else a
             old = self.module.graph.output_node()
-            self.new_graph.output(map_aggregate(result, strip), type_expr=old.type).meta.update(old.meta)
+            self.new_graph.output(map_aggregate(result, strip), type_expr=old.type).meta.update(
+                old.meta
+            )
         return GraphModule(self.module, self.new_graph)

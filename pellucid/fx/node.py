@@ -1,7 +1,7 @@
 """One step of a graph (`torch.fx.Node`), and functions that go through arguments.
 
-A node's arguments are tuples and containers that cannot be changed, so the lists of who uses whom are always true: they are brought up
-to date where `args` and `kwargs` are set, and nowhere else.
+A node's arguments are tuples and containers that cannot be changed, so the lists of who uses whom
+are always true: they are brought up to date where `args` and `kwargs` are set, and nowhere else.
 """
 
 from __future__ import annotations
@@ -30,19 +30,38 @@ _HOME = __name__.partition(".")[0]
 
 # Short names of element types in readable code.
 dtype_abbrs = {
-    "bfloat16": "bf16", "float64": "f64", "float32": "f32", "float16": "f16", "complex32": "c32", "complex64": "c64", "complex128": "c128",
-    "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "bool": "b8", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
-    "float8_e4m3fn": "f8e4m3fn", "float8_e5m2": "f8e5m2", "float8_e4m3fnuz": "f8e4m3fnuz", "float8_e5m2fnuz": "f8e5m2fnuz",
-}  # fmt: skip
+    "bfloat16": "bf16",
+    "float64": "f64",
+    "float32": "f32",
+    "float16": "f16",
+    "complex32": "c32",
+    "complex64": "c64",
+    "complex128": "c128",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "bool": "b8",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
+    "float8_e4m3fn": "f8e4m3fn",
+    "float8_e5m2": "f8e5m2",
+    "float8_e4m3fnuz": "f8e4m3fnuz",
+    "float8_e5m2fnuz": "f8e5m2fnuz",
+}
 
-# Functions whose calls stay in a graph although nobody uses their result: by PyTorch's names, which need no import of the functions.
+# Functions whose calls stay in a graph although nobody uses their result: by PyTorch's names, which
+# need no import of the functions.
 _IMPURE_NAMES = frozenset({"torch._assert", "torch._assert_async"})
 _side_effectful_functions: set[Callable[..., Any]] = set()
 
 
 @compatibility(is_backward_compatible=False)
 def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Have calls of a function stay in graphs, also where nobody uses the result; the function is returned.
+    """Have calls of a function stay in graphs, also where nobody uses the result; the function is
+    returned.
 
     >>> import pellucid as torch
     >>> @torch.fx.has_side_effect
@@ -75,7 +94,11 @@ def _type_repr(obj: Any) -> str:
         if len(rest) == 1 and len(inner) == 2:
             return f"typing.Optional[{_type_repr(rest[0])}]"
         return f"typing.Union[{', '.join('NoneType' if part is type(None) else _type_repr(part) for part in inner)}]"
-    base = f"typing.{obj._name}" if getattr(obj, "_name", None) and type(obj).__module__ == "typing" else _type_repr(origin)
+    base = (
+        f"typing.{obj._name}"
+        if getattr(obj, "_name", None) and type(obj).__module__ == "typing"
+        else _type_repr(origin)
+    )
     if inner and isinstance(inner[0], list):
         return f"{base}[[{', '.join(map(_type_repr, inner[0]))}], {', '.join(map(_type_repr, inner[1:]))}]"
     return f"{base}[{', '.join('()' if part == () else _type_repr(part) for part in inner)}]"
@@ -93,10 +116,16 @@ def _find_module_of_method(orig_method: Callable[..., Any]) -> str:
 
 
 def _get_qualified_name(func: Any) -> str:
-    """Dotted name by which a function or class is found in a program; one of this library, under PyTorch's name."""
+    """Dotted name by which a function or class is found in a program; one of this library, under
+    PyTorch's name.
+    """
     known = torch_name(func)
     if known is not None:
-        return "torch.ops" + known.removeprefix("torch._ops") if known.startswith("torch._ops.") else known
+        return (
+            "torch.ops" + known.removeprefix("torch._ops")
+            if known.startswith("torch._ops.")
+            else known
+        )
     name = func.__name__
     if getattr(builtins, name, None) is func:
         return name
@@ -129,7 +158,8 @@ def _format_arg(arg: Any, max_list_len: float = math.inf) -> str:
 # ---- arguments --------------------------------------------------------------------------------
 @compatibility(is_backward_compatible=True)
 def map_aggregate(a: Argument, fn: Callable[[Argument], Argument]) -> Argument:
-    """The arguments with `fn` applied to each that is no tuple, list, dictionary or slice; lists and dictionaries come out immutable.
+    """The arguments with `fn` applied to each that is no tuple, list, dictionary or slice; lists
+    and dictionaries come out immutable.
 
     >>> from pellucid.fx.node import map_aggregate
     >>> map_aggregate((1, [2, {"a": 3}]), lambda x: x * 10)
@@ -143,7 +173,9 @@ def map_aggregate(a: Argument, fn: Callable[[Argument], Argument]) -> Argument:
     if isinstance(a, dict):
         return immutable_dict([(key, map_aggregate(value, fn)) for key, value in a.items()])
     if isinstance(a, slice):
-        return slice(map_aggregate(a.start, fn), map_aggregate(a.stop, fn), map_aggregate(a.step, fn))
+        return slice(
+            map_aggregate(a.start, fn), map_aggregate(a.stop, fn), map_aggregate(a.step, fn)
+        )
     return fn(a)
 
 
@@ -182,9 +214,12 @@ class Node:
     Attributes:
         op: "placeholder", "get_attr", "call_function", "call_method", "call_module" or "output".
         name: the variable of the result in the code that is made; unique in the graph.
-        target: the input's name, the attribute's or module's dotted name, the function, or the method's name.
-        args, kwargs: what it is called with; nodes stand for their results. Setting them keeps `users` true.
-        users: the nodes that use this one, as the keys of a dictionary, in the order in which they began to.
+        target: the input's name, the attribute's or module's dotted name, the function, or the
+            method's name.
+        args, kwargs: what it is called with; nodes stand for their results. Setting them keeps
+            `users` true.
+        users: the nodes that use this one, as the keys of a dictionary, in the order in which they
+            began to.
         meta: a dictionary for whoever works on the graph.
         type: the type of the result where it is annotated, else None.
 
@@ -335,7 +370,9 @@ class Node:
     def insert_arg(self, idx: int, arg: Argument) -> None:
         """Put a positional argument before the one at `idx`."""
         if not 0 <= idx <= len(self._args):
-            raise AssertionError(f"insert_args index must be between 0 and len(self.args), got {idx}")
+            raise AssertionError(
+                f"insert_args index must be between 0 and len(self.args), got {idx}"
+            )
         self.args = (*self._args[:idx], arg, *self._args[idx:])
 
     def update_kwarg(self, key: str, arg: Argument) -> None:
@@ -384,7 +421,9 @@ class Node:
     # -- what it is ------------------------------------------------------------------------------
     @property
     def stack_trace(self) -> str | None:
-        """The text of the stack at which the node was recorded, where that is kept (`Tracer.record_stack_traces`)."""
+        """The text of the stack at which the node was recorded, where that is kept
+        (`Tracer.record_stack_traces`).
+        """
         return self.meta.get("stack_trace")
 
     @stack_trace.setter
@@ -392,7 +431,8 @@ class Node:
         self.meta["stack_trace"] = trace
 
     def is_impure(self, impure_random: bool = True) -> bool:
-        """Whether the node must stay although nobody uses it: inputs, the result, assertions, writes, draws of random numbers.
+        """Whether the node must stay although nobody uses it: inputs, the result, assertions,
+        writes, draws of random numbers.
 
         Args:
             impure_random: whether a draw counts, since it moves the generator on.
@@ -402,7 +442,10 @@ class Node:
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
-            if self.target in _side_effectful_functions or _name_or_none(self.target) in _IMPURE_NAMES:
+            if (
+                self.target in _side_effectful_functions
+                or _name_or_none(self.target) in _IMPURE_NAMES
+            ):
                 return True
             if self.target is operator.setitem:
                 return True
@@ -424,7 +467,8 @@ class Node:
         kwarg_types: dict[str, Any] | None = None,
         normalize_to_only_use_kwargs: bool = False,
     ) -> Any:
-        """The arguments bound to the parameters of what is called, defaults filled in; None where they are not known.
+        """The arguments bound to the parameters of what is called, defaults filled in; None where
+        they are not known.
 
         Args:
             root: the module that the targets of "call_module" are in.
@@ -463,7 +507,9 @@ class Node:
     def _pretty_print_target(target: Any) -> str:
         if isinstance(target, str):
             return target
-        if getattr(target, "__module__", None) in ("_operator", "builtins") and hasattr(target, "__name__"):
+        if getattr(target, "__module__", None) in ("_operator", "builtins") and hasattr(
+            target, "__name__"
+        ):
             return f"{target.__module__.removeprefix('_')}.{target.__name__}"
         return _get_qualified_name(target)
 
@@ -478,17 +524,18 @@ class Node:
 
         Args:
             placeholder_names: a list that an input's name is added to; the result is then None.
-            maybe_return_typename: a list whose first item becomes the annotation of the graph's result.
+            maybe_return_typename: a list whose first item becomes the annotation of the graph's
+                result.
             include_tensor_metadata: show element types and shapes of values in `meta`.
         """
         kind = f"{_type_repr(self.type)} " if self.type else ""
         data = self._data_text() if include_tensor_metadata else ""
-        head = (
-            f"%{self.name} : {kind}{data}[num_users={len(self.users)}] = {self.op}[target={self._pretty_print_target(self.target)}]"
-        )
+        head = f"%{self.name} : {kind}{data}[num_users={len(self.users)}] = {self.op}[target={self._pretty_print_target(self.target)}]"
         if self.op == "placeholder":
             if placeholder_names:
-                placeholder_names.append(f"{self.target}: {_type_repr(self.type)}" if self.type else str(self.target))
+                placeholder_names.append(
+                    f"{self.target}: {_type_repr(self.type)}" if self.type else str(self.target)
+                )
                 return None
             return head + (f"(default={self._args[0]})" if self._args else "")
         if self.op == "get_attr":
@@ -501,7 +548,9 @@ class Node:
 
     def _data_text(self) -> str:
         value = self.meta.get("val", self.meta.get("tensor_meta", self.meta.get("example_value")))
-        return f"{_short_type(value)} " if hasattr(value, "dtype") and hasattr(value, "shape") else ""
+        return (
+            f"{_short_type(value)} " if hasattr(value, "dtype") and hasattr(value, "shape") else ""
+        )
 
     # -- copies ----------------------------------------------------------------------------------
     def _rename(self, candidate: str) -> None:
@@ -534,7 +583,17 @@ def _name_or_none(target: Any) -> str | None:
 
 
 _DRAWS = frozenset(
-    f"torch.{name}" for name in ("bernoulli", "multinomial", "normal", "poisson", "rand", "randint", "randn", "randperm")
+    f"torch.{name}"
+    for name in (
+        "bernoulli",
+        "multinomial",
+        "normal",
+        "poisson",
+        "rand",
+        "randint",
+        "randn",
+        "randperm",
+    )
 )
 
 

@@ -10,7 +10,13 @@ from .._ops import ops
 from ..api.origins import torch_name
 from ._compatibility import compatibility
 
-__all__ = ["ArgsKwargsPair", "check_for_mutable_operation", "get_signature_for_torch_op", "normalize_function", "normalize_module"]
+__all__ = [
+    "ArgsKwargsPair",
+    "check_for_mutable_operation",
+    "get_signature_for_torch_op",
+    "normalize_function",
+    "normalize_module",
+]
 
 
 @compatibility(is_backward_compatible=False)
@@ -39,7 +45,9 @@ def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = Fa
 
 
 @compatibility(is_backward_compatible=False)
-def check_for_mutable_operation(target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def check_for_mutable_operation(
+    target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
     """Refuse a function that writes to its arguments.
 
     Raises:
@@ -54,7 +62,9 @@ def check_for_mutable_operation(target: Callable[..., Any], args: tuple[Any, ...
 
 
 def _mutable_schema(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The schema of a call that writes to its arguments; None where it does not, or where several schemas fit, as in PyTorch."""
+    """The schema of a call that writes to its arguments; None where it does not, or where several
+    schemas fit, as in PyTorch.
+    """
     name = torch_name(target)
     if name is None or not name.startswith("torch.") or name.count(".") != 1:
         return None
@@ -115,7 +125,8 @@ def normalize_module(
     kwargs: dict[str, Any] | None = None,
     normalize_to_only_use_kwargs: bool = False,
 ) -> ArgsKwargsPair | None:
-    """The arguments of a call of a submodule bound to the parameters of its `forward`, where it is one of `torch.nn`.
+    """The arguments of a call of a submodule bound to the parameters of its `forward`, where it is
+    one of `torch.nn`.
 
     Raises:
         RuntimeError: there is no such submodule.
@@ -123,14 +134,20 @@ def normalize_module(
     try:
         submodule = root.get_submodule(target)
     except AttributeError as error:
-        raise RuntimeError(f"Tried to normalize node with target {target} but root did not have that target!") from error
+        raise RuntimeError(
+            f"Tried to normalize node with target {target} but root did not have that target!"
+        ) from error
     name = torch_name(type(submodule))
     if name is None or not name.startswith("torch.nn."):
         return None
-    return _bound(inspect.signature(submodule.forward), args, kwargs or {}, normalize_to_only_use_kwargs)
+    return _bound(
+        inspect.signature(submodule.forward), args, kwargs or {}, normalize_to_only_use_kwargs
+    )
 
 
-def _bound(signature: inspect.Signature, args: Any, kwargs: Any, by_name: bool) -> ArgsKwargsPair | None:
+def _bound(
+    signature: inspect.Signature, args: Any, kwargs: Any, by_name: bool
+) -> ArgsKwargsPair | None:
     for parameter in signature.parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             return None

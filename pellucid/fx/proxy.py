@@ -1,7 +1,9 @@
-"""Values that write down what is done to them (`torch.fx.Proxy`), and the tracers that make nodes of it.
+"""Values that write down what is done to them (`torch.fx.Proxy`), and the tracers that make nodes
+of it.
 
-A proxy answers `__torch_function__`: each public function, method and operator that gets one asks it, and it answers with a new proxy
-for the result, after its tracer has appended a node to the graph.
+A proxy answers `__torch_function__`: each public function, method and operator that gets one asks
+it, and it answers with a new proxy for the result, after its tracer has appended a node to the
+graph.
 """
 
 from __future__ import annotations
@@ -41,19 +43,36 @@ __all__ = [
 ]
 
 base_types = (
-    str, int, float, bool, complex, dtypes.dtype, Tensor, dtypes.device, dtypes.memory_format, dtypes.layout,
-)  # fmt: skip
+    str,
+    int,
+    float,
+    bool,
+    complex,
+    dtypes.dtype,
+    Tensor,
+    dtypes.device,
+    dtypes.memory_format,
+    dtypes.layout,
+)
 _HOME = __name__.partition(".")[0]
 
 # What Tensor's operators are called in PyTorch, where it is another method.
 _METHOD_NAMES = {
-    **{f"__{name}__": name for name in ("add", "sub", "mul", "pow", "matmul", "eq", "ne", "lt", "le", "gt", "ge")},
+    **{
+        f"__{name}__": name
+        for name in ("add", "sub", "mul", "pow", "matmul", "eq", "ne", "lt", "le", "gt", "ge")
+    },
     **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
-    "__truediv__": "div", "__mod__": "remainder", "__itruediv__": "div_", "__ifloordiv__": "floor_divide_", "__imod__": "remainder_",
-}  # fmt: skip
+    "__truediv__": "div",
+    "__mod__": "remainder",
+    "__itruediv__": "div_",
+    "__ifloordiv__": "floor_divide_",
+    "__imod__": "remainder_",
+}
 
 
-_METHODS_INSTEAD = {"torch.nn.functional.tanh", "torch.nn.functional.sigmoid"}  # PyTorch's call a method of their argument
+# PyTorch's call a method of their argument
+_METHODS_INSTEAD = {"torch.nn.functional.tanh", "torch.nn.functional.sigmoid"}
 
 
 @compatibility(is_backward_compatible=False)
@@ -83,7 +102,10 @@ class ScopeContextManager:
         return self._scope
 
     def __exit__(self, *args: object) -> None:
-        self._scope.module_path, self._scope.module_type = self._before.module_path, self._before.module_type
+        self._scope.module_path, self._scope.module_type = (
+            self._before.module_path,
+            self._before.module_type,
+        )
 
 
 @compatibility(is_backward_compatible=True)
@@ -126,7 +148,13 @@ class TracerBase:
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
         self.node_name_to_scope[node.name] = (self.scope.module_path, self.scope.module_type)
         if fx_traceback.has_preserved_node_meta():
-            node.meta.update({key: value for key, value in fx_traceback.get_current_meta().items() if key != "from_node"})
+            node.meta.update(
+                {
+                    key: value
+                    for key, value in fx_traceback.get_current_meta().items()
+                    if key != "from_node"
+                }
+            )
             trace = fx_traceback.get_current_meta().get("stack_trace")
             if trace:
                 node.stack_trace = trace
@@ -138,11 +166,24 @@ class TracerBase:
                 node.stack_trace = "".join(frames.format()).strip()
         return node
 
-    def _filter_traceback_frames(self, user_stack_summary: traceback.StackSummary) -> traceback.StackSummary:
-        """The frames of a stack that are not the library's; while a function is traced, those inside of it."""
+    def _filter_traceback_frames(
+        self, user_stack_summary: traceback.StackSummary
+    ) -> traceback.StackSummary:
+        """The frames of a stack that are not the library's; while a function is traced, those
+        inside of it.
+        """
         frames = list(user_stack_summary)
-        begin = max((at for at, frame in enumerate(frames) if frame.name == "trace" and _is_library(frame.filename)), default=-1)
-        return traceback.StackSummary.from_list([frame for frame in frames[begin + 1 :] if not _is_library(frame.filename)])
+        begin = max(
+            (
+                at
+                for at, frame in enumerate(frames)
+                if frame.name == "trace" and _is_library(frame.filename)
+            ),
+            default=-1,
+        )
+        return traceback.StackSummary.from_list(
+            [frame for frame in frames[begin + 1 :] if not _is_library(frame.filename)]
+        )
 
     @compatibility(is_backward_compatible=True)
     def proxy(self, node: Node) -> Proxy:
@@ -186,7 +227,8 @@ class TracerBase:
 
     @compatibility(is_backward_compatible=True)
     def create_arg(self, a: Any) -> Argument:
-        """An argument of a node from one of a call: proxies become nodes, containers are gone through.
+        """An argument of a node from one of a call: proxies become nodes, containers are gone
+        through.
 
         Override it to let values of other types be arguments.
 
@@ -210,7 +252,10 @@ class TracerBase:
         if isinstance(a, range):
             return range(self.create_arg(a.start), self.create_arg(a.stop), self.create_arg(a.step))
         if dataclasses.is_dataclass(a) and not isinstance(a, type):
-            fields = {field.name: self.create_arg(getattr(a, field.name)) for field in dataclasses.fields(a)}
+            fields = {
+                field.name: self.create_arg(getattr(a, field.name))
+                for field in dataclasses.fields(a)
+            }
             return self.create_node("call_function", type(a), (), fields)
         if a is None or a is ... or isinstance(a, (*base_types, enum.Enum)):
             return a
@@ -219,7 +264,9 @@ class TracerBase:
     def _key(self, key: Any) -> Any:
         made = self.create_arg(key)
         for node in _nodes_in(made):
-            raise RuntimeError(f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {node}")
+            raise RuntimeError(
+                f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {node}"
+            )
         return made
 
     @compatibility(is_backward_compatible=True)
@@ -319,7 +366,8 @@ class Proxy:
         made = object.__new__(type(self))
         memo[id(self)] = made
         made.__dict__ = {
-            key: value if key == "tracer" else copy.deepcopy(value, memo) for key, value in self.__dict__.items()
+            key: value if key == "tracer" else copy.deepcopy(value, memo)
+            for key, value in self.__dict__.items()
         }  # the copies append where this one does
         return made
 
@@ -328,7 +376,9 @@ class Proxy:
 
     def __iter__(self) -> Iterator[Any]:
         caller = sys._getframe(1)
-        step = next((i for i in dis.get_instructions(caller.f_code) if i.offset == caller.f_lasti), None)
+        step = next(
+            (i for i in dis.get_instructions(caller.f_code) if i.offset == caller.f_lasti), None
+        )
         if step is not None and step.opname == "UNPACK_SEQUENCE":
             return (operator.getitem(self, at) for at in range(step.argval))
         return self.tracer.iter(self)
@@ -355,7 +405,11 @@ class Proxy:
 
     @classmethod
     def __torch_function__(
-        cls, orig_method: Any, types: Any, args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None
+        cls,
+        orig_method: Any,
+        types: Any,
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
     ) -> Proxy:
         """Append a call of a function or method of the library."""
         args = args or ()
@@ -377,7 +431,10 @@ class Proxy:
         name = getattr(orig_method, "__name__", "")
         if name == "__get__":
             getter = orig_method.__self__
-            attribute = next((key for key, value in vars(Tensor).items() if value is getter), overriding.public_name(orig_method))
+            attribute = next(
+                (key for key, value in vars(Tensor).items() if value is getter),
+                overriding.public_name(orig_method),
+            )
             return tracer.create_proxy("call_function", getattr, (*args, attribute), kwargs)
         if hasattr(orig_method, "__wrapped_method__"):
             return tracer.create_proxy("call_method", _METHOD_NAMES.get(name, name), args, kwargs)
@@ -385,12 +442,16 @@ class Proxy:
         if full in _METHODS_INSTEAD and len(args) == 1 and not kwargs:
             return tracer.create_proxy("call_method", full.rpartition(".")[2], args, kwargs)
         name = full.rpartition(".")[2]
-        return tracer.create_proxy("call_function", orig_method, args, kwargs, name=tracer.graph._target_to_str(name))
+        return tracer.create_proxy(
+            "call_function", orig_method, args, kwargs, name=tracer.graph._target_to_str(name)
+        )
 
 
 @compatibility(is_backward_compatible=True)
 class Attribute(Proxy):
-    """An attribute of a proxy. Reading it makes a node only when the value is used; calling it is a method call."""
+    """An attribute of a proxy. Reading it makes a node only when the value is used; calling it is a
+    method call.
+    """
 
     def __init__(self, root: Proxy, attr: str) -> None:
         self.root = root
@@ -402,7 +463,9 @@ class Attribute(Proxy):
     def node(self) -> Node:  # type: ignore[override]
         """The node that reads the attribute, made when it is asked for."""
         if self._node is None:
-            self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
+            self._node = self.tracer.create_proxy(
+                "call_function", getattr, (self.root, self.attr), {}
+            ).node
         return self._node
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
@@ -460,7 +523,11 @@ def _in_assert(frame: FrameType) -> bool:
     at = next((at for at, step in enumerate(steps) if step.offset == frame.f_lasti), None)
     if at is None:
         return False
-    step = steps[at] if "POP_JUMP" in steps[at].opname else next((s for s in steps[at + 1 :] if "POP_JUMP" in s.opname), None)
+    step = (
+        steps[at]
+        if "POP_JUMP" in steps[at].opname
+        else next((s for s in steps[at + 1 :] if "POP_JUMP" in s.opname), None)
+    )
     if step is None or "TRUE" not in step.opname:
         return False
     following = steps[steps.index(step) + 1]

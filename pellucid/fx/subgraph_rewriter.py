@@ -1,4 +1,6 @@
-"""Places of a graph that look like a pattern, replaced by something else (`torch.fx.subgraph_rewriter`)."""
+"""Places of a graph that look like a pattern, replaced by something else
+(`torch.fx.subgraph_rewriter`).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ Pattern = Callable[..., Any] | GraphModule | Graph
 
 @compatibility(is_backward_compatible=True)
 class Match(NamedTuple):
-    """A place that was replaced: the node it was found from, and nodes of the graph by those of the pattern."""
+    """A place that was replaced: the node it was found from, and nodes of the graph by those of the
+    pattern.
+    """
 
     anchor: Node
     nodes_map: dict[Node, Node]
@@ -65,10 +69,11 @@ def _replace_attributes(gm: GraphModule, replacement: Module) -> None:
 
 @compatibility(is_backward_compatible=True)
 def replace_pattern(gm: GraphModule, pattern: Pattern, replacement: Pattern) -> list[Match]:
-    """Put a replacement in all places of a module's graph that look like a pattern, and make its code anew.
+    """Put a replacement in all places of a module's graph that look like a pattern, and make its
+    code anew.
 
-    Inputs of the pattern stand for anything; those of the replacement stand for the same, in order. Places that overlap an earlier one,
-    and those whose inner values are used elsewhere, stay.
+    Inputs of the pattern stand for anything; those of the replacement stand for the same, in order.
+    Places that overlap an earlier one, and those whose inner values are used elsewhere, stay.
 
     Args:
         gm: the module, which is changed.
@@ -109,7 +114,15 @@ def replace_pattern_with_filters(
         replacement_callback: gives the replacement for a place, with the arguments of a filter.
         node_name_match: nodes whose names have this in them look like any node.
     """
-    return _replaced(gm, pattern, replacement, match_filters, ignore_literals, replacement_callback, node_name_match)
+    return _replaced(
+        gm,
+        pattern,
+        replacement,
+        match_filters,
+        ignore_literals,
+        replacement_callback,
+        node_name_match,
+    )
 
 
 def _graph_of(pattern: Pattern) -> Graph:
@@ -139,9 +152,15 @@ def _replaced(
     done: list[ReplacedPatterns] = []
     now: dict[Node, Node] = {}  # what stands for nodes that were replaced
     for match in matches:
-        new = replacement_callback(match, graph, pattern_graph) if replacement_callback is not None else common
+        new = (
+            replacement_callback(match, graph, pattern_graph)
+            if replacement_callback is not None
+            else common
+        )
         if new is None:
-            raise AssertionError("Must provide either a replacement GraphModule or a replacement callback")
+            raise AssertionError(
+                "Must provide either a replacement GraphModule or a replacement callback"
+            )
         done.append(_put(graph, pattern_graph, match, new, now))
     gm.recompile()
     if isinstance(replacement, Module):
@@ -149,11 +168,15 @@ def _replaced(
     return done
 
 
-def _put(graph: Graph, pattern_graph: Graph, match: InternalMatch, new: Graph, now: dict[Node, Node]) -> ReplacedPatterns:
+def _put(
+    graph: Graph, pattern_graph: Graph, match: InternalMatch, new: Graph, now: dict[Node, Node]
+) -> ReplacedPatterns:
     """Put a replacement in the place of a match."""
     inputs = [node for node in new.nodes if node.op == "placeholder"]
     if len(match.placeholder_nodes) != len(inputs):
-        raise AssertionError(f"Expected {len(match.placeholder_nodes)} placeholders in replacement graph, got {len(inputs)}")
+        raise AssertionError(
+            f"Expected {len(match.placeholder_nodes)} placeholders in replacement graph, got {len(inputs)}"
+        )
     values: dict[Node, Any] = {}
     for theirs, given in zip(inputs, match.placeholder_nodes):
         current = now.get(given, given) if isinstance(given, Node) else given
@@ -173,7 +196,9 @@ def _put(graph: Graph, pattern_graph: Graph, match: InternalMatch, new: Graph, n
         copied = graph.graph_copy(new, values)
     results = (copied,) if isinstance(copied, Node) else tuple(copied)
     if len(match.returning_nodes) != len(results):
-        raise AssertionError(f"Expected {len(match.returning_nodes)} returning nodes, got {len(results)}")
+        raise AssertionError(
+            f"Expected {len(match.returning_nodes)} returning nodes, got {len(results)}"
+        )
     for old, result in zip(match.returning_nodes, results):
         old.replace_all_uses_with(result)
         now[old] = result

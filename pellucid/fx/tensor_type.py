@@ -69,7 +69,9 @@ def is_consistent(t1: Any, t2: Any) -> bool:
     if t1 == t2 or t1 == Dyn or t2 == Dyn:
         return True
     if isinstance(t1, TensorType) and isinstance(t2, TensorType):
-        return len(t1.__args__) == len(t2.__args__) and all(map(is_consistent, t1.__args__, t2.__args__))
+        return len(t1.__args__) == len(t2.__args__) and all(
+            map(is_consistent, t1.__args__, t2.__args__)
+        )
     return False
 
 
@@ -79,5 +81,7 @@ def is_more_precise(t1: Any, t2: Any) -> bool:
     if t1 == t2 or t2 == Dyn:
         return True
     if isinstance(t1, TensorType) and isinstance(t2, TensorType):
-        return len(t1.__args__) == len(t2.__args__) and all(map(is_more_precise, t1.__args__, t2.__args__))
+        return len(t1.__args__) == len(t2.__args__) and all(
+            map(is_more_precise, t1.__args__, t2.__args__)
+        )
     return False

@@ -1,4 +1,6 @@
-"""What a tracer copies from the node that is being run to the nodes it makes (`torch.fx.traceback`)."""
+"""What a tracer copies from the node that is being run to the nodes it makes
+(`torch.fx.traceback`).
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,20 @@ if TYPE_CHECKING:
     from .node import Node
 
 __all__ = [
-    "annotate", "annotate_fn", "format_stack", "get_current_meta", "get_current_replay_node", "get_graph_provenance_json",
-    "has_preserved_node_meta", "preserve_node_meta", "reset_grad_fn_seq_nr", "set_current_meta", "set_current_replay_node",
-    "set_grad_fn_seq_nr", "set_stack_trace",
-]  # fmt: skip
+    "annotate",
+    "annotate_fn",
+    "format_stack",
+    "get_current_meta",
+    "get_current_replay_node",
+    "get_graph_provenance_json",
+    "has_preserved_node_meta",
+    "preserve_node_meta",
+    "reset_grad_fn_seq_nr",
+    "set_current_meta",
+    "set_current_replay_node",
+    "set_grad_fn_seq_nr",
+    "set_stack_trace",
+]
 
 current_meta: dict[str, Any] = {}
 current_replay_node: Node | None = None
@@ -84,7 +96,9 @@ def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
 
 
 @compatibility(is_backward_compatible=False)
-def annotate_fn(annotation_dict: dict[str, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def annotate_fn(
+    annotation_dict: dict[str, Any],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: the function runs inside `annotate`."""
     import functools
 
@@ -160,5 +174,9 @@ def get_graph_provenance_json(graph: Graph) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for node in graph.nodes:
         if node.op == "call_function":
-            found[node.name] = [source.to_dict() for source in node.meta.get("from_node", []) if hasattr(source, "to_dict")]
+            found[node.name] = [
+                source.to_dict()
+                for source in node.meta.get("from_node", [])
+                if hasattr(source, "to_dict")
+            ]
     return found

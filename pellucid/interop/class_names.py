@@ -1,7 +1,8 @@
 """What classes say about where they are defined, while `torch` means Pellucid: PyTorch's modules.
 
-`print(type(x))`, a pickle, a configuration that names a class by its path ("torch.nn.modules.activation.Tanh") are the same with
-PyTorch and here, so what one wrote the other reads.
+`print(type(x))`, a pickle, a configuration that names a class by its path
+("torch.nn.modules.activation.Tanh") are the same with PyTorch and here, so what one wrote the other
+reads.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ _HOME = __name__.partition(".")[0]
 _OWN = frozenset(
     "api aten check cli compiler config core data datasets debug devices dtypes errors interop ir kernels llvm ops scalar shapes".split()
 )
-_GRAD_MODES = dict.fromkeys("enable_grad inference_mode no_grad set_grad_enabled".split(), "autograd.grad_mode")
+_GRAD_MODES = dict.fromkeys(
+    "enable_grad inference_mode no_grad set_grad_enabled".split(), "autograd.grad_mode"
+)
 _AT_TOP = dict.fromkeys("SymBool SymFloat SymInt Tag AcceleratorError OutOfMemoryError".split(), "")
 # Modules whose classes PyTorch has elsewhere: one place for all of them, or one for each class.
 _MOVED: dict[str, str | dict[str, str]] = {
@@ -46,9 +49,13 @@ _MOVED: dict[str, str | dict[str, str]] = {
     "nn.modules._state": {"_IncompatibleKeys": "nn.modules.module"},
     "nn.modules.attention": "nn.modules.activation",
     "nn.modules.batchnorm": {
-        f"{lazy}InstanceNorm{n}d": "nn.modules.instancenorm" for lazy in ("", "Lazy") for n in (1, 2, 3)
+        f"{lazy}InstanceNorm{n}d": "nn.modules.instancenorm"
+        for lazy in ("", "Lazy")
+        for n in (1, 2, 3)
     },
-    "nn.modules.loss": dict.fromkeys(("CosineSimilarity", "PairwiseDistance"), "nn.modules.distance"),
+    "nn.modules.loss": dict.fromkeys(
+        ("CosineSimilarity", "PairwiseDistance"), "nn.modules.distance"
+    ),
     "nn.modules.pixelshuffle": {"ChannelShuffle": "nn.modules.channelshuffle"},
     "ops.shape.storages": "storage",
     "optim._adafactor": {"Adafactor": "optim"},
@@ -56,16 +63,20 @@ _MOVED: dict[str, str | dict[str, str]] = {
     "optim._cyclic": "optim.lr_scheduler",
     "optim._muon": {"Muon": "optim"},
     "optim._schedule": "optim.lr_scheduler",
-    "profiler._profile": {"record_function": "autograd.profiler"} | dict.fromkeys(("ProfilerAction", "profile"), "profiler.profiler"),
+    "profiler._profile": {"record_function": "autograd.profiler"}
+    | dict.fromkeys(("ProfilerAction", "profile"), "profiler.profiler"),
     "profiler._table": "autograd.profiler_util",
     "sparse._create": "sparse",
     "utils.tensorboard._writer": "utils.tensorboard.writer",
-}  # fmt: skip
-found: dict[str, list[ModuleType]] = {}  # PyTorch's modules that are none here -> where their classes are
+}
+# PyTorch's modules that are none here -> where their classes are
+found: dict[str, list[ModuleType]] = {}
 
 
 def rename_classes(module: ModuleType) -> None:
-    """Have the classes of a module of this library name PyTorch's module as theirs, where PyTorch has them."""
+    """Have the classes of a module of this library name PyTorch's module as theirs, where PyTorch
+    has them.
+    """
     own = _HOME if module.__name__ == "torch" else module.__name__
     path = own.removeprefix(_HOME).removeprefix(".")
     for kind in list(vars(module).values()):
@@ -82,10 +93,12 @@ def rename_classes(module: ModuleType) -> None:
             place = path
         name = f"torch.{place}" if place else "torch"
         try:
-            if place != path and "__annotations__" in vars(kind):  # their names are known here alone
+            # their names are known here alone
+            if place != path and "__annotations__" in vars(kind):
                 kind.__annotations__ = inspect.get_annotations(kind, eval_str=True)
             kind.__module__ = name
-        except (AttributeError, TypeError, NameError):  # a class that does not let its attributes be set, names for type checkers
+        except (AttributeError, TypeError, NameError):
+            # a class that does not let its attributes be set, names for type checkers
             continue
         if place == path:
             sys.modules.setdefault(name, module)

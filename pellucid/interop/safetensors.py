@@ -12,21 +12,47 @@ from .._files import replacing
 from ..core.tensor import Tensor, make_tensor
 
 _NAMES = {
-    dtypes.float64: "float64", dtypes.float32: "float32", dtypes.float16: "float16", dtypes.bfloat16: "bfloat16",
-    dtypes.int64: "int64", dtypes.int32: "int32", dtypes.int16: "int16", dtypes.int8: "int8", dtypes.uint8: "uint8",
-    dtypes.bool_: "bool", dtypes.uint16: "uint16", dtypes.uint32: "uint32", dtypes.uint64: "uint64",
-    dtypes.float8_e4m3fn: "float8_e4m3fn", dtypes.float8_e5m2: "float8_e5m2", dtypes.complex64: "complex64",
-}  # fmt: skip
+    dtypes.float64: "float64",
+    dtypes.float32: "float32",
+    dtypes.float16: "float16",
+    dtypes.bfloat16: "bfloat16",
+    dtypes.int64: "int64",
+    dtypes.int32: "int32",
+    dtypes.int16: "int16",
+    dtypes.int8: "int8",
+    dtypes.uint8: "uint8",
+    dtypes.bool_: "bool",
+    dtypes.uint16: "uint16",
+    dtypes.uint32: "uint32",
+    dtypes.uint64: "uint64",
+    dtypes.float8_e4m3fn: "float8_e4m3fn",
+    dtypes.float8_e5m2: "float8_e5m2",
+    dtypes.complex64: "complex64",
+}
 _KINDS = {
-    "F64": dtypes.float64, "F32": dtypes.float32, "F16": dtypes.float16, "BF16": dtypes.bfloat16, "I64": dtypes.int64,
-    "I32": dtypes.int32, "I16": dtypes.int16, "I8": dtypes.int8, "U8": dtypes.uint8, "BOOL": dtypes.bool_, "U16": dtypes.uint16,
-    "U32": dtypes.uint32, "U64": dtypes.uint64,
-    "F8_E4M3": dtypes.float8_e4m3fn, "F8_E5M2": dtypes.float8_e5m2, "C64": dtypes.complex64,
-}  # fmt: skip
+    "F64": dtypes.float64,
+    "F32": dtypes.float32,
+    "F16": dtypes.float16,
+    "BF16": dtypes.bfloat16,
+    "I64": dtypes.int64,
+    "I32": dtypes.int32,
+    "I16": dtypes.int16,
+    "I8": dtypes.int8,
+    "U8": dtypes.uint8,
+    "BOOL": dtypes.bool_,
+    "U16": dtypes.uint16,
+    "U32": dtypes.uint32,
+    "U64": dtypes.uint64,
+    "F8_E4M3": dtypes.float8_e4m3fn,
+    "F8_E5M2": dtypes.float8_e5m2,
+    "C64": dtypes.complex64,
+}
 
 
 def _entries(tensors: dict[str, Tensor]) -> dict[str, Any]:
-    """What the package is given: pointers from its version 0.8 on, bytes before. The tensors must outlive it."""
+    """What the package is given: pointers from its version 0.8 on, bytes before. The tensors must
+    outlive it.
+    """
     import safetensors
 
     specification = getattr(safetensors, "TensorSpec", None)
@@ -36,7 +62,9 @@ def _entries(tensors: dict[str, Tensor]) -> dict[str, Any]:
     entries: dict[str, Any] = {}
     for name, t in tensors.items():
         if not isinstance(t, Tensor):
-            raise ValueError(f"Key `{name}` is invalid, expected torch.Tensor but received {type(t)}")
+            raise ValueError(
+                f"Key `{name}` is invalid, expected torch.Tensor but received {type(t)}"
+            )
         if t.dtype not in _NAMES:
             raise ValueError(f"Key `{name}`: safetensors files have no tensors of {t.dtype}")
         if t.is_meta:
@@ -51,7 +79,12 @@ def _entries(tensors: dict[str, Tensor]) -> dict[str, Any]:
             owners.setdefault(t.untyped_storage().data_ptr(), []).append(name)
         kind, shape, a = _NAMES[t.dtype], list(t._array.shape), t._array
         if specification is not None:
-            entries[name] = specification(dtype=kind, shape=shape, data_ptr=a.__array_interface__["data"][0], data_len=a.nbytes)
+            entries[name] = specification(
+                dtype=kind,
+                shape=shape,
+                data_ptr=a.__array_interface__["data"][0],
+                data_len=a.nbytes,
+            )
         else:
             entries[name] = {"dtype": kind, "shape": shape, "data": a.tobytes()}
     shared = [set(names) for names in owners.values() if len(names) > 1]
@@ -74,8 +107,14 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
     return bytes(safetensors.serialize(_entries(tensors), metadata=metadata))
 
 
-def save_file(tensors: dict[str, Tensor], filename: str | os.PathLike[str], metadata: dict[str, str] | None = None) -> None:
-    """Write a safetensors file; another file of that name is replaced only when the new one is complete."""
+def save_file(
+    tensors: dict[str, Tensor],
+    filename: str | os.PathLike[str],
+    metadata: dict[str, str] | None = None,
+) -> None:
+    """Write a safetensors file; another file of that name is replaced only when the new one is
+    complete.
+    """
     import safetensors
 
     with replacing(filename) as file:
@@ -94,7 +133,9 @@ def load(data: bytes) -> dict[str, Tensor]:
     for name, entry in safetensors.deserialize(data):
         kind = _KINDS.get(entry["dtype"])
         if kind is None:
-            raise ValueError(f"`{name}` has the element type {entry['dtype']}, which has no counterpart")
+            raise ValueError(
+                f"`{name}` has the element type {entry['dtype']}, which has no counterpart"
+            )
         array = np.frombuffer(bytearray(entry["data"]), kind.numpy).reshape(entry["shape"])
         found[name] = make_tensor(array)
     return found
@@ -113,7 +154,9 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
     try:
         found = load(data)
     except safetensors.SafetensorError as error:
-        raise safetensors.SafetensorError(f"{os.fspath(filename)} is damaged or cut short: {error}") from error
+        raise safetensors.SafetensorError(
+            f"{os.fspath(filename)} is damaged or cut short: {error}"
+        ) from error
     return {name: t.to(device) for name, t in found.items()} if str(device) != "cpu" else found
 
 
@@ -136,7 +179,10 @@ def _kept_names(state: dict[str, Tensor], preferred: Any = ()) -> dict[str, str]
             continue  # parts of one memory without overlap, each stored for itself
         low, high = min(a for a, _ in spans.values()), max(b for _, b in spans.values())
         whole = sorted(
-            name for name in names if spans[name] == (low, high) and state[name].numel() * state[name].element_size() == high - low
+            name
+            for name in names
+            if spans[name] == (low, high)
+            and state[name].numel() * state[name].element_size() == high - low
         )
         if not whole:
             raise RuntimeError(
@@ -156,9 +202,13 @@ def _apart(spans: list[tuple[int, int]]) -> bool:
 
 
 def save_model(
-    model: Any, filename: str | os.PathLike[str], metadata: dict[str, str] | None = None, force_contiguous: bool = True
+    model: Any,
+    filename: str | os.PathLike[str],
+    metadata: dict[str, str] | None = None,
+    force_contiguous: bool = True,
 ) -> None:
-    """Write a module's state_dict; of tensors that share memory one is written, and the others' names are noted in the metadata.
+    """Write a module's state_dict; of tensors that share memory one is written, and the others'
+    names are noted in the metadata.
 
     Raises:
         RuntimeError: tensors share memory and none of them covers all of it.
@@ -177,7 +227,8 @@ def save_model(
 def load_model(
     model: Any, filename: str | os.PathLike[str], strict: bool = True, device: Any = "cpu"
 ) -> tuple[list[str], list[str]]:
-    """Load a file into a module: (missing names, unexpected names), without those that share memory with a name in the file.
+    """Load a file into a module: (missing names, unexpected names), without those that share memory
+    with a name in the file.
 
     Raises:
         RuntimeError: under `strict`, a name is missing or unexpected; a shape differs.
@@ -196,6 +247,8 @@ def load_model(
         text = f"Error(s) in loading state_dict for {type(model).__name__}:"
         for label, names in (("Missing", sorted(missing)), ("Unexpected", sorted(more))):
             if names:
-                text += f"\n    {label} key(s) in state_dict: " + ", ".join(f'"{name}"' for name in names)
+                text += f"\n    {label} key(s) in state_dict: " + ", ".join(
+                    f'"{name}"' for name in names
+                )
         raise RuntimeError(text)
     return sorted(missing), more

@@ -1,8 +1,9 @@
-"""Pellucid under the name `torch`, in one process: aliases of its modules, and clear words about what is not there.
+"""Pellucid under the name `torch`, in one process: aliases of its modules, and clear words about
+what is not there.
 
-`import torch.x.y` gives the module object `pellucid.x.y` itself, never a second copy, so that classes, flags and
-registries exist once whichever name they were reached by. The aliases live in this process's `sys.modules` and
-`sys.meta_path`; nothing is written anywhere.
+`import torch.x.y` gives the module object `pellucid.x.y` itself, never a second copy, so that
+classes, flags and registries exist once whichever name they were reached by. The aliases live in
+this process's `sys.modules` and `sys.meta_path`; nothing is written anywhere.
 """
 
 from __future__ import annotations
@@ -31,18 +32,25 @@ ALIAS = "torch"
 HOME = __name__.partition(".")[0]
 TORCH_VERSION = f"2.13.0+{HOME}{__version__}"
 
-# Layers whose names are no part of the API; a name missing there is a mistake of ours, not a script's.
-_INTERNAL = frozenset({"api", "cli", "config", "core", "devices", "dtypes", "ir", "kernels", "llvm", "ops", "shapes"})
+# Layers whose names are no part of the API; a name missing there is a mistake of ours, not a
+# script's.
+_INTERNAL = frozenset(
+    {"api", "cli", "config", "core", "devices", "dtypes", "ir", "kernels", "llvm", "ops", "shapes"}
+)
 _IMPORT_FROM = opcode.opmap["IMPORT_FROM"]
 
 
 class TorchVersion(str):
-    """A version number that is a string and yet compares by its numbers: "2.13.0" is above "2.9" and (2, 9)."""
+    """A version number that is a string and yet compares by its numbers: "2.13.0" is above "2.9"
+    and (2, 9).
+    """
 
     __slots__ = ()
 
     def _order(self, other: object) -> int | None:
-        """Below, at or above zero as self is below, equal to or above `other`; None where that is no version."""
+        """Below, at or above zero as self is below, equal to or above `other`; None where that is
+        no version.
+        """
         if isinstance(other, (tuple, list)):
             other = ".".join(map(str, other))
         if not isinstance(other, str):
@@ -78,8 +86,12 @@ class TorchVersion(str):
 
 
 def _version_key(version: str) -> tuple[tuple[int, ...], int, str] | None:
-    """Sort key after PEP 440, as far as PyTorch's own versions go: release numbers, pre-release or not, local part."""
-    match = re.fullmatch(r"v?(\d+(?:\.\d+)*)[._-]?((?:a|b|rc|dev|alpha|beta)[\d.]*)?(?:\+(.*))?", version.strip())
+    """Sort key after PEP 440, as far as PyTorch's own versions go: release numbers, pre-release or
+    not, local part.
+    """
+    match = re.fullmatch(
+        r"v?(\d+(?:\.\d+)*)[._-]?((?:a|b|rc|dev|alpha|beta)[\d.]*)?(?:\+(.*))?", version.strip()
+    )
     if match is None:
         return None
     numbers = tuple(int(part) for part in match[1].split("."))
@@ -91,12 +103,13 @@ def _version_key(version: str) -> tuple[tuple[int, ...], int, str] | None:
 def as_torch() -> ModuleType:
     """Make `import torch` mean Pellucid from here on in this process, and return the module.
 
-    `import torch.nn.functional as F`, `from torch.utils.data import DataLoader` and every other `torch.x.y` resolve to
-    the same objects as `pellucid.x.y`, also in libraries that are imported afterwards and in worker processes started
-    with `multiprocessing`. A name that Pellucid does not have raises AttributeError or ImportError and is spelled out,
-    with close names. `torch.__version__` and `importlib.metadata.version("torch")` give the PyTorch release whose
-    interface is meant, with Pellucid's own version after the plus sign (`pellucid.__version__` too: it is one module).
-    Calling it again changes nothing.
+    `import torch.nn.functional as F`, `from torch.utils.data import DataLoader` and every other
+    `torch.x.y` resolve to the same objects as `pellucid.x.y`, also in libraries that are imported
+    afterwards and in worker processes started with `multiprocessing`. A name that Pellucid does not
+    have raises AttributeError or ImportError and is spelled out, with close names.
+    `torch.__version__` and `importlib.metadata.version("torch")` give the PyTorch release whose
+    interface is meant, with Pellucid's own version after the plus sign (`pellucid.__version__` too:
+    it is one module). Calling it again changes nothing.
 
     Raises:
         ImportError: PyTorch itself has been imported in this process before.
@@ -121,7 +134,8 @@ def as_torch() -> ModuleType:
     sys.modules[ALIAS] = root
     sys.meta_path.insert(0, _Finder())
     root.__version__ = TorchVersion(TORCH_VERSION)  # type: ignore[attr-defined]
-    root.__name__ = ALIAS  # libraries compare it; the modules below keep theirs, which their files are found by
+    # libraries compare it; the modules below keep theirs, which their files are found by
+    root.__name__ = ALIAS
     for name, module in list(sys.modules.items()):
         if name == HOME or name.startswith(HOME + "."):
             _speak_up(module)
@@ -132,25 +146,35 @@ def as_torch() -> ModuleType:
 
 
 class _Finder:
-    """Finds `torch.x` as `pellucid.x`, gives modules of Pellucid their words for missing names, and vouches for the
-    distribution called torch."""
+    """Finds `torch.x` as `pellucid.x`, gives modules of Pellucid their words for missing names, and
+    vouches for the distribution called torch."""
 
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name.startswith(ALIAS + "."):
             module = _resolve(name) or _place_of_classes(name)
             if module is not None:
-                return ModuleSpec(name, _AliasLoader(module), is_package=hasattr(module, "__path__"))
-            # Who only asks whether the module exists (importlib.util.find_spec) gets None; an import gets the words.
+                return ModuleSpec(
+                    name, _AliasLoader(module), is_package=hasattr(module, "__path__")
+                )
+            # Who only asks whether the module exists (importlib.util.find_spec) gets None; an
+            # import gets the words.
             if sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
                 raise _noted(ModuleNotFoundError(f"No module named {name!r}", name=name), name)
             return None
-        if name == "functorch":  # a package of PyTorch's distribution, whose parts reach into its C++
-            return ModuleSpec(name, _AliasLoader(importlib.import_module(f"{HOME}._functorch.deprecated")))
+        # a package of PyTorch's distribution, whose parts reach into its C++
+        if name == "functorch":
+            return ModuleSpec(
+                name, _AliasLoader(importlib.import_module(f"{HOME}._functorch.deprecated"))
+            )
         if name.startswith(HOME + "."):
             return _found_by_others(self, name, path, target)
         return None
 
-    def find_distributions(self, context: DistributionFinder.Context | None = None) -> Iterator[Distribution]:
+    def find_distributions(
+        self, context: DistributionFinder.Context | None = None
+    ) -> Iterator[Distribution]:
         wanted = getattr(context, "name", None)
         if wanted is None or wanted.lower() == ALIAS:
             yield _distribution()
@@ -167,7 +191,8 @@ class _AliasLoader(Loader):
         return self.module
 
     def exec_module(self, module: ModuleType) -> None:
-        # The import system has just put the alias's spec on the module; relative imports inside need the true one.
+        # The import system has just put the alias's spec on the module; relative imports inside
+        # need the true one.
         module.__spec__ = self.spec
 
     def get_code(self, name: str) -> CodeType | None:
@@ -177,7 +202,9 @@ class _AliasLoader(Loader):
 
 
 def _resolve(name: str) -> ModuleType | None:
-    """The module that `torch.x.y` stands for: what Pellucid shows under that name, else its own submodule."""
+    """The module that `torch.x.y` stands for: what Pellucid shows under that name, else its own
+    submodule.
+    """
     parent_name, _, leaf = name.rpartition(".")
     parent = sys.modules[parent_name]
     shown = vars(parent).get(leaf)
@@ -201,7 +228,13 @@ def _place_of_classes(name: str) -> ModuleType | None:
     made = ModuleType(name, f"Classes that PyTorch has in `{name}`.")
     made.__spec__ = ModuleSpec(name, None)
     for module in found[name]:
-        made.__dict__.update({key: value for key, value in vars(module).items() if getattr(value, "__module__", None) == name})
+        made.__dict__.update(
+            {
+                key: value
+                for key, value in vars(module).items()
+                if getattr(value, "__module__", None) == name
+            }
+        )
     return made
 
 
@@ -213,8 +246,12 @@ def _ask(module: ModuleType, name: str) -> Any:
         return None
 
 
-def _found_by_others(finder: _Finder, name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-    """The spec that the other finders give for a module of Pellucid, set to `_speak_up` once it is loaded."""
+def _found_by_others(
+    finder: _Finder, name: str, path: Sequence[str] | None, target: ModuleType | None
+) -> ModuleSpec | None:
+    """The spec that the other finders give for a module of Pellucid, set to `_speak_up` once it is
+    loaded.
+    """
     for other in sys.meta_path:
         spec = None if other is finder else other.find_spec(name, path, target)
         if spec is None:
@@ -223,7 +260,9 @@ def _found_by_others(finder: _Finder, name: str, path: Sequence[str] | None, tar
         if loader is not None and hasattr(loader, "exec_module"):
             execute = loader.exec_module
 
-            def exec_module(module: ModuleType, execute: Callable[[ModuleType], None] = execute) -> None:
+            def exec_module(
+                module: ModuleType, execute: Callable[[ModuleType], None] = execute
+            ) -> None:
                 execute(module)
                 _speak_up(module)
                 _keep_functions(module)
@@ -235,7 +274,8 @@ def _found_by_others(finder: _Finder, name: str, path: Sequence[str] | None, tar
 
 
 def _keep_functions(module: ModuleType) -> None:
-    """Let `torch.autograd.gradcheck` stay a function: importing the module of that name would put the module in its place.
+    """Let `torch.autograd.gradcheck` stay a function: importing the module of that name would put
+    the module in its place.
 
     It does not where the module is already known by its alias.
     """
@@ -246,7 +286,8 @@ def _keep_functions(module: ModuleType) -> None:
 
 
 def _speak_up(module: ModuleType, public: str | None = None) -> None:
-    """Let a missing name of the module be reported as missing from PyTorch's interface, with close names.
+    """Let a missing name of the module be reported as missing from PyTorch's interface, with close
+    names.
 
     `public` is the name it is known by there; without it, its own name under `torch`.
     """
@@ -267,7 +308,8 @@ def _speak_up(module: ModuleType, public: str | None = None) -> None:
             try:
                 value = own(name)
             except AttributeError as error:
-                if error.name not in (None, name):  # something else is missing, inside what was loaded on demand
+                # something else is missing, inside what was loaded on demand
+                if error.name not in (None, name):
                     raise
             else:
                 if isinstance(value, ModuleType) and value.__name__.startswith(f"{HOME}.api."):
@@ -276,11 +318,16 @@ def _speak_up(module: ModuleType, public: str | None = None) -> None:
         caller, file = sys._getframe(1), vars(module).get("__file__")
         inner = sys.modules.get(f"{module.__name__}.{name}")
         if inner is not None and str(caller.f_globals.get("__name__", "")).startswith(f"{HOME}."):
-            return inner  # the library's own code imports a module that PyTorch's interface does not show
-        missing: Exception = AttributeError(f"module {public!r} has no attribute {name!r}", name=name)
+            # the library's own code imports a module that PyTorch's interface does not show
+            return inner
+        missing: Exception = AttributeError(
+            f"module {public!r} has no attribute {name!r}", name=name
+        )
         if caller.f_lasti >= 0 and caller.f_code.co_code[caller.f_lasti] == _IMPORT_FROM:
             missing = ImportError(
-                f"cannot import name {name!r} from {public!r} ({file or 'unknown location'})", name=public, path=file
+                f"cannot import name {name!r} from {public!r} ({file or 'unknown location'})",
+                name=public,
+                path=file,
             )
         raise missing if name.startswith("__") else _noted(missing, f"{public}.{name}", module)
 
@@ -298,7 +345,8 @@ def _noted(error: Exception, name: str, module: ModuleType | None = None) -> Exc
 def _sentence(name: str, module: ModuleType | None = None, loaded_modules: int = 0) -> str:
     """Say that Pellucid does not have `name`, and what it has that may be meant.
 
-    The search takes milliseconds, and libraries ask `hasattr(torch, ...)` at each step: an answer holds until another module is loaded.
+    The search takes milliseconds, and libraries ask `hasattr(torch, ...)` at each step: an answer
+    holds until another module is loaded.
     """
     parent_name, _, leaf = name.rpartition(".")
     module = module or sys.modules.get(parent_name)
@@ -314,9 +362,16 @@ def _sentence(name: str, module: ModuleType | None = None, loaded_modules: int =
     )
     if elsewhere:
         return f"{sentence}; there is {elsewhere[0]}"
-    names = [entry for entry in dir(module) if not entry.startswith("_") and entry != leaf] if module is not None else []
+    names = (
+        [entry for entry in dir(module) if not entry.startswith("_") and entry != leaf]
+        if module is not None
+        else []
+    )
     by_lower = {entry.lower(): entry for entry in names}
-    close = [by_lower[entry] for entry in difflib.get_close_matches(leaf.lower(), by_lower, n=3, cutoff=0.7)]
+    close = [
+        by_lower[entry]
+        for entry in difflib.get_close_matches(leaf.lower(), by_lower, n=3, cutoff=0.7)
+    ]
     if close:
         return f"{sentence}; close names: {', '.join(f'{parent_name}.{entry}' for entry in close)}"
     return sentence
@@ -334,7 +389,9 @@ def _distribution() -> Distribution:
             return f"Metadata-Version: 2.1\nName: {ALIAS}\nVersion: {TORCH_VERSION}\nSummary: {HOME} as {ALIAS}\n"
 
         def locate_file(self, path: Any) -> Any:
-            raise FileNotFoundError(f"{ALIAS} stands for {HOME} in this process and has no files of its own")
+            raise FileNotFoundError(
+                f"{ALIAS} stands for {HOME} in this process and has no files of its own"
+            )
 
     return TorchAlias()
 
@@ -347,7 +404,9 @@ class _InWorker:
 
 
 def _carry_into_workers() -> None:
-    """Give the aliases to processes that `multiprocessing` starts afresh, too: they import the script anew."""
+    """Give the aliases to processes that `multiprocessing` starts afresh, too: they import the
+    script anew.
+    """
     prepare = multiprocessing.spawn.get_preparation_data
 
     def get_preparation_data(name: str) -> dict[str, Any]:

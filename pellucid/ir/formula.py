@@ -1,8 +1,11 @@
-"""Pointwise arithmetic, written once: what an element of a result is, as a function of elements of the operands.
+"""Pointwise arithmetic, written once: what an element of a result is, as a function of elements of
+the operands.
 
-A formula is a pure Python function `f(m, x, y, *, slope)`: `m` has the words that go beyond operators, positional arguments are values
-(an array of them, a vector register, a symbol), keyword-only ones are numbers. Whoever computes brings an `m` of its own: NumPy's is the
-array namespace, that of native code writes instructions (`kernels.pointwise`), and `Symbols` here writes down what was asked for.
+A formula is a pure Python function `f(m, x, y, *, slope)`: `m` has the words that go beyond
+operators, positional arguments are values (an array of them, a vector register, a symbol),
+keyword-only ones are numbers. Whoever computes brings an `m` of its own: NumPy's is the array
+namespace, that of native code writes instructions (`kernels.pointwise`), and `Symbols` here writes
+down what was asked for.
 
     >>> leaky = Formula(lambda m, x, *, slope: m.where(x > 0, x, x * slope))
     >>> print(leaky.text())
@@ -11,9 +14,11 @@ array namespace, that of native code writes instructions (`kernels.pointwise`), 
     %2 = where %0 x %1
     return %2
 
-Nothing in a formula names a dtype. Operands come in one dtype; a Python number takes the dtype of what it meets. Formulas of two-byte
-floats are computed in float32 and rounded once, at the end. Words mean what the function of the same name means in NumPy; of integers
-`isnan` is false and rounding does nothing. The name of an operation that has a formula itself is a word, too, except for NumPy.
+Nothing in a formula names a dtype. Operands come in one dtype; a Python number takes the dtype of
+what it meets. Formulas of two-byte floats are computed in float32 and rounded once, at the end.
+Words mean what the function of the same name means in NumPy; of integers `isnan` is false and
+rounding does nothing. The name of an operation that has a formula itself is a word, too, except for
+NumPy.
 """
 
 from __future__ import annotations
@@ -32,9 +37,11 @@ class Formula(NamedTuple):
 
     Attributes:
         function: `function(m, *values, **numbers)`; the result, or a tuple of them.
-        kinds: which dtypes of the result it is for: letters of f (float32 and float64), h (two-byte floats), i (integers), b (bool).
-        args: "same" (all arguments take the result's dtype), "compare" (they are promoted with each other, the result is bool), "own"
-            (they come as they are, the result is bool) or "power" (the second is an exponent, and may be a number).
+        kinds: which dtypes of the result it is for: letters of f (float32 and float64), h (two-byte
+            floats), i (integers), b (bool).
+        args: "same" (all arguments take the result's dtype), "compare" (they are promoted with each
+            other, the result is bool), "own" (they come as they are, the result is bool) or "power"
+            (the second is an exponent, and may be a number).
         masks: positions of arguments that are bool.
         rounds_each: two-byte floats are rounded after each operation, not at the end.
         wide_numbers: beside two-byte floats, numbers are float32.
@@ -68,7 +75,9 @@ class Formula(NamedTuple):
     def text(self) -> str:
         """The formula as a list of assignments; it tells formulas apart."""
         m = Symbols()
-        made = self.function(m, *map(m.named, self.values), **{name: m.named(name) for name in self.numbers})
+        made = self.function(
+            m, *map(m.named, self.values), **{name: m.named(name) for name in self.numbers}
+        )
         results = made if isinstance(made, tuple) else (made,)
         return "\n".join([*m.lines, f"return {' '.join(map(str, results))}"])
 
@@ -77,7 +86,8 @@ class Formula(NamedTuple):
         return _words(self)
 
     def decides(self) -> bool:
-        """Whether it decides in Python by what its values or numbers are, so that its text says what holds for some of them only.
+        """Whether it decides in Python by what its values or numbers are, so that its text says
+        what holds for some of them only.
 
         >>> Formula(lambda m, x, *, p: x * p if p != 1 else x).decides(), Formula(lambda m, x, *, p: x * p).decides()
         (True, False)
@@ -96,14 +106,17 @@ def _words(formula: Formula) -> frozenset[str]:
 def _decides(formula: Formula) -> bool:
     m = Symbols(_Undecided)
     try:
-        formula.function(m, *map(m.named, formula.values), **{name: m.named(name) for name in formula.numbers})
+        formula.function(
+            m, *map(m.named, formula.values), **{name: m.named(name) for name in formula.numbers}
+        )
     except _Decision:
         return True
     return False
 
 
-# The formula of each operation that has one, by the operation's name: `core.primitive.defop` puts it here. Whoever is handed a name in a
-# program (native code, the compiler's passes) finds here what it computes.
+# The formula of each operation that has one, by the operation's name: `core.primitive.defop` puts
+# it here. Whoever is handed a name in a program (native code, the compiler's passes) finds here
+# what it computes.
 FORMULAS: dict[str, Formula] = {}
 
 ELEMENTARY = frozenset(
@@ -156,7 +169,9 @@ def word(name: str) -> Formula | None:
         return getattr(m, name)(*values)
 
     masks = (0,) if name == "where" else ()
-    return Formula(function, kinds, args, masks, name in ("pow", "trunc_divide"), names=(_LETTERS[:count], ()))
+    return Formula(
+        function, kinds, args, masks, name in ("pow", "trunc_divide"), names=(_LETTERS[:count], ())
+    )
 
 
 class Symbols:
@@ -220,20 +235,32 @@ class _Undecided(Symbol):
 
 
 def _operator(name: str) -> tuple[Callable[..., Symbol], Callable[..., Symbol]]:
-    return lambda self, *other: self.m.put(name, self, *other), lambda self, other: self.m.put(name, other, self)
+    return lambda self, *other: self.m.put(name, self, *other), lambda self, other: self.m.put(
+        name, other, self
+    )
 
 
 for _dunder, _name in (
-    ("add", "add"), ("sub", "subtract"), ("mul", "multiply"), ("truediv", "true_divide"), ("and", "bitwise_and"), ("or", "bitwise_or"),
+    ("add", "add"),
+    ("sub", "subtract"),
+    ("mul", "multiply"),
+    ("truediv", "true_divide"),
+    ("and", "bitwise_and"),
+    ("or", "bitwise_or"),
     ("xor", "bitwise_xor"),
-):  # fmt: skip
+):
     _ahead, _behind = _operator(_name)
     setattr(Symbol, f"__{_dunder}__", _ahead)
     setattr(Symbol, f"__r{_dunder}__", _behind)
 for _dunder, _name in (
-    ("neg", "negative"), ("abs", "absolute"), ("invert", "invert"), ("lt", "less"), ("le", "less_equal"), ("gt", "greater"),
+    ("neg", "negative"),
+    ("abs", "absolute"),
+    ("invert", "invert"),
+    ("lt", "less"),
+    ("le", "less_equal"),
+    ("gt", "greater"),
     ("ge", "greater_equal"),
-):  # fmt: skip
+):
     setattr(Symbol, f"__{_dunder}__", _operator(_name)[0])
 
 
@@ -260,4 +287,6 @@ def decayed(m: Any, param: Any, grad: Any, decay: Any) -> Any:
 def nearer(m: Any, start: Any, end: Any, weight: Any) -> Any:
     """The way from start to end, from the end that is nearer, so that the weight 1 gives `end`."""
     way = end - start
-    return chosen(m, weight < 0.5, lambda: m.fma(way, weight, start), lambda: m.fma(-way, 1.0 - weight, end))
+    return chosen(
+        m, weight < 0.5, lambda: m.fma(way, weight, start), lambda: m.fma(-way, 1.0 - weight, end)
+    )

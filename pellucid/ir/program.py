@@ -1,8 +1,10 @@
-"""Programs: straight-line lists of instructions over typed, static-shaped, strided values in buffers.
+"""Programs: straight-line lists of instructions over typed, static-shaped, strided values in
+buffers.
 
-A `Buffer` is a piece of memory. A `Value` is how an instruction looks at it: dtype, shape, strides and offset, so a view costs no
-instruction. Most buffers are written once, by the instruction that makes them: then the text reads as single static assignment.
-What is mutated (a parameter, a running mean) is written again by a later instruction, in the order of the list.
+A `Buffer` is a piece of memory. A `Value` is how an instruction looks at it: dtype, shape, strides
+and offset, so a view costs no instruction. Most buffers are written once, by the instruction that
+makes them: then the text reads as single static assignment. What is mutated (a parameter, a running
+mean) is written again by a later instruction, in the order of the list.
 
     >>> p = Program()
     >>> x = p.value(p.buffer("input", 8, "x"), "float32", (2,))
@@ -24,10 +26,26 @@ from math import prod
 from typing import Any, Protocol
 
 ITEMSIZE = {
-    "bool": 1, "uint8": 1, "int8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2, "int32": 4, "uint32": 4, "float32": 4,
-    "int64": 8, "uint64": 8, "float64": 8, "complex64": 8, "complex128": 16, "float8_e4m3fn": 1, "float8_e5m2": 1,
-    "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1,
-}  # fmt: skip
+    "bool": 1,
+    "uint8": 1,
+    "int8": 1,
+    "int16": 2,
+    "uint16": 2,
+    "float16": 2,
+    "bfloat16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "float32": 4,
+    "int64": 8,
+    "uint64": 8,
+    "float64": 8,
+    "complex64": 8,
+    "complex128": 16,
+    "float8_e4m3fn": 1,
+    "float8_e5m2": 1,
+    "float8_e4m3fnuz": 1,
+    "float8_e5m2fnuz": 1,
+}
 
 
 class VerificationError(ValueError):
@@ -36,8 +54,8 @@ class VerificationError(ValueError):
 
 @dataclass(slots=True, eq=False)
 class Buffer:
-    """A piece of memory of `size` bytes: an `input` of the call, `state` that outlives it (parameters, running statistics), a
-    `constant`, or a `temp` that the program itself fills.
+    """A piece of memory of `size` bytes: an `input` of the call, `state` that outlives it
+    (parameters, running statistics), a `constant`, or a `temp` that the program itself fills.
     """
 
     kind: str
@@ -79,8 +97,12 @@ class Value:
         """First and one-past-last byte of the buffer that the value can touch."""
         if self.size == 0:
             return self.offset, self.offset
-        low = self.offset + sum(s * (n - 1) for s, n in zip(self.strides, self.shape, strict=True) if s < 0)
-        high = self.offset + sum(s * (n - 1) for s, n in zip(self.strides, self.shape, strict=True) if s > 0)
+        low = self.offset + sum(
+            s * (n - 1) for s, n in zip(self.strides, self.shape, strict=True) if s < 0
+        )
+        high = self.offset + sum(
+            s * (n - 1) for s, n in zip(self.strides, self.shape, strict=True) if s > 0
+        )
         return low, high + ITEMSIZE[self.dtype]
 
     def same_place(self, other: Value) -> bool:
@@ -110,14 +132,18 @@ def row_major(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 @dataclass(slots=True, frozen=True)
 class Ref:
-    """Stands for a value inside an instruction's parameters (the positions that a pooling gradient uses, say)."""
+    """Stands for a value inside an instruction's parameters (the positions that a pooling gradient
+    uses, say).
+    """
 
     value: Value
 
 
 @dataclass(slots=True, frozen=True)
 class Extra:
-    """Stands for what an instruction hands to its gradient rule besides its results (statistics, a mask, in any structure)."""
+    """Stands for what an instruction hands to its gradient rule besides its results (statistics, a
+    mask, in any structure).
+    """
 
     instruction: Instruction
 
@@ -126,10 +152,11 @@ class Extra:
 class Instruction:
     """One operation: what it reads, what it makes (new buffers) and what it writes (existing ones).
 
-    `kind` is "op" (a record of the operation table, in `record`), "copy" (`writes[0]` takes the values of `inputs[0]`), "call" (a
-    Python function that computes on arrays: a random draw, an optimizer's update; in `record`), "rule" (a whole gradient rule), "decide"
-    (`record` says of the numbers in `inputs` whether the program goes on) or "constant" (`outputs[0]` gets the contents of the constant
-    in `inputs[0]` anew). Inputs are values, numbers or None.
+    `kind` is "op" (a record of the operation table, in `record`), "copy" (`writes[0]` takes the
+    values of `inputs[0]`), "call" (a Python function that computes on arrays: a random draw, an
+    optimizer's update; in `record`), "rule" (a whole gradient rule), "decide" (`record` says of the
+    numbers in `inputs` whether the program goes on) or "constant" (`outputs[0]` gets the contents
+    of the constant in `inputs[0]` anew). Inputs are values, numbers or None.
     """
 
     kind: str
@@ -141,7 +168,8 @@ class Instruction:
     record: Any = None
     phase: str = "forward"
     site: Any = None
-    extras: tuple[Value, ...] = ()  # the arrays of what it hands to its gradient rule; they are among the outputs
+    # the arrays of what it hands to its gradient rule; they are among the outputs
+    extras: tuple[Value, ...] = ()
     noted: Any = None  # the call that it checks, for its error
     hands_on: bool = False  # whether it hands anything to its gradient rule
     again: bool = False  # whether it computes once more what another one has computed
@@ -176,9 +204,11 @@ def refs(tree: Any) -> Iterator[Value]:
 
 
 def substitute(tree: Any, get: Callable[[Any], Any]) -> Any:
-    """Nested parameters with `get(value)` in the place of each reference, and `get(extra)` in that of each Extra.
+    """Nested parameters with `get(value)` in the place of each reference, and `get(extra)` in that
+    of each Extra.
 
-    What has none in it is handed on as it is: an optimizer's options and state are the optimizer's own, not copies of them.
+    What has none in it is handed on as it is: an optimizer's options and state are the optimizer's
+    own, not copies of them.
     """
     if isinstance(tree, Ref):
         return get(tree.value)
@@ -214,7 +244,8 @@ class Unit(Protocol):
 class Program:
     """Buffers, instructions, and what the caller gets back.
 
-    `items` is None until a pass decides which instructions run as one: then it holds those, in order.
+    `items` is None until a pass decides which instructions run as one: then it holds those, in
+    order.
     """
 
     def __init__(self) -> None:
@@ -232,23 +263,45 @@ class Program:
         return made
 
     def value(
-        self, buffer: Buffer, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...] | None = None, offset: int = 0
+        self,
+        buffer: Buffer,
+        dtype: str,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...] | None = None,
+        offset: int = 0,
     ) -> Value:
         """A view of a buffer, contiguous unless `strides` (bytes) are given."""
-        made = Value(buffer, dtype, tuple(shape), row_major(shape, ITEMSIZE[dtype]) if strides is None else strides, offset)
+        made = Value(
+            buffer,
+            dtype,
+            tuple(shape),
+            row_major(shape, ITEMSIZE[dtype]) if strides is None else strides,
+            offset,
+        )
         if buffer.kind == "input" and all(v.buffer is not buffer for v in self.inputs):
             self.inputs.append(made)
         return made
 
-    def add(self, op: str, inputs: tuple[Any, ...], outputs: tuple[Value, ...], kind: str = "op", **fields: Any) -> Instruction:
+    def add(
+        self,
+        op: str,
+        inputs: tuple[Any, ...],
+        outputs: tuple[Value, ...],
+        kind: str = "op",
+        **fields: Any,
+    ) -> Instruction:
         """Append an instruction."""
         made = Instruction(kind, op, inputs, outputs, **fields)
         self.instructions.append(made)
         return made
 
     # ---- parts and other forms ---------------------------------------------------------------------
-    def part(self, instructions: Iterable[Instruction], given: Iterable[Buffer], wanted: Iterable[Buffer]) -> Program:
-        """A program of some of the instructions, which gets the contents of the buffers `given` and leaves those of `wanted`."""
+    def part(
+        self, instructions: Iterable[Instruction], given: Iterable[Buffer], wanted: Iterable[Buffer]
+    ) -> Program:
+        """A program of some of the instructions, which gets the contents of the buffers `given` and
+        leaves those of `wanted`.
+        """
         inputs = {v.buffer: v for v in self.inputs}
         made = Program()
         made.buffers = [*self.buffers]
@@ -257,21 +310,34 @@ class Program:
         made.outputs = [_bytes_of(b) for b in wanted]
         return made
 
-    def but(self, instructions: Iterable[Instruction] = (), items: list[Any] | None = None) -> Program:
+    def but(
+        self, instructions: Iterable[Instruction] = (), items: list[Any] | None = None
+    ) -> Program:
         """The same program with other instructions, or with these items, which hold them."""
         made = Program()
-        made.buffers, made.inputs, made.outputs, made.items = self.buffers, self.inputs, self.outputs, items
-        made.instructions = [*instructions] if items is None else [i for item in items for i in item.instructions]
+        made.buffers, made.inputs, made.outputs, made.items = (
+            self.buffers,
+            self.inputs,
+            self.outputs,
+            items,
+        )
+        made.instructions = (
+            [*instructions] if items is None else [i for item in items for i in item.instructions]
+        )
         return made
 
     # ---- reading ---------------------------------------------------------------------------------
     def verify(self) -> None:
-        """Raise VerificationError when something is read before it was made, or lies outside its buffer.
+        """Raise VerificationError when something is read before it was made, or lies outside its
+        buffer.
 
-        Where instructions run as items, an item is one unit: others may read of it only what it stores.
+        Where instructions run as items, an item is one unit: others may read of it only what it
+        stores.
         """
         known = {id(b) for b in self.buffers}
-        filled = {id(b) for b in self.buffers if b.kind != "temp"} | {id(v.buffer) for v in self.inputs}
+        filled = {id(b) for b in self.buffers if b.kind != "temp"} | {
+            id(v.buffer) for v in self.inputs
+        }
         units: Sequence[Unit] = self.instructions if self.items is None else self.items
 
         def check(v: Value, what: str) -> None:
@@ -279,18 +345,24 @@ class Program:
             if id(v.buffer) not in known:
                 raise VerificationError(f"{what} lies in a buffer of another program")
             if low < 0 or high > v.buffer.size:
-                raise VerificationError(f"{what} reaches over bytes {low} to {high} of a buffer of {v.buffer.size}")
+                raise VerificationError(
+                    f"{what} reaches over bytes {low} to {high} of a buffer of {v.buffer.size}"
+                )
 
         for k, instruction in enumerate(units):
             what = f"{'instruction' if self.items is None else 'item'} {k} ({instruction.op})"
             for v in instruction.reads():
                 check(v, f"what {what} reads")
                 if id(v.buffer) not in filled:
-                    raise VerificationError(f"{what} reads {self.name(v)}, which nothing has made yet")
+                    raise VerificationError(
+                        f"{what} reads {self.name(v)}, which nothing has made yet"
+                    )
             for v in instruction.outputs:
                 check(v, f"what {what} makes")
                 if v.buffer.kind != "temp":
-                    raise VerificationError(f"{what} makes a value in a buffer of kind {v.buffer.kind}: that is a write")
+                    raise VerificationError(
+                        f"{what} makes a value in a buffer of kind {v.buffer.kind}: that is a write"
+                    )
                 filled.add(id(v.buffer))
             for v in instruction.writes:
                 check(v, f"what {what} writes")
@@ -346,15 +418,19 @@ class Program:
         return getattr(x, "__name__", None) or type(x).__name__
 
     def text(self, sites: bool = False) -> str:
-        """All of it, one instruction a line, under the items where there are any; with `sites` each line ends with the user's file and
-        line.
+        """All of it, one instruction a line, under the items where there are any; with `sites` each
+        line ends with the user's file and line.
         """
         lines = [f"program({', '.join(self.typed(v) for v in self.inputs)})"]
         phase = "forward"
         for item in self.items or [None]:
             if item is not None:
                 stored = ", ".join(self.name(v) for v in (*item.outputs, *item.writes))
-                lines.append(f"  {item.op}" + (f" -> {stored}" if stored else "") + (f"  [{item.reason}]" if item.reason else ""))
+                lines.append(
+                    f"  {item.op}"
+                    + (f" -> {stored}" if stored else "")
+                    + (f"  [{item.reason}]" if item.reason else "")
+                )
             for i in self.instructions if item is None else item.instructions:
                 if item is None and i.phase != phase:
                     phase = i.phase

@@ -1,4 +1,5 @@
-"""`torch.jit`: what is scripted or traced runs as Python, with TorchScript's face; nothing is compiled.
+"""`torch.jit`: what is scripted or traced runs as Python, with TorchScript's face; nothing is
+compiled.
 
 `torch.compile` is the compiler here, `torch.export` records programs, and `torch.fx` gives graphs.
 
@@ -94,10 +95,38 @@ from ._trace import (
 )
 
 __all__ = [
-    "Attribute", "CompilationUnit", "Error", "Final", "Future", "ScriptFunction", "ScriptModule", "annotate", "enable_onednn_fusion",
-    "export", "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "onednn_fusion_enabled",
-    "optimize_for_inference", "optimized_execution", "run_frozen_optimizations", "save", "script", "script_if_tracing", "script_method",
-    "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait",
-]  # fmt: skip
+    "Attribute",
+    "CompilationUnit",
+    "Error",
+    "Final",
+    "Future",
+    "ScriptFunction",
+    "ScriptModule",
+    "annotate",
+    "enable_onednn_fusion",
+    "export",
+    "fork",
+    "freeze",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "load",
+    "onednn_fusion_enabled",
+    "optimize_for_inference",
+    "optimized_execution",
+    "run_frozen_optimizations",
+    "save",
+    "script",
+    "script_if_tracing",
+    "script_method",
+    "set_fusion_strategy",
+    "strict_fusion",
+    "trace",
+    "trace_module",
+    "unused",
+    "wait",
+]
 
 _suggest_names(__name__)

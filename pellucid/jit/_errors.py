@@ -18,11 +18,18 @@ class Error(RuntimeError):
     __module__ = __package__
 
 
-_NAMES: dict[Any, str] = {inspect.Parameter.empty: "Tensor", Tensor: "Tensor", None: "NoneType", type(None): "NoneType"}
+_NAMES: dict[Any, str] = {
+    inspect.Parameter.empty: "Tensor",
+    Tensor: "Tensor",
+    None: "NoneType",
+    type(None): "NoneType",
+}
 
 
 def _type_name(kind: Any) -> str:
-    """A type as TorchScript's schemas write it: `Optional[Tensor]` is `Tensor?`, `List[int]` is `int[]`."""
+    """A type as TorchScript's schemas write it: `Optional[Tensor]` is `Tensor?`, `List[int]` is
+    `int[]`.
+    """
     if isinstance(kind, typing.Hashable) and kind in _NAMES:
         return _NAMES[kind]
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
@@ -52,7 +59,9 @@ def _declaration(fn: Callable[..., Any], owner: Any) -> str:
     return f"{fn.__name__}({', '.join(words)}) -> {_type_name(hints.get('return', signature.return_annotation))}"
 
 
-def _misfit(fn: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+def _misfit(
+    fn: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> str | None:
     """PyTorch's sentence about arguments that do not fit the function, if they do not."""
     try:
         signature = inspect.signature(fn)
@@ -77,7 +86,13 @@ def _misfit(fn: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: d
     return f"Unknown keyword argument '{name}' for operator '{fn.__name__}'. Schema: {declaration}"
 
 
-def translated(error: Exception, fn: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> RuntimeError:
+def translated(
+    error: Exception,
+    fn: Callable[..., Any],
+    owner: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> RuntimeError:
     """What TorchScript raises where the function's Python raised `error`.
 
     Args:
@@ -92,11 +107,15 @@ def translated(error: Exception, fn: Callable[..., Any], owner: Any, args: tuple
         frames.append((trace.tb_frame.f_code, trace.tb_lineno))
         trace = trace.tb_next
     file = fn.__code__.co_filename if hasattr(fn, "__code__") else None
-    code, number = next((frame for frame in reversed(frames) if frame[0].co_filename == file), frames[-1])
+    code, number = next(
+        (frame for frame in reversed(frames) if frame[0].co_filename == file), frames[-1]
+    )
     line = linecache.getline(code.co_filename, number).rstrip()
     marks = " " * (len(line) - len(line.lstrip())) + "~" * len(line.lstrip()) + " <--- HERE"
     kind = (
-        "RuntimeError: AssertionError" if isinstance(error, AssertionError) else f"{type(error).__module__}.{type(error).__name__}"
+        "RuntimeError: AssertionError"
+        if isinstance(error, AssertionError)
+        else f"{type(error).__module__}.{type(error).__name__}"
     )
     return Error(
         "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript (most recent call last):\n"

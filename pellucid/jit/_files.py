@@ -15,7 +15,9 @@ _MARK, _DATA, _EXTRA = "pellucid_jit", "archive.pt", "extra/"
 
 
 def write(m: Any, f: Any, extra: dict[str, Any] | None = None) -> None:
-    """Write an object to a file that `load` reads: by its class's name, its attributes and its tensors."""
+    """Write an object to a file that `load` reads: by its class's name, its attributes and its
+    tensors.
+    """
     data = io.BytesIO()
     serialization.save(m, data)
 
@@ -33,9 +35,13 @@ def write(m: Any, f: Any, extra: dict[str, Any] | None = None) -> None:
 
 
 def load(
-    f: Any, map_location: Any = None, _extra_files: dict[str, Any] | None = None, _restore_shapes: bool = False
-) -> Any:  # fmt: skip
-    """Read a module that `torch.jit.save` wrote. It imports the module's class, so read files only from those you trust.
+    f: Any,
+    map_location: Any = None,
+    _extra_files: dict[str, Any] | None = None,
+    _restore_shapes: bool = False,
+) -> Any:
+    """Read a module that `torch.jit.save` wrote. It imports the module's class, so read files only
+    from those you trust.
 
     Raises:
         ValueError: no such file.
@@ -49,7 +55,9 @@ def load(
     try:
         archive = zipfile.ZipFile(f)
     except zipfile.BadZipFile:
-        raise RuntimeError("PytorchStreamReader failed reading zip archive: failed finding central directory") from None
+        raise RuntimeError(
+            "PytorchStreamReader failed reading zip archive: failed finding central directory"
+        ) from None
     with archive:
         names = archive.namelist()
         if _MARK not in names:
@@ -60,4 +68,6 @@ def load(
         for name in _extra_files or {}:
             if _EXTRA + name in names:
                 _extra_files[name] = archive.read(_EXTRA + name)  # type: ignore[index]
-        return serialization.load(io.BytesIO(archive.read(_DATA)), map_location=map_location, weights_only=False)
+        return serialization.load(
+            io.BytesIO(archive.read(_DATA)), map_location=map_location, weights_only=False
+        )

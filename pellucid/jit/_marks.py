@@ -1,4 +1,6 @@
-"""Marks and questions of TorchScript: they stand in code that is also compiled elsewhere, and leave it as it is."""
+"""Marks and questions of TorchScript: they stand in code that is also compiled elsewhere, and leave
+it as it is.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def script_method(fn: T) -> T:
 
 
 def _overload(func: T) -> T:
-    """Return the function as it is: Python runs the last definition of a name, which is the implementation."""
+    """Return the function as it is: Python runs the last definition of a name, which is the
+    implementation.
+    """
     return func
 
 
@@ -77,14 +81,17 @@ def annotate(the_type: Any, the_value: T) -> T:
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Python's isinstance, which also looks into `list[int]`, `dict[str, int]`, `tuple[int, str]` and `Optional[int]`.
+    """Python's isinstance, which also looks into `list[int]`, `dict[str, int]`, `tuple[int, str]`
+    and `Optional[int]`.
 
     >>> isinstance([1, 2], list[int]), isinstance([1, "a"], list[int])
     (True, False)
     """
     from ._types import holds
 
-    targets: tuple[Any, ...] = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
+    targets: tuple[Any, ...] = (
+        target_type if builtins.isinstance(target_type, tuple) else (target_type,)
+    )
     return any(holds(obj, target) for target in targets)
 
 

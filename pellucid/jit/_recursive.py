@@ -22,7 +22,9 @@ class ConcreteTypeStore:
 concrete_type_store = ConcreteTypeStore()
 
 
-def create_script_module(nn_module: Any, stubs_fn: Any = None, share_types: bool = True, is_tracing: bool = False) -> Any:
+def create_script_module(
+    nn_module: Any, stubs_fn: Any = None, share_types: bool = True, is_tracing: bool = False
+) -> Any:
     """The scripted form of a module."""
     return scripted(nn_module)
 

@@ -99,7 +99,11 @@ class ScriptModule(Module):
     """Base class of modules in TorchScript: a `Module`, whose methods run as Python."""
 
     def _get_methods(self) -> list[str]:
-        return [name for name in dir(type(self)) if callable(getattr(type(self), name)) and not hasattr(Module, name)]
+        return [
+            name
+            for name in dir(type(self))
+            if callable(getattr(type(self), name)) and not hasattr(Module, name)
+        ]
 
     @property
     def original_name(self) -> str:
@@ -132,7 +136,9 @@ class ScriptModule(Module):
 
 
 class RecursiveScriptModule(ScriptModule):
-    """What `torch.jit.script(module)` gives: the module's code over the same parameters and buffers, and so for each module in it."""
+    """What `torch.jit.script(module)` gives: the module's code over the same parameters and
+    buffers, and so for each module in it.
+    """
 
     _original: type[Module]
 
@@ -176,12 +182,16 @@ _classes: dict[tuple[type, str], type] = {}
 
 
 def scripted_class(original: type[Module], face: str = "script") -> type:
-    """The class of a module's scripted (or traced) form: its methods come from the class, what it is called from TorchScript."""
+    """The class of a module's scripted (or traced) form: its methods come from the class, what it
+    is called from TorchScript.
+    """
     made = _classes.get((original, face))
     if made is None:
         base = FACES[face]
         bases = (base, original) if not issubclass(base, original) else (base,)
-        made = _classes[original, face] = type(base.__name__, bases, {"__module__": base.__module__, "_original": original})
+        made = _classes[original, face] = type(
+            base.__name__, bases, {"__module__": base.__module__, "_original": original}
+        )
     return made
 
 
@@ -196,9 +206,14 @@ def scripted(module: Module, face: str = "script", memo: dict[int, Module] | Non
     made = memo[id(module)] = object.__new__(scripted_class(type(module), face))
     state = dict(vars(module))
     for name, value in state.items():
-        if name in ("_parameters", "_buffers") or (name.endswith("_hooks") and isinstance(value, dict)):
+        if name in ("_parameters", "_buffers") or (
+            name.endswith("_hooks") and isinstance(value, dict)
+        ):
             state[name] = copy.copy(value)
-    state["_modules"] = {name: child if child is None else scripted(child, face, memo) for name, child in module._modules.items()}
+    state["_modules"] = {
+        name: child if child is None else scripted(child, face, memo)
+        for name, child in module._modules.items()
+    }
     vars(made).update(state)
     return made
 
@@ -210,10 +225,11 @@ def script(
     _rcb: Any = None,
     example_inputs: Any = None,
 ) -> Any:
-    """The scripted form of a function, module or class, which runs as Python and does what the original does.
+    """The scripted form of a function, module or class, which runs as Python and does what the
+    original does.
 
-    A module gives a `ScriptModule` with the same parameters, buffers and names of both. Classes, enums and interfaces are given
-    back as they are. Nothing is compiled: `torch.compile` does that.
+    A module gives a `ScriptModule` with the same parameters, buffers and names of both. Classes,
+    enums and interfaces are given back as they are. Nothing is compiled: `torch.compile` does that.
 
     >>> import pellucid as torch
     >>> model = torch.jit.script(torch.nn.Linear(2, 3))
@@ -223,7 +239,11 @@ def script(
     Raises:
         RuntimeError: for what is neither a function nor a module nor a class.
     """
-    if isinstance(obj, (ScriptModule, ScriptFunction)) or inspect.isclass(obj) or isinstance(obj, enum.EnumMeta):
+    if (
+        isinstance(obj, (ScriptModule, ScriptFunction))
+        or inspect.isclass(obj)
+        or isinstance(obj, enum.EnumMeta)
+    ):
         return obj
     if isinstance(obj, Module):
         if hasattr(obj, "__prepare_scriptable__"):
@@ -234,7 +254,11 @@ def script(
     if inspect.isfunction(obj):
         return ScriptFunction(obj)
     if callable(obj):
-        return obj if not hasattr(obj, "__prepare_scriptable__") else script(obj.__prepare_scriptable__())
+        return (
+            obj
+            if not hasattr(obj, "__prepare_scriptable__")
+            else script(obj.__prepare_scriptable__())
+        )
     raise RuntimeError(
         "Expected a function, method, or class to script; got an object of type "
         f"{type(obj).__name__}. TorchScript has no value of that kind at this level."
@@ -242,9 +266,13 @@ def script(
 
 
 def freeze(
-    mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True, preserve_parameters: bool = False
-) -> Any:  # fmt: skip
-    """The module in eval mode with its parameters as they are now, which no longer are in its `state_dict`.
+    mod: Any,
+    preserved_attrs: list[str] | None = None,
+    optimize_numerics: bool = True,
+    preserve_parameters: bool = False,
+) -> Any:
+    """The module in eval mode with its parameters as they are now, which no longer are in its
+    `state_dict`.
 
     Raises:
         RuntimeError: for what is no ScriptModule, or is in training mode.
@@ -285,7 +313,9 @@ class FrozenModule(ScriptModule):
 
 
 def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
-    """`freeze` for a module that is not frozen yet; a frozen one is given back: eager kernels are native already."""
+    """`freeze` for a module that is not frozen yet; a frozen one is given back: eager kernels are
+    native already.
+    """
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(
             "optimize_for_inference expects ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your 'nn.Module'."
@@ -293,15 +323,17 @@ def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> 
     return mod if isinstance(mod, FrozenModule) else freeze(mod.eval(), other_methods)
 
 
-def run_frozen_optimizations(mod: Any, optimize_numerics: bool = True, preserved_methods: list[str] | None = None) -> None:
+def run_frozen_optimizations(
+    mod: Any, optimize_numerics: bool = True, preserved_methods: list[str] | None = None
+) -> None:
     """Nothing: a frozen module runs as it is."""
 
 
 def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     """Write a scripted or traced module to a file that `load` reads.
 
-    The file holds the module by its class's name, its attributes and its tensors: the class must be importable where it is loaded.
-    PyTorch does not read it.
+    The file holds the module by its class's name, its attributes and its tensors: the class must be
+    importable where it is loaded. PyTorch does not read it.
 
     Args:
         f: a path, or an object with `write`.

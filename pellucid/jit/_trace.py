@@ -27,7 +27,9 @@ class TracerWarning(Warning):
 class TracingCheckError(Exception):
     """What two runs of a traced function differ in."""
 
-    def __init__(self, graph_diff_error: Any, tensor_compare_error: Any, extra_msg: str | None = None) -> None:
+    def __init__(
+        self, graph_diff_error: Any, tensor_compare_error: Any, extra_msg: str | None = None
+    ) -> None:
         parts = ["Tracing failed sanity checks!", extra_msg, graph_diff_error, tensor_compare_error]
         self.message = "\n".join(str(part) for part in parts if part is not None)
         super().__init__(self.message)
@@ -90,7 +92,13 @@ def _arguments(example_inputs: Any) -> tuple[Any, ...]:
 
 def _check_result(value: Any) -> None:
     """PyTorch's error for a result that a trace cannot give."""
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else (value,)
+    parts = (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, (tuple, list))
+        else (value,)
+    )
     for part in parts:
         if isinstance(part, (tuple, list, dict)):
             _check_result(part)
@@ -122,7 +130,14 @@ def _compare(first: Any, second: Any, rtol: float, atol: float, count: list[int]
             warnings.warn(text, TracerWarning, stacklevel=4)
 
 
-def _see(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], check: bool, strict: bool, rtol: float) -> None:
+def _see(
+    run: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    check: bool,
+    strict: bool,
+    rtol: float,
+) -> None:
     """Run a function on the example inputs, and again to compare."""
     with _Tracing():
         first = run(*args, **kwargs)
@@ -155,9 +170,10 @@ def trace(
 ) -> Any:
     """Run a function or module on example inputs, twice to compare, and give its scripted form.
 
-    A module gives a `ScriptModule` with the same parameters, buffers and names of both; it keeps the mode (training or not) of its
-    parts. A call runs the function's Python and not a recording: a branch is taken anew for each input, where PyTorch's trace would
-    repeat the one of the example.
+    A module gives a `ScriptModule` with the same parameters, buffers and names of both; it keeps
+    the mode (training or not) of its parts. A call runs the function's Python and not a recording:
+    a branch is taken anew for each input, where PyTorch's trace would repeat the one of the
+    example.
 
     Args:
         func: a function or a module.
@@ -174,7 +190,8 @@ def trace(
     """
     if isinstance(func, (ScriptFunction, ScriptModule)):
         warnings.warn(
-            "The input to trace is already a ScriptModule, tracing it is a no-op. Returning the object as is.", stacklevel=2
+            "The input to trace is already a ScriptModule, tracing it is a no-op. Returning the object as is.",
+            stacklevel=2,
         )
         return func
     if example_kwarg_inputs is not None and not isinstance(example_kwarg_inputs, dict):
@@ -189,12 +206,21 @@ def trace(
         return made
     owner = getattr(func, "__self__", None)
     if isinstance(owner, Module) and func.__name__ == "forward":
-        return trace(owner, example_inputs, optimize, check_trace, check_inputs, check_tolerance, strict)
+        return trace(
+            owner, example_inputs, optimize, check_trace, check_inputs, check_tolerance, strict
+        )
     _see(func, args, kwargs, check_trace, strict, check_tolerance)
     return ScriptFunction(func)
 
 
-def trace_module(mod: Any, inputs: dict[str, Any], *args: Any, check_trace: bool = True, strict: bool = True, **kwargs: Any) -> Any:
+def trace_module(
+    mod: Any,
+    inputs: dict[str, Any],
+    *args: Any,
+    check_trace: bool = True,
+    strict: bool = True,
+    **kwargs: Any,
+) -> Any:
     """`trace` for several methods of a module: {"forward": inputs, "other": inputs}.
 
     Raises:
@@ -206,7 +232,14 @@ def trace_module(mod: Any, inputs: dict[str, Any], *args: Any, check_trace: bool
         raise AttributeError("expected a dictionary of (method_name, input) pairs")
     made = scripted(mod, "trace")
     for name, example in inputs.items():
-        _see(made if name == "forward" else getattr(made, name), _arguments(example), {}, check_trace, strict, 1e-5)
+        _see(
+            made if name == "forward" else getattr(made, name),
+            _arguments(example),
+            {},
+            check_trace,
+            strict,
+            1e-5,
+        )
     return made
 
 

@@ -8,13 +8,28 @@ from ..core.tensor import Tensor
 from ._marks import Attribute, annotate
 
 __all__ = [
-    "Any", "Attribute", "BroadcastingList1", "BroadcastingList2", "BroadcastingList3", "Dict", "Final", "List", "Optional", "Tensor",
-    "Tuple", "Union", "annotate", "ignore_fn", "is_function_or_method",
-]  # fmt: skip
+    "Any",
+    "Attribute",
+    "BroadcastingList1",
+    "BroadcastingList2",
+    "BroadcastingList3",
+    "Dict",
+    "Final",
+    "List",
+    "Optional",
+    "Tensor",
+    "Tuple",
+    "Union",
+    "annotate",
+    "ignore_fn",
+    "is_function_or_method",
+]
 
 
 class _BroadcastingList:
-    """`BroadcastingList2[int]`: a list of two, or one number for both. As an annotation, its element's type."""
+    """`BroadcastingList2[int]`: a list of two, or one number for both. As an annotation, its
+    element's type.
+    """
 
     def __getitem__(self, types: Any) -> Any:
         return None

@@ -1,4 +1,6 @@
-"""Checks of values in a schedule: a loop says whether all are good; where they are not, Python's check raises."""
+"""Checks of values in a schedule: a loop says whether all are good; where they are not, Python's
+check raises.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,11 @@ class Condition:
 
     def whole(self) -> list[Any]:
         """That the element is a whole number."""
-        return [self("eq", self("floor", self.x, dtype=self.dtype), self.x)] if self.dtype.startswith("float") else []
+        return (
+            [self("eq", self("floor", self.x, dtype=self.dtype), self.x)]
+            if self.dtype.startswith("float")
+            else []
+        )
 
     def between(self, low: Any, high: Any) -> list[Any]:
         return [self("ge", self.x, low), self("le", self.x, high)]
@@ -60,7 +66,9 @@ def _constraint(c: Condition, region: Any) -> Any:
     if kind == "_Boolean":
         return c("logical_or", c("eq", c.x, 0), c("eq", c.x, 1))
     if kind in ("_GreaterThan", "_GreaterThanEq", "_IntegerGreaterThan"):
-        return c.both(*parts, c("gt" if kind == "_GreaterThan" else "ge", c.x, bounds["lower_bound"]))
+        return c.both(
+            *parts, c("gt" if kind == "_GreaterThan" else "ge", c.x, bounds["lower_bound"])
+        )
     if kind == "_LessThan":
         return c("lt", c.x, bounds["upper_bound"])
     if kind in ("_Interval", "_IntegerInterval"):
@@ -83,7 +91,10 @@ def _labels(c: Condition, args: Any) -> Any:
 # Of each check: which argument is the value, and the condition.
 _CHECKS: dict[str, tuple[int, Rule]] = {
     "_out_of_range": (0, _labels),
-    "_check_classes": (0, lambda c, args: None if args[1] < 1 else c.both(c("ge", c.x, 0), c("lt", c.x, args[1]))),
+    "_check_classes": (
+        0,
+        lambda c, args: None if args[1] < 1 else c.both(c("ge", c.x, 0), c("lt", c.x, args[1])),
+    ),
     "_check_places": (0, lambda c, args: c.both(c("ge", c.x, 0), c("lt", c.x, math.prod(args[1])))),
     "_check_probabilities": (0, lambda c, args: c.both(*c.between(0.0, 1.0))),
     "_check_targets": (0, lambda c, args: c.both(*c.between(0.0, 1.0))),
@@ -100,7 +111,13 @@ def check(i: Instruction, ex: Executable) -> Native | str:
     place, rule = _CHECKS[i.op]
     args = i.params["args"]
     value = value_of(args[place])
-    if i.outputs or i.writes or not isinstance(value, Value) or value.dtype not in _SERVED or not value.size:
+    if (
+        i.outputs
+        or i.writes
+        or not isinstance(value, Value)
+        or value.dtype not in _SERVED
+        or not value.size
+    ):
         return OTHER
     if i.op == "_require" and type(_of_one(args[0])).__name__ == "_Simplex":
         return _simplex(i, ex, value)
@@ -111,20 +128,31 @@ def check(i: Instruction, ex: Executable) -> Native | str:
 
     def emit(schedule: Schedule) -> None:
         flag = all_of(
-            schedule, [ex.place(value, schedule)], value.shape, (Access(value.dtype, steps(value)),), condition.steps, good
+            schedule,
+            [ex.place(value, schedule)],
+            value.shape,
+            (Access(value.dtype, steps(value)),),
+            condition.steps,
+            good,
         )
         require(schedule, flag, i, ex)
 
-    return Native(emit, f"check of {value.size} values", value.nbytes, len(condition.steps) * value.size)
+    return Native(
+        emit, f"check of {value.size} values", value.nbytes, len(condition.steps) * value.size
+    )
 
 
-def all_of(schedule: Schedule, places: list[Place], shape: Any, reads: Any, made: Any, good: Any) -> Place:
+def all_of(
+    schedule: Schedule, places: list[Place], shape: Any, reads: Any, made: Any, good: Any
+) -> Place:
     """A byte that says whether a condition holds everywhere."""
     flag = schedule.room(8)
     shape = shape or (1,)
     reads = tuple(Access(r.dtype, r.strides or (0,)) for r in reads)
     every = Reduce("all", good, tuple(range(len(shape))), Access("bool", (0,) * len(shape)), "bool")
-    schedule.loop(Loop(shape, reads, (), tuple(made), (), (every,)), [*places, flag], title="check of values")
+    schedule.loop(
+        Loop(shape, reads, (), tuple(made), (), (every,)), [*places, flag], title="check of values"
+    )
     return flag
 
 
@@ -149,14 +177,23 @@ def _simplex(i: Instruction, ex: Executable, value: Value) -> Native | str:
 
     def emit(schedule: Schedule) -> None:
         at, sums = ex.place(value, schedule), schedule.room(4 * value.size)
-        total = Reduce("sum", ("in", 0), (len(shape) - 1,), Access("float32", (*dense, 0)), "float32")
-        schedule.loop(Loop(shape, (access,), (), (), (), (total,)), [at, sums], title="sums of rows")
+        total = Reduce(
+            "sum", ("in", 0), (len(shape) - 1,), Access("float32", (*dense, 0)), "float32"
+        )
+        schedule.loop(
+            Loop(shape, (access,), (), (), (), (total,)), [at, sums], title="sums of rows"
+        )
         c = Condition("float32")
         require(schedule, all_of(schedule, [at], shape, (access,), c.steps, c("ge", c.x, 0)), i, ex)
         c = Condition("float32")
         away = c("abs", c("sub", c.x, 1.0, dtype="float32"), dtype="float32")
         good = c("lt", away, 1e-6)
-        require(schedule, all_of(schedule, [sums], rows, (Access("float32", dense),), c.steps, good), i, ex)
+        require(
+            schedule,
+            all_of(schedule, [sums], rows, (Access("float32", dense),), c.steps, good),
+            i,
+            ex,
+        )
 
     return Native(emit, f"check of {value.size} probabilities", 2 * value.nbytes, 3 * value.size)
 

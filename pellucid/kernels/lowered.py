@@ -1,11 +1,14 @@
-"""What a lowering is: the place of a family's kernels in a compiled program; and what lowerings share.
+"""What a lowering is: the place of a family's kernels in a compiled program; and what lowerings
+share.
 
 A family's `lower` module declares
 
-- `LOWERINGS`: for operations, gradient rules (`name_vjp`) and calls by name, a function from an instruction and its `Executable` to a
-  `Native`, or to a text that says why the instruction stays a call of Python;
-- `HANDED`, where an operation hands arrays to its gradient rule: for its name, a function from the arrays that the kernel left in memory
-  (`Instruction.extras`, in order) to what the array function would have handed on.
+- `LOWERINGS`: for operations, gradient rules (`name_vjp`) and calls by name, a function from an
+  instruction and its `Executable` to a `Native`, or to a text that says why the instruction stays a
+  call of Python;
+- `HANDED`, where an operation hands arrays to its gradient rule: for its name, a function from the
+  arrays that the kernel left in memory (`Instruction.extras`, in order) to what the array function
+  would have handed on.
 
 `compiler/lower/table.py` merges them.
 """
@@ -40,22 +43,28 @@ class Executable(Protocol):
     """What a lowering may ask of the program that an instruction is part of."""
 
     contents: dict[Buffer, np.ndarray]  # of constants
-    before: list[Callable[[], bool]]  # called before each call of the program; False: it is to be made anew
+    # called before each call of the program; False: it is to be made anew
+    before: list[Callable[[], bool]]
     refused: list[Any]  # the memory of a call that a kernel ended early
     apart: bool  # each item is measured by itself, on copies
-    own: dict[int, Any]  # the copies of random streams that are drawn from then, by the identities of the streams
+    # the copies of random streams that are drawn from then, by the identities of the streams
+    own: dict[int, Any]
 
     def place(self, v: Value, schedule: Schedule) -> Place:
         """Where a value lies, for a schedule."""
 
     def ends(self, v: Value, schedule: Schedule) -> bool:
-        """Whether nobody reads a temporary after the present item, which may so write its results there."""
+        """Whether nobody reads a temporary after the present item, which may so write its results
+        there.
+        """
 
     def eager(self, i: Instruction) -> Callable[[list[Any]], None]:
         """A function from the memory of a call that runs the instruction in Python."""
 
     def tree(self, params: Any) -> Callable[[list[Any]], Any]:
-        """A function from the memory of a call to parameters with arrays in the place of references."""
+        """A function from the memory of a call to parameters with arrays in the place of
+        references.
+        """
 
 
 Lowering = Callable[[Instruction, Any], Native | str]
@@ -67,12 +76,19 @@ FLOAT = Access("float32", (1,))
 
 def dense(*values: Any, dtype: str = "float32") -> bool:
     """Whether these are contiguous values of a dtype (or left out)."""
-    return all(v is None or (isinstance(v, Value) and v.dtype == dtype and v.contiguous) for v in values)
+    return all(
+        v is None or (isinstance(v, Value) and v.dtype == dtype and v.contiguous) for v in values
+    )
 
 
 def strided(*values: Any, dtype: str = "float32") -> bool:
     """Whether these are values of a dtype that loops can read, with gaps perhaps."""
-    return all(isinstance(v, Value) and v.dtype == dtype and not any(s % ITEMSIZE[dtype] for s in v.strides) for v in values)
+    return all(
+        isinstance(v, Value)
+        and v.dtype == dtype
+        and not any(s % ITEMSIZE[dtype] for s in v.strides)
+        for v in values
+    )
 
 
 def value_of(x: Any) -> Any:
@@ -82,7 +98,9 @@ def value_of(x: Any) -> Any:
 
 def steps(v: Value) -> tuple[int, ...]:
     """Strides in elements; 0 in dimensions of size one."""
-    return tuple(0 if n == 1 else s // ITEMSIZE[v.dtype] for n, s in zip(v.shape, v.strides, strict=True))
+    return tuple(
+        0 if n == 1 else s // ITEMSIZE[v.dtype] for n, s in zip(v.shape, v.strides, strict=True)
+    )
 
 
 def room(schedule: Schedule, numbers: int, dtype: str = "float32") -> Place:
@@ -91,13 +109,22 @@ def room(schedule: Schedule, numbers: int, dtype: str = "float32") -> Place:
 
 
 def team(ex: Executable) -> int:
-    """The threads that working memory is made for, each with room of its own; with more of them the step is compiled anew."""
+    """The threads that working memory is made for, each with room of its own; with more of them the
+    step is compiled anew.
+    """
     count = threads.get_num_threads()
     ex.before.append(lambda: threads.get_num_threads() <= count)
     return count
 
 
-def copied(schedule: Schedule, shape: tuple[int, ...], source: Place, read: Access, target: Place, write: Access) -> None:
+def copied(
+    schedule: Schedule,
+    shape: tuple[int, ...],
+    source: Place,
+    read: Access,
+    target: Place,
+    write: Access,
+) -> None:
     """Every element of a shape from one place to another, as another dtype where the two differ."""
     cast = () if read.dtype == write.dtype else (Step("cast", (("in", 0),), write.dtype),)
     loop = Loop(shape, (read,), (), cast, (Write(("step" if cast else "in", 0), write),))
@@ -105,14 +132,21 @@ def copied(schedule: Schedule, shape: tuple[int, ...], source: Place, read: Acce
 
 
 def compact(ex: Executable, schedule: Schedule, v: Value, dtype: str = "") -> Place:
-    """Where a value that loops can read lies without gaps: a copy, if it is a view with gaps, or of another dtype than the one that is
-    asked for.
+    """Where a value that loops can read lies without gaps: a copy, if it is a view with gaps, or of
+    another dtype than the one that is asked for.
     """
     kind = dtype or v.dtype
     if v.contiguous and v.dtype == kind:
         return ex.place(v, schedule)
     copy = schedule.room(max(v.size, 1) * ITEMSIZE[kind])
-    copied(schedule, v.shape, ex.place(v, schedule), Access(v.dtype, steps(v)), copy, Access(kind, row_major(v.shape, 1)))
+    copied(
+        schedule,
+        v.shape,
+        ex.place(v, schedule),
+        Access(v.dtype, steps(v)),
+        copy,
+        Access(kind, row_major(v.shape, 1)),
+    )
     return copy
 
 
@@ -120,7 +154,9 @@ def compact(ex: Executable, schedule: Schedule, v: Value, dtype: str = "") -> Pl
 def places(ex: Executable, schedule: Schedule, *values: Value) -> list[Place]: ...
 @overload
 def places(ex: Executable, schedule: Schedule, *values: Value | None) -> list[Place | None]: ...
-def places(ex: Executable, schedule: Schedule, *values: Value | None) -> list[Place] | list[Place | None]:
+def places(
+    ex: Executable, schedule: Schedule, *values: Value | None
+) -> list[Place] | list[Place | None]:
     """Where values lie."""
     return [None if v is None else ex.place(v, schedule) for v in values]
 
@@ -133,6 +169,8 @@ def gradients(i: Instruction) -> list[Value | None]:
 def served(*values: Any) -> bool:
     """Whether loops read and write these values."""
     return all(
-        isinstance(v, Value) and not v.dtype.startswith(("complex", "float8")) and not any(s % ITEMSIZE[v.dtype] for s in v.strides)
+        isinstance(v, Value)
+        and not v.dtype.startswith(("complex", "float8"))
+        and not any(s % ITEMSIZE[v.dtype] for s in v.strides)
         for v in values
     )

@@ -1,4 +1,5 @@
-"""A schedule: many kernels called one after the other by one native function, on memory whose addresses a table holds.
+"""A schedule: many kernels called one after the other by one native function, on memory whose
+addresses a table holds.
 
     >>> from .pointwise.loop import Access, Loop, Step, Write, emit
     >>> x = Access("float32", (1,))
@@ -11,9 +12,10 @@
     >>> out.tolist() if run else [2.0] * 4
     [2.0, 2.0, 2.0, 2.0]
 
-What it is given at each call are arrays; what stays where it is (parameters, constants) is registered with `keep` and goes into the
-table. Temporaries and working memory lie in an arena, at offsets that are known when all calls are there. The text of the code holds no
-address, so object code can be kept on disk.
+What it is given at each call are arrays; what stays where it is (parameters, constants) is
+registered with `keep` and goes into the table. Temporaries and working memory lie in an arena, at
+offsets that are known when all calls are there. The text of the code holds no address, so object
+code can be kept on disk.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ GRAIN = 4096
 
 @dataclass(frozen=True)
 class Place:
-    """An address: `offset` bytes into memory that is "given" at each call, "kept" in the table, or "shared" in the arena, under a number."""
+    """An address: `offset` bytes into memory that is "given" at each call, "kept" in the table, or
+    "shared" in the arena, under a number.
+    """
 
     kind: str
     index: int
@@ -67,10 +71,11 @@ class Room:
 
 @dataclass(frozen=True)
 class Product:
-    """A batch of matrix products: `out[m, n] = a[m, k] @ b[k, n]`, strides in elements; `batch` are (count, strides of a, b, out).
+    """A batch of matrix products: `out[m, n] = a[m, k] @ b[k, n]`, strides in elements; `batch` are
+    (count, strides of a, b, out).
 
-    The generated kernel computes in float32; float64 (`ctype` "double") is left to BLAS, or small. bfloat16 ("bfloat") is for processors
-    that multiply it.
+    The generated kernel computes in float32; float64 (`ctype` "double") is left to BLAS, or small.
+    bfloat16 ("bfloat") is for processors that multiply it.
     """
 
     m: int
@@ -84,17 +89,27 @@ class Product:
     ctype: str = "float"
 
     def served(self) -> str | None:
-        """Who computes it: "gemm" (generated), "pairs" (generated, bfloat16), "blas" (NumPy's), "small" or nobody."""
+        """Who computes it: "gemm" (generated), "pairs" (generated, bfloat16), "blas" (NumPy's),
+        "small" or nobody.
+        """
         if min(self.m, self.n, self.k) < 1 or self.pitch < self.n:
             return None
         good = 1 in self.a and 1 in self.b and min(*self.a, *self.b) > 0
         if self.ctype == "bfloat":
-            return "pairs" if good and pairs.ready(self.m, self.n) and pairs.gemm_address() is not None else None
+            return (
+                "pairs"
+                if good and pairs.ready(self.m, self.n) and pairs.gemm_address() is not None
+                else None
+            )
         work = self.m * self.n * self.k
         # Narrow ones too, where the work repays packing: measured against the two others.
         narrow = self.m >= 3 and self.n >= 8 and self.k >= 16 and work >= 1 << 17
-        large = self.m >= 2 and self.n >= 8 and work >= matmul.LARGE and (self.m >= 4 or self.n >= 512)
-        if self.ctype == "float" and (narrow or large or (self.m >= 4 and self.n >= 32 and self.k >= 16)):
+        large = (
+            self.m >= 2 and self.n >= 8 and work >= matmul.LARGE and (self.m >= 4 or self.n >= 512)
+        )
+        if self.ctype == "float" and (
+            narrow or large or (self.m >= 4 and self.n >= 32 and self.k >= 16)
+        ):
             return "gemm" if good and matmul.gemm_address() is not None else None
         if work <= (1 << 14 if self.ctype == "float" else 1 << 12):
             return "small"
@@ -103,7 +118,9 @@ class Product:
 
 @functools.cache
 def blas_address(ctype: str = "float") -> int | None:
-    """The address of `cblas_sgemm`, or `dgemm`, with 64-bit integers in the BLAS that NumPy brings; None where it has another one."""
+    """The address of `cblas_sgemm`, or `dgemm`, with 64-bit integers in the BLAS that NumPy brings;
+    None where it has another one.
+    """
     from numpy._core import _multiarray_umath as umath
 
     try:
@@ -134,13 +151,16 @@ class Schedule:
     def __init__(self, given: int) -> None:
         self.given = given
         self.kept: list[Any] = []  # arrays, or addresses of functions
-        self._places: dict[tuple[type, int], int] = {}  # where in `kept` an address, or the object of an identity, is
+        # where in `kept` an address, or the object of an identity, is
+        self._places: dict[tuple[type, int], int] = {}
         self.kernels: list[Kernel] = []
         self.numbers = 0
         self.calls: list[Callable[[Function], None]] = []
         self.titles: list[str] = []
         self.item = 0  # which item of the step the calls that are added belong to
-        self.shared: list[Any] = []  # what lies in the arena: the caller's temporaries (anything with a size in bytes), and rooms
+        # what lies in the arena: the caller's temporaries (anything with a size in bytes), and
+        # rooms
+        self.shared: list[Any] = []
         self.offsets: dict[Any, int] | None = None  # of those
         self._arena = -1
         self._packed: Room | None = None
@@ -152,7 +172,9 @@ class Schedule:
         self.loops: dict[Loop, Kernel] = {}
         self.common: dict[
             str, str
-        ] = {}  # loops that other schedules run, too, and that are compiled by themselves: their names there
+            # loops that other schedules run, too, and that are compiled by themselves: their names
+            # there
+        ] = {}
         self._used: set[int] = set()  # which of the given arrays
         self._functions: dict[Any, tuple[str, Callable[[Module, str], None]]] = {}
 
@@ -174,7 +196,9 @@ class Schedule:
         return Place("shared", len(self.shared) - 1)
 
     def room(self, size: int) -> Place:
-        """A place in memory of `size` bytes that nobody else uses while the present item runs; it holds nothing from one call to the next."""
+        """A place in memory of `size` bytes that nobody else uses while the present item runs; it
+        holds nothing from one call to the next.
+        """
         return self.share(Room(size, self.item, self.item))
 
     def work(self, size: int, offset: int = 0) -> Place:
@@ -185,7 +209,9 @@ class Schedule:
         return self.share(self._work).at(offset)
 
     def _scratch(self) -> Place:
-        """Room for the packed operand of a product: one for all, which stays in the cache from one to the next."""
+        """Room for the packed operand of a product: one for all, which stays in the cache from one
+        to the next.
+        """
         if self._packed is None:
             self._packed = Room(4 * matmul.SCRATCH_FLOATS, self.item, self.item)
         self._packed.last = self.item
@@ -236,14 +262,18 @@ class Schedule:
         return made
 
     # ---- calls -----------------------------------------------------------------------------------
-    def loop(self, loop: Loop, places: Sequence[Place], numbers: int | None = None, title: str = "") -> None:
+    def loop(
+        self, loop: Loop, places: Sequence[Place], numbers: int | None = None, title: str = ""
+    ) -> None:
         """Run a loop; equal ones are generated once."""
         made = self.loops.get(loop)
         if made is None:
             made = self.loops[loop] = emit(loop, f"loop{len(self.loops)}")
         self.kernel(made, places, numbers, title)
 
-    def kernel(self, kernel: Kernel, places: Sequence[Place], numbers: int | None = None, title: str = "") -> None:
+    def kernel(
+        self, kernel: Kernel, places: Sequence[Place], numbers: int | None = None, title: str = ""
+    ) -> None:
         """Call a loop's kernel; its run-time numbers, doubles, are those from `numbers` on."""
         if not any(k is kernel for k in self.kernels):
             self.kernels.append(kernel)
@@ -251,7 +281,9 @@ class Schedule:
 
         def call(f: Function) -> None:
             arguments = [self._pointer(f, p) for p in places]
-            scalars = [kind for kind in kernel.signature[len(places) :] if kind in ("double", "i64")]
+            scalars = [
+                kind for kind in kernel.signature[len(places) :] if kind in ("double", "i64")
+            ]
             for k, kind in enumerate(scalars):
                 value = f.load("double", f.numbers, (numbers or 0) + k)
                 arguments.append(value if kind == "double" else f.to_int(value, "i64"))
@@ -264,7 +296,9 @@ class Schedule:
 
         self._add(call, title or kernel.symbol)
 
-    def product(self, p: Product, a: Place, b: Place, out: Place, bias: Place | None = None, title: str = "") -> None:
+    def product(
+        self, p: Product, a: Place, b: Place, out: Place, bias: Place | None = None, title: str = ""
+    ) -> None:
         """A batch of matrix products; `bias` (n values) is added to each row."""
         kind = p.served()
         if kind is None:
@@ -278,7 +312,11 @@ class Schedule:
             controls = [self.keep(address) for address in quiet or ()]
         else:
             alone, biased = replace(p, batch=()), bias is not None
-            symbol = self.function("small", (alone, biased), lambda module, name: emit_small(module, name, alone, biased))
+            symbol = self.function(
+                "small",
+                (alone, biased),
+                lambda module, name: emit_small(module, name, alone, biased),
+            )
 
         def one(f: Function, a: Value, b: Value, out: Value) -> None:
             bias_at = self._pointer(f, bias)
@@ -298,8 +336,12 @@ class Schedule:
                     size = p.n * (4 if real == "float" else 8)
                     with f.loop(0, p.m) as i:
                         row = f.at(out, i * p.pitch, real)
-                        f.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {row.name}, ptr {bias_at.name}, i64 {size}, i1 false)")
-                    f.module.declarations.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+                        f.line(
+                            f"call void @llvm.memcpy.p0.p0.i64(ptr {row.name}, ptr {bias_at.name}, i64 {size}, i1 false)"
+                        )
+                    f.module.declarations.add(
+                        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+                    )
                 if quiet:
                     before = f.emit(f"call i32 {self._base(f, controls[0]).name}()", "i32")
                     f.line(f"call void {self._base(f, controls[1]).name}(i32 1)")
@@ -311,7 +353,9 @@ class Schedule:
                 if quiet:
                     f.line(f"call void {self._base(f, controls[1]).name}(i32 {before.name})")
             else:
-                f.line(f"call void @{symbol}(ptr {a.name}, ptr {b.name}, ptr {out.name}, ptr {bias_at.name})")
+                f.line(
+                    f"call void @{symbol}(ptr {a.name}, ptr {b.name}, ptr {out.name}, ptr {bias_at.name})"
+                )
 
         def nest(f: Function, batch: Any, a: Value, b: Value, out: Value) -> None:
             if not batch:
@@ -319,7 +363,11 @@ class Schedule:
                 return
             count, sa, sb, so = batch[0]
             with f.loop(0, count) as i:
-                nest(f, batch[1:], *(f.at(x, i * step, p.ctype) for x, step in ((a, sa), (b, sb), (out, so))))
+                nest(
+                    f,
+                    batch[1:],
+                    *(f.at(x, i * step, p.ctype) for x, step in ((a, sa), (b, sb), (out, so))),
+                )
 
         def call(f: Function) -> None:
             if p.batch:
@@ -339,21 +387,31 @@ class Schedule:
         self._add(call, title or f"product {p.m}x{p.k}x{p.n}{times} ({kind})")
 
     def function(self, name: str, key: Any, emit: Callable[[Module, str], None]) -> str:
-        """The symbol of a function that belongs to the schedule: `emit(module, symbol)` writes it, once for each name and key."""
+        """The symbol of a function that belongs to the schedule: `emit(module, symbol)` writes it,
+        once for each name and key.
+        """
         return self._functions.setdefault((name, key), (f"{name}{len(self._functions)}", emit))[0]
 
     def _known(self, function: int | str) -> int | str:
-        """A function to be called: one of the schedule's by its symbol, another one by its address, which goes into the table."""
+        """A function to be called: one of the schedule's by its symbol, another one by its address,
+        which goes into the table.
+        """
         return function if isinstance(function, str) else self.keep(function)
 
     def native(self, function: int | str, arguments: Sequence[Any], title: str = "") -> None:
-        """Call a native function: arguments are places, None (null), "team", ints (i64) or floats (double)."""
+        """Call a native function: arguments are places, None (null), "team", ints (i64) or floats
+        (double).
+        """
         function = self._known(function)
         self._add(lambda f: f.line(f"call void {self._call(f, function, arguments)}"), title)
 
     @contextmanager
-    def unless(self, function: int | str, arguments: Sequence[Any], title: str = "") -> Iterator[None]:
-        """Call a native function that gives an i64; what is scheduled in the block runs only where that is not 0."""
+    def unless(
+        self, function: int | str, arguments: Sequence[Any], title: str = ""
+    ) -> Iterator[None]:
+        """Call a native function that gives an i64; what is scheduled in the block runs only where
+        that is not 0.
+        """
         function, outer = self._known(function), (self.calls, self.titles)
         self.calls, self.titles = [], []
         try:
@@ -390,12 +448,22 @@ class Schedule:
 
         def call(f: Function) -> None:
             f.module.declarations.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-            f.line(f"call void @llvm.memset.p0.i64(ptr {self._pointer(f, place).name}, i8 0, i64 {size}, i1 false)")
+            f.line(
+                f"call void @llvm.memset.p0.i64(ptr {self._pointer(f, place).name}, i8 0, i64 {size}, i1 false)"
+            )
 
         self._add(call, f"clear {size} bytes")
 
-    def require(self, function: int | str, arguments: Sequence[Any], refuse: Callable[[], None], title: str = "") -> None:
-        """Call a native function that gives an i64; where it is 0 the schedule ends, and `refuse` raises."""
+    def require(
+        self,
+        function: int | str,
+        arguments: Sequence[Any],
+        refuse: Callable[[], None],
+        title: str = "",
+    ) -> None:
+        """Call a native function that gives an i64; where it is 0 the schedule ends, and `refuse`
+        raises.
+        """
         function = self._known(function)
         self.refusals.append(refuse)
         code = len(self.refusals)
@@ -445,16 +513,29 @@ class Schedule:
         self._add(call, f"count in {len(places)} scalars")
 
     def cross_entropy(
-        self, x: Place, target: Place, rows_of: Place, loss: Place, bad: Any, rows: int, columns: int, ignore: int, mean: bool,
-        refuse: Callable[[], None], real: str = "float",
-    ) -> None:  # fmt: skip
+        self,
+        x: Place,
+        target: Place,
+        rows_of: Place,
+        loss: Place,
+        bad: Any,
+        rows: int,
+        columns: int,
+        ignore: int,
+        mean: bool,
+        refuse: Callable[[], None],
+        real: str = "float",
+    ) -> None:
         """The mean or sum of cross-entropies of contiguous logits, "float" or "double".
 
         `rows_of` is room for loss, weight and log-sum-exp of each row.
 
         A class out of range ends the schedule, and `refuse` raises.
         """
-        forward, total = self.keep(softmax.native("cross_entropy", real)), self.keep(softmax.native("total", real))
+        forward, total = (
+            self.keep(softmax.native("cross_entropy", real)),
+            self.keep(softmax.native("total", real)),
+        )
         wrong = self.keep(bad)
         self.refusals.append(refuse)
         code = len(self.refusals)
@@ -464,8 +545,22 @@ class Schedule:
             used, lse = f.at(where, rows, real), f.at(where, 2 * rows, real)
             at_bad = self._base(f, wrong)
             f.store(f.const(0, "i64"), at_bad)
-            pointers = (f.team, self._pointer(f, x), self._pointer(f, target), Value(f, "null", "ptr"), where, used, lse, at_bad)
-            text = [f"ptr {v.name}" for v in pointers] + [f"i64 {ignore}", "double 0.0", f"i64 {columns}", f"i64 {rows}"]
+            pointers = (
+                f.team,
+                self._pointer(f, x),
+                self._pointer(f, target),
+                Value(f, "null", "ptr"),
+                where,
+                used,
+                lse,
+                at_bad,
+            )
+            text = [f"ptr {v.name}" for v in pointers] + [
+                f"i64 {ignore}",
+                "double 0.0",
+                f"i64 {columns}",
+                f"i64 {rows}",
+            ]
             text.append(f"i64 {softmax.grain(columns)}")
             f.line(f"call void {self._base(f, forward).name}({', '.join(text)})")
             self._leave(f, f.load("i64", at_bad).compare("ne", 0), code)
@@ -493,7 +588,9 @@ class Schedule:
         ignore: int,
         real: str = "float",
     ) -> None:
-        """The gradient of the logits; `used` are the weights of the rows, None for a sum; `scaled` is room for one number."""
+        """The gradient of the logits; `used` are the weights of the rows, None for a sum; `scaled`
+        is room for one number.
+        """
         backward, total, factor = (
             self.keep(softmax.native("cross_entropy_backward", real)),
             self.keep(softmax.native("total", real)),
@@ -503,13 +600,30 @@ class Schedule:
         def call(f: Function) -> None:
             value = f.load(real, self._pointer(f, g))
             if used is not None:
-                number = f.emit(f"call double {self._base(f, total).name}(ptr {self._pointer(f, used).name}, i64 {rows})", "double")
+                number = f.emit(
+                    f"call double {self._base(f, total).name}(ptr {self._pointer(f, used).name}, i64 {rows})",
+                    "double",
+                )
                 value = value / f.trunc(number, real)
             at = self._base(f, factor)
             f.store(value, at)
-            pointers = (f.team, self._pointer(f, x), self._pointer(f, target), Value(f, "null", "ptr"), self._pointer(f, lse), at)
+            pointers = (
+                f.team,
+                self._pointer(f, x),
+                self._pointer(f, target),
+                Value(f, "null", "ptr"),
+                self._pointer(f, lse),
+                at,
+            )
             text = [f"ptr {v.name}" for v in (*pointers, self._pointer(f, out))]
-            text += [f"i64 {ignore}", "double 0.0", "i64 0", f"i64 {columns}", f"i64 {rows}", f"i64 {softmax.grain(columns)}"]
+            text += [
+                f"i64 {ignore}",
+                "double 0.0",
+                "i64 0",
+                f"i64 {columns}",
+                f"i64 {rows}",
+                f"i64 {softmax.grain(columns)}",
+            ]
             f.line(f"call void {self._base(f, backward).name}({', '.join(text)})")
 
         self._add(call, f"cross entropy backward of {rows}x{columns}")
@@ -529,7 +643,9 @@ class Schedule:
             module.declarations |= kernel.declarations
         for kernel in self.kernels:
             if kernel.symbol in self.common:
-                module.declarations.add(f"declare void @{self.common[kernel.symbol]}({', '.join(kernel.signature)})")
+                module.declarations.add(
+                    f"declare void @{self.common[kernel.symbol]}({', '.join(kernel.signature)})"
+                )
         for (rule, kind), symbol in self._updates.items():
             optim.emit_flat_update(module, symbol, rule, kind)
         for symbol, emit_function in self._functions.values():
@@ -543,12 +659,15 @@ class Schedule:
         for call in self.calls:
             call(f)
         f.ret(f.const(0, "i64"))
-        for k in set(range(self.given)) - self._used:  # between calls of Python code stand schedules that use few of many
+        # between calls of Python code stand schedules that use few of many
+        for k in set(range(self.given)) - self._used:
             del f.params[f"a{k}"]
         return "\n".join(k.text for k in kernels) + "\n" + module.text()
 
     def compile(self, name: str) -> Run | None:
-        """The function of the given arrays; None where there is no compiler. `run.numbers` is the array of run-time numbers."""
+        """The function of the given arrays; None where there is no compiler. `run.numbers` is the
+        array of run-time numbers.
+        """
         if not target.available() or not jit.fastcall_works():
             return None
         text = self.text()
@@ -610,7 +729,9 @@ def aligned(size: int) -> np.ndarray:
 
 # ---- small products -------------------------------------------------------------------------------
 def emit_small(module: Module, name: str, p: Product, biased: bool) -> None:
-    """A product too small for the blocked kernel: rows of a times columns of b in registers, all strides known."""
+    """A product too small for the blocked kernel: rows of a times columns of b in registers, all
+    strides known.
+    """
     f = module.function(name, internal=True, a="ptr", b="ptr", out="ptr", bias="ptr")
     lanes = target.host().lanes(p.ctype)
     width = min(lanes, 1 << max(p.n - 1, 0).bit_length())
@@ -626,9 +747,17 @@ def _by_columns(f: Function, p: Product, biased: bool, width: int) -> None:
     kind = vector(p.ctype, width)
     for start in range(0, p.n, width):
         mask = f.tail_mask(f.const(p.n - start, "i64"), width) if p.n - start < width else None
-        first = f.load(kind, f.bias, f.const(start, "i64"), mask=mask) if biased else f.const(0.0, kind)
+        first = (
+            f.load(kind, f.bias, f.const(start, "i64"), mask=mask) if biased else f.const(0.0, kind)
+        )
 
-        def rows(i: Value, count: int, start: int = start, mask: Value | None = mask, first: Value = first) -> None:
+        def rows(
+            i: Value,
+            count: int,
+            start: int = start,
+            mask: Value | None = mask,
+            first: Value = first,
+        ) -> None:
             totals = [f.var(kind, first) for _ in range(count)]
             with f.loop(0, p.k) as k:
                 b = f.load(kind, f.b, k * p.b[0] + start, mask=mask)
@@ -649,7 +778,9 @@ def _by_columns(f: Function, p: Product, biased: bool, width: int) -> None:
 
 
 def _by_terms(f: Function, p: Product, biased: bool, lanes: int) -> None:
-    """b's columns are contiguous or nothing is: a dot product each, in vectors of terms where both run along them."""
+    """b's columns are contiguous or nothing is: a dot product each, in vectors of terms where both
+    run along them.
+    """
     together = p.a[1] == 1 and p.b[0] == 1
     width = min(lanes, 1 << max(p.k - 1, 0).bit_length()) if together else 1
     kind = vector(p.ctype, width)
@@ -659,9 +790,15 @@ def _by_terms(f: Function, p: Product, biased: bool, lanes: int) -> None:
 
         def add(k: Value, mask: Value | None) -> None:
             if width > 1:
-                x, y = f.load(kind, f.a, row + k, mask=mask), f.load(kind, f.b, column + k, mask=mask)
+                x, y = (
+                    f.load(kind, f.a, row + k, mask=mask),
+                    f.load(kind, f.b, column + k, mask=mask),
+                )
             else:
-                x, y = f.load(p.ctype, f.a, row + k * p.a[1]), f.load(p.ctype, f.b, column + k * p.b[0])
+                x, y = (
+                    f.load(p.ctype, f.a, row + k * p.a[1]),
+                    f.load(p.ctype, f.b, column + k * p.b[0]),
+                )
             total.set(f.fma(x, y, total.get()))
 
         if width > 1:

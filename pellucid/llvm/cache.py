@@ -1,7 +1,8 @@
 """Object code on disk, shared by all processes of a user.
 
-What lies here is executed, so only what this user's own processes wrote is read back. The folder and its files must belong to the
-user and be writable by nobody else, and each file carries a code made with a random key that only the user can read.
+What lies here is executed, so only what this user's own processes wrote is read back. The folder
+and its files must belong to the user and be writable by nobody else, and each file carries a code
+made with a random key that only the user can read.
 """
 
 from __future__ import annotations
@@ -22,9 +23,19 @@ CACHE_BYTES = 128 << 20  # bound of the whole folder in bytes; a kernel takes 5 
 _MAGIC = b"pellucid-object-2\n"
 _CODE = 32  # bytes of an authentication code, and of the key
 _KEY = "key"
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-# With a handle of the folder, what was checked is what is used, also where somebody renames folders above it meanwhile.
-_HANDLES = os.open in os.supports_dir_fd and os.replace in os.supports_dir_fd and os.scandir in os.supports_fd
+_NO_LINK = (
+    getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+# With a handle of the folder, what was checked is what is used, also where somebody renames folders
+# above it meanwhile.
+_HANDLES = (
+    os.open in os.supports_dir_fd
+    and os.replace in os.supports_dir_fd
+    and os.scandir in os.supports_fd
+)
 
 
 class _Folder:
@@ -63,14 +74,17 @@ class _Folder:
             if not stat.S_ISREG(info.st_mode) or info.st_size > CACHE_BYTES:
                 return None
             _check(info, f"the file {name} in {self.path}", private)
-            # Read files are marked for `_trim`, which removes those first that nobody used for long.
+            # Read files are marked for `_trim`, which removes those first that nobody used for
+            # long.
             if not private and os.utime in os.supports_fd:
                 with contextlib.suppress(OSError):
                     os.utime(handle)
             return file.read(info.st_size)
 
     def write(self, name: str, content: bytes, replace: bool = True) -> None:
-        """Put a file in its place in one step, so that readers see all of it or nothing; without `replace` the first one stays."""
+        """Put a file in its place in one step, so that readers see all of it or nothing; without
+        `replace` the first one stays.
+        """
         aside = f".new-{os.getpid()}-{os.urandom(8).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
         handle = os.open(self.place(aside), flags, 0o600, dir_fd=self.handle)
@@ -79,13 +93,20 @@ class _Folder:
                 file.write(content)
             if not replace:
                 try:
-                    os.link(self.place(aside), self.place(name), src_dir_fd=self.handle, dst_dir_fd=self.handle)
+                    os.link(
+                        self.place(aside),
+                        self.place(name),
+                        src_dir_fd=self.handle,
+                        dst_dir_fd=self.handle,
+                    )
                     return
                 except FileExistsError:
                     return
                 except (OSError, AttributeError):  # a file system without links: the last one stays
                     pass
-            os.replace(self.place(aside), self.place(name), src_dir_fd=self.handle, dst_dir_fd=self.handle)
+            os.replace(
+                self.place(aside), self.place(name), src_dir_fd=self.handle, dst_dir_fd=self.handle
+            )
         finally:
             with contextlib.suppress(OSError):
                 self.remove(aside)
@@ -96,7 +117,10 @@ class _Folder:
     def entries(self) -> list[tuple[float, int, str]]:
         """(time of last use, bytes, name) of the files."""
         found = []
-        with contextlib.suppress(OSError), os.scandir(self.path if self.handle is None else self.handle) as listing:
+        with (
+            contextlib.suppress(OSError),
+            os.scandir(self.path if self.handle is None else self.handle) as listing,
+        ):
             for entry in listing:
                 with contextlib.suppress(OSError):  # another process may remove it meanwhile
                     if entry.is_file(follow_symlinks=False) and entry.name != _KEY:
@@ -108,8 +132,9 @@ class _Folder:
     def key(self) -> bytes | None:
         """The random key of this user, made once; None where it cannot be read.
 
-        It lies in the user's own cache folder even where the files lie elsewhere, so that a folder that came from somebody (in an
-        archive, with a repository) holds nothing that is trusted. A user without such a folder has the key beside the files.
+        It lies in the user's own cache folder even where the files lie elsewhere, so that a folder
+        that came from somebody (in an archive, with a repository) holds nothing that is trusted. A
+        user without such a folder has the key beside the files.
         """
         for folder in (_default(_user(), *_places()), self):
             if folder is not None:
@@ -138,12 +163,16 @@ class _Folder:
 
 
 def _check(info: os.stat_result, what: str, private: bool = False) -> None:
-    """Raise PermissionError unless a file or folder belongs to this user, and nobody else can write to it (or read it)."""
+    """Raise PermissionError unless a file or folder belongs to this user, and nobody else can write
+    to it (or read it).
+    """
     user = _user()
     if user is None:  # Windows: a user's folders are private by the rights they inherit
         return
     if info.st_uid != user:
-        raise PermissionError(f"{what} belongs to another user (its owner is {info.st_uid}, this process runs as {user})")
+        raise PermissionError(
+            f"{what} belongs to another user (its owner is {info.st_uid}, this process runs as {user})"
+        )
     if info.st_mode & (0o077 if private else 0o022):
         doing, mode = ("read", "600") if private else ("write to", "go-w")
         raise PermissionError(f"others can {doing} {what} (chmod {mode} makes it private)")
@@ -151,7 +180,9 @@ def _check(info: os.stat_result, what: str, private: bool = False) -> None:
 
 # ---- the folder of this process ----------------------------------------------------------------
 def directory() -> Path | None:
-    """The cache folder (`PELLUCID_CACHE_DIR`, or the platform's cache folder), or None where it cannot be used."""
+    """The cache folder (`PELLUCID_CACHE_DIR`, or the platform's cache folder), or None where it
+    cannot be used.
+    """
     folder = _folder()
     return None if folder is None else folder.path
 
@@ -174,17 +205,25 @@ def _places() -> tuple[str | None, ...]:
 
 
 @functools.cache
-def _made(user: int | None, chosen: str | None, *places: str | None) -> tuple[_Folder | None, str | None]:
-    """The folder for these values of the environment, or why there is none; looked at once: a program loads dozens of files."""
+def _made(
+    user: int | None, chosen: str | None, *places: str | None
+) -> tuple[_Folder | None, str | None]:
+    """The folder for these values of the environment, or why there is none; looked at once: a
+    program loads dozens of files.
+    """
     try:
         folder = _Folder(Path(chosen) if chosen else _platform_folder())
     except PermissionError as error:
         if error.errno is None:  # ours: somebody else could have written what is to be executed
-            warn_once(f"compiled code is not kept: {error}. Set PELLUCID_CACHE_DIR to a folder of your own.")
+            warn_once(
+                f"compiled code is not kept: {error}. Set PELLUCID_CACHE_DIR to a folder of your own."
+            )
         return None, str(error)
     except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
         return None, f"the folder cannot be made ({error})"
-    return (folder, None) if folder.key is not None else (None, f"no key can be kept in {folder.path}")
+    return (
+        (folder, None) if folder.key is not None else (None, f"no key can be kept in {folder.path}")
+    )
 
 
 @functools.cache
@@ -196,7 +235,11 @@ def _default(user: int | None, *places: str | None) -> _Folder | None:
 
 def _platform_folder() -> Path:
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", "") or Path.home() / "AppData" / "Local") / "pellucid" / "cache"
+        return (
+            Path(os.environ.get("LOCALAPPDATA", "") or Path.home() / "AppData" / "Local")
+            / "pellucid"
+            / "cache"
+        )
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "pellucid"
     return Path(os.environ.get("XDG_CACHE_HOME", "") or Path.home() / ".cache") / "pellucid"
@@ -209,7 +252,9 @@ def _code(key: bytes, name: str, payload: bytes) -> bytes:
 
 
 def load(key: str, suffix: str = ".o") -> bytes | None:
-    """The bytes that this user stored under `key`, or None when there are none, or somebody or something has changed them."""
+    """The bytes that this user stored under `key`, or None when there are none, or somebody or
+    something has changed them.
+    """
     folder = _folder()
     if folder is None or folder.key is None:
         return None
@@ -253,7 +298,8 @@ def store(key: str, payload: bytes, suffix: str = ".o") -> None:
         _trim(folder)
 
 
-_written = CACHE_BYTES  # bytes since this process trimmed the folder: the first file it stores asks for it
+# bytes since this process trimmed the folder: the first file it stores asks for it
+_written = CACHE_BYTES
 
 
 def _trim(folder: _Folder) -> None:

@@ -1,4 +1,5 @@
-"""Writing LLVM IR as text: values with operators, counted loops, branches, vectors with masked tails.
+"""Writing LLVM IR as text: values with operators, counted loops, branches, vectors with masked
+tails.
 
     >>> module = Module()
     >>> f = module.function("scale", x="ptr", n="i64", factor="double")
@@ -31,9 +32,20 @@ BYTES = {"float": 4, "double": 8, "i128": 16, "i64": 8, "i32": 4, "i16": 2, "i8"
 
 # How dtypes are held in registers and in memory.
 REGISTER = {
-    "float32": "float", "float64": "double", "float16": "float", "bfloat16": "float", "bool": "i1", "int64": "i64", "int32": "i32",
-    "int16": "i16", "int8": "i8", "uint8": "i8", "uint16": "i16", "uint32": "i32", "uint64": "i64",
-}  # fmt: skip
+    "float32": "float",
+    "float64": "double",
+    "float16": "float",
+    "bfloat16": "float",
+    "bool": "i1",
+    "int64": "i64",
+    "int32": "i32",
+    "int16": "i16",
+    "int8": "i8",
+    "uint8": "i8",
+    "uint16": "i16",
+    "uint32": "i32",
+    "uint64": "i64",
+}
 MEMORY = {**REGISTER, "float16": "i16", "bfloat16": "i16", "bool": "i8"}
 
 
@@ -98,14 +110,18 @@ def constant(value: float, ctype: str) -> str:
 
 
 class Value:
-    """A typed SSA value; `+ - * /` and `& | ^ << >>` emit instructions, numbers become constants of its type."""
+    """A typed SSA value; `+ - * /` and `& | ^ << >>` emit instructions, numbers become constants of
+    its type.
+    """
 
     __slots__ = ("ctype", "function", "name")
 
     def __init__(self, function: Function, name: str, ctype: str) -> None:
         self.function, self.name, self.ctype = function, name, ctype
 
-    def _binary(self, instructions: tuple[str, str], other: Value | float, swap: bool = False) -> Value:
+    def _binary(
+        self, instructions: tuple[str, str], other: Value | float, swap: bool = False
+    ) -> Value:
         other = self.function.as_value(other, self.ctype)
         op = instructions[0] if _is_float(self.ctype) else instructions[1]
         left, right = (other, self) if swap else (self, other)
@@ -173,12 +189,19 @@ class Value:
             numbers = _number(self), _number(other)
             if None not in numbers:
                 return self.function.const(_COMPARE[how](*numbers), "i1")
-        return self.function.once(f"{op} {how} {self.ctype} {self.name}, {other.name}", vector("i1", lanes(self.ctype)))
+        return self.function.once(
+            f"{op} {how} {self.ctype} {self.name}, {other.name}", vector("i1", lanes(self.ctype))
+        )
 
 
 _COMPARE: dict[str, Callable[..., bool]] = {
-    "eq": operator.eq, "ne": operator.ne, "slt": operator.lt, "sle": operator.le, "sgt": operator.gt, "sge": operator.ge
-}  # fmt: skip
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "slt": operator.lt,
+    "sle": operator.le,
+    "sgt": operator.gt,
+    "sge": operator.ge,
+}
 
 
 def _number(value: Value) -> int | None:
@@ -189,15 +212,24 @@ def _number(value: Value) -> int | None:
 
 
 def _folded(op: str, left: Value, right: Value) -> Value | None:
-    """What integer arithmetic with a known number gives without an instruction: most of what addresses and loops are made of where
-    shapes are known, and each instruction costs LLVM microseconds.
+    """What integer arithmetic with a known number gives without an instruction: most of what
+    addresses and loops are made of where shapes are known, and each instruction costs LLVM
+    microseconds.
     """
     a, b = _number(left), _number(right)
     function, ctype = left.function, left.ctype
     if a is not None and b is not None and op in ("add", "sub", "mul"):
         made = a + b if op == "add" else a - b if op == "sub" else a * b
         return function.const(made, ctype) if ctype == "i64" and abs(made) < 1 << 62 else None
-    if op in ("add", "or") and a == 0 or op == "and" and ctype == "i1" and a == 1 or op == "mul" and a == 1:
+    if (
+        op in ("add", "or")
+        and a == 0
+        or op == "and"
+        and ctype == "i1"
+        and a == 1
+        or op == "mul"
+        and a == 1
+    ):
         return right
     if b == 0 and op in ("add", "sub", "or", "shl", "ashr") or b == 1 and op in ("mul", "sdiv"):
         return left
@@ -231,15 +263,17 @@ class Module:
         self.functions: list[Function] = []
         self.declarations: set[str] = set()
 
-    def function(self, name: str, returns: str = "void", internal: Any = False, **params: str) -> Function:
+    def function(
+        self, name: str, returns: str = "void", internal: Any = False, **params: str
+    ) -> Function:
         """A new function; its parameters become attributes of the builder."""
         made = Function(self, name, returns, internal, params)
         self.functions.append(made)
         return made
 
     def text(self, only: str | None = None) -> str:
-        """The module as LLVM IR, or the function `only` with all that it calls. IEEE semantics throughout: no fast-math flag is ever
-        set.
+        """The module as LLVM IR, or the function `only` with all that it calls. IEEE semantics
+        throughout: no fast-math flag is ever set.
         """
         attributes = '{ nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
         texts = {function.name: function.text() for function in self.functions}
@@ -247,7 +281,10 @@ class Module:
         if only is not None:
             texts, used = _reachable(texts, only)
             declarations = {d for d in declarations if _NAME.findall(d)[0] in used}
-        return "\n".join([*texts.values(), *sorted(declarations)]) + f"\nattributes #0 = {attributes}\n"
+        return (
+            "\n".join([*texts.values(), *sorted(declarations)])
+            + f"\nattributes #0 = {attributes}\n"
+        )
 
 
 def _reachable(texts: dict[str, str], start: str) -> tuple[dict[str, str], set[str]]:
@@ -268,8 +305,16 @@ def _reachable(texts: dict[str, str], start: str) -> tuple[dict[str, str], set[s
 class Function:
     """Builds one function, block by block, in the order in which the methods are called."""
 
-    def __init__(self, module: Module, name: str, returns: str, internal: bool, params: dict[str, str]) -> None:
-        self.module, self.name, self.returns, self.internal, self.params = module, name, returns, internal, params
+    def __init__(
+        self, module: Module, name: str, returns: str, internal: bool, params: dict[str, str]
+    ) -> None:
+        self.module, self.name, self.returns, self.internal, self.params = (
+            module,
+            name,
+            returns,
+            internal,
+            params,
+        )
         self._lines: list[str] = []
         self._slots: list[str] = []
         self._count = 0
@@ -278,7 +323,8 @@ class Function:
             {}
         ]  # by text, what has been computed where it can be used here: a dictionary a scope
         self.noinline = False
-        self.scalar = False  # works on one element at a time, with addresses that LLVM should improve
+        # works on one element at a time, with addresses that LLVM should improve
+        self.scalar = False
         self.driver = False  # runs a few times a call: generated fast rather than to be fast
         for param, ctype in params.items():
             setattr(self, param, Value(self, f"%{param}", ctype))
@@ -303,7 +349,9 @@ class Function:
         return Value(self, name, ctype)
 
     def once(self, text: str, ctype: str) -> Value:
-        """As `emit`, for an instruction without effects that depends on its operands alone: the result that is there, if there is one."""
+        """As `emit`, for an instruction without effects that depends on its operands alone: the
+        result that is there, if there is one.
+        """
         for known in self._known:
             if text in known:
                 return known[text]
@@ -363,24 +411,38 @@ class Function:
         """Call `llvm.<name>` overloaded on `ctype` (or on what `overload` spells)."""
         full = f"llvm.{name}.{overload or _suffix(ctype)}"
         self.module.declarations.add(f"declare {ctype} @{full}({', '.join(a.ctype for a in args)})")
-        made = self.emit if name.startswith("masked.") else self.once  # memory may change in between
-        return made(f"call {ctype} @{full}({', '.join(f'{a.ctype} {a.name}' for a in args)})", ctype)
+        # memory may change in between
+        made = self.emit if name.startswith("masked.") else self.once
+        return made(
+            f"call {ctype} @{full}({', '.join(f'{a.ctype} {a.name}' for a in args)})", ctype
+        )
 
     def addresses(self, base: Value, where: Value, ctype: str) -> Value:
         """A vector of the addresses of elements at positions."""
-        return self.emit(f"getelementptr {ctype}, ptr {base.name}, {where.ctype} {where.name}", vector("ptr", lanes(where.ctype)))
+        return self.emit(
+            f"getelementptr {ctype}, ptr {base.name}, {where.ctype} {where.name}",
+            vector("ptr", lanes(where.ctype)),
+        )
 
     def gather(self, ctype: str, addresses: Value, mask: Value, align: int) -> Value:
         """A vector of what lies at addresses, 0 in lanes that are left out."""
         overload = f"{_suffix(ctype)}.v{lanes(ctype)}p0"
         return self.intrinsic(
-            "masked.gather", ctype, addresses, self.const(align, "i32"), mask, self.const(0, ctype), overload=overload
+            "masked.gather",
+            ctype,
+            addresses,
+            self.const(align, "i32"),
+            mask,
+            self.const(0, ctype),
+            overload=overload,
         )
 
     def scatter(self, value: Value, addresses: Value, mask: Value, align: int) -> None:
         """Store lanes at addresses."""
         name = f"llvm.masked.scatter.{_suffix(value.ctype)}.v{lanes(value.ctype)}p0"
-        self.module.declarations.add(f"declare void @{name}({value.ctype}, {addresses.ctype}, i32, {mask.ctype})")
+        self.module.declarations.add(
+            f"declare void @{name}({value.ctype}, {addresses.ctype}, i32, {mask.ctype})"
+        )
         operands = f"{value.ctype} {value.name}, {addresses.ctype} {addresses.name}, i32 {align}, {mask.ctype} {mask.name}"
         self.line(f"call void @{name}({operands})")
 
@@ -388,7 +450,9 @@ class Function:
 
     def fma(self, a: Value, b: Value | float, c: Value | float) -> Value:
         """a * b + c, rounded once."""
-        return self.intrinsic("fma", a.ctype, a, self.as_value(b, a.ctype), self.as_value(c, a.ctype))
+        return self.intrinsic(
+            "fma", a.ctype, a, self.as_value(b, a.ctype), self.as_value(c, a.ctype)
+        )
 
     def polynomial(self, x: Value, coefficients: list[float]) -> Value:
         """Horner's rule; coefficients from the highest power down."""
@@ -399,7 +463,9 @@ class Function:
 
     def select(self, condition: Value, yes: Value | float, no: Value | float) -> Value:
         """`condition ? yes : no`; one of the two may be a number."""
-        ctype = yes.ctype if isinstance(yes, Value) else no.ctype if isinstance(no, Value) else "i64"
+        ctype = (
+            yes.ctype if isinstance(yes, Value) else no.ctype if isinstance(no, Value) else "i64"
+        )
         yes, no = self.as_value(yes, ctype), self.as_value(no, ctype)
         if condition.name in ("true", "false"):
             return yes if condition.name == "true" else no
@@ -460,7 +526,9 @@ class Function:
             return Value(self, f"splat ({value.ctype} {value.name})", ctype)
         first = self.once(f"insertelement {ctype} poison, {value.ctype} {value.name}, i32 0", ctype)
         zeros = vector("i32", lanes(ctype))
-        return self.once(f"shufflevector {ctype} {first.name}, {ctype} poison, {zeros} zeroinitializer", ctype)
+        return self.once(
+            f"shufflevector {ctype} {first.name}, {ctype} poison, {zeros} zeroinitializer", ctype
+        )
 
     def iota(self, ctype: str) -> Value:
         """0, 1, 2 ... as an integer vector."""
@@ -477,7 +545,9 @@ class Function:
         """Lanes of a (0 ..) and b (lanes(a) ..) in the order of `pick`."""
         kind = vector(element(a.ctype), len(pick))
         indices = "<" + ", ".join(f"i32 {i}" for i in pick) + ">"
-        text = f"shufflevector {a.ctype} {a.name}, {a.ctype} {b.name}, <{len(pick)} x i32> {indices}"
+        text = (
+            f"shufflevector {a.ctype} {a.name}, {a.ctype} {b.name}, <{len(pick)} x i32> {indices}"
+        )
         return self.emit(text, kind)
 
     def fold(self, value: Value, combine: Callable[[Value, Value], Value]) -> Value:
@@ -490,7 +560,10 @@ class Function:
             value = combine(low, high)
         if count == 2:
             kind = element(value.ctype)
-            low, high = (self.emit(f"extractelement {value.ctype} {value.name}, i32 {i}", kind) for i in (0, 1))
+            low, high = (
+                self.emit(f"extractelement {value.ctype} {value.name}, i32 {i}", kind)
+                for i in (0, 1)
+            )
             value = combine(low, high)
         return value
 
@@ -506,13 +579,23 @@ class Function:
             return pointer
         return self.once(f"getelementptr {ctype}, ptr {pointer.name}, i64 {index.name}", "ptr")
 
-    def prefetch(self, pointer: Value, index: Value | int, ctype: str = "float", write: bool = False, near: int = 3) -> None:
-        """Ask for the cache line at an address that will be read (or written) soon, into the first cache, or with `near` 2 the second.
+    def prefetch(
+        self,
+        pointer: Value,
+        index: Value | int,
+        ctype: str = "float",
+        write: bool = False,
+        near: int = 3,
+    ) -> None:
+        """Ask for the cache line at an address that will be read (or written) soon, into the first
+        cache, or with `near` 2 the second.
 
         Any address is allowed.
         """
         self.module.declarations.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        self.line(f"call void @llvm.prefetch.p0(ptr {self.at(pointer, index, ctype).name}, i32 {int(write)}, i32 {near}, i32 1)")
+        self.line(
+            f"call void @llvm.prefetch.p0(ptr {self.at(pointer, index, ctype).name}, i32 {int(write)}, i32 {near}, i32 1)"
+        )
 
     def load(
         self,
@@ -537,7 +620,13 @@ class Function:
             overload=f"{_suffix(ctype)}.p0",
         )
 
-    def store(self, value: Value, pointer: Value, index: Value | int | None = None, mask: Value | None = None) -> None:
+    def store(
+        self,
+        value: Value,
+        pointer: Value,
+        index: Value | int | None = None,
+        mask: Value | None = None,
+    ) -> None:
         kind = element(value.ctype)
         where = pointer if index is None else self.at(pointer, index, kind)
         if mask is None:
@@ -570,12 +659,16 @@ class Function:
             following = Value(self, index, "i64") + step
             again = following.compare("slt", stop)
         self.line(f"br i1 {again.name}, label %{head}, label %{done}")
-        self._lines[phi] = f"  {index} = phi i64 [ {start.name}, %{before} ], [ {following.name}, %{self._block} ]"
+        self._lines[phi] = (
+            f"  {index} = phi i64 [ {start.name}, %{before} ], [ {following.name}, %{self._block} ]"
+        )
         self._start(done)
 
     @contextmanager
     def loop_while(self) -> Iterator[Callable[[Value], None]]:
-        """Repeat until the function that is yielded is called with a false condition, once, anywhere in the body."""
+        """Repeat until the function that is yielded is called with a false condition, once,
+        anywhere in the body.
+        """
         head, done = self._fresh("while"), self._fresh("done")
         self.line(f"br label %{head}")
         self._start(head)
@@ -615,9 +708,16 @@ class Function:
         self._start(labels[2])
 
     def vector_loop(
-        self, count: Value, width: int, body: Callable[[Value, Value | None], None], unroll: int = 1, start: int = 0
+        self,
+        count: Value,
+        width: int,
+        body: Callable[[Value, Value | None], None],
+        unroll: int = 1,
+        start: int = 0,
     ) -> None:
-        """`body(i, mask)` over `start..count` in steps of `width`: `mask` is None in the main loop, set in the tail."""
+        """`body(i, mask)` over `start..count` in steps of `width`: `mask` is None in the main loop,
+        set in the tail.
+        """
         whole = count - (count - start) % (width * unroll)
         with self.loop(start, whole, width * unroll) as i:
             for u in range(unroll):
@@ -629,7 +729,9 @@ class Function:
         params = ", ".join(f"{ctype} %{name}" for name, ctype in self.params.items())
         linkage = "internal " if self.internal else ""
         inline = (
-            (" noinline" if self.noinline else "") + (' "driver"' if self.driver else "") + (' "scalar"' if self.scalar else "")
+            (" noinline" if self.noinline else "")
+            + (' "driver"' if self.driver else "")
+            + (' "scalar"' if self.scalar else "")
         )
         lines = [f"define {linkage}{self.returns} @{self.name}({params}) #0{inline} {{", "entry:"]
         return "\n".join(lines + self._slots + self._lines + ["}"])

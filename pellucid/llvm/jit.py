@@ -21,18 +21,36 @@ import numpy as np
 
 from . import cache, loader, target
 
-__all__ = ["Library", "address", "compile_ir", "compile_source", "define", "fastcall_works", "statistics", "unwatched"]
+__all__ = [
+    "Library",
+    "address",
+    "compile_ir",
+    "compile_source",
+    "define",
+    "fastcall_works",
+    "statistics",
+    "unwatched",
+]
 
-_CTYPES = {"a": ctypes.c_void_p, "o": ctypes.c_void_p, "p": ctypes.c_void_p, "i": ctypes.c_int64, "d": ctypes.c_double}
+_CTYPES = {
+    "a": ctypes.c_void_p,
+    "o": ctypes.c_void_p,
+    "p": ctypes.c_void_p,
+    "i": ctypes.c_int64,
+    "d": ctypes.c_double,
+}
 _LLTYPES = {"a": "ptr", "o": "ptr", "p": "ptr", "i": "i64", "d": "double"}
 _PYAPI = (
     "PyLong_AsLongLong PyLong_FromLongLong PyLong_AsVoidPtr PyFloat_AsDouble PyFloat_FromDouble PyErr_Occurred "
     "PyEval_SaveThread PyEval_RestoreThread Py_IncRef"
 ).split()
-_TYPE_OFFSET = ctypes.sizeof(ctypes.c_void_p)  # an object's header: its count of references, then its type
-_DATA_OFFSET = 2 * ctypes.sizeof(ctypes.c_void_p)  # `data` follows the object header in NumPy's array struct
+# an object's header: its count of references, then its type
+_TYPE_OFFSET = ctypes.sizeof(ctypes.c_void_p)
+# `data` follows the object header in NumPy's array struct
+_DATA_OFFSET = 2 * ctypes.sizeof(ctypes.c_void_p)
 
-# Functions that unpack arguments and call others: LLVM's selection of instructions without optimization takes half the time.
+# Functions that unpack arguments and call others: LLVM's selection of instructions without
+# optimization takes half the time.
 _DRIVER = re.compile(r'^define [^@\n]*@"?([\w.]+)"?\([^\n]*"driver"', re.MULTILINE)
 
 _lock = threading.Lock()
@@ -43,14 +61,18 @@ _addresses: dict[int, int] = {}
 statistics = {"compiled": 0, "loaded": 0, "seconds": 0.0}
 
 
-def compile_ir(ir_text: str, exports: Mapping[str, str | None], name: str = "") -> dict[str, Any] | None:
-    """Native functions for the LLVM IR in `ir_text`, by name; None (and one warning) where it cannot be compiled.
+def compile_ir(
+    ir_text: str, exports: Mapping[str, str | None], name: str = ""
+) -> dict[str, Any] | None:
+    """Native functions for the LLVM IR in `ir_text`, by name; None (and one warning) where it
+    cannot be compiled.
 
-    `exports` gives each function's signature, one letter per argument: `a` a NumPy array whose data pointer is passed
-    (`None` gives a null pointer), `o` an object's own address, `p` an address as an int, `i` a 64-bit integer,
-    `d` a double; `>i` or `>d` at the end gives the result's type, void otherwise. Arrays are not checked: dtype and
-    layout are the caller's business. The GIL is released while the function runs. A function that only native code calls has `None` for
-    a signature: what is given for it is its address. `name` is for messages.
+    `exports` gives each function's signature, one letter per argument: `a` a NumPy array whose data
+    pointer is passed (`None` gives a null pointer), `o` an object's own address, `p` an address as
+    an int, `i` a 64-bit integer, `d` a double; `>i` or `>d` at the end gives the result's type,
+    void otherwise. Arrays are not checked: dtype and layout are the caller's business. The GIL is
+    released while the function runs. A function that only native code calls has `None` for a
+    signature: what is given for it is its address. `name` is for messages.
 
     >>> ir = "define i64 @twice(i64 %x) {\\n %y = add i64 %x, %x\\n ret i64 %y\\n}"
     >>> compile_ir(ir, {"twice": "i>i"})["twice"](21) if target.available() else 42
@@ -63,10 +85,14 @@ def compile_ir(ir_text: str, exports: Mapping[str, str | None], name: str = "") 
     return _compiled(_key(text + repr(exports)), lambda: text, exports, name)
 
 
-def compile_source(build: Callable[[], str], exports: Mapping[str, str | None], name: str, *files: str) -> dict[str, Any] | None:
-    """`compile_ir` of the text that `build` gives, which is asked only where the disk has no code for it yet.
+def compile_source(
+    build: Callable[[], str], exports: Mapping[str, str | None], name: str, *files: str
+) -> dict[str, Any] | None:
+    """`compile_ir` of the text that `build` gives, which is asked only where the disk has no code
+    for it yet.
 
-    The text must follow from `ir.formula`, the files of `llvm` and `kernels`, the processor, `name` and further `files` alone.
+    The text must follow from `ir.formula`, the files of `llvm` and `kernels`, the processor, `name`
+    and further `files` alone.
     """
     if not target.available():
         return None
@@ -86,11 +112,17 @@ def compile_source(build: Callable[[], str], exports: Mapping[str, str | None], 
 
 @functools.cache
 def _sources(*more: str) -> str | None:
-    """A digest of the files that code is written by, or of that and of more files; None where they cannot be read."""
+    """A digest of the files that code is written by, or of that and of more files; None where they
+    cannot be read.
+    """
     own = _sources() if more else sys.version
     package = Path(__file__).parents[1]
     files = [Path(file) for file in more] or sorted(
-        [*package.glob("llvm/*.py"), *package.glob("kernels/**/*.py"), package / "ir" / "formula.py"]
+        [
+            *package.glob("llvm/*.py"),
+            *package.glob("kernels/**/*.py"),
+            package / "ir" / "formula.py",
+        ]
     )
     if own is None or not files:
         return None
@@ -117,7 +149,9 @@ def _with_entries(text: str, exports: Mapping[str, str | None]) -> str:
     return text + "".join(f"@{name} = external global i8\n" for name in _OBJECTS) + _NO_ARRAY
 
 
-def _compiled(key: str, text: Callable[[], str], exports: Mapping[str, str | None], name: str) -> dict[str, Any] | None:
+def _compiled(
+    key: str, text: Callable[[], str], exports: Mapping[str, str | None], name: str
+) -> dict[str, Any] | None:
     """The functions under a key: those made before, from the disk, or compiled now."""
     known = _loaded.get(key)
     if known is not None:
@@ -137,11 +171,13 @@ def _compiled(key: str, text: Callable[[], str], exports: Mapping[str, str | Non
 
 @contextlib.contextmanager
 def unwatched() -> Iterator[None]:
-    """Inside the block no Python function given to `sys.setprofile` sees the calls: one that watches a step while it is traced makes
-    writing the code four times slower, and is not meant to see it.
+    """Inside the block no Python function given to `sys.setprofile` sees the calls: one that
+    watches a step while it is traced makes writing the code four times slower, and is not meant to
+    see it.
     """
     watcher = sys.getprofile()
-    if not callable(watcher) or hasattr(watcher, "enable"):  # none, or a profiler's own, which wants to see everything
+    # none, or a profiler's own, which wants to see everything
+    if not callable(watcher) or hasattr(watcher, "enable"):
         yield
         return
     sys.setprofile(None)
@@ -154,8 +190,8 @@ def unwatched() -> Iterator[None]:
 class Library:
     """Native functions, each compiled when it is first used: attributes, None if that fails.
 
-    `build(name)` gives the IR of the function of that name and of what it calls. With `together` all are compiled when the first is
-    used, from what `build()` gives.
+    `build(name)` gives the IR of the function of that name and of what it calls. With `together`
+    all are compiled when the first is used, from what `build()` gives.
 
     >>> doubled = lambda name: f"define i64 @{name}(i64 %x) {{\\n %y = add i64 %x, %x\\n ret i64 %y\\n}}"
     >>> library = Library("doubling", doubled, {"twice": "i>i", "double": "i>i"})
@@ -163,7 +199,9 @@ class Library:
     8
     """
 
-    def __init__(self, name: str, build: Callable[..., str], exports: dict[str, str], together: bool = False) -> None:
+    def __init__(
+        self, name: str, build: Callable[..., str], exports: dict[str, str], together: bool = False
+    ) -> None:
         self._parts = name, build, exports, together
 
     def __getattr__(self, attribute: str) -> Any:
@@ -194,9 +232,14 @@ def address(function: Callable) -> int:
     return _addresses[id(function)]
 
 
-def _load(key: str, text: Callable[[], str], exports: Mapping[str, str | None], fast: bool) -> dict[str, Any]:
+def _load(
+    key: str, text: Callable[[], str], exports: Mapping[str, str | None], fast: bool
+) -> dict[str, Any]:
     _name_python()
-    wanted = [*exports, *(fn + ".python" for fn, signature in exports.items() if fast and signature is not None)]
+    wanted = [
+        *exports,
+        *(fn + ".python" for fn, signature in exports.items() if fast and signature is not None),
+    ]
     code = cache.load(key)
     found = None
     if code is not None:
@@ -215,7 +258,9 @@ def _load(key: str, text: Callable[[], str], exports: Mapping[str, str | None], 
         if signature is None:
             functions[fn] = found[fn]
             continue
-        function = _method(fn, found[fn + ".python"]) if fast else _through_ctypes(found[fn], signature)
+        function = (
+            _method(fn, found[fn + ".python"]) if fast else _through_ctypes(found[fn], signature)
+        )
         _alive.append(function)
         _addresses[id(function)] = found[fn]
         functions[fn] = function
@@ -232,7 +277,9 @@ def _object_code(ir: str) -> bytes:
         function = module.get_function(name)
         function.add_function_attribute("noinline")
         function.add_function_attribute("optnone")
-    options = {name: value for name, value in _OPTIONS.items() if not (scalar and name == "disable-lsr")}
+    options = {
+        name: value for name, value in _OPTIONS.items() if not (scalar and name == "disable-lsr")
+    }
     for option, (ours, _) in options.items():
         llvm.set_option("pellucid", f"-{option}={ours}")
     try:
@@ -242,15 +289,17 @@ def _object_code(ir: str) -> bytes:
             llvm.set_option("pellucid", f"-{option}={default}")
 
 
-# Options of LLVM while it writes code, and their defaults. Kernels are written in the order in which they should run (the scheduler moves
-# loads up until registers run out), and with the addresses that their loops should step (finding others takes a fifth of all the time).
+# Options of LLVM while it writes code, and their defaults. Kernels are written in the order in
+# which they should run (the scheduler moves loads up until registers run out), and with the
+# addresses that their loops should step (finding others takes a fifth of all the time).
 _OPTIONS = {"enable-misched": ("false", "true"), "disable-lsr": ("true", "false")}
 
 
 def _optimize(llvm: Any, machine: Any, module: Any, scalar: bool) -> None:
-    """LLVM's passes: those that make registers of variables. Kernels are unrolled and vectorized where that pays, what is computed twice
-    is found while they are written, and selecting instructions does the rest: more passes take time and make no vector kernel faster.
-    Loops over single elements are mostly addresses, where they do.
+    """LLVM's passes: those that make registers of variables. Kernels are unrolled and vectorized
+    where that pays, what is computed twice is found while they are written, and selecting
+    instructions does the rest: more passes take time and make no vector kernel faster. Loops over
+    single elements are mostly addresses, where they do.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     builder = llvm.create_pass_builder(machine, options)
@@ -269,10 +318,15 @@ def _machine():
         llvm = target.llvm_binding()
         host = target.host()
         triple = llvm.Target.from_default_triple()
-        _machines.append(triple.create_target_machine(cpu=host.cpu, features=host.features, opt=3, jit=True))
+        _machines.append(
+            triple.create_target_machine(cpu=host.cpu, features=host.features, opt=3, jit=True)
+        )
         if sys.platform == "win32":
-            # What LLVM calls in functions with large stack frames; Python's own executable does not export it.
-            llvm.add_symbol("__chkstk", ctypes.cast(ctypes.CDLL("ntdll").__chkstk, ctypes.c_void_p).value)
+            # What LLVM calls in functions with large stack frames; Python's own executable does not
+            # export it.
+            llvm.add_symbol(
+                "__chkstk", ctypes.cast(ctypes.CDLL("ntdll").__chkstk, ctypes.c_void_p).value
+            )
     return _machines[0]
 
 
@@ -281,18 +335,24 @@ def _name_python() -> None:
     """The functions of Python that entries call, by name."""
     if fastcall_works():
         for symbol in _PYAPI:
-            define(symbol, ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p).value or 0)
+            define(
+                symbol, ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p).value or 0
+            )
         for name, value in _OBJECTS.items():
             define(name, id(value))
 
 
 def define(symbol: str, where: int) -> None:
-    """Let code that is loaded from now on find an address under a name, which must be this library's own."""
+    """Let code that is loaded from now on find an address under a name, which must be this
+    library's own.
+    """
     loader.symbols[symbol] = where
 
 
 def _placed(code: bytes, wanted: list[str]) -> dict[str, int]:
-    """The addresses of the functions in object code, loaded without LLVM where that is known to work."""
+    """The addresses of the functions in object code, loaded without LLVM where that is known to
+    work.
+    """
     found = loader.place(code)
     if found is None:
         llvm, machine = target.llvm_binding(), _machine()
@@ -300,7 +360,9 @@ def _placed(code: bytes, wanted: list[str]) -> dict[str, int]:
             llvm.add_symbol(symbol, where)
         empty = llvm.parse_assembly("")
         engine = llvm.create_mcjit_compiler(empty, machine)
-        engine.remove_module(empty)  # which it would compile: all passes, for nothing, take four times what loading an object does
+        # which it would compile: all passes, for nothing, take four times what loading an object
+        # does
+        engine.remove_module(empty)
         engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
         engine.finalize_object()
         _alive.append(engine)
@@ -324,8 +386,9 @@ def _warn(name: str, text: str, error: Exception) -> None:
     )
 
 
-# Calling a native function from Python. ctypes takes about 0.4 us a call and 0.7 us to find an array's address; a
-# function with CPython's own calling convention, generated next to the kernel, takes 0.1 us in all.
+# Calling a native function from Python. ctypes takes about 0.4 us a call and 0.7 us to find an
+# array's address; a function with CPython's own calling convention, generated next to the kernel,
+# takes 0.1 us in all.
 
 _PYAPI_DECLARATIONS = (
     "i64 @PyLong_AsLongLong(ptr)",
@@ -344,7 +407,9 @@ _PYAPI_DECLARATIONS = (
 # Python objects that the code below compares with or raises.
 _OBJECTS = {"_Py_NoneStruct": None, "pellucid_ndarray": np.ndarray, "pellucid_TypeError": TypeError}
 _TEXT = "a native function takes NumPy arrays and None, and was given something else"
-_NO_ARRAY = f'@pellucid_no_array = private unnamed_addr constant [{len(_TEXT) + 1} x i8] c"{_TEXT}\\00"\n'
+_NO_ARRAY = (
+    f'@pellucid_no_array = private unnamed_addr constant [{len(_TEXT) + 1} x i8] c"{_TEXT}\\00"\n'
+)
 
 
 def _split(signature: str) -> tuple[str, str]:
@@ -353,17 +418,30 @@ def _split(signature: str) -> tuple[str, str]:
 
 
 def _python_entry(fn: str, signature: str) -> str:
-    """IR of a METH_FASTCALL function (PEP 590's `vectorcall` arguments) that unpacks its arguments and calls `fn`."""
+    """IR of a METH_FASTCALL function (PEP 590's `vectorcall` arguments) that unpacks its arguments
+    and calls `fn`.
+    """
     arguments, result = _split(signature)
     out = [f'\ndefine ptr @"{fn}.python"(ptr %self, ptr %args, i64 %count) "driver" {{', "entry:"]
-    out += [f"  %enough = icmp eq i64 %count, {len(arguments)}", "  br i1 %enough, label %unpack, label %refuse"]
+    out += [
+        f"  %enough = icmp eq i64 %count, {len(arguments)}",
+        "  br i1 %enough, label %unpack, label %refuse",
+    ]
     out.append("unpack:")
     arrays = [i for i, letter in enumerate(arguments) if letter == "a"]
-    converters = {"i": "i64 @PyLong_AsLongLong", "p": "ptr @PyLong_AsVoidPtr", "d": "double @PyFloat_AsDouble"}
+    converters = {
+        "i": "i64 @PyLong_AsLongLong",
+        "p": "ptr @PyLong_AsVoidPtr",
+        "d": "double @PyFloat_AsDouble",
+    }
     for i, letter in enumerate(arguments):
-        out += [f"  %slot{i} = getelementptr ptr, ptr %args, i64 {i}", f"  %object{i} = load ptr, ptr %slot{i}"]
+        out += [
+            f"  %slot{i} = getelementptr ptr, ptr %args, i64 {i}",
+            f"  %object{i} = load ptr, ptr %slot{i}",
+        ]
         if letter == "a":
-            # None is compared by address and never dereferenced: its `data` would be whatever follows it in memory.
+            # None is compared by address and never dereferenced: its `data` would be whatever
+            # follows it in memory.
             out += [
                 f"  %none{i} = icmp eq ptr %object{i}, @_Py_NoneStruct",
                 # Memory of what is no array would be read as if it were one.
@@ -397,13 +475,20 @@ def _python_entry(fn: str, signature: str) -> str:
         "  call void @PyEval_RestoreThread(ptr %state)",
     ]
     if result:
-        out += [f"  %boxed = call ptr @{'PyLong_FromLongLong(i64' if result == 'i' else 'PyFloat_FromDouble(double'} %r)"]
+        out += [
+            f"  %boxed = call ptr @{'PyLong_FromLongLong(i64' if result == 'i' else 'PyFloat_FromDouble(double'} %r)"
+        ]
         out += ["  ret ptr %boxed"]
     else:
         out += ["  call void @Py_IncRef(ptr @_Py_NoneStruct)", "  ret ptr @_Py_NoneStruct"]
-    # NULL without an exception makes CPython raise SystemError, which is right for a wrong number of arguments here.
+    # NULL without an exception makes CPython raise SystemError, which is right for a wrong number
+    # of arguments here.
     if arrays:
-        out += ["foreign:", "  call void @PyErr_SetString(ptr @pellucid_TypeError, ptr @pellucid_no_array)", "  br label %refuse"]
+        out += [
+            "foreign:",
+            "  call void @PyErr_SetString(ptr @pellucid_TypeError, ptr @pellucid_no_array)",
+            "  br label %refuse",
+        ]
     out += ["refuse:", "  ret ptr null", "}\n"]
     return "\n".join(out)
 
@@ -428,14 +513,19 @@ def _method(fn: str, entry: int) -> Callable:
 
 def _through_ctypes(native: int, signature: str) -> Callable:
     arguments, result = _split(signature)
-    kind = ctypes.CFUNCTYPE(_CTYPES[result] if result else None, *(_CTYPES[letter] for letter in arguments))
+    kind = ctypes.CFUNCTYPE(
+        _CTYPES[result] if result else None, *(_CTYPES[letter] for letter in arguments)
+    )
     function = kind(native)
     if not set(arguments) & {"a", "o"}:
         return function
 
     def call(*values):
         return function(
-            *(_address(v) if letter == "a" else id(v) if letter == "o" else v for letter, v in zip(arguments, values, strict=True))
+            *(
+                _address(v) if letter == "a" else id(v) if letter == "o" else v
+                for letter, v in zip(arguments, values, strict=True)
+            )
         )
 
     return call
@@ -449,7 +539,9 @@ def _address(array: Any) -> int | None:
 
 @functools.cache
 def fastcall_works() -> bool:
-    """Whether arrays have the memory layout that `_python_entry` relies on (CPython with the GIL; it is checked)."""
+    """Whether arrays have the memory layout that `_python_entry` relies on (CPython with the GIL;
+    it is checked).
+    """
     if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return False
     probe = np.arange(3.0)

@@ -1,8 +1,10 @@
-"""Object code into memory without LLVM, whose library takes some 40 ms and 30 MB to load: most processes find all their code on disk.
+"""Object code into memory without LLVM, whose library takes some 40 ms and 30 MB to load: most
+processes find all their code on disk.
 
-Only what LLVM writes for kernels on x86-64 Linux is understood (relocatable ELF files of the large code model, which hold addresses of
-64 bits and nothing else to fill in); for everything else `place` answers None, and LLVM's own linker does the work. After "System V
-Application Binary Interface, AMD64 Architecture Processor Supplement", chapters 4 and 5.
+Only what LLVM writes for kernels on x86-64 Linux is understood (relocatable ELF files of the large
+code model, which hold addresses of 64 bits and nothing else to fill in); for everything else
+`place` answers None, and LLVM's own linker does the work. After "System V Application Binary
+Interface, AMD64 Architecture Processor Supplement", chapters 4 and 5.
 """
 
 from __future__ import annotations
@@ -31,9 +33,11 @@ _alive: list[mmap.mmap] = []  # code lives as long as the process
 
 
 def place(code: bytes) -> dict[str, int] | None:
-    """The addresses of the functions that the object file `code` defines, now in executable memory; None where LLVM has to do it.
+    """The addresses of the functions that the object file `code` defines, now in executable memory;
+    None where LLVM has to do it.
 
-    Nothing is left behind where the answer is None. Unwinding information is not registered: no exception passes through kernels.
+    Nothing is left behind where the answer is None. Unwinding information is not registered: no
+    exception passes through kernels.
     """
     if not _supported():
         return None
@@ -54,12 +58,20 @@ def _supported() -> bool:
 
 def _placed(code: bytes) -> dict[str, int]:
     magic, kind, machine, _, _, _, table, _, _, _, _, entry, count, _ = _HEADER.unpack_from(code)
-    if magic[:6] != b"\x7fELF\x02\x01" or kind != _RELOCATABLE or machine != _X86_64 or entry != _SECTION.size:
+    if (
+        magic[:6] != b"\x7fELF\x02\x01"
+        or kind != _RELOCATABLE
+        or machine != _X86_64
+        or entry != _SECTION.size
+    ):
         raise _Unknown
     sections = [_SECTION.unpack_from(code, table + i * entry) for i in range(count)]
-    names = next(code[s[4] : s[4] + s[5]] for s in (sections[s[6]] for s in sections if s[1] == _SYMBOLS))
+    names = next(
+        code[s[4] : s[4] + s[5]] for s in (sections[s[6]] for s in sections if s[1] == _SYMBOLS)
+    )
 
-    # Where each section that the program needs goes; what unwinding needs has a name of its own, and may have a kind of its own.
+    # Where each section that the program needs goes; what unwinding needs has a name of its own,
+    # and may have a kind of its own.
     offsets, size = {}, 0
     for i, (name, kind, flags, _, _, length, _, _, alignment, _) in enumerate(sections):
         if not flags & _ALLOCATED or not length or _text(names, name) == ".eh_frame":
@@ -70,7 +82,9 @@ def _placed(code: bytes) -> dict[str, int]:
             raise _Unknown
         offsets[i] = size = -(-size // max(alignment, 1)) * max(alignment, 1)
         size += length
-    memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE)
+    memory = mmap.mmap(
+        -1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE
+    )
     base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     for i, offset in offsets.items():
         start, length = sections[i][4:6]
@@ -83,7 +97,9 @@ def _placed(code: bytes) -> dict[str, int]:
             value += base + offsets[section]
             if info >> 4:  # global
                 defined[_text(names, name)] = value
-        elif section != _ABSOLUTE:  # another library's, looked for where it is needed; nobody's name where its section is left out
+        elif section != _ABSOLUTE:
+            # another library's, looked for where it is needed; nobody's name where its section is
+            # left out
             value = _text(names, name) if section == 0 else ""
         addresses.append(value)
 
@@ -98,8 +114,12 @@ def _placed(code: bytes) -> dict[str, int]:
                 value -= base + offsets[of] + place_
             elif info & 0xFFFFFFFF != _ABSOLUTE_64:
                 raise _Unknown
-            struct.pack_into("<Q", memory, offsets[of] + place_, (value + addend) & 0xFFFFFFFFFFFFFFFF)
-    if _process().mprotect(ctypes.c_void_p(base), ctypes.c_size_t(size), mmap.PROT_READ | mmap.PROT_EXEC):
+            struct.pack_into(
+                "<Q", memory, offsets[of] + place_, (value + addend) & 0xFFFFFFFFFFFFFFFF
+            )
+    if _process().mprotect(
+        ctypes.c_void_p(base), ctypes.c_size_t(size), mmap.PROT_READ | mmap.PROT_EXEC
+    ):
         raise OSError("memory cannot be made executable")
     _alive.append(memory)
     return defined

@@ -1,10 +1,11 @@
-"""Elementary functions of float32 vectors, as LLVM IR, within 2 ulp of the exact value over the whole range (but those of `gelu`).
+"""Elementary functions of float32 vectors, as LLVM IR, within 2 ulp of the exact value over the
+whole range (but those of `gelu`).
 
-Each takes a builder and a value of type float or vector of float, and returns a value of the same type. NaN gives NaN,
-infinities and zeros (with their signs) give what IEEE 754-2019 section 9.2.1 says, denormals are neither flushed nor
-approximated. Method: Cody and Waite's argument reductions with polynomials of least maximal relative error (Lawson's
-iteration in double precision, coefficients rounded to float one after the other). `tests/llvm/test_math.py` measures
-the errors.
+Each takes a builder and a value of type float or vector of float, and returns a value of the same
+type. NaN gives NaN, infinities and zeros (with their signs) give what IEEE 754-2019 section 9.2.1
+says, denormals are neither flushed nor approximated. Method: Cody and Waite's argument reductions
+with polynomials of least maximal relative error (Lawson's iteration in double precision,
+coefficients rounded to float one after the other). `tests/llvm/test_math.py` measures the errors.
 """
 
 from __future__ import annotations
@@ -17,21 +18,50 @@ import numpy as np
 from . import target
 from .emit import Function, Value, lanes, vector
 
-__all__ = ["FUNCTIONS", "erf", "exp", "expm1", "gelu", "gelu_slope", "log", "log1p", "sigmoid", "tanh"]
+__all__ = [
+    "FUNCTIONS",
+    "erf",
+    "exp",
+    "expm1",
+    "gelu",
+    "gelu_slope",
+    "log",
+    "log1p",
+    "sigmoid",
+    "tanh",
+]
 
 _LOG2_E = 1.4426950408889634
 # ln 2 = high + low, high with 15 bits so that n * high is exact for every exponent n.
 _LN2_HIGH = 0.693145751953125
 _LN2_LOW = math.log(2) - _LN2_HIGH
 # (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2.
-_EXP = [0.00138210563454777, 0.008368674665689468, 0.04166826233267784, 0.1666652113199234, 0.4999999403953552]
+_EXP = [
+    0.00138210563454777,
+    0.008368674665689468,
+    0.04166826233267784,
+    0.1666652113199234,
+    0.4999999403953552,
+]
 # (log(1 + r) - r + r^2 / 2) / r^3 on sqrt(1/2) - 1 <= r <= sqrt(2) - 1.
 _LOG = [
-    *(0.06749269366264343, -0.11670098453760147, 0.11883548647165298, -0.12406233698129654, 0.14220358431339264),
+    *(
+        0.06749269366264343,
+        -0.11670098453760147,
+        0.11883548647165298,
+        -0.12406233698129654,
+        0.14220358431339264,
+    ),
     *(-0.16667988896369934, 0.2000207155942917, -0.25000008940696716, 0.3333331346511841),
 ]
 # (tanh(r) / r - 1) / r^2 in z = r^2 on r <= 0.625.
-_TANH = [-0.0056922961957752705, 0.02062816731631756, -0.05373651534318924, 0.13331405818462372, -0.3333328068256378]
+_TANH = [
+    -0.0056922961957752705,
+    0.02062816731631756,
+    -0.05373651534318924,
+    0.13331405818462372,
+    -0.3333328068256378,
+]
 # erf(r) / r - 1 in z = r^2 on r <= 0.93, and -log(erfc(r)) / r on 0.92 <= r <= 4.
 _ERF_SMALL = [
     *(7.996649947017431e-05, -0.0008049769676290452, 0.005192405078560114, -0.02685573138296604),
@@ -53,11 +83,17 @@ def _power_of_two(f: Function, n: Value) -> Value:
 
 
 def _avx512(x: Value) -> bool:
-    return x.ctype == "<16 x float>" and target.host().arch == "x86" and target.host().vector_bits == 512
+    return (
+        x.ctype == "<16 x float>"
+        and target.host().arch == "x86"
+        and target.host().vector_bits == 512
+    )
 
 
 def _scale(f: Function, p: Value, n: Value, x: Value) -> Value:
-    """p * 2^n with the right denormals and infinities, for a whole number n, |n| <= 151; anything where x is NaN."""
+    """p * 2^n with the right denormals and infinities, for a whole number n, |n| <= 151; anything
+    where x is NaN.
+    """
     if _avx512(p):
         unmasked = (f.const(0, p.ctype), f.const(-1, "i16"), f.const(4, "i32"))
         return f.intrinsic("x86.avx512.mask.scalef.ps", p.ctype, p, n, *unmasked, overload="512")
@@ -67,7 +103,9 @@ def _scale(f: Function, p: Value, n: Value, x: Value) -> Value:
 
 
 def _reciprocal(f: Function, b: Value) -> Value:
-    """1 / b within 1 ulp for normal numbers b with a normal reciprocal; a division takes 16 cycles, this takes 3."""
+    """1 / b within 1 ulp for normal numbers b with a normal reciprocal; a division takes 16 cycles,
+    this takes 3.
+    """
     unmasked = (f.const(0, b.ctype), f.const(-1, "i16"))
     rough = f.intrinsic("x86.avx512.rcp14.ps", b.ctype, b, *unmasked, overload="512")  # 14 bits
     return f.fma(rough, f.fma(-b, rough, 1.0), rough)
@@ -82,9 +120,9 @@ def _reduce(f: Function, x: Value) -> tuple[Value, Value]:
 
 def exp(f: Function, x: Value) -> Value:
     """e^x; the full range, denormal results included."""
-    # From 89 on the result is infinite, below -104 it is 0; NaN passes through both comparisons (`smaller` returns its
-    # second operand). Zeros are chosen, not computed: a multiplication that underflows takes a hundred cycles, and
-    # masked softmaxes are full of them.
+    # From 89 on the result is infinite, below -104 it is 0; NaN passes through both comparisons
+    # (`smaller` returns its second operand). Zeros are chosen, not computed: a multiplication that
+    # underflows takes a hundred cycles, and masked softmaxes are full of them.
     none = x.compare("olt", -104.0)
     bounded = f.select(none, 0.0, f.smaller(f.const(89.0, x.ctype), x))
     n, r = _reduce(f, bounded)
@@ -103,10 +141,12 @@ def expm1(f: Function, x: Value) -> Value:
     bounded = f.larger(f.const(-20.0, x.ctype), f.smaller(f.const(89.0, x.ctype), x))
     n, r = _reduce(f, bounded)
     small = f.fma(r * r, f.polynomial(r, _EXP), r)
-    # 2^n (small + 1) - 1 as 2 (t small + (t - 1/2)) with t = 2^(n - 1), which is a float for n = 128, too.
+    # 2^n (small + 1) - 1 as 2 (t small + (t - 1/2)) with t = 2^(n - 1), which is a float for n =
+    # 128, too.
     t = _power_of_two(f, _whole(f, n, x) - 1)
     result = 2.0 * f.fma(t, small, t - 0.5)
-    # Without an exponent nothing cancels; halving, as above, would lose bits of denormals. -0 stays -0.
+    # Without an exponent nothing cancels; halving, as above, would lose bits of denormals. -0 stays
+    # -0.
     result = f.select(n.compare("oeq", 0.0), small, result)
     return f.select(x.compare("oeq", 0.0), x, result)
 
@@ -116,7 +156,8 @@ def log(f: Function, x: Value) -> Value:
     tiny = x.compare("olt", 1.17549435e-38)
     scaled = f.select(tiny, x * 8388608.0, x)
     bits = f.bitcast(scaled, _integers(x))
-    # Exponent and mantissa with 1/sqrt(2) <= m < sqrt(2): shift the bits so that the cut falls on sqrt(1/2).
+    # Exponent and mantissa with 1/sqrt(2) <= m < sqrt(2): shift the bits so that the cut falls on
+    # sqrt(1/2).
     offset = 0x3F3504F3
     moved = bits - offset
     e = moved >> 23
@@ -129,7 +170,9 @@ def log(f: Function, x: Value) -> Value:
     result = f.fma(n, _LN2_HIGH, r + tail)
     result = f.select(x.compare("oeq", math.inf), x, result)
     result = f.select(x.compare("oeq", 0.0), f.const(-math.inf, x.ctype), result)
-    return f.select(x.compare("ult", 0.0), f.select(x.compare("uno", x), x, f.const(math.nan, x.ctype)), result)
+    return f.select(
+        x.compare("ult", 0.0), f.select(x.compare("uno", x), x, f.const(math.nan, x.ctype)), result
+    )
 
 
 def log1p(f: Function, x: Value) -> Value:
@@ -143,7 +186,9 @@ def log1p(f: Function, x: Value) -> Value:
 
 
 def _by_table(f: Function, x: Value, function, scale: float, degree: int, near: Value) -> Value:
-    """An odd function that rounds to 1 from 31.5 / scale on, by one of 32 polynomials; `near` up to 0.5 / scale."""
+    """An odd function that rounds to 1 from 31.5 / scale on, by one of 32 polynomials; `near` up to
+    0.5 / scale.
+    """
     a = f.fabs(x)
     p = _picked(f, a, function, scale, degree)
     far = f.copysign(f.select(a.compare("oge", 31.375 / scale), 1.0, p), x)
@@ -153,8 +198,8 @@ def _by_table(f: Function, x: Value, function, scale: float, degree: int, near: 
 def _picked(f: Function, a: Value, function, scale: float, degree: int) -> Value:
     """A function of a >= 0 up to 31.5 / scale, by one of 32 polynomials.
 
-    Interval i reaches half a step on both sides of i / scale. Two registers hold each power's 32 coefficients, and one
-    instruction picks the lanes' own ones.
+    Interval i reaches half a step on both sides of i / scale. Two registers hold each power's 32
+    coefficients, and one instruction picks the lanes' own ones.
     """
     x = a
     magic = 12582912.0  # 1.5 * 2^23: adding it leaves a whole number in the lowest bits
@@ -175,7 +220,9 @@ def _picked(f: Function, a: Value, function, scale: float, degree: int) -> Value
 
 @functools.cache
 def _coefficients(function, scale: float, degree: int) -> np.ndarray:
-    """Rows by power: for each of 32 intervals the polynomial through the function at Chebyshev's points."""
+    """Rows by power: for each of 32 intervals the polynomial through the function at Chebyshev's
+    points.
+    """
     t = 0.5 * np.cos(np.pi * (2 * np.arange(degree + 1) + 1) / (2 * degree + 2))
     x = (np.arange(32)[:, None] + t) / scale
     values = np.array([[function(v) for v in row] for row in x.tolist()])
@@ -187,7 +234,8 @@ def tanh(f: Function, x: Value) -> Value:
     a = f.fabs(x)
     z = x * x
     if _avx512(x):
-        near = f.fma(z * x, f.polynomial(z, _TANH[-3:]), x)  # the first powers are enough up to 0.15
+        # the first powers are enough up to 0.15
+        near = f.fma(z * x, f.polynomial(z, _TANH[-3:]), x)
         return f.copysign(_by_table(f, x, math.tanh, 3.4375, 6, near), x)
     small = f.fma(z * x, f.polynomial(z, _TANH), x)
     # From 10 on the quotient is below half a unit of 1, and an overflow of e^2a would spoil it.
@@ -210,7 +258,9 @@ def erf(f: Function, x: Value) -> Value:
 
 
 def sigmoid(f: Function, x: Value) -> Value:
-    """1 / (1 + e^-x); through e^-|x|, which cannot overflow, as e / (1 + e) below zero and 1 / (1 + e) above."""
+    """1 / (1 + e^-x); through e^-|x|, which cannot overflow, as e / (1 + e) below zero and 1 / (1 +
+    e) above.
+    """
     e = exp(f, -f.fabs(x))
     below = x.compare("olt", 0.0)
     top = f.select(below, e, f.const(1.0, x.ctype))
@@ -225,7 +275,9 @@ def sigmoid(f: Function, x: Value) -> Value:
     return f.fma(q * -lost, f.select(below, 1.0 - q, q), q)
 
 
-_GELU = 5.125  # intervals of one for both tables, which so share the search: Phi(-x) is below 1e-9 from 6.1 on, and so is 1 - slope
+# intervals of one for both tables, which so share the search: Phi(-x) is below 1e-9 from 6.1 on,
+# and so is 1 - slope
+_GELU = 5.125
 
 
 def _tail(x: float) -> float:
@@ -234,7 +286,9 @@ def _tail(x: float) -> float:
 
 
 def gelu(f: Function, x: Value) -> Value:
-    """x Phi(x), within 2e-7 and two units in the last place of the larger half; -inf gives NaN, as the formula does."""
+    """x Phi(x), within 2e-7 and two units in the last place of the larger half; -inf gives NaN, as
+    the formula does.
+    """
     if _avx512(x):
         # max(x, 0) - |x| Phi(-|x|)
         a, far = f.fabs(x), f.fabs(x).compare("oge", 31.375 / _GELU)
@@ -256,22 +310,32 @@ def gelu_slope(f: Function, x: Value) -> Value:
         half = f.select(a.compare("oge", 31.375 / _GELU), 0.5, _picked(f, a, _half, _GELU, 5))
         return f.copysign(half, x) + 0.5
     cdf = f.fma(erf(f, x * math.sqrt(0.5)), 0.5, f.const(0.5, x.ctype))
-    near = f.larger(f.const(-40.0, x.ctype), f.smaller(f.const(40.0, x.ctype), x))  # infinity times zero is not a number
+    # infinity times zero is not a number
+    near = f.larger(f.const(-40.0, x.ctype), f.smaller(f.const(40.0, x.ctype), x))
     return f.fma(near * exp(f, near * near * -0.5), 1 / math.sqrt(2 * math.pi), cdf)
 
 
-FUNCTIONS = {fn.__name__: fn for fn in (erf, exp, expm1, gelu, gelu_slope, log, log1p, sigmoid, tanh)}
+FUNCTIONS = {
+    fn.__name__: fn for fn in (erf, exp, expm1, gelu, gelu_slope, log, log1p, sigmoid, tanh)
+}
 
 
 def ulps(got: np.ndarray, exact: np.ndarray) -> np.ndarray:
-    """The distance of float32 results from exact (float64) values, in units of the last place of float32.
+    """The distance of float32 results from exact (float64) values, in units of the last place of
+    float32.
 
     >>> float(ulps(np.float32([1 + 2**-23]), np.float64([1.0]))[0])
     1.0
     """
     with np.errstate(all="ignore"):
         rounded = exact.astype(np.float32)
-        step = np.spacing(np.maximum(np.abs(rounded), np.float32(1.2e-38)).astype(np.float32)).astype(np.float64)
+        step = np.spacing(
+            np.maximum(np.abs(rounded), np.float32(1.2e-38)).astype(np.float32)
+        ).astype(np.float64)
         distance = np.abs(got.astype(np.float64) - exact) / step
         same = (got == rounded) | (np.isnan(got) & np.isnan(exact))
-    return np.where(same, np.where(np.isfinite(distance), distance, 0.0), np.where(np.isnan(distance), np.inf, distance))
+    return np.where(
+        same,
+        np.where(np.isfinite(distance), distance, 0.0),
+        np.where(np.isnan(distance), np.inf, distance),
+    )

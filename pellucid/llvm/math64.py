@@ -1,9 +1,10 @@
-"""Elementary functions of double vectors, as LLVM IR, within 3 ulp of the exact value over the whole range (2 for
-exponentials and the logarithm).
+"""Elementary functions of double vectors, as LLVM IR, within 3 ulp of the exact value over the
+whole range (2 for exponentials and the logarithm).
 
-As `llvm.math` for floats: a builder and a value of type double or vector of double in, a value of the same type out; NaN, infinities,
-zeros and denormals as IEEE 754-2019 section 9.2.1 says. Method: Cody and Waite's argument reductions; the exponential's polynomial is
-its series, the logarithm's is that of 2 artanh(f / (2 + f)), the error function's are Chebyshev approximations computed with 40
+As `llvm.math` for floats: a builder and a value of type double or vector of double in, a value of
+the same type out; NaN, infinities, zeros and denormals as IEEE 754-2019 section 9.2.1 says. Method:
+Cody and Waite's argument reductions; the exponential's polynomial is its series, the logarithm's is
+that of 2 artanh(f / (2 + f)), the error function's are Chebyshev approximations computed with 40
 digits. `tests/llvm/test_math64.py` measures the errors.
 """
 
@@ -24,14 +25,44 @@ _EXP = [1 / math.factorial(k) for k in range(13, 1, -1)]
 _LOG = [2 / (2 * k + 1) for k in range(11, 0, -1)]
 # erf(x) / x - 1 in x^2 up to 1; erfc(x) e^(x^2) from 1 to 6 in u = (12 (x - 3) / (x + 3) + 1) / 5.
 _ERF_SMALL = [
-    *(5.957176147748911e-11, -1.1372848856791674e-09, 1.4659775274047436e-08, -1.6350312701054695e-07, 1.6461000484121368e-06),
-    *(-1.4925595266831182e-05, 0.0001205533111164271, -0.000854832698083379, 0.0052239776248180145, -0.026866170645076792),
+    *(
+        5.957176147748911e-11,
+        -1.1372848856791674e-09,
+        1.4659775274047436e-08,
+        -1.6350312701054695e-07,
+        1.6461000484121368e-06,
+    ),
+    *(
+        -1.4925595266831182e-05,
+        0.0001205533111164271,
+        -0.000854832698083379,
+        0.0052239776248180145,
+        -0.026866170645076792,
+    ),
     *(0.11283791670954879, -0.3761263890318375, 0.1283791670955126),
 ]
 _ERFC = [
-    *(-1.6799777159311457e-13, 4.468786282795809e-15, 6.716060821011204e-12, 6.030100178315267e-12, -2.5809703293704675e-10),
-    *(-2.6378817019432074e-10, 1.1340261055840323e-08, -4.526722197970927e-09, -5.541277438329464e-07, 2.4255574811020284e-06),
-    *(1.956358330834969e-05, -0.00033160296057845436, 0.0024793146970724187, -0.012713147695691995, 0.0496984454033948),
+    *(
+        -1.6799777159311457e-13,
+        4.468786282795809e-15,
+        6.716060821011204e-12,
+        6.030100178315267e-12,
+        -2.5809703293704675e-10,
+    ),
+    *(
+        -2.6378817019432074e-10,
+        1.1340261055840323e-08,
+        -4.526722197970927e-09,
+        -5.541277438329464e-07,
+        2.4255574811020284e-06,
+    ),
+    *(
+        1.956358330834969e-05,
+        -0.00033160296057845436,
+        0.0024793146970724187,
+        -0.012713147695691995,
+        0.0496984454033948,
+    ),
     *(-0.15436117429436919, 0.20798329133342885),
 ]
 
@@ -43,7 +74,9 @@ def _power_of_two(f: Function, n: Value) -> Value:
 
 
 def _reduce(f: Function, x: Value) -> tuple[Value, Value, Value]:
-    """n, a whole number, and r = high - low with x = n ln 2 + r and |r| <= ln(2) / 2; 0 for NaN, whose integer is undefined."""
+    """n, a whole number, and r = high - low with x = n ln 2 + r and |r| <= ln(2) / 2; 0 for NaN,
+    whose integer is undefined.
+    """
     n = f.rint(f.select(x.compare("ord", x), x, 0.0) * _LOG2_E)
     return n, f.fma(n, -_LN2_HIGH, x), n * _LN2_LOW
 
@@ -61,7 +94,8 @@ def exp(f: Function, x: Value) -> Value:
     rest = f.fma(r * r, f.polynomial(r, _EXP), -low)
     t = high + rest
     p = t + 1.0
-    p = p + ((t - (p - 1.0)) + (rest - (t - high)))  # what both sums lost: the result is all but rounded correctly
+    # what both sums lost: the result is all but rounded correctly
+    p = p + ((t - (p - 1.0)) + (rest - (t - high)))
     whole = _whole(f, n)
     half = whole >> 1  # 2^n itself may not be a double although p * 2^n is one
     return f.select(none, 0.0, p * _power_of_two(f, half) * _power_of_two(f, whole - half))
@@ -84,19 +118,24 @@ def log(f: Function, x: Value) -> Value:
     """Natural logarithm; -inf at 0, NaN below."""
     tiny = x.compare("olt", 2.2250738585072014e-308)
     bits = f.bitcast(f.select(tiny, x * 2.0**54, x), vector("i64", lanes(x.ctype)))
-    # Exponent and mantissa with 1/sqrt(2) <= m < sqrt(2): shift the bits so that the cut falls on sqrt(1/2).
+    # Exponent and mantissa with 1/sqrt(2) <= m < sqrt(2): shift the bits so that the cut falls on
+    # sqrt(1/2).
     offset = 0x3FE6A09E00000000
     moved = bits - offset
-    # The exponent as a double by way of its bits: processors without AVX-512 convert no 64-bit integers.
+    # The exponent as a double by way of its bits: processors without AVX-512 convert no 64-bit
+    # integers.
     high = f.trunc(
-        f.emit(f"lshr {moved.ctype} {moved.name}, {f.const(32, moved.ctype).name}", moved.ctype), vector("i32", lanes(x.ctype))
+        f.emit(f"lshr {moved.ctype} {moved.name}, {f.const(32, moved.ctype).name}", moved.ctype),
+        vector("i32", lanes(x.ctype)),
     )
     n = f.to_float(high >> 20, x.ctype) + f.select(tiny, f.const(-54.0, x.ctype), 0.0)
     m = f.bitcast((moved & 0x000FFFFFFFFFFFFF) + offset, x.ctype) - 1.0
     s = m / (m + 2.0)
     z = s * s
     half = 0.5 * m * m
-    result = f.fma(n, _LN2_HIGH, m - (half - f.fma(s, half + z * f.polynomial(z, _LOG), n * _LN2_LOW)))
+    result = f.fma(
+        n, _LN2_HIGH, m - (half - f.fma(s, half + z * f.polynomial(z, _LOG), n * _LN2_LOW))
+    )
     result = f.select(x.compare("oeq", math.inf), x, result)
     result = f.select(x.compare("oeq", 0.0), -math.inf, result)
     return f.select(x.compare("ult", 0.0), math.nan, result)

@@ -33,9 +33,11 @@ def empty(shape: Sequence[int], dtype: Any) -> np.ndarray:
 
 @contextmanager
 def offering(places: Sequence[np.ndarray]) -> Iterator[None]:
-    """Inside the block kernels of this thread may fill `places`, each once, instead of new arrays of the same look.
+    """Inside the block kernels of this thread may fill `places`, each once, instead of new arrays
+    of the same look.
 
-    A kernel may use one for something else than its result; the caller copies whatever it gets into its place.
+    A kernel may use one for something else than its result; the caller copies whatever it gets into
+    its place.
     """
     me = threading.get_ident()
     mine = [(me, place) for place in places]

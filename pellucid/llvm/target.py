@@ -21,8 +21,9 @@ __all__ = ["Target", "available", "host", "llvm_binding"]
 class Target:
     """The processor that kernels are generated for.
 
-    `vector_bits` is the width of a vector register in bits (512, 256 or 128), `arch` is `"x86"`, `"arm"` or
-    `"other"`, and `key` is a string that changes whenever compiled code would no longer be valid.
+    `vector_bits` is the width of a vector register in bits (512, 256 or 128), `arch` is `"x86"`,
+    `"arm"` or `"other"`, and `key` is a string that changes whenever compiled code would no longer
+    be valid.
     """
 
     arch: str
@@ -42,7 +43,9 @@ class Target:
 
 @functools.cache
 def llvm_binding():
-    """The module `llvmlite.binding`, initialized for this machine; raises ImportError where it is not installed."""
+    """The module `llvmlite.binding`, initialized for this machine; raises ImportError where it is
+    not installed.
+    """
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -52,7 +55,8 @@ def llvm_binding():
 
 @functools.cache
 def available() -> bool:
-    """Whether kernels can be generated here: llvmlite is there and the processor has vectors with fused multiply-add.
+    """Whether kernels can be generated here: llvmlite is there and the processor has vectors with
+    fused multiply-add.
 
     >>> isinstance(available(), bool)
     True
@@ -67,10 +71,11 @@ def available() -> bool:
 
 @functools.cache
 def host() -> Target:
-    """The processor that this program runs on; `vector_bits` is 0 where kernels make no sense (big-endian, 32 bits).
+    """The processor that this program runs on; `vector_bits` is 0 where kernels make no sense
+    (big-endian, 32 bits).
 
-    LLVM says what it is, once for each processor and version of llvmlite; after that the cache folder does, which costs less than
-    loading LLVM for a program whose code lies there.
+    LLVM says what it is, once for each processor and version of llvmlite; after that the cache
+    folder does, which costs less than loading LLVM for a program whose code lies there.
     """
     told = _description()
     stored = cache.load(told, ".host") if told else None
@@ -83,8 +88,8 @@ def host() -> Target:
 
 
 def _description() -> str | None:
-    """A digest of the processor as the system describes it, the LLVM that is installed, and what else `host` looks at; None where the
-    system does not tell.
+    """A digest of the processor as the system describes it, the LLVM that is installed, and what
+    else `host` looks at; None where the system does not tell.
     """
     spec = importlib.util.find_spec("llvmlite")
     if sys.platform != "linux" or spec is None or spec.origin is None:
@@ -99,14 +104,29 @@ def _description() -> str | None:
         files = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in libraries]
     except OSError:
         return None
-    parts = (kept, files, platform.machine(), os.environ.get("PELLUCID_VECTOR_BITS"), sys.maxsize, [*Target.__dataclass_fields__])
+    parts = (
+        kept,
+        files,
+        platform.machine(),
+        os.environ.get("PELLUCID_VECTOR_BITS"),
+        sys.maxsize,
+        [*Target.__dataclass_fields__],
+    )
     return hashlib.sha256(repr(parts).encode()).hexdigest() if files else None
 
 
-# The lines of /proc/cpuinfo that tell kinds of processors apart (x86; ARM); others change while it runs.
+# The lines of /proc/cpuinfo that tell kinds of processors apart (x86; ARM); others change while it
+# runs.
 _CPUINFO = frozenset(
     [b"vendor_id", b"cpu family", b"model", b"model name", b"stepping", b"flags"]
-    + [b"Features", b"CPU implementer", b"CPU architecture", b"CPU variant", b"CPU part", b"CPU revision"]
+    + [
+        b"Features",
+        b"CPU implementer",
+        b"CPU architecture",
+        b"CPU variant",
+        b"CPU part",
+        b"CPU revision",
+    ]
 )
 
 
@@ -116,9 +136,16 @@ def _asked() -> Target:
     features = llvm.get_host_cpu_features()
     flat = features.flatten()
     machine = platform.machine().lower()
-    arch = "x86" if machine in ("x86_64", "amd64") else "arm" if machine in ("aarch64", "arm64") else "other"
+    arch = (
+        "x86"
+        if machine in ("x86_64", "amd64")
+        else "arm"
+        if machine in ("aarch64", "arm64")
+        else "other"
+    )
     bits = _vector_bits(arch, features)
-    narrower = os.environ.get("PELLUCID_VECTOR_BITS")  # to test, or compare with, the code of other processors
+    # to test, or compare with, the code of other processors
+    narrower = os.environ.get("PELLUCID_VECTOR_BITS")
     if narrower in ("128", "256"):
         bits = min(bits, int(narrower))
     if sys.byteorder != "little" or sys.maxsize < 2**32:
@@ -130,7 +157,9 @@ def _asked() -> Target:
 
 def _vector_bits(arch: str, features: dict[str, bool]) -> int:
     if arch == "x86":
-        if all(features.get(name) for name in ("avx512f", "avx512vl", "avx512dq", "avx512bw", "fma")):
+        if all(
+            features.get(name) for name in ("avx512f", "avx512vl", "avx512dq", "avx512bw", "fma")
+        ):
             return 512
         # Without FMA the generated code would call the C library for every fused multiply-add.
         return 256 if features.get("avx2") and features.get("fma") else 0

@@ -1,13 +1,15 @@
 """Worker threads for native code: they wait inside native code and take chunks of a loop.
 
-A parallel loop is cut into chunks of `grain` iterations whatever the number of threads, so results do not depend on how
-many threads there are or on which of them took a chunk. The caller works too and never waits for a thread that has
-not started on a chunk; a loop that is inside another one, or that meets another Python thread's loop, runs on its
-caller. Idle workers spin for a fraction of a millisecond, then sleep (futex on Linux, a Python condition elsewhere).
+A parallel loop is cut into chunks of `grain` iterations whatever the number of threads, so results
+do not depend on how many threads there are or on which of them took a chunk. The caller works too
+and never waits for a thread that has not started on a chunk; a loop that is inside another one, or
+that meets another Python thread's loop, runs on its caller. Idle workers spin for a fraction of a
+millisecond, then sleep (futex on Linux, a Python condition elsewhere).
 
-Kernels take part with the signature `void kernel(ptr args, i64 begin, i64 end, i64 thread)`, `thread` counting from 0
-below `get_num_threads()`, and are started by `parallel_for`, or from native code through the team's pointer: its first
-field is the address of `void (ptr team, ptr kernel, ptr args, i64 n, i64 grain)`.
+Kernels take part with the signature `void kernel(ptr args, i64 begin, i64 end, i64 thread)`,
+`thread` counting from 0 below `get_num_threads()`, and are started by `parallel_for`, or from
+native code through the team's pointer: its first field is the address of
+`void (ptr team, ptr kernel, ptr args, i64 n, i64 grain)`.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ __all__ = [
 ]
 
 SPIN = 5_000  # pauses before a worker sleeps: some tenths of a millisecond
-STACK = 4 << 20  # bytes of stack for a worker: kernels keep buffers there, and some systems' default is small
+# bytes of stack for a worker: kernels keep buffers there, and some systems' default is small
+STACK = 4 << 20
 # Fields of the team in 64-bit words, each group on cache lines of its own.
 ENTRY, WAIT, WAKE, STOP, THREADS = 0, 1, 2, 3, 4
 BUSY = 16  # 1 while a loop runs
@@ -57,7 +60,8 @@ _lock = threading.Lock()
 
 
 def get_num_threads() -> int:
-    """Threads that kernels use: `PELLUCID_NUM_THREADS`, else `OMP_NUM_THREADS`, else the usable processors.
+    """Threads that kernels use: `PELLUCID_NUM_THREADS`, else `OMP_NUM_THREADS`, else the usable
+    processors.
 
     >>> get_num_threads() >= 1
     True
@@ -90,7 +94,9 @@ def set_num_threads(count: int) -> None:
 
 
 def team() -> int:
-    """The address that kernels take as their `team` argument; 0 (no team) when there is one thread only."""
+    """The address that kernels take as their `team` argument; 0 (no team) when there is one thread
+    only.
+    """
     global _team
     if _team is None:
         if _threads == 1 or get_num_threads() == 1 or not target.available():
@@ -130,35 +136,48 @@ def team_cell() -> int:
 
 
 def parallel_for(kernel: int, args: int, n: int, grain: int) -> None:
-    """Run the native `kernel(args, begin, end, thread)` over `0..n` in chunks of `grain`, both given by address.
+    """Run the native `kernel(args, begin, end, thread)` over `0..n` in chunks of `grain`, both
+    given by address.
 
     With one chunk, or one thread, the kernel runs on the caller.
     """
     _functions()["start"](team(), kernel, args, n, grain)
 
 
-def parallel_export(module: Module, name: str, params: dict[str, str], internal: bool = False) -> Function:
-    """Start a kernel over a range: returns the builder of its body, with `begin`, `end`, `thread` besides `params`.
+def parallel_export(
+    module: Module, name: str, params: dict[str, str], internal: bool = False
+) -> Function:
+    """Start a kernel over a range: returns the builder of its body, with `begin`, `end`, `thread`
+    besides `params`.
 
-    The exported function `name(team, *params, n, grain)` packs its arguments, and runs the body on the caller when
-    `team` is null or the range is a single chunk. Its signature letters are "p" + params + "ii". With `internal` only its module sees it.
+    The exported function `name(team, *params, n, grain)` packs its arguments, and runs the body on
+    the caller when `team` is null or the range is a single chunk. Its signature letters are "p" +
+    params + "ii". With `internal` only its module sees it.
     """
     own = {"team", "n", "grain", "args", "begin", "end", "thread"} & set(params)
     if own:
-        raise ValueError(f"a kernel over a range has parameters of these names itself: {', '.join(sorted(own))}")
-    outer = module.function(name, internal=internal, **{"team": "ptr", **params, "n": "i64", "grain": "i64"})
+        raise ValueError(
+            f"a kernel over a range has parameters of these names itself: {', '.join(sorted(own))}"
+        )
+    outer = module.function(
+        name, internal=internal, **{"team": "ptr", **params, "n": "i64", "grain": "i64"}
+    )
     block = outer.buffer("i64", max(1, len(params)), align=8)
     for i, param in enumerate(params):
         outer.store(getattr(outer, param), outer.at(block, i, "i64"))
     start_team(outer, outer.team, f"@{name}.range", block, outer.n, outer.grain)
     outer.ret()
-    inner = module.function(f"{name}.range", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    inner = module.function(
+        f"{name}.range", internal=True, args="ptr", begin="i64", end="i64", thread="i64"
+    )
     for i, (param, ctype) in enumerate(params.items()):
         setattr(inner, param, inner.load(ctype, inner.at(inner.args, i, "i64")))
     return inner
 
 
-def start_team(f: Function, team_value: Value, kernel: str, block: Value, n: Value, grain: Value) -> None:
+def start_team(
+    f: Function, team_value: Value, kernel: str, block: Value, n: Value, grain: Value
+) -> None:
     """Run `kernel` (an IR operand) over 0..n, by the team if there is one and more than one chunk."""
     alone = f.emit(f"icmp eq ptr {team_value.name}, null", "i1") | n.compare("sle", grain)
 
@@ -168,14 +187,17 @@ def start_team(f: Function, team_value: Value, kernel: str, block: Value, n: Val
 
     def together() -> None:
         entry = f.load("ptr", team_value)
-        operands = f"ptr {team_value.name}, ptr {kernel}, ptr {block.name}, i64 {n.name}, i64 {grain.name}"
+        operands = (
+            f"ptr {team_value.name}, ptr {kernel}, ptr {block.name}, i64 {n.name}, i64 {grain.name}"
+        )
         f.line(f"call void {entry.name}({operands})")
 
     f.branch(alone, here, together)
 
 
-# The native part. Orders matter here: `OPEN` and `ACTIVE` are written and read in sequentially consistent order, so
-# either the worker sees that the loop was closed, or the caller sees the worker and waits for it.
+# The native part. Orders matter here: `OPEN` and `ACTIVE` are written and read in sequentially
+# consistent order, so either the worker sees that the loop was closed, or the caller sees the
+# worker and waits for it.
 
 
 def _module_text() -> str:
@@ -189,7 +211,8 @@ def _module_text() -> str:
     module.function("nothing", args="ptr", begin="i64", end="i64", thread="i64").ret()
     if _FUTEX:
         number = {"x86": 202, "arm": 98}[target.host().arch]
-        # FUTEX_WAIT_PRIVATE = 128 returns at once when the word has changed; FUTEX_WAKE_PRIVATE = 129.
+        # FUTEX_WAIT_PRIVATE = 128 returns at once when the word has changed; FUTEX_WAKE_PRIVATE =
+        # 129.
         for name, operation, value in (("wait", 128, "%word"), ("wake", 129, "2147483647")):
             f = module.function(name, epoch="ptr", word="i32")
             call = f"i64 %epoch.i, i32 {operation}, i32 {value}, ptr null, ptr null, i32 0"
@@ -237,14 +260,18 @@ def _emit_chunks(module: Module) -> None:
         begin = _add(f, NEXT, grain)
         go_on(begin.compare("slt", n))
         end = f.smaller(begin + grain, n)
-        f.line(f"call void {kernel.name}(ptr {args.name}, i64 {begin.name}, i64 {end.name}, i64 {f.thread.name})")
+        f.line(
+            f"call void {kernel.name}(ptr {args.name}, i64 {begin.name}, i64 {end.name}, i64 {f.thread.name})"
+        )
     f.ret()
 
 
 def _emit_run(module: Module) -> None:
     """Run a loop with the team; on the caller alone while the team is busy."""
     f = module.function("run", team="ptr", kernel="ptr", args="ptr", n="i64", grain="i64")
-    pair = f.emit(f"cmpxchg ptr {_word(f, BUSY).name}, i64 0, i64 1 seq_cst monotonic", "{ i64, i1 }")
+    pair = f.emit(
+        f"cmpxchg ptr {_word(f, BUSY).name}, i64 0, i64 1 seq_cst monotonic", "{ i64, i1 }"
+    )
     free = f.emit(f"extractvalue {pair.ctype} {pair.name}, 1", "i1")
 
     def together() -> None:
@@ -277,7 +304,8 @@ def _emit_worker(module: Module) -> None:
     idle = f.var("i64", 0)
     with f.loop_while() as go_on:
         go_on(_read(f, STOP).compare("eq", 0))
-        # Read before `OPEN`: a loop that starts after the check below changes it, and the sleep returns at once.
+        # Read before `OPEN`: a loop that starts after the check below changes it, and the sleep
+        # returns at once.
         epoch = _read(f, EPOCH, "seq_cst")
         serial = _read(f, OPEN, "seq_cst")
         fresh = serial.compare("ne", 0) & serial.compare("ne", last.get())
@@ -296,7 +324,9 @@ def _emit_worker(module: Module) -> None:
             with f.when(idle.get().compare("sgt", SPIN)):
                 _add(f, SLEEPERS, 1)
                 wait = f.load("ptr", _word(f, WAIT))
-                f.line(f"call void {wait.name}(ptr {_word(f, EPOCH).name}, i32 {f.trunc(epoch, 'i32').name})")
+                f.line(
+                    f"call void {wait.name}(ptr {_word(f, EPOCH).name}, i32 {f.trunc(epoch, 'i32').name})"
+                )
                 _add(f, SLEEPERS, -1)
                 idle.set(0)
 
@@ -310,7 +340,8 @@ def _functions() -> dict:
         exports = {"run": "pppii", "start": "pppii", "worker": "pi", "nothing": "piii"}
         if _FUTEX:
             exports.update(wait="pi", wake="pi")
-        # The epoch counts in 64 bits; sleepers compare its low half (`target.host` refuses big-endian machines).
+        # The epoch counts in 64 bits; sleepers compare its low half (`target.host` refuses
+        # big-endian machines).
         _natives = jit.compile_source(_module_text, exports, "threads")
         if _natives is None:
             raise RuntimeError("worker threads need a working compiler")
@@ -327,19 +358,26 @@ class _Team:
     def __init__(self, count: int) -> None:
         natives = _functions()
         self._memory = (ctypes.c_int64 * (WORDS + 16))()
-        # Groups of fields lie 128 bytes apart, so that no two of them share a cache line or a prefetched pair.
+        # Groups of fields lie 128 bytes apart, so that no two of them share a cache line or a
+        # prefetched pair.
         self.address = (ctypes.addressof(self._memory) + 127) & ~127
         self._words = (ctypes.c_int64 * WORDS).from_address(self.address)
         self._words[ENTRY] = jit.address(natives["run"])
         if "wait" in natives:
-            self._words[WAIT], self._words[WAKE] = (jit.address(natives[name]) for name in ("wait", "wake"))
+            self._words[WAIT], self._words[WAKE] = (
+                jit.address(natives[name]) for name in ("wait", "wake")
+            )
         else:
             self._condition = threading.Condition()
             self._callbacks = (_CALLBACK(self._sleep), _CALLBACK(self._awake))
-            self._words[WAIT], self._words[WAKE] = (ctypes.cast(c, ctypes.c_void_p).value or 0 for c in self._callbacks)
+            self._words[WAIT], self._words[WAKE] = (
+                ctypes.cast(c, ctypes.c_void_p).value or 0 for c in self._callbacks
+            )
         self._words[THREADS] = count
         self._workers = [
-            threading.Thread(target=natives["worker"], args=(self.address, i), daemon=True, name=f"pellucid-{i}")
+            threading.Thread(
+                target=natives["worker"], args=(self.address, i), daemon=True, name=f"pellucid-{i}"
+            )
             for i in range(1, count)
         ]
         before = threading.stack_size(STACK)
@@ -375,7 +413,8 @@ def _shutdown() -> None:
 
 
 def _after_fork() -> None:
-    # The child has the memory of the team but none of its threads; a new team is made when it is needed.
+    # The child has the memory of the team but none of its threads; a new team is made when it is
+    # needed.
     global _team, _lock
     _team = None
     _cell.value = 0

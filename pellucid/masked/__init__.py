@@ -36,13 +36,35 @@ if TYPE_CHECKING:
     from ._tensor import masked_tensor as masked_tensor
 
 __all__ = [
-    "MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "is_masked_tensor", "log_softmax", "logaddexp",
-    "logsumexp", "masked_tensor", "mean", "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
-]  # fmt: skip
+    "MaskedTensor",
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "as_masked_tensor",
+    "cumprod",
+    "cumsum",
+    "is_masked_tensor",
+    "log_softmax",
+    "logaddexp",
+    "logsumexp",
+    "masked_tensor",
+    "mean",
+    "median",
+    "norm",
+    "normalize",
+    "prod",
+    "softmax",
+    "softmin",
+    "std",
+    "sum",
+    "var",
+]
 
 
 def __getattr__(name: str) -> Any:
-    # A tensor type that takes functions over makes each of them ask for it: only programs that use it pay.
+    # A tensor type that takes functions over makes each of them ask for it: only programs that use
+    # it pay.
     if name in ("MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"):
         from . import _tensor
 

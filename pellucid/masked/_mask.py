@@ -1,4 +1,6 @@
-"""What the masked functions share: the mask in the input's shape, and the value that changes no result."""
+"""What the masked functions share: the mask in the input's shape, and the value that changes no
+result.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,20 @@ Dims = int | tuple[int, ...] | list[int] | None
 
 
 def require(value: Any, function: str, name: str = "input") -> Tensor:
-    """The tensor, or PyTorch's error: of an input that has no dtype or layout, else one that names the argument."""
+    """The tensor, or PyTorch's error: of an input that has no dtype or layout, else one that names
+    the argument.
+    """
     if not isinstance(value, Tensor):
-        error = refused(f"masked.{function}", name, value, type(value).__name__) if name == "input" else None
+        error = (
+            refused(f"masked.{function}", name, value, type(value).__name__)
+            if name == "input"
+            else None
+        )
         if error is not None:
             raise error
-        raise ArgumentTypeError(f"{function}(): argument '{name}' must be Tensor, not {type(value).__name__}")
+        raise ArgumentTypeError(
+            f"{function}(): argument '{name}' must be Tensor, not {type(value).__name__}"
+        )
     return value
 
 
@@ -45,12 +55,15 @@ def input_mask(input: Tensor, mask: Tensor) -> Tensor:
     """The mask as bools in the input's shape.
 
     Raises:
-        IndexError: the mask has more dimensions than the input. RuntimeError: it does not broadcast to the input's shape.
+        IndexError: the mask has more dimensions than the input. RuntimeError: it does not broadcast
+            to the input's shape.
     """
     asked_for("shape", mask)
     if mask.shape != input.shape:
         if mask.ndim > input.ndim:
-            raise DimensionError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
+            raise DimensionError(
+                "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)"
+            )
         mask = broadcast_to(mask, input.shape)
     return mask.to(dtypes.bool_)
 
@@ -77,7 +90,11 @@ def identity(function: str, kind: dtypes.dtype, ord: float | None = None) -> Any
     elif function in ("amin", "argmin"):
         value = _limit(kind, 1)
     elif function in ("amax", "argmax", "logaddexp", "logsumexp"):
-        value = complex(-math.inf, 0) if kind.is_complex and function == "logsumexp" else _limit(kind, -1)
+        value = (
+            complex(-math.inf, 0)
+            if kind.is_complex and function == "logsumexp"
+            else _limit(kind, -1)
+        )
     elif function == "norm":
         value = math.inf if ord == -math.inf else 0
     elif function == "median":

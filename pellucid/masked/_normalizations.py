@@ -13,7 +13,8 @@ Dtype = dtypes.dtype | None
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Dtype = None, mask: Tensor | None = None) -> Tensor:
-    """The softmax along `dim` of the elements that `mask` keeps; 0 elsewhere, NaN in rows of which it keeps nothing.
+    """The softmax along `dim` of the elements that `mask` keeps; 0 elsewhere, NaN in rows of which
+    it keeps nothing.
 
     >>> import pellucid as torch
     >>> torch.masked.softmax(torch.zeros(4), 0, mask=torch.tensor([True, True, False, False]))
@@ -24,7 +25,9 @@ def softmax(input: Tensor, dim: int, *, dtype: Dtype = None, mask: Tensor | None
     return _softmax.softmax(combine("amax", input, mask), d, dtype=dtype)
 
 
-def log_softmax(input: Tensor, dim: int, *, dtype: Dtype = None, mask: Tensor | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: int, *, dtype: Dtype = None, mask: Tensor | None = None
+) -> Tensor:
     """The logarithm of `softmax`; -inf where `mask` is False.
 
     >>> import pellucid as torch
@@ -49,9 +52,16 @@ def softmin(input: Tensor, dim: int, *, dtype: Dtype = None, mask: Tensor | None
 
 
 def normalize(
-    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Dtype = None, mask: Tensor | None = None
+    input: Tensor,
+    ord: float,
+    dim: int,
+    *,
+    eps: float = 1e-12,
+    dtype: Dtype = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
-    """The elements that `mask` keeps divided by their norm of order `ord` along `dim`, which counts as at least `eps`; 0 elsewhere.
+    """The elements that `mask` keeps divided by their norm of order `ord` along `dim`, which counts
+    as at least `eps`; 0 elsewhere.
 
     >>> import pellucid as torch
     >>> torch.masked.normalize(torch.tensor([3.0, 4.0, 12.0]), 2, 0, mask=torch.tensor([True, True, False]))

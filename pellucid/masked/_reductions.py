@@ -1,4 +1,6 @@
-"""Reductions over the elements that a mask keeps. True in a mask keeps the element, as everywhere in this namespace."""
+"""Reductions over the elements that a mask keeps. True in a mask keeps the element, as everywhere
+in this namespace.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,15 @@ def _summed_type(input: Tensor, dtype: Dtype) -> dtypes.dtype:
 
 
 def sum(
-    input: Tensor, dim: Dims = None, *, keepdim: bool | None = False, dtype: Dtype = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Dtype = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
-    """The sum over `dim` (all dimensions for None) of the elements that `mask` keeps; 0 where it keeps none.
+    """The sum over `dim` (all dimensions for None) of the elements that `mask` keeps; 0 where it
+    keeps none.
 
     >>> import pellucid as torch
     >>> torch.masked.sum(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, False, True]))
@@ -40,9 +48,15 @@ def sum(
 
 
 def prod(
-    input: Tensor, dim: Dims = None, *, keepdim: bool | None = False, dtype: Dtype = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Dtype = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
-    """The product over `dim` (all dimensions for None) of the elements that `mask` keeps; 1 where it keeps none.
+    """The product over `dim` (all dimensions for None) of the elements that `mask` keeps; 1 where
+    it keeps none.
 
     >>> import pellucid as torch
     >>> torch.masked.prod(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, False, True]))
@@ -56,7 +70,8 @@ def prod(
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: Dtype = None, mask: Tensor | None = None) -> Tensor:
-    """The running sum along `dim` of the elements that `mask` keeps, in the input's dtype unless `dtype` says otherwise.
+    """The running sum along `dim` of the elements that `mask` keeps, in the input's dtype unless
+    `dtype` says otherwise.
 
     >>> import pellucid as torch
     >>> torch.masked.cumsum(torch.tensor([1.0, 2.0, 4.0]), 0, mask=torch.tensor([True, False, True]))
@@ -68,7 +83,8 @@ def cumsum(input: Tensor, dim: int, *, dtype: Dtype = None, mask: Tensor | None 
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Dtype = None, mask: Tensor | None = None) -> Tensor:
-    """The running product along `dim` of the elements that `mask` keeps, in the input's dtype unless `dtype` says otherwise.
+    """The running product along `dim` of the elements that `mask` keeps, in the input's dtype
+    unless `dtype` says otherwise.
 
     >>> import pellucid as torch
     >>> torch.masked.cumprod(torch.tensor([1.0, 2.0, 4.0]), 0, mask=torch.tensor([True, False, True]))
@@ -80,9 +96,15 @@ def cumprod(input: Tensor, dim: int, *, dtype: Dtype = None, mask: Tensor | None
 
 
 def amax(
-    input: Tensor, dim: Dims = None, *, keepdim: bool | None = False, dtype: Dtype = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Dtype = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
-    """The largest element that `mask` keeps, over `dim` (all dimensions for None); the least value of the dtype where it keeps none.
+    """The largest element that `mask` keeps, over `dim` (all dimensions for None); the least value
+    of the dtype where it keeps none.
 
     >>> import pellucid as torch
     >>> torch.masked.amax(torch.tensor([1.0, 4.0]), mask=torch.tensor([True, False]))
@@ -94,9 +116,15 @@ def amax(
 
 
 def amin(
-    input: Tensor, dim: Dims = None, *, keepdim: bool | None = False, dtype: Dtype = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Dtype = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
-    """The least element that `mask` keeps, over `dim` (all dimensions for None); the largest value of the dtype where it keeps none.
+    """The least element that `mask` keeps, over `dim` (all dimensions for None); the largest value
+    of the dtype where it keeps none.
 
     >>> import pellucid as torch
     >>> torch.masked.amin(torch.tensor([1.0, 4.0]), mask=torch.tensor([False, True]))
@@ -108,9 +136,15 @@ def amin(
 
 
 def argmax(
-    input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: Dtype = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Dtype = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
-    """The position of the largest element that `mask` keeps, along `dim` or in the flattened input; in the input's dtype.
+    """The position of the largest element that `mask` keeps, along `dim` or in the flattened input;
+    in the input's dtype.
 
     >>> import pellucid as torch
     >>> torch.masked.argmax(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, True, False]), dtype=torch.int64)
@@ -122,9 +156,15 @@ def argmax(
 
 
 def argmin(
-    input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: Dtype = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Dtype = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
-    """The position of the least element that `mask` keeps, along `dim` or in the flattened input; in the input's dtype.
+    """The position of the least element that `mask` keeps, along `dim` or in the flattened input;
+    in the input's dtype.
 
     >>> import pellucid as torch
     >>> torch.masked.argmin(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([False, True, True]), dtype=torch.int64)
@@ -135,17 +175,29 @@ def argmin(
     return found.to(dtype)
 
 
-def _counted(input: Tensor, dim: Dims, keepdim: bool, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+def _counted(
+    input: Tensor, dim: Dims, keepdim: bool, mask: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
     """How many elements each result is made of, and the mask in the input's shape, if there is one."""
     kept = None if mask is None else input_mask(input, mask)
-    n = reduce.sum(ones(input.shape, dtype=dtypes.bool_) if kept is None else kept, all_dims(dim, input.ndim), keepdim)
+    n = reduce.sum(
+        ones(input.shape, dtype=dtypes.bool_) if kept is None else kept,
+        all_dims(dim, input.ndim),
+        keepdim,
+    )
     return n, kept
 
 
 def mean(
-    input: Tensor, dim: Dims = None, *, keepdim: bool | None = False, dtype: Dtype = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Dtype = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
-    """The mean over `dim` (all dimensions for None) of the elements that `mask` keeps; NaN where it keeps none.
+    """The mean over `dim` (all dimensions for None) of the elements that `mask` keeps; NaN where it
+    keeps none.
 
     Raises:
         ValueError: the result would be in whole numbers.
@@ -165,7 +217,14 @@ def mean(
     return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=kept) / n
 
 
-def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Dtype = None, mask: Tensor | None = None) -> Tensor:
+def median(
+    input: Tensor,
+    dim: int = -1,
+    *,
+    keepdim: bool = False,
+    dtype: Dtype = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The lower median along `dim` of the elements that `mask` keeps; NaN where it keeps none.
 
     Raises:
@@ -183,12 +242,22 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Dtype 
     if real:
         return result
     if bool((result != result).any()):
-        raise ArgumentValueError("masked median expects no fully masked out rows if dtype is not floating point")
+        raise ArgumentValueError(
+            "masked median expects no fully masked out rows if dtype is not floating point"
+        )
     return result.to(dtype)
 
 
-def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Dtype = None, mask: Tensor | None = None) -> Tensor:
-    """The logarithm of the sum of exponentials over `dim` of the elements that `mask` keeps; -inf where it keeps none.
+def logsumexp(
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: Dtype = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The logarithm of the sum of exponentials over `dim` of the elements that `mask` keeps; -inf
+    where it keeps none.
 
     >>> import pellucid as torch
     >>> torch.masked.logsumexp(torch.zeros(4), 0, mask=torch.tensor([True, True, False, False]))
@@ -208,7 +277,8 @@ def norm(
     dtype: Dtype = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The vector norm of order `ord` over `dim` (all dimensions for None) of the elements that `mask` keeps.
+    """The vector norm of order `ord` over `dim` (all dimensions for None) of the elements that
+    `mask` keeps.
 
     >>> import pellucid as torch
     >>> torch.masked.norm(torch.tensor([3.0, 4.0, 12.0]), 2, mask=torch.tensor([True, True, False]))
@@ -217,7 +287,9 @@ def norm(
     dtype = require(input, "norm").dtype if dtype is None else dtype
     kept = combine("norm", input, mask, ord)
     dims = all_dims(dim, input.ndim)
-    return reduce_norm.vector_norm(kept, 2.0 if ord is None else ord, dims, bool(keepdim), dtype=dtype)
+    return reduce_norm.vector_norm(
+        kept, 2.0 if ord is None else ord, dims, bool(keepdim), dtype=dtype
+    )
 
 
 def _spread(
@@ -230,7 +302,9 @@ def _spread(
     dtype: Dtype,
     mask: Tensor | None,
 ) -> Tensor:
-    """The variance: squared distances from the mean of what is kept, by the count less the correction."""
+    """The variance: squared distances from the mean of what is kept, by the count less the
+    correction.
+    """
     require(input, name)
     if unbiased is not None and correction is not None:
         raise ArgumentTypeError(f"{name}() takes either 'unbiased' or 'correction', not both")
@@ -258,7 +332,8 @@ def var(
     dtype: Dtype = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The variance over `dim` (all dimensions for None) of the elements that `mask` keeps; NaN where it keeps too few.
+    """The variance over `dim` (all dimensions for None) of the elements that `mask` keeps; NaN
+    where it keeps too few.
 
     >>> import pellucid as torch
     >>> torch.masked.var(torch.tensor([1.0, 3.0, 100.0]), mask=torch.tensor([True, True, False]))

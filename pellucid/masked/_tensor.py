@@ -41,15 +41,24 @@ _ALIKE = frozenset(
 )
 _REDUCTIONS = frozenset("sum mean amin amax argmin argmax prod var std".split())
 _KINDS = (
-    dtypes.float16, dtypes.float32, dtypes.float64, dtypes.bool_, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64,
-)  # fmt: skip
+    dtypes.float16,
+    dtypes.float32,
+    dtypes.float64,
+    dtypes.bool_,
+    dtypes.int8,
+    dtypes.int16,
+    dtypes.int32,
+    dtypes.int64,
+)
 
 
 class MaskedTensor(Tensor):
-    """A tensor of which only the elements under True in `mask` count; made by `masked_tensor` and `as_masked_tensor`.
+    """A tensor of which only the elements under True in `mask` count; made by `masked_tensor` and
+    `as_masked_tensor`.
 
-    Element-wise functions of several masked tensors want equal masks. Reductions leave out what is masked, and results of which nothing
-    is left are masked themselves. What is neither raises TypeError.
+    Element-wise functions of several masked tensors want equal masks. Reductions leave out what is
+    masked, and results of which nothing is left are masked themselves. What is neither raises
+    TypeError.
     """
 
     _keeps_type = False
@@ -60,7 +69,8 @@ class MaskedTensor(Tensor):
         """A copy of `data` and `mask`, a leaf.
 
         Raises:
-            TypeError: no tensors, a dtype that is not supported, or a mask that is not boolean. ValueError: sizes differ.
+            TypeError: no tensors, a dtype that is not supported, or a mask that is not boolean.
+                ValueError: sizes differ.
         """
         _checked(data, mask)
         if data.requires_grad:
@@ -85,7 +95,9 @@ class MaskedTensor(Tensor):
     is_leaf = property(lambda self: self._masked_data.is_leaf)
     grad_fn = property(lambda self: self._masked_data.grad_fn)
     data = property(lambda self: _make(self._masked_data.detach(), self._masked_mask))
-    requires_grad = property(lambda self: self._masked_data.requires_grad, lambda self, value: self.requires_grad_(value))
+    requires_grad = property(
+        lambda self: self._masked_data.requires_grad, lambda self, value: self.requires_grad_(value)
+    )
 
     @property
     def grad(self) -> Any:
@@ -130,7 +142,13 @@ class MaskedTensor(Tensor):
         """An ordinary tensor with `value` where the mask is False."""
         return self._masked_data.masked_fill(~self._masked_mask, value)
 
-    def backward(self, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None) -> None:
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: Any = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
         """As `Tensor.backward`; `gradient` may be masked."""
         given = gradient.to_tensor(0) if isinstance(gradient, MaskedTensor) else gradient
         self._masked_data.backward(given, retain_graph, create_graph, inputs)
@@ -142,7 +160,9 @@ class MaskedTensor(Tensor):
             ValueError: it is masked.
         """
         if self._masked_data.numel() == 1 and not self._masked_mask.all().item():
-            raise ArgumentValueError("item(): the element is masked; to_tensor(value) puts a value in its place")
+            raise ArgumentValueError(
+                "item(): the element is masked; to_tensor(value) puts a value in its place"
+            )
         return self._masked_data.item()
 
     def __bool__(self) -> bool:
@@ -173,7 +193,9 @@ class MaskedTensor(Tensor):
         data, mask = self._masked_data.detach(), self._masked_mask
         form = "{0:8.4f}" if data.dtype.is_floating_point else "{0}"
         if data.ndim == 0:
-            return f"MaskedTensor({form.format(data.item()) if mask.item() else '--'}, {mask.item()})"
+            return (
+                f"MaskedTensor({form.format(data.item()) if mask.item() else '--'}, {mask.item()})"
+            )
         inner = "\n".join("  " + line for line in _text(data._array, mask._array, form).split("\n"))
         return f"MaskedTensor(\n{inner}\n)"
 
@@ -218,7 +240,9 @@ def _text(data: Any, mask: Any, form: str) -> str:
         cells = [form.format(x) if isinstance(x, float) else str(x) for x in data.tolist()]
         width = max((len(c) if m else 8 for c, m in zip(cells, mask)), default=0)
         return "[" + ", ".join(c if m else "--".rjust(width) for c, m in zip(cells, mask)) + "]"
-    rows = ["\n".join("  " + line for line in _text(d, m, form).split("\n")) for d, m in zip(data, mask)]
+    rows = [
+        "\n".join("  " + line for line in _text(d, m, form).split("\n")) for d, m in zip(data, mask)
+    ]
     return "[\n" + ",\n".join(rows) + "\n]"
 
 
@@ -235,7 +259,9 @@ def _both(func: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """The function of the data, and of the masks."""
     out = []
     for take in (lambda t: t._masked_data, lambda t: t._masked_mask):
-        out.append(func(*_each(tuple(args), take), **{k: _each(v, take) for k, v in kwargs.items()}))
+        out.append(
+            func(*_each(tuple(args), take), **{k: _each(v, take) for k, v in kwargs.items()})
+        )
     return out[0], out[1]
 
 
@@ -253,7 +279,9 @@ def _refuse(name: str, why: str = "") -> NoReturn:
 def _apply(name: str, func: Any, args: Any, kwargs: Any) -> Any:
     """A public function of masked tensors."""
     base = name[:-1] if name.endswith("_") and not name.endswith("__") else name
-    inplace = base != name or (name.startswith("__i") and name[3:-2] in ("add", "sub", "mul", "truediv", "div", "pow"))
+    inplace = base != name or (
+        name.startswith("__i") and name[3:-2] in ("add", "sub", "mul", "truediv", "div", "pow")
+    )
     if base in _UNARY or base in _BINARY:
         return _elementwise(name, base, inplace, func, args, kwargs)
     if name in _PLACES:
@@ -272,7 +300,9 @@ def _apply(name: str, func: Any, args: Any, kwargs: Any) -> Any:
         return _all(first, *args[1:], **kwargs)
     if name in ("softmax", "log_softmax"):
         dim = args[1] if len(args) > 1 else kwargs["dim"]
-        made = getattr(_normalizations, name)(first._masked_data, dim, dtype=kwargs.get("dtype"), mask=first._masked_mask)
+        made = getattr(_normalizations, name)(
+            first._masked_data, dim, dtype=kwargs.get("dtype"), mask=first._masked_mask
+        )
         return _make(made, first._masked_mask)
     _refuse(name)
 
@@ -284,8 +314,13 @@ def _elementwise(name: str, base: str, inplace: bool, func: Any, args: Any, kwar
     if base in _UNARY and any(isinstance(a, Tensor) for a in args[1:]):
         raise ArgumentTypeError("MaskedTensor unary ops do not support additional Tensor arguments")
     mask = masked[0]._masked_mask
-    if any(m._masked_mask.shape != mask.shape or not bool((m._masked_mask == mask).all().item()) for m in masked[1:]):
-        raise ArgumentValueError("Input masks must match. If you need support for this, please open an issue on Github.")
+    if any(
+        m._masked_mask.shape != mask.shape or not bool((m._masked_mask == mask).all().item())
+        for m in masked[1:]
+    ):
+        raise ArgumentValueError(
+            "Input masks must match. If you need support for this, please open an issue on Github."
+        )
     if inplace and not isinstance(args[0], MaskedTensor):
         _refuse(name, "in place, with an ordinary tensor to write to")
     result = func(*_data_of(tuple(args)), **kwargs)
@@ -295,7 +330,13 @@ def _elementwise(name: str, base: str, inplace: bool, func: Any, args: Any, kwar
 
 
 def _moved(name: str, func: Any, args: Any, kwargs: Any) -> Any:
-    operands = args[0] if args and isinstance(args[0], (list, tuple)) else args[1:] if name == "where" else args[:1]
+    operands = (
+        args[0]
+        if args and isinstance(args[0], (list, tuple))
+        else args[1:]
+        if name == "where"
+        else args[:1]
+    )
     if not all(isinstance(t, MaskedTensor) for t in operands):
         _refuse(name, "together with ordinary tensors")
     data, mask = _both(func, args, kwargs)
@@ -304,7 +345,9 @@ def _moved(name: str, func: Any, args: Any, kwargs: Any) -> Any:
     return _make(data, mask)
 
 
-def _reduced(name: str, x: MaskedTensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> MaskedTensor:
+def _reduced(
+    name: str, x: MaskedTensor, dim: Any = None, keepdim: bool = False, **kwargs: Any
+) -> MaskedTensor:
     """A reduction of what is kept; masked where nothing is."""
     function = getattr(_reductions, name)
     if name in ("var", "std") and isinstance(dim, bool):
@@ -314,14 +357,20 @@ def _reduced(name: str, x: MaskedTensor, dim: Any = None, keepdim: bool = False,
 
 
 def _left(mask: Any, dim: Any, keepdim: bool) -> Any:
-    dims = tuple(range(mask.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = (
+        tuple(range(mask.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    )
     return make_tensor(np.asarray(mask._array.any(axis=dims, keepdims=bool(keepdim))))
 
 
-def _norm(x: MaskedTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> MaskedTensor:
+def _norm(
+    x: MaskedTensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> MaskedTensor:
     order = 2.0 if p in (None, "fro") else p
     return _make(
-        _reductions.norm(x._masked_data, order, dim, keepdim=keepdim, dtype=dtype, mask=x._masked_mask),
+        _reductions.norm(
+            x._masked_data, order, dim, keepdim=keepdim, dtype=dtype, mask=x._masked_mask
+        ),
         _left(x._masked_mask, dim, keepdim),
     )
 
@@ -345,7 +394,8 @@ def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTe
         requires_grad: record what is done with it; `.grad` is a masked tensor.
 
     Raises:
-        TypeError: no tensors, a dtype that is not supported, or a mask that is not boolean. ValueError: sizes differ.
+        TypeError: no tensors, a dtype that is not supported, or a mask that is not boolean.
+            ValueError: sizes differ.
 
     >>> import pellucid as torch
     >>> x = torch.masked.masked_tensor(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([True, False, True]))

@@ -21,20 +21,35 @@ from ._base import is_plain, plain
 from ._jagged import NestedTensor
 from ._strided import StridedNestedTensor
 
-__all__ = ["as_nested_tensor", "masked_select", "narrow", "nested_tensor", "nested_tensor_from_jagged", "to_padded_tensor"]
+__all__ = [
+    "as_nested_tensor",
+    "masked_select",
+    "narrow",
+    "nested_tensor",
+    "nested_tensor_from_jagged",
+    "to_padded_tensor",
+]
 
 
 def nested_tensor(
-    tensor_list: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
-) -> Any:  # fmt: skip
-    """A nested tensor with copies of some tensors (or nested lists of numbers) as its components, outside the graph.
+    tensor_list: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
+    """A nested tensor with copies of some tensors (or nested lists of numbers) as its components,
+    outside the graph.
 
     Args:
-        tensor_list: all of the same dtype and number of dimensions. With `layout=torch.jagged` one dimension may differ in size; with
-            the default, `torch.strided`, all may.
+        tensor_list: all of the same dtype and number of dimensions. With `layout=torch.jagged` one
+            dimension may differ in size; with the default, `torch.strided`, all may.
 
     Raises:
-        TypeError: no list. RuntimeError: no tensors, or tensors that differ in dtype or number of dimensions.
+        TypeError: no list. RuntimeError: no tensors, or tensors that differ in dtype or number of
+            dimensions.
 
     >>> import pellucid as torch
     >>> torch.nested.nested_tensor([torch.arange(2), torch.arange(3)])
@@ -44,15 +59,20 @@ def nested_tensor(
     ])
     """
     if not isinstance(tensor_list, (list, tuple)):
-        raise ArgumentTypeError("Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in nested_tensor")
+        raise ArgumentTypeError(
+            "Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in nested_tensor"
+        )
     tensor = plain("tensor")
-    parts = [t.detach().clone() if isinstance(t, Tensor) else tensor(t, dtype=dtype) for t in tensor_list]
+    parts = [
+        t.detach().clone() if isinstance(t, Tensor) else tensor(t, dtype=dtype) for t in tensor_list
+    ]
     made = as_nested_tensor(parts, dtype, device, layout)
     return made.requires_grad_() if requires_grad else made
 
 
 def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any = None) -> Any:
-    """A nested tensor of some tensors, through which gradients flow back to them; a nested tensor is converted.
+    """A nested tensor of some tensors, through which gradients flow back to them; a nested tensor
+    is converted.
 
     Args:
         ts: tensors as for :func:`nested_tensor`, or one tensor, whose first dimension is the batch.
@@ -65,9 +85,15 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
         raise OperationError(f"Specified layout is unsupported for nested tensors: {layout}")
     if isinstance(ts, (NestedTensor, StridedNestedTensor)):
         same = isinstance(ts, NestedTensor) == (kind is jagged)
-        return (ts if dtype is None else ts.to(dtype)) if same else as_nested_tensor(list(ts.unbind()), dtype, device, kind)
+        return (
+            (ts if dtype is None else ts.to(dtype))
+            if same
+            else as_nested_tensor(list(ts.unbind()), dtype, device, kind)
+        )
     if not (is_plain(ts) or isinstance(ts, (list, tuple)) and all(is_plain(t) for t in ts)):
-        raise ArgumentTypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors ")
+        raise ArgumentTypeError(
+            "as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors "
+        )
     parts = list(ts.unbind()) if isinstance(ts, Tensor) else list(ts)
     if dtype is not None or device is not None:
         parts = [t.to(device=device, dtype=dtype) for t in parts]
@@ -76,9 +102,13 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
             raise OperationError("Cannot construct a nested tensor from an empty tensor list")
         return StridedNestedTensor.make((), dtype or make_tensor(np.zeros(0, np.float32)).dtype)
     if len({t.dtype for t in parts}) > 1:
-        raise OperationError("When constructing a nested tensor, all tensors in list must have the same dtype")
+        raise OperationError(
+            "When constructing a nested tensor, all tensors in list must have the same dtype"
+        )
     if len({t.ndim for t in parts}) > 1:
-        raise OperationError("When constructing a nested tensor, all tensors in list must have the same dim")
+        raise OperationError(
+            "When constructing a nested tensor, all tensors in list must have the same dim"
+        )
     if kind is strided:
         return StridedNestedTensor.make(parts)
     if parts[0].ndim == 0:
@@ -96,14 +126,20 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
 
 
 def nested_tensor_from_jagged(
-    values: Tensor, offsets: Tensor | None = None, lengths: Tensor | None = None, jagged_dim: int | None = None,
-    min_seqlen: int | None = None, max_seqlen: int | None = None,
-) -> NestedTensor:  # fmt: skip
-    """The nested tensor whose components lie one after the other in packed values, which are shared.
+    values: Tensor,
+    offsets: Tensor | None = None,
+    lengths: Tensor | None = None,
+    jagged_dim: int | None = None,
+    min_seqlen: int | None = None,
+    max_seqlen: int | None = None,
+) -> NestedTensor:
+    """The nested tensor whose components lie one after the other in packed values, which are
+    shared.
 
     Args:
         values: `(..., sum of lengths, ...)`.
-        offsets: int64 `(B + 1,)`, where each component starts, and the end. Tensors with the same `offsets` can be added.
+        offsets: int64 `(B + 1,)`, where each component starts, and the end. Tensors with the same
+            `offsets` can be added.
         lengths: int64 `(B,)`; with `offsets`, the components may leave gaps between them.
         jagged_dim: which dimension of the result is ragged; 1 when left out.
 
@@ -118,14 +154,22 @@ def nested_tensor_from_jagged(
     """
     if offsets is None:
         if lengths is None:
-            raise OperationError("nested_tensor_from_jagged(): At least one of offsets or lengths is required.")
+            raise OperationError(
+                "nested_tensor_from_jagged(): At least one of offsets or lengths is required."
+            )
         offsets = make_tensor(np.concatenate([[0], np.cumsum(lengths._array)]).astype(np.int64))
         lengths = None
     at = 1 if jagged_dim is None else jagged_dim
     if not 1 <= at <= values._array.ndim:
-        raise OperationError(f"nested_tensor_from_jagged(): jagged_dim {at} is no dimension of the components of {values.shape}")
+        raise OperationError(
+            f"nested_tensor_from_jagged(): jagged_dim {at} is no dimension of the components of {values.shape}"
+        )
     ends = offsets._array[:-1] + lengths._array if lengths is not None else offsets._array
-    if offsets._array.ndim != 1 or ends.max(initial=0) > values._array.shape[at - 1] or (np.diff(offsets._array) < 0).any():
+    if (
+        offsets._array.ndim != 1
+        or ends.max(initial=0) > values._array.shape[at - 1]
+        or (np.diff(offsets._array) < 0).any()
+    ):
         raise OperationError(
             f"nested_tensor_from_jagged(): offsets {offsets.tolist()} do not fit values of shape {tuple(values.shape)}"
         )
@@ -152,14 +196,17 @@ def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = stri
         raise OperationError("jagged layout only supports dim=1")
     batch, longest = tensor._array.shape[:2]
     starts, lengths = (
-        np.broadcast_to(np.asarray(v._array if isinstance(v, Tensor) else v, np.int64), (batch,)) for v in (start, length)
+        np.broadcast_to(np.asarray(v._array if isinstance(v, Tensor) else v, np.int64), (batch,))
+        for v in (start, length)
     )
     if (starts < 0).any() or (lengths < 0).any() or (starts + lengths > longest).any():
         raise OperationError(f"narrow(): start and length go beyond the {longest} entries of a row")
     values = tensor.contiguous().flatten(0, 1)
     first = np.arange(batch) * longest + starts
     last = [first[-1] + lengths[-1]] if batch else [0]
-    return NestedTensor.make(values, make_tensor(np.concatenate([first, last])), make_tensor(lengths.copy()))
+    return NestedTensor.make(
+        values, make_tensor(np.concatenate([first, last])), make_tensor(lengths.copy())
+    )
 
 
 def masked_select(tensor: Tensor, mask: Tensor) -> NestedTensor:
@@ -177,21 +224,28 @@ def masked_select(tensor: Tensor, mask: Tensor) -> NestedTensor:
     (tensor([0, 2]), tensor([3]))
     """
     if not is_plain(tensor):
-        raise OperationError("torch.nested.masked_select requires a strided tensor, got a nested one")
+        raise OperationError(
+            "torch.nested.masked_select requires a strided tensor, got a nested one"
+        )
     if mask._array.dtype.kind != "b":
         raise OperationError(f"torch.nested.masked_select requires a bool mask, got {mask.dtype}")
     values = plain("masked_select")(tensor, mask)
     kept = np.broadcast_to(mask._array, tensor._array.shape)
     if kept.ndim != 2:
-        raise OperationError(f"torch.nested.masked_select takes tensors of 2 dimensions, got {kept.ndim}")
-    return NestedTensor.make(values, make_tensor(np.concatenate([[0], np.cumsum(kept.sum(1))]).astype(np.int64)))
+        raise OperationError(
+            f"torch.nested.masked_select takes tensors of 2 dimensions, got {kept.ndim}"
+        )
+    return NestedTensor.make(
+        values, make_tensor(np.concatenate([[0], np.cumsum(kept.sum(1))]).astype(np.int64))
+    )
 
 
 def to_padded_tensor(input: Any, padding: float, output_size: Any = None) -> Tensor:
     """The components in one dense tensor `(B, L, ...)`, filled up with a number.
 
     Args:
-        output_size: the result's shape, batch included; as large as the largest component when left out.
+        output_size: the result's shape, batch included; as large as the largest component when left
+            out.
 
     Raises:
         TypeError: no nested tensor.

@@ -74,7 +74,9 @@ def dims_of(dim: Any, ndim: int) -> list[int]:
     given = list(dim) if isinstance(dim, (tuple, list)) else [dim]
     for d in given:
         if not -ndim <= d < ndim:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})")
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})"
+            )
     return [d % ndim for d in given]
 
 

@@ -1,7 +1,8 @@
 """The jagged layout: all components in one packed tensor, and the offsets at which they start.
 
-Autograd sees the packed values; a nested tensor is an arrangement of them. Functions on the dense dimensions run on the values,
-those over the ragged dimension on a padded tensor, and attention component by component.
+Autograd sees the packed values; a nested tensor is an arrangement of them. Functions on the dense
+dimensions run on the values, those over the ragged dimension on a padded tensor, and attention
+component by component.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ class NestedInt:
     __rmul__ = __mul__
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, NestedInt) and (self.number, self.times) == (other.number, other.times)
+        return isinstance(other, NestedInt) and (self.number, self.times) == (
+            other.number,
+            other.times,
+        )
 
     def __hash__(self) -> int:
         return hash((self.number, self.times))
@@ -44,7 +48,9 @@ class NestedInt:
         return f"j{self.number}" if self.times == 1 else f"{self.times}*j{self.number}"
 
     def __int__(self) -> int:
-        raise OperationError(f"{self} is the size of a ragged dimension: it differs from component to component")
+        raise OperationError(
+            f"{self} is the size of a ragged dimension: it differs from component to component"
+        )
 
     __index__ = __int__
 
@@ -70,7 +76,9 @@ class NestedTensor(Tensor):
     _ragged_idx: int
 
     @staticmethod
-    def make(values: Tensor, offsets: Tensor, lengths: Tensor | None = None, ragged: int = 1) -> NestedTensor:
+    def make(
+        values: Tensor, offsets: Tensor, lengths: Tensor | None = None, ragged: int = 1
+    ) -> NestedTensor:
         """The arrangement of packed values, whose ragged dimension is `ragged - 1`."""
         t: NestedTensor = make_tensor(NoArray(), NestedTensor)
         t._values, t._offsets, t._lengths, t._ragged_idx = values, offsets, lengths, ragged
@@ -79,7 +87,9 @@ class NestedTensor(Tensor):
 
     def like(self, values: Tensor, ragged: int | None = None) -> NestedTensor:
         """Other values in the same arrangement."""
-        return NestedTensor.make(values, self._offsets, self._lengths, self._ragged_idx if ragged is None else ragged)
+        return NestedTensor.make(
+            values, self._offsets, self._lengths, self._ragged_idx if ragged is None else ragged
+        )
 
     # ---- description -------------------------------------------------------------------------
     @property
@@ -110,7 +120,9 @@ class NestedTensor(Tensor):
     is_nested = property(lambda self: True)
     nbytes = property(lambda self: self._values.nbytes)
     itemsize = property(lambda self: self._values.itemsize)
-    requires_grad = property(lambda self: self._values.requires_grad, lambda self, value: self.requires_grad_(value))
+    requires_grad = property(
+        lambda self: self._values.requires_grad, lambda self, value: self.requires_grad_(value)
+    )
     is_leaf = property(lambda self: self._values.is_leaf)
     grad_fn = property(lambda self: self._values.grad_fn)
     mT = property(lambda self: self.transpose(-2, -1))  # noqa: N815 (PyTorch's name)
@@ -142,7 +154,11 @@ class NestedTensor(Tensor):
         return self
 
     def backward(
-        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
     ) -> None:
         wanted = [inputs] if isinstance(inputs, Tensor) else inputs
         if wanted is not None:
@@ -154,7 +170,13 @@ class NestedTensor(Tensor):
 
     def __repr__(self, **_: Any) -> str:
         node = self.grad_fn
-        history = f", grad_fn=<{node.name()}>" if node is not None else ", requires_grad=True" if self.requires_grad else ""
+        history = (
+            f", grad_fn=<{node.name()}>"
+            if node is not None
+            else ", requires_grad=True"
+            if self.requires_grad
+            else ""
+        )
         return f"NestedTensor(size={tuple(self.shape)}, offsets={self._offsets}{history}, contiguous={self.is_contiguous()})"
 
     __str__ = __repr__
@@ -204,7 +226,9 @@ class NestedTensor(Tensor):
         return self._offsets
 
     def lengths(self) -> Tensor | None:
-        """int64 `(B,)`: sizes of the components, where the packed values have gaps between them; None without gaps."""
+        """int64 `(B,)`: sizes of the components, where the packed values have gaps between them;
+        None without gaps.
+        """
         return self._lengths
 
     def sizes(self) -> np.ndarray:
@@ -222,7 +246,9 @@ class NestedTensor(Tensor):
         return [s for d, s in enumerate(self._values._array.shape) if d != self._ragged_idx - 1]
 
     def places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For each row of the packed values that counts: where it is, its component, and its number there."""
+        """For each row of the packed values that counts: where it is, its component, and its number
+        there.
+        """
         sizes = self.sizes()
         component = np.repeat(np.arange(len(sizes)), sizes)
         number = np.arange(len(component)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -251,8 +277,14 @@ class NestedTensor(Tensor):
         _, component, number = self.places()
         if length is not None and number.size and int(number.max()) >= length:
             kept = np.flatnonzero(number < length)
-            component, number, rows = component[kept], number[kept], rows.index_select(0, make_tensor(kept))
-        empty = make_tensor(np.full((len(self), longest, *rows._array.shape[1:]), value, rows._array.dtype))
+            component, number, rows = (
+                component[kept],
+                number[kept],
+                rows.index_select(0, make_tensor(kept)),
+            )
+        empty = make_tensor(
+            np.full((len(self), longest, *rows._array.shape[1:]), value, rows._array.dtype)
+        )
         index = (make_tensor(component), make_tensor(number))
         out = plain("index_put")(empty, index, rows)
         return out.movedim(1, self._ragged_idx) if at else out
@@ -270,7 +302,9 @@ class NestedTensor(Tensor):
 
     def to_padded_tensor(self, padding: float, output_size: Any = None) -> Tensor:
         """See `torch.nested.to_padded_tensor`."""
-        return self.pad(padding, None if output_size is None else int(output_size[self._ragged_idx]))
+        return self.pad(
+            padding, None if output_size is None else int(output_size[self._ragged_idx])
+        )
 
     def __getitem__(self, index: Any) -> Any:
         items = index if isinstance(index, tuple) else (index,)
@@ -334,15 +368,22 @@ def handles(names: str) -> Callable[[Handler], Handler]:
 
 # ---- element by element ----------------------------------------------------------------------
 def pointwise(name: str, func: Any, *args: Any, **kwargs: Any) -> Any:
-    """A function of each element, on the packed values; dense arguments are broadcast against the components."""
+    """A function of each element, on the packed values; dense arguments are broadcast against the
+    components.
+    """
     nested = nested_among((*args, *kwargs.values()), NestedTensor)
     first = nested[0]
     for other in nested[1:]:
-        if symbol(other._offsets) != symbol(first._offsets) or other._ragged_idx != first._ragged_idx:
+        if (
+            symbol(other._offsets) != symbol(first._offsets)
+            or other._ragged_idx != first._ragged_idx
+        ):
             raise OperationError(
                 f"cannot call binary pointwise function {name.strip('_')}.Tensor with inputs of shapes {tuple(first.shape)} and {tuple(other.shape)}"
             )
-    result = func(*[_against(first, a) for a in args], **{k: _against(first, v) for k, v in kwargs.items()})
+    result = func(
+        *[_against(first, a) for a in args], **{k: _against(first, v) for k, v in kwargs.items()}
+    )
     target = next((a for a in args if isinstance(a, NestedTensor) and a._values is result), None)
     if target is not None and target is args[0]:
         return target
@@ -380,7 +421,10 @@ def _against(nested: NestedTensor, value: Any) -> Any:
             f"a tensor of shape {tuple(sizes)} does not broadcast to a nested tensor of shape {tuple(nested.shape)}"
         )
     rows = value.movedim(ragged, 1)
-    rows = rows[make_tensor(component if batch > 1 else component * 0), make_tensor(number if length > 1 else number * 0)]
+    rows = rows[
+        make_tensor(component if batch > 1 else component * 0),
+        make_tensor(number if length > 1 else number * 0),
+    ]
     return rows.movedim(0, ragged - 1)
 
 
@@ -453,10 +497,14 @@ def _view(name: str, func: Any, x: NestedTensor, *shape: Any, **kwargs: Any) -> 
 
 
 @handles("flatten")
-def _flatten(name: str, func: Any, x: NestedTensor, start_dim: int = 0, end_dim: int = -1) -> NestedTensor:
+def _flatten(
+    name: str, func: Any, x: NestedTensor, start_dim: int = 0, end_dim: int = -1
+) -> NestedTensor:
     first, last = dims_of((start_dim, end_dim), x.ndim)
     if first == 0 or first <= x._ragged_idx <= last:
-        raise OperationError("flatten(): not supported for NestedTensor over the batch or ragged dimension")
+        raise OperationError(
+            "flatten(): not supported for NestedTensor over the batch or ragged dimension"
+        )
     moved = last - first if last < x._ragged_idx else 0
     return x.like(x._values.flatten(first - 1, last - 1), x._ragged_idx - moved)
 
@@ -469,13 +517,17 @@ def _unflatten(name: str, func: Any, x: NestedTensor, dim: int, sizes: Any) -> N
 
 
 @handles("chunk split split_with_sizes tensor_split")
-def _split(name: str, func: Any, x: NestedTensor, how: Any, dim: int = 0) -> tuple[NestedTensor, ...]:
+def _split(
+    name: str, func: Any, x: NestedTensor, how: Any, dim: int = 0
+) -> tuple[NestedTensor, ...]:
     (at,) = _inner(x, name, dim)
     return tuple(x.like(part) for part in func(x._values, how, at))
 
 
 @handles("narrow")
-def _narrow(name: str, func: Any, x: NestedTensor, dim: int, start: int, length: int) -> NestedTensor:
+def _narrow(
+    name: str, func: Any, x: NestedTensor, dim: int, start: int, length: int
+) -> NestedTensor:
     (at,) = _inner(x, name, dim)
     return x.like(x._values.narrow(at, start, length))
 
@@ -494,22 +546,37 @@ def _cat(name: str, func: Any, tensors: Any, dim: int = 0, **kwargs: Any) -> Nes
     if name == "stack" or dims_of(dim, first.ndim)[0] == 0:
         raise OperationError(f"{name}(): not supported for NestedTensor on dim=0")
     (at,) = _inner(first, name, dim)
-    if any(not isinstance(t, NestedTensor) or symbol(t._offsets) != symbol(first._offsets) for t in tensors):
+    if any(
+        not isinstance(t, NestedTensor) or symbol(t._offsets) != symbol(first._offsets)
+        for t in tensors
+    ):
         raise OperationError("cat(): expected all tensors to be nested, with the same ragged size")
     return first.like(F.cat(*[t._values for t in tensors], dim=at))
 
 
 # ---- reductions ------------------------------------------------------------------------------
 _FILL: dict[str, Callable[[Any], Any]] = {
-    "sum": lambda kind: 0, "prod": lambda kind: 1, "any": lambda kind: False, "all": lambda kind: True,
-    "amax": lambda kind: padding(kind, False), "max": lambda kind: padding(kind, False), "argmax": lambda kind: padding(kind, False),
-    "amin": lambda kind: padding(kind, True), "min": lambda kind: padding(kind, True), "argmin": lambda kind: padding(kind, True),
-    "logsumexp": lambda kind: padding(kind, False), "mean": lambda kind: 0,
-}  # fmt: skip
+    "sum": lambda kind: 0,
+    "prod": lambda kind: 1,
+    "any": lambda kind: False,
+    "all": lambda kind: True,
+    "amax": lambda kind: padding(kind, False),
+    "max": lambda kind: padding(kind, False),
+    "argmax": lambda kind: padding(kind, False),
+    "amin": lambda kind: padding(kind, True),
+    "min": lambda kind: padding(kind, True),
+    "argmin": lambda kind: padding(kind, True),
+    "logsumexp": lambda kind: padding(kind, False),
+    "mean": lambda kind: 0,
+}
 
 
-@handles("sum mean prod any all amax amin max min argmax argmin logsumexp var std norm median nansum nanmean")
-def _reduce(name: str, func: Any, x: NestedTensor, dim: Any = None, *rest: Any, **kwargs: Any) -> Any:
+@handles(
+    "sum mean prod any all amax amin max min argmax argmin logsumexp var std norm median nansum nanmean"
+)
+def _reduce(
+    name: str, func: Any, x: NestedTensor, dim: Any = None, *rest: Any, **kwargs: Any
+) -> Any:
     if isinstance(dim, (Tensor, float)):
         refuse(name, "with these arguments")
     if dim is None:
@@ -530,10 +597,14 @@ def _reduce(name: str, func: Any, x: NestedTensor, dim: Any = None, *rest: Any, 
         return kept.unsqueeze(0) if keep else kept
     if ragged in dims:
         if len(dims) > 1:
-            raise OperationError(f"{name}(): reducing along a ragged and non-batch dimension is not supported for nested tensors")
+            raise OperationError(
+                f"{name}(): reducing along a ragged and non-batch dimension is not supported for nested tensors"
+            )
         return _over_ragged(name, func, x, keep, kwargs)
     inner: Any = [d - 1 for d in dims]
-    result = func(x._values, inner if isinstance(dim, (tuple, list)) else inner[0], keepdim=keep, **kwargs)
+    result = func(
+        x._values, inner if isinstance(dim, (tuple, list)) else inner[0], keepdim=keep, **kwargs
+    )
     at = ragged - (0 if keep else sum(d < ragged for d in dims))
     if isinstance(result, tuple):
         return type(result)(*[x.like(part, at) for part in result])
@@ -555,7 +626,9 @@ def _over_ragged(name: str, func: Any, x: NestedTensor, keep: bool, kwargs: dict
 
 
 @handles("softmax log_softmax _softmax softmin cumsum cumprod logcumsumexp")
-def _along(name: str, func: Any, x: NestedTensor, dim: Any = None, *args: Any, **kwargs: Any) -> NestedTensor:
+def _along(
+    name: str, func: Any, x: NestedTensor, dim: Any = None, *args: Any, **kwargs: Any
+) -> NestedTensor:
     """Functions along a dimension that keep it."""
     if dim is None:
         raise OperationError(f"{name}(): dim must be given for nested tensors")
@@ -609,12 +682,22 @@ def _matmul(name: str, func: Any, a: Any, b: Any) -> Any:
             return a.like(func(a._values, b))
         if b._array.ndim == a.ndim and b._array.shape[0] == len(a):
             parts = [func(part, b[k]) for k, part in enumerate(a.unbind())]
-            return NestedTensor.make(F.cat(*parts, dim=a._ragged_idx - 1), *_whole(a), a._ragged_idx)
-    if isinstance(a, NestedTensor) and isinstance(b, NestedTensor) and symbol(a._offsets) == symbol(b._offsets):
+            return NestedTensor.make(
+                F.cat(*parts, dim=a._ragged_idx - 1), *_whole(a), a._ragged_idx
+            )
+    if (
+        isinstance(a, NestedTensor)
+        and isinstance(b, NestedTensor)
+        and symbol(a._offsets) == symbol(b._offsets)
+    ):
         if a._ragged_idx == a.ndim - 1 and b._ragged_idx == b.ndim - 2:
-            return F.stack(*[func(x, y) for x, y in zip(a.unbind(), b.unbind(), strict=True)], dim=0)
+            return F.stack(
+                *[func(x, y) for x, y in zip(a.unbind(), b.unbind(), strict=True)], dim=0
+            )
     shapes = [tuple(t.shape) if isinstance(t, NestedTensor) else t.shape for t in (a, b)]
-    raise OperationError(f"matmul(): not supported between inputs of shapes {shapes[0]} and {shapes[1]}")
+    raise OperationError(
+        f"matmul(): not supported between inputs of shapes {shapes[0]} and {shapes[1]}"
+    )
 
 
 def _whole(x: NestedTensor) -> tuple[Tensor, None]:
@@ -626,26 +709,48 @@ def _whole(x: NestedTensor) -> tuple[Tensor, None]:
 
 @handles("scaled_dot_product_attention")
 def _attention(
-    name: str, func: Any, query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
-    *, scale: float | None = None, enable_gqa: bool = False,
-) -> NestedTensor:  # fmt: skip
+    name: str,
+    func: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> NestedTensor:
     """Attention within each component; the ragged dimension of queries is the last but one."""
     if attn_mask is not None:
         refuse(name, "attn_mask")
     for t in (query, key, value):
         if not isinstance(t, NestedTensor):
-            raise OperationError("scaled_dot_product_attention: expected query, key and value to be nested")
+            raise OperationError(
+                "scaled_dot_product_attention: expected query, key and value to be nested"
+            )
         if t.ndim not in (3, 4) or t._ragged_idx != t.ndim - 2:
             raise OperationError(
                 "For NestedTensor inputs, scaled_dot_product_attention expects 3 or 4 dimensions, the ragged one last but one"
             )
     if not len(query) == len(key) == len(value):
-        raise OperationError("scaled_dot_product_attention: query, key and value have different numbers of components")
+        raise OperationError(
+            "scaled_dot_product_attention: query, key and value have different numbers of components"
+        )
     parts = [
-        func(*[t.unsqueeze(0) for t in own], None, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa).squeeze(0)
+        func(
+            *[t.unsqueeze(0) for t in own],
+            None,
+            dropout_p,
+            is_causal,
+            scale=scale,
+            enable_gqa=enable_gqa,
+        ).squeeze(0)
         for own in zip(query.unbind(), key.unbind(), value.unbind(), strict=True)
     ]
-    return NestedTensor.make(F.cat(*parts, dim=query._ragged_idx - 1), *_whole(query), query._ragged_idx)
+    return NestedTensor.make(
+        F.cat(*parts, dim=query._ragged_idx - 1), *_whole(query), query._ragged_idx
+    )
 
 
 @handles("unbind")

@@ -1,4 +1,6 @@
-"""The strided layout of nested tensors: a list of components that may differ in any dimension. Functions run on each of them."""
+"""The strided layout of nested tensors: a list of components that may differ in any dimension.
+Functions run on each of them.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,14 @@ class StridedNestedTensor(Tensor):
     is_cpu = is_nested = property(lambda self: True)
     layout = property(lambda self: strided)
     nbytes = property(lambda self: sum(p.nbytes for p in self._parts))
-    requires_grad = property(lambda self: any(p.requires_grad for p in self._parts), lambda self, value: self.requires_grad_(value))
+    requires_grad = property(
+        lambda self: any(p.requires_grad for p in self._parts),
+        lambda self, value: self.requires_grad_(value),
+    )
     is_leaf = property(lambda self: all(p.is_leaf for p in self._parts))
-    grad_fn = property(lambda self: next((p.grad_fn for p in self._parts if p.grad_fn is not None), None))
+    grad_fn = property(
+        lambda self: next((p.grad_fn for p in self._parts if p.grad_fn is not None), None)
+    )
     data = property(lambda self: self.detach())
 
     @property
@@ -93,7 +100,13 @@ class StridedNestedTensor(Tensor):
     def __repr__(self, **_: Any) -> str:
         inner = ",\n".join("  " + repr(p.detach()).replace("\n", "\n  ") for p in self._parts)
         node = self.grad_fn
-        history = f", grad_fn=<{node.name()}>" if node is not None else ", requires_grad=True" if self.requires_grad else ""
+        history = (
+            f", grad_fn=<{node.name()}>"
+            if node is not None
+            else ", requires_grad=True"
+            if self.requires_grad
+            else ""
+        )
         return f"nested_tensor([\n{inner}\n]{history})"
 
     __str__ = __repr__
@@ -132,7 +145,9 @@ class StridedNestedTensor(Tensor):
     def unbind(self, dim: int = 0) -> tuple[Tensor, ...]:
         at = dims_of(dim, self.ndim)[0]
         if at:
-            raise OperationError(f"NestedTensor can only be unbound along dimension 0 got dimension {at} instead.")
+            raise OperationError(
+                f"NestedTensor can only be unbound along dimension 0 got dimension {at} instead."
+            )
         return self._parts
 
     def values(self) -> Tensor:
@@ -141,16 +156,28 @@ class StridedNestedTensor(Tensor):
 
     def to_padded_tensor(self, padding: float, output_size: Any = None) -> Tensor:
         """See `torch.nested.to_padded_tensor`."""
-        sizes = np.array([p._array.shape for p in self._parts], np.int64).reshape(len(self._parts), -1)
+        sizes = np.array([p._array.shape for p in self._parts], np.int64).reshape(
+            len(self._parts), -1
+        )
         full = sizes.max(0, initial=0).tolist()
         if output_size is not None:
-            if len(output_size) != len(full) + 1 or any(g < s for g, s in zip(output_size[1:], full, strict=True)):
-                raise OperationError("Value in output_size is less than NestedTensor padded size. Truncation is not supported.")
+            if len(output_size) != len(full) + 1 or any(
+                g < s for g, s in zip(output_size[1:], full, strict=True)
+            ):
+                raise OperationError(
+                    "Value in output_size is less than NestedTensor padded size. Truncation is not supported."
+                )
             full = [int(s) for s in output_size[1:]]
         rows = []
         for part in self._parts:
-            widths = [w for s, g in zip(reversed(part._array.shape), reversed(full), strict=True) for w in (0, g - s)]
-            rows.append(plain("pad", "nn.functional")(part, widths, value=padding) if any(widths) else part)
+            widths = [
+                w
+                for s, g in zip(reversed(part._array.shape), reversed(full), strict=True)
+                for w in (0, g - s)
+            ]
+            rows.append(
+                plain("pad", "nn.functional")(part, widths, value=padding) if any(widths) else part
+            )
         return F.stack(*rows, dim=0)
 
     def __getitem__(self, index: Any) -> Any:
@@ -193,17 +220,31 @@ def each(name: str, func: Any, *args: Any, **kwargs: Any) -> Any:
     count = len(nested[0])
     if any(len(other) != count for other in nested):
         raise OperationError(f"{name}: expected nested tensors of the same number of components")
-    dense = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor) and not isinstance(a, StridedNestedTensor)]
+    dense = [
+        a
+        for a in (*args, *kwargs.values())
+        if isinstance(a, Tensor) and not isinstance(a, StridedNestedTensor)
+    ]
     if same_places(name) and any(d._array.ndim for d in dense):
-        raise OperationError("Expected both self and other to be nested, but got a nested self and non-nested other")
+        raise OperationError(
+            "Expected both self and other to be nested, but got a nested self and non-nested other"
+        )
 
     def part(value: Any, k: int) -> Any:
         if isinstance(value, StridedNestedTensor):
             return value._parts[k]
         return type(value)(part(v, k) for v in value) if type(value) in (list, tuple) else value
 
-    results = [func(*[part(a, k) for a in args], **{w: part(v, k) for w, v in kwargs.items()}) for k in range(count)]
-    if name.endswith("_") and not name.endswith("__") and args and isinstance(args[0], StridedNestedTensor):
+    results = [
+        func(*[part(a, k) for a in args], **{w: part(v, k) for w, v in kwargs.items()})
+        for k in range(count)
+    ]
+    if (
+        name.endswith("_")
+        and not name.endswith("__")
+        and args
+        and isinstance(args[0], StridedNestedTensor)
+    ):
         return args[0]
     return StridedNestedTensor.make(results, nested[0].dtype)
 
@@ -227,7 +268,9 @@ def _inner(x: StridedNestedTensor, name: str, *dims: int) -> list[int]:
     return [d - 1 for d in found]
 
 
-def _dims(name: str, func: Any, x: StridedNestedTensor, dim: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _dims(
+    name: str, func: Any, x: StridedNestedTensor, dim: Any = None, *args: Any, **kwargs: Any
+) -> Any:
     """Functions whose second argument is a dimension."""
     if dim is None:
         if name in ("sum", "max", "min", "amax", "amin", "any", "all", "prod", "mean"):
@@ -255,7 +298,9 @@ def _transpose(name: str, func: Any, x: StridedNestedTensor, dim0: int, dim1: in
     return each(name, func, x, *_inner(x, name, dim0, dim1))
 
 
-def _flatten(name: str, func: Any, x: StridedNestedTensor, start_dim: int = 0, end_dim: int = -1) -> Any:
+def _flatten(
+    name: str, func: Any, x: StridedNestedTensor, start_dim: int = 0, end_dim: int = -1
+) -> Any:
     return each(name, func, x, *_inner(x, name, start_dim, end_dim))
 
 
@@ -263,7 +308,9 @@ def _view(name: str, func: Any, x: StridedNestedTensor, *shape: Any) -> Any:
     """-1 keeps a component's own size where it stands; one more is worked out."""
     sizes = list(shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
     if sizes[0] not in (len(x), -1):
-        raise OperationError(f"{name}: For now nested_view cannot change or infer the implicit batch dimension")
+        raise OperationError(
+            f"{name}: For now nested_view cannot change or infer the implicit batch dimension"
+        )
     results = []
     for part in x._parts:
         own = part._array.shape
@@ -274,7 +321,9 @@ def _view(name: str, func: Any, x: StridedNestedTensor, *shape: Any) -> Any:
 
 def _matmul(name: str, func: Any, a: Any, b: Any) -> Any:
     if not isinstance(a, StridedNestedTensor):
-        raise OperationError("Expected both to be nested, but got a non-nested self and nested other")
+        raise OperationError(
+            "Expected both to be nested, but got a non-nested self and nested other"
+        )
     if isinstance(b, StridedNestedTensor):
         return each(name, plain("matmul"), a, b)
     if name == "bmm" and b._array.ndim == 3 and b._array.shape[0] == len(a):
@@ -283,16 +332,36 @@ def _matmul(name: str, func: Any, a: Any, b: Any) -> Any:
 
 
 def _attention(
-    name: str, func: Any, query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
-    *, scale: float | None = None, enable_gqa: bool = False,
-) -> Any:  # fmt: skip
+    name: str,
+    func: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
     if attn_mask is not None:
         refuse(name, "attn_mask")
     if not all(isinstance(t, StridedNestedTensor) for t in (query, key, value)):
-        raise ArgumentValueError("scaled_dot_product_attention: expected query, key and value to be nested")
+        raise ArgumentValueError(
+            "scaled_dot_product_attention: expected query, key and value to be nested"
+        )
     return StridedNestedTensor.make(
         [
-            func(q[None], k[None], v[None], None, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)[0]
+            func(
+                q[None],
+                k[None],
+                v[None],
+                None,
+                dropout_p,
+                is_causal,
+                scale=scale,
+                enable_gqa=enable_gqa,
+            )[0]
             for q, k, v in zip(query._parts, key._parts, value._parts, strict=True)
         ]
     )
@@ -303,9 +372,17 @@ def _described(name: str, func: Any, x: StridedNestedTensor, *args: Any, **kwarg
 
 
 HANDLERS |= {
-    "unsqueeze": _unsqueeze, "transpose": _transpose, "flatten": _flatten, "view": _view, "reshape": _view, "matmul": _matmul,
-    "__matmul__": _matmul, "bmm": _matmul, "scaled_dot_product_attention": _attention, "is_tensor": lambda *args: True,
-}  # fmt: skip
+    "unsqueeze": _unsqueeze,
+    "transpose": _transpose,
+    "flatten": _flatten,
+    "view": _view,
+    "reshape": _view,
+    "matmul": _matmul,
+    "__matmul__": _matmul,
+    "bmm": _matmul,
+    "scaled_dot_product_attention": _attention,
+    "is_tensor": lambda *args: True,
+}
 for _name in "unbind numel is_floating_point requires_grad_ size dim __len__".split():
     HANDLERS[_name] = _described
 

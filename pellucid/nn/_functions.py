@@ -1,4 +1,6 @@
-"""The functions that PyTorch has directly under `torch`, for use inside this package, which may not import the root."""
+"""The functions that PyTorch has directly under `torch`, for use inside this package, which may not
+import the root.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Sequences of unequal lengths packed without padding, for recurrent layers; and padding to equal lengths."""
+"""Sequences of unequal lengths packed without padding, for recurrent layers; and padding to equal
+lengths.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ class PackedSequence(_Packed):
         return PackedSequence(data, self.batch_sizes, self.sorted_indices, self.unsorted_indices)
 
     def _converted(self, name: str) -> PackedSequence:
-        return PackedSequence(getattr(self.data, name)(), self.batch_sizes, self.sorted_indices, self.unsorted_indices)
+        return PackedSequence(
+            getattr(self.data, name)(), self.batch_sizes, self.sorted_indices, self.unsorted_indices
+        )
 
     def double(self) -> PackedSequence:
         """`data` as float64."""
@@ -102,30 +106,42 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 
 
 def checked_sizes(packed: PackedSequence) -> list[int]:
-    """How many sequences have each step, as numbers that fit the data: anybody can make a PackedSequence of what does not."""
+    """How many sequences have each step, as numbers that fit the data: anybody can make a
+    PackedSequence of what does not.
+    """
     sizes = packed.batch_sizes.tolist()
     rows = packed.data.shape[0] if packed.data.ndim else 0
     if not isinstance(sizes, list) or any(type(n) is not int for n in sizes):
-        raise OperationError(f"batch_sizes must be a 1-D tensor of whole numbers, but got {packed.batch_sizes!r}")
+        raise OperationError(
+            f"batch_sizes must be a 1-D tensor of whole numbers, but got {packed.batch_sizes!r}"
+        )
     if not sizes:
         raise IndexOutOfRangeError(
-            "index 0 is out of bounds for dimension 0 with size 0", hint="a PackedSequence has at least one step"
+            "index 0 is out of bounds for dimension 0 with size 0",
+            hint="a PackedSequence has at least one step",
         )
     start, before = 0, sizes[0]
     for n in sizes:
         if n < 0 or start + n > rows:
             raise OperationError(
-                f"start ({start}) + length ({n}) exceeds dimension size ({rows}).", hint="batch_sizes do not fit the data"
+                f"start ({start}) + length ({n}) exceeds dimension size ({rows}).",
+                hint="batch_sizes do not fit the data",
             )
         if n > before:
-            raise OperationError(f"batch_sizes of a PackedSequence must not increase, but {before} is followed by {n}")
+            raise OperationError(
+                f"batch_sizes of a PackedSequence must not increase, but {before} is followed by {n}"
+            )
         start, before = start + n, n
     if start != rows:
-        raise OperationError(f"batch_sizes of a PackedSequence add up to {start}, but its data has {rows} rows")
+        raise OperationError(
+            f"batch_sizes of a PackedSequence add up to {start}, but its data has {rows} rows"
+        )
     return sizes
 
 
-def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
+def pack_padded_sequence(
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """Pack sequences that were padded to one length.
 
     Args:
@@ -140,7 +156,9 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
         lengths = make_tensor(np.asarray([int(n) for n in lengths], np.int64))
     sizes = lengths._array
     if sizes.ndim != 1:
-        raise OperationError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {sizes.ndim}D cpu Long tensor")
+        raise OperationError(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {sizes.ndim}D cpu Long tensor"
+        )
     sorted_indices = None
     if not enforce_sorted:
         order = np.argsort(-sizes, kind="stable")
@@ -150,7 +168,9 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     steps = input.transpose(0, 1) if batch_first else input
     batch = steps.shape[1]
     if len(sizes) != batch:
-        raise OperationError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={batch})")
+        raise OperationError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} (batch_size={batch})"
+        )
     if batch == 0:
         raise OperationError("Cannot pack empty tensors.")
     if (np.diff(sizes) > 0).any():
@@ -159,9 +179,13 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
             "pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not need ONNX exportability."
         )
     if sizes[-1] <= 0:
-        raise OperationError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
+        raise OperationError(
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+        )
     if sizes[0] > steps.shape[0]:
-        raise OperationError(f"Expected sequence lengths of at most {steps.shape[0]}, but got {int(sizes[0])}")
+        raise OperationError(
+            f"Expected sequence lengths of at most {steps.shape[0]}, but got {int(sizes[0])}"
+        )
     counts = (sizes > np.arange(sizes[0])[:, None]).sum(1).astype(np.int64)
     at = _places(counts, batch)
     flat = steps.reshape(steps.shape[0] * batch, *steps.shape[2:])
@@ -180,9 +204,13 @@ def _places(counts: np.ndarray, batch: int) -> np.ndarray:
 
 
 def pad_packed_sequence(
-    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+    sequence: PackedSequence,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The padded tensor and the lengths, in the original order: what `pack_padded_sequence` was given.
+    """The padded tensor and the lengths, in the original order: what `pack_padded_sequence` was
+    given.
 
     Raises:
         ValueError: `total_length` is less than the longest sequence.
@@ -201,7 +229,9 @@ def pad_packed_sequence(
     data = sequence.data
     lengths = (counts[:, None] > np.arange(batch)).sum(0).astype(np.int64)
     at = _places(counts, batch)
-    flat = data.new_full((steps * batch, *data.shape[1:]), padding_value).index_copy(0, _beside(data, at), data)
+    flat = data.new_full((steps * batch, *data.shape[1:]), padding_value).index_copy(
+        0, _beside(data, at), data
+    )
     padded = flat.reshape(steps, batch, *data.shape[1:])
     sizes = make_tensor(lengths)
     if sequence.unsorted_indices is not None:
@@ -211,11 +241,18 @@ def pad_packed_sequence(
 
 
 def _padded(parts: list[Tensor], batch_first: bool, value: float, side: str) -> Tensor | None:
-    """The padded tensor in one go; None where a gradient is wanted, or where the parts do not fit together as plain arrays."""
+    """The padded tensor in one go; None where a gradient is wanted, or where the parts do not fit
+    together as plain arrays.
+    """
     first = parts[0]._array
     for part in parts:
         a = part._array
-        if type(part) not in (Tensor, Parameter) or part._rg or type(a) is not np.ndarray or a.dtype is not first.dtype:
+        if (
+            type(part) not in (Tensor, Parameter)
+            or part._rg
+            or type(a) is not np.ndarray
+            or a.dtype is not first.dtype
+        ):
             return None
         if not a.ndim or a.shape[1:] != first.shape[1:]:
             return None
@@ -229,7 +266,10 @@ def _padded(parts: list[Tensor], batch_first: bool, value: float, side: str) -> 
 
 
 def pad_sequence(
-    sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+    sequences: Iterable[Tensor],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
 ) -> Tensor:
     """Tensors of shapes (L_i, *) padded to the longest: (T, B, *), or (B, T, *) with `batch_first`.
 
@@ -242,9 +282,13 @@ def pad_sequence(
     if isinstance(sequences, Tensor):
         sequences = sequences.unbind(0)
     elif not isinstance(sequences, Iterable):
-        raise OperationError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
+        raise OperationError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
     if padding_side not in ("left", "right"):
-        raise OperationError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+        raise OperationError(
+            f"Expected padding_side to be one of left or right, but got {padding_side}."
+        )
     parts = list(sequences)
     if not parts:
         raise OperationError("received an empty list of sequences")
@@ -267,7 +311,9 @@ def pad_sequence(
     return T.stack(padded, 0 if batch_first else 1)
 
 
-def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
+def unpad_sequence(
+    padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
+) -> list[Tensor]:
     """The sequences without their padding: the inverse of `pad_sequence`."""
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [row[: int(n)] for row, n in zip(rows, lengths.tolist())]

@@ -1,4 +1,5 @@
-"""Whole recurrent networks as functions of their weights: `torch.lstm`, `torch.gru`, `torch.rnn_tanh`, `torch.rnn_relu`.
+"""Whole recurrent networks as functions of their weights: `torch.lstm`, `torch.gru`,
+`torch.rnn_tanh`, `torch.rnn_relu`.
 
 The layers are those of `nn.LSTM` and kin, over weights that are given.
 """
@@ -18,32 +19,53 @@ _NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 class _Network:
     """What `RNNBase` needs of itself to run."""
 
-    _layers, _direction, _packed_direction = RNNBase._layers, RNNBase._direction, RNNBase._packed_direction
+    _layers, _direction, _packed_direction = (
+        RNNBase._layers,
+        RNNBase._direction,
+        RNNBase._packed_direction,
+    )
 
     def __init__(
-        self, mode: str, params: Sequence[Tensor], biases: bool, layers: int, dropout: float, train: bool, bidirectional: bool
+        self,
+        mode: str,
+        params: Sequence[Tensor],
+        biases: bool,
+        layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
     ) -> None:
         rows = layers * (1 + bidirectional)
         each = len(params) // rows  # with a projection, one more
         self.mode, self.num_layers, self.bidirectional = mode, layers, bidirectional
         self.dropout, self.training = dropout, train
-        names = _NAMES[: 4 if biases else 2] + (("weight_hr",) if each == (5 if biases else 3) else ())
+        names = _NAMES[: 4 if biases else 2] + (
+            ("weight_hr",) if each == (5 if biases else 3) else ()
+        )
         if len(params) != rows * len(names):
-            raise RuntimeError(f"expected {rows * len(names)} weights for {rows} layers and directions, got {len(params)}")
+            raise RuntimeError(
+                f"expected {rows * len(names)} weights for {rows} layers and directions, got {len(params)}"
+            )
         self._all_weights = [[f"{name}_l{row}" for name in names] for row in range(rows)]
-        for name, param in zip((name for row in self._all_weights for name in row), params, strict=True):
+        for name, param in zip(
+            (name for row in self._all_weights for name in row), params, strict=True
+        ):
             setattr(self, name, param)
 
 
 def _run(mode: str, name: str, args: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    """`(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or with `batch_sizes` after the data."""
+    """`(input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
+    batch_first)`, or with `batch_sizes` after the data.
+    """
     packed = (
         len(args) > 1
         and isinstance(args[1], Tensor)
         and isinstance(args[2], (Tensor, list, tuple))
         and isinstance(args[3], (list, tuple))
     )
-    data, sizes, rest = (args[0], args[1].tolist(), args[2:]) if packed else (args[0], None, args[1:])
+    data, sizes, rest = (
+        (args[0], args[1].tolist(), args[2:]) if packed else (args[0], None, args[1:])
+    )
     if len(rest) != 8 - packed:
         raise ArgumentTypeError(f"{name}() takes 9 arguments but {len(args)} were given")
     hx, params, biases, layers, dropout, train, bidirectional, *batch_first = rest
@@ -57,9 +79,10 @@ def _run(mode: str, name: str, args: tuple[Any, ...]) -> tuple[Tensor, ...]:
 def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
     """The outputs of an LSTM's last layer, and the last hidden and cell states.
 
-    Args (in this order): input (T, B, size), hx (hidden and cell states, each (layers * directions, B, hidden)), params (weights as
-    `nn.LSTM` has them, layer by layer), has_biases, num_layers, dropout, train, bidirectional, batch_first. For packed data: data,
-    batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional.
+    Args (in this order): input (T, B, size), hx (hidden and cell states, each (layers * directions,
+    B, hidden)), params (weights as `nn.LSTM` has them, layer by layer), has_biases, num_layers,
+    dropout, train, bidirectional, batch_first. For packed data: data, batch_sizes, hx, params,
+    has_biases, num_layers, dropout, train, bidirectional.
 
     Example:
         >>> import pellucid as torch
@@ -74,18 +97,24 @@ def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def gru(*args: Any) -> tuple[Tensor, Tensor]:
-    """The outputs of a GRU's last layer, and the last states; arguments as for `lstm`, with one state."""
+    """The outputs of a GRU's last layer, and the last states; arguments as for `lstm`, with one
+    state.
+    """
     out, h = _run("GRU", "gru", args)
     return out, h
 
 
 def rnn_tanh(*args: Any) -> tuple[Tensor, Tensor]:
-    """The outputs of the last layer of a network with tanh, and the last states; arguments as for `gru`."""
+    """The outputs of the last layer of a network with tanh, and the last states; arguments as for
+    `gru`.
+    """
     out, h = _run("RNN_TANH", "rnn_tanh", args)
     return out, h
 
 
 def rnn_relu(*args: Any) -> tuple[Tensor, Tensor]:
-    """The outputs of the last layer of a network with relu, and the last states; arguments as for `gru`."""
+    """The outputs of the last layer of a network with relu, and the last states; arguments as for
+    `gru`.
+    """
     out, h = _run("RNN_RELU", "rnn_relu", args)
     return out, h

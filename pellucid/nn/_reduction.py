@@ -1,4 +1,6 @@
-"""Reductions of losses by number and by PyTorch's two old flags (`torch.nn._reduction`), for losses written elsewhere."""
+"""Reductions of losses by number and by PyTorch's two old flags (`torch.nn._reduction`), for losses
+written elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,19 @@ def get_enum(reduction: str) -> int:
         ValueError: another word.
     """
     if reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
+        warnings.warn(
+            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
+            stacklevel=2,
+        )
         reduction = "mean"
     if reduction not in _NUMBERS:
         raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
     return _NUMBERS[reduction]
 
 
-def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
+def legacy_get_string(
+    size_average: bool | None, reduce: bool | None, emit_warning: bool = True
+) -> str:
     """The reduction that the two old flags stand for; None is True."""
     reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     if emit_warning:
@@ -32,6 +39,8 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
     return reduction
 
 
-def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
+def legacy_get_enum(
+    size_average: bool | None, reduce: bool | None, emit_warning: bool = True
+) -> int:
     """The number of the reduction that the two old flags stand for."""
     return get_enum(legacy_get_string(size_average, reduce, emit_warning))

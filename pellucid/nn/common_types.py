@@ -1,4 +1,6 @@
-"""Names for the types of sizes that modules take (`torch.nn.common_types`), for annotations in other people's modules."""
+"""Names for the types of sizes that modules take (`torch.nn.common_types`), for annotations in
+other people's modules.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,14 @@ from ..core.modes import enable_grad, is_grad_enabled
 from ..core.tensor import Tensor
 from ..ops.nn import conv as nn_conv
 
-__all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
+__all__ = [
+    "conv1d_input",
+    "conv1d_weight",
+    "conv2d_input",
+    "conv2d_weight",
+    "conv3d_input",
+    "conv3d_weight",
+]
 
 
 def _pull(function: Callable[[Tensor], Tensor], at: Tensor, grad_output: Tensor) -> Tensor:
@@ -33,18 +40,32 @@ def _make(n: int) -> tuple[Any, Any]:
     conv: Any = (nn_conv.conv1d, nn_conv.conv2d, nn_conv.conv3d)[n - 1]
 
     def conv_input(
-        input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+        input_size: Sequence[int],
+        weight: Tensor,
+        grad_output: Tensor,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
         groups: int = 1,
-    ) -> Tensor:  # fmt: skip
+    ) -> Tensor:
         start = weight.new_zeros(tuple(input_size))
-        return _pull(lambda x: conv(x, weight, None, stride, padding, dilation, groups), start, grad_output)
+        return _pull(
+            lambda x: conv(x, weight, None, stride, padding, dilation, groups), start, grad_output
+        )
 
     def conv_weight(
-        input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+        input: Tensor,
+        weight_size: Sequence[int],
+        grad_output: Tensor,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
         groups: int = 1,
-    ) -> Tensor:  # fmt: skip
+    ) -> Tensor:
         start = input.new_zeros(tuple(weight_size))
-        return _pull(lambda w: conv(input, w, None, stride, padding, dilation, groups), start, grad_output)
+        return _pull(
+            lambda w: conv(input, w, None, stride, padding, dilation, groups), start, grad_output
+        )
 
     for function, what in ((conv_input, "input"), (conv_weight, "weight")):
         function.__name__ = function.__qualname__ = f"conv{n}d_{what}"

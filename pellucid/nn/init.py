@@ -1,4 +1,6 @@
-"""Initial values of parameters: PyTorch's distributions, drawn from the random stream in PyTorch's order."""
+"""Initial values of parameters: PyTorch's distributions, drawn from the random stream in PyTorch's
+order.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,15 @@ from ..errors import ArgumentValueError
 from ._functions import T
 
 _LINEAR = (
-    "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid",
-)  # fmt: skip
+    "linear",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "sigmoid",
+)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -85,12 +94,18 @@ def _normal_cdf(x: float) -> float:
 
 @no_grad()
 def trunc_normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Any = None,
 ) -> Tensor:
     """Fill with normal random numbers, those outside [a, b] drawn again.
 
-    Where most of the distribution lies inside, whole tensors of normal numbers are drawn until every element had one inside;
-    otherwise uniform candidates are accepted with the probability of the density.
+    Where most of the distribution lies inside, whole tensors of normal numbers are drawn until
+    every element had one inside; otherwise uniform candidates are accepted with the probability of
+    the density.
 
     Example:
         >>> import pellucid as torch
@@ -112,20 +127,26 @@ def trunc_normal_(
 _no_grad_trunc_normal_ = trunc_normal_
 
 
-def _redraw_normal(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+def _redraw_normal(
+    tensor: Any, mean: float, std: float, a: float, b: float, generator: Any
+) -> Tensor:
     low, high = (tensor.new_tensor(x).item() for x in (a, b))
     result = tensor.normal_(mean, std, generator=generator)
     while True:
         outside = (result < low) | (result > high)
         if not outside.any():
             break
-        result = T.where(outside, T.empty_like(result).normal_(mean, std, generator=generator), result)
+        result = T.where(
+            outside, T.empty_like(result).normal_(mean, std, generator=generator), result
+        )
     if result is not tensor:
         tensor.copy_(result)
     return tensor
 
 
-def _accept_uniform(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+def _accept_uniform(
+    tensor: Any, mean: float, std: float, a: float, b: float, generator: Any
+) -> Tensor:
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
 
     def refused(x: Any) -> Any:
@@ -170,7 +191,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     if tensor.ndim < 2:
-        raise ArgumentValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+        raise ArgumentValueError(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+        )
     field = math.prod(tensor.shape[2:])
     return tensor.shape[1] * field, tensor.shape[0] * field
 
@@ -186,7 +209,8 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform numbers of variance 2 gain^2 / (fan_in + fan_out).
 
-    Source: Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.
+    Source: Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural
+    networks", 2010.
     """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = math.sqrt(3.0) * (gain * math.sqrt(2.0 / float(fan_in + fan_out)))
@@ -208,7 +232,11 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 
 def kaiming_uniform_(
-    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
 ) -> Tensor:
     """Uniform numbers of variance gain^2 / fan.
 
@@ -222,7 +250,11 @@ def kaiming_uniform_(
 
 
 def kaiming_normal_(
-    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
 ) -> Tensor:
     """Normal numbers of variance gain^2 / fan."""
     std = _kaiming_std(tensor, a, mode, nonlinearity)
@@ -231,17 +263,21 @@ def kaiming_normal_(
 
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Fill with a matrix (rows: the first dimension) whose rows or columns, the fewer, are orthogonal, times `gain`.
+    """Fill with a matrix (rows: the first dimension) whose rows or columns, the fewer, are
+    orthogonal, times `gain`.
 
-    Source: Saxe, McClelland, Ganguli, "Exact solutions to the nonlinear dynamics of learning in deep linear neural networks", 2013;
-    signs after Mezzadri, "How to generate random matrices from the classical compact groups", 2006.
+    Source: Saxe, McClelland, Ganguli, "Exact solutions to the nonlinear dynamics of learning in
+    deep linear neural networks", 2013; signs after Mezzadri, "How to generate random matrices from
+    the classical compact groups", 2006.
     """
     if tensor.ndim < 2:
         raise ArgumentValueError("Only tensors with 2 or more dimensions are supported")
     if 0 in tensor.shape or tensor.is_meta:
         return tensor
     rows = tensor.shape[0]
-    flat = T.empty(rows, math.prod(tensor.shape[1:]), dtype=tensor.dtype).normal_(0, 1, generator=generator)
+    flat = T.empty(rows, math.prod(tensor.shape[1:]), dtype=tensor.dtype).normal_(
+        0, 1, generator=generator
+    )
     wide = flat.shape[0] < flat.shape[1]
     q, r = T.linalg.qr(flat.t() if wide else flat)
     q = q * T.diag(r, 0).sign()
@@ -269,7 +305,11 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     name = function.__name__
 
     def old(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(f"`nn.init.{name[:-1]}` is now deprecated in favor of `nn.init.{name}`.", FutureWarning, stacklevel=2)
+        warnings.warn(
+            f"`nn.init.{name[:-1]}` is now deprecated in favor of `nn.init.{name}`.",
+            FutureWarning,
+            stacklevel=2,
+        )
         return function(*args, **kwargs)
 
     old.__name__ = name[:-1]
@@ -278,6 +318,11 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 uniform, normal, constant = _deprecated(uniform_), _deprecated(normal_), _deprecated(constant_)
-eye, dirac, sparse, orthogonal = _deprecated(eye_), _deprecated(dirac_), _deprecated(sparse_), _deprecated(orthogonal_)
+eye, dirac, sparse, orthogonal = (
+    _deprecated(eye_),
+    _deprecated(dirac_),
+    _deprecated(sparse_),
+    _deprecated(orthogonal_),
+)
 xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
 kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)

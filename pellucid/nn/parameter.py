@@ -143,7 +143,14 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
     cls_to_become = Tensor
     persistent: bool
 
-    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True, **_: Any) -> Any:
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+        **_: Any,
+    ) -> Any:
         self = make_tensor(np.empty(0, (dtype or get_default_dtype()).numpy), cls)
         self.persistent = persistent
         self._is_buffer = True

@@ -9,7 +9,11 @@ from pellucid.export.onnx import OnnxExporterError, UnsupportedOperatorError, su
 from . import operators as operators
 from .module import OnnxModule, load, supported_operators
 from .program import ONNXProgram, TrainingMode, export
-from .symbolic_helper import TensorProtoDataType, register_custom_op_symbolic, unregister_custom_op_symbolic
+from .symbolic_helper import (
+    TensorProtoDataType,
+    register_custom_op_symbolic,
+    unregister_custom_op_symbolic,
+)
 
 __all__ = [
     "ONNXProgram",
@@ -30,7 +34,9 @@ __all__ = [
 
 
 class OperatorExportTypes(enum.Enum):
-    """What PyTorch's older exporter did with operators that ONNX does not have; named in arguments only."""
+    """What PyTorch's older exporter did with operators that ONNX does not have; named in arguments
+    only.
+    """
 
     ONNX, ONNX_ATEN, ONNX_ATEN_FALLBACK, ONNX_FALLTHROUGH = range(4)
 

@@ -13,12 +13,16 @@ from .registry import Call, T, array_of, ints, operator, tensor_of
 
 @operator("If", keeps=True, scoped=True)
 def _if(c: Call, scope: dict[str, Any], condition: Any) -> Any:
-    branch = c.get("then_branch") if bool(array_of(condition).reshape(-1)[0]) else c.get("else_branch")
+    branch = (
+        c.get("then_branch") if bool(array_of(condition).reshape(-1)[0]) else c.get("else_branch")
+    )
     return tuple(c.run(branch, [], scope))
 
 
 @operator("Loop", keeps=True, scoped=True)
-def _loop(c: Call, scope: dict[str, Any], most: Any = None, condition: Any = None, *carried: Any) -> Any:
+def _loop(
+    c: Call, scope: dict[str, Any], most: Any = None, condition: Any = None, *carried: Any
+) -> Any:
     body = c.get("body")
     limit = None if most is None else ints(array_of(most))[0]
     going = condition is None or bool(array_of(condition).reshape(-1)[0])
@@ -30,7 +34,13 @@ def _loop(c: Call, scope: dict[str, Any], most: Any = None, condition: Any = Non
         collected.append(results[len(carried) :])
         k += 1
     names = body.returns[1 + len(carried) :]
-    return (*state, *[_stacked([row[i] for row in collected], body.outputs[name]) for i, name in enumerate(names)])
+    return (
+        *state,
+        *[
+            _stacked([row[i] for row in collected], body.outputs[name])
+            for i, name in enumerate(names)
+        ],
+    )
 
 
 def _stacked(parts: list[Any], declared: tuple[Any, Any], axis: int = 0) -> Any:
@@ -40,7 +50,9 @@ def _stacked(parts: list[Any], declared: tuple[Any, Any], axis: int = 0) -> Any:
             return np.stack(parts, axis)
         return T.stack([tensor_of(p) for p in parts], axis)
     dtype, shape = declared
-    return make_tensor(np.zeros((0, *[n if isinstance(n, int) else 0 for n in shape or ()]), dtype or np.float32))
+    return make_tensor(
+        np.zeros((0, *[n if isinstance(n, int) else 0 for n in shape or ()]), dtype or np.float32)
+    )
 
 
 @operator("Scan", keeps=True, scoped=True)
@@ -49,12 +61,17 @@ def _scan(c: Call, scope: dict[str, Any], *xs: Any) -> Any:
         return _batched_scan(c, scope, *xs)
     body, count = c.get("body"), c.get("num_scan_inputs")
     state, scanned = list(xs[: len(xs) - count]), [tensor_of(x) for x in xs[len(xs) - count :]]
-    axes = [a % x.ndim for a, x in zip(c.get("scan_input_axes") or [0] * count, scanned, strict=True)]
+    axes = [
+        a % x.ndim for a, x in zip(c.get("scan_input_axes") or [0] * count, scanned, strict=True)
+    ]
     turned = c.get("scan_input_directions") or [0] * count
     length = scanned[0].shape[axes[0]]
     collected = []
     for t in range(length):
-        parts = [T.select(x, a, length - 1 - t if back else t) for x, a, back in zip(scanned, axes, turned, strict=True)]
+        parts = [
+            T.select(x, a, length - 1 - t if back else t)
+            for x, a, back in zip(scanned, axes, turned, strict=True)
+        ]
         results = c.run(body, [*state, *parts], scope)
         state = results[: len(state)]
         collected.append(results[len(state) :])
@@ -69,7 +86,9 @@ def _scan(c: Call, scope: dict[str, Any], *xs: Any) -> Any:
 
 
 def _batched_scan(c: Call, scope: dict[str, Any], lengths: Any = None, *xs: Any) -> Any:
-    """The form of opset 8: a batch comes first everywhere, and each of its rows is scanned by itself."""
+    """The form of opset 8: a batch comes first everywhere, and each of its rows is scanned by
+    itself.
+    """
     if lengths is not None:
         raise c.refuse("of opset 8 with sequence lengths")
     count, rows = c.get("num_scan_inputs"), []
@@ -83,5 +102,7 @@ def _batched_scan(c: Call, scope: dict[str, Any], lengths: Any = None, *xs: Any)
 def _sequence_map(c: Call, scope: dict[str, Any], xs: Any, *others: Any) -> Any:
     rows = []
     for k, x in enumerate(xs):
-        rows.append(c.run(c.get("body"), [x, *[o[k] if isinstance(o, list) else o for o in others]], scope))
+        rows.append(
+            c.run(c.get("body"), [x, *[o[k] if isinstance(o, list) else o for o in others]], scope)
+        )
     return tuple([[row[i] for row in rows] for i in range(len(c.outputs))])

@@ -16,11 +16,22 @@ from pellucid.nn import functional as F
 
 from .registry import OPERATORS, Call, Operator, T, array_of, kind, like, operator
 
-# Operators that do what one operation does: those that records are exported as, and those of which the exporter must look at dtypes.
-_DIRECT = {op.onnx: name for name, op in PRIMITIVES.items() if isinstance(op.onnx, str) and hasattr(T, name)} | {
-    "Not": "logical_not", "And": "logical_and", "Or": "logical_or", "Xor": "logical_xor", "BitwiseNot": "bitwise_not",
-    "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
-}  # fmt: skip
+# Operators that do what one operation does: those that records are exported as, and those of which
+# the exporter must look at dtypes.
+_DIRECT = {
+    op.onnx: name
+    for name, op in PRIMITIVES.items()
+    if isinstance(op.onnx, str) and hasattr(T, name)
+} | {
+    "Not": "logical_not",
+    "And": "logical_and",
+    "Or": "logical_or",
+    "Xor": "logical_xor",
+    "BitwiseNot": "bitwise_not",
+    "BitwiseAnd": "bitwise_and",
+    "BitwiseOr": "bitwise_or",
+    "BitwiseXor": "bitwise_xor",
+}
 
 
 def _direct(name: str) -> Any:
@@ -95,14 +106,22 @@ def _shift(c: Call, x: Any, y: Any) -> Any:
 @operator("Clip")
 def _clip(c: Call, x: Any, low: Any = None, high: Any = None) -> Any:
     if c.opset < 11:
-        return T.clamp(x, c.get("min"), c.get("max")) if "min" in c.attributes or "max" in c.attributes else x
+        return (
+            T.clamp(x, c.get("min"), c.get("max"))
+            if "min" in c.attributes or "max" in c.attributes
+            else x
+        )
     x = x if low is None else T.maximum(x, low)
     return x if high is None else T.minimum(x, high)
 
 
 @operator("Cast", "CastLike")
 def _cast(c: Call, x: Any, target: Any = None) -> Any:
-    dtype = array_of(target).dtype if target is not None else numpy_type(c.get("to"), "the result of Cast")
+    dtype = (
+        array_of(target).dtype
+        if target is not None
+        else numpy_type(c.get("to"), "the result of Cast")
+    )
     if x._array.dtype == dtype:
         return x
     if np.dtype(dtype) not in dtypes.BY_NUMPY:
@@ -145,7 +164,10 @@ def _celu(c: Call, x: Any) -> Any:
 
 @operator("Selu")
 def _selu(c: Call, x: Any) -> Any:
-    alpha, gamma = c.get("alpha", 1.67326319217681884765625), c.get("gamma", 1.05070102214813232421875)
+    alpha, gamma = (
+        c.get("alpha", 1.67326319217681884765625),
+        c.get("gamma", 1.05070102214813232421875),
+    )
     return gamma * F.elu(x, alpha)
 
 
@@ -219,7 +241,13 @@ def _softmax(c: Call, x: Any) -> Any:
 def _gemm(c: Call, x: Any, w: Any, b: Any = None) -> Any:
     alpha, beta = c.get("alpha", 1.0), c.get("beta", 1.0)
     x = x.t() if c.get("transA") else x
-    if alpha == 1 and beta == 1 and c.get("transB") and kind(x) == "f" and (b is None or b.ndim == 1):
+    if (
+        alpha == 1
+        and beta == 1
+        and c.get("transB")
+        and kind(x) == "f"
+        and (b is None or b.ndim == 1)
+    ):
         return F.linear(x, w, b)
     out = T.matmul(x, w.t() if c.get("transB") else w)
     out = out if alpha == 1 else like(out * alpha, x)
@@ -251,7 +279,11 @@ def _random(c: Call, x: Any = None) -> Any:
 def _bernoulli(c: Call, x: Any) -> Any:
     number = c.get("dtype")
     out = T.bernoulli(x)
-    return out if number is None else out.to(dtypes.BY_NUMPY[numpy_type(number, "the result of Bernoulli")])
+    return (
+        out
+        if number is None
+        else out.to(dtypes.BY_NUMPY[numpy_type(number, "the result of Bernoulli")])
+    )
 
 
 @operator("Multinomial")

@@ -1,8 +1,10 @@
-"""ONNX files as modules: the initializers become parameters and buffers, the nodes run as operations of the engine.
+"""ONNX files as modules: the initializers become parameters and buffers, the nodes run as
+operations of the engine.
 
-What follows from shapes and constants alone (`Shape`, `Gather`, `Concat` in front of a `Reshape`) is computed with arrays and is
-not recorded, so sizes stay open when such a module is exported again. Where such a value meets data (a mask made from the
-length), an observed run computes it once more from operations, for whoever records them.
+What follows from shapes and constants alone (`Shape`, `Gather`, `Concat` in front of a `Reshape`)
+is computed with arrays and is not recorded, so sizes stay open when such a module is exported
+again. Where such a value meets data (a mask made from the length), an observed run computes it once
+more from operations, for whoever records them.
 """
 
 from __future__ import annotations
@@ -38,17 +40,49 @@ OPSETS = (7, 28)
 
 # Inputs that are settings or statistics, not weights, by operator.
 _SETTINGS = {
-    "BatchNormalization": {3, 4}, "Resize": {1, 2, 3}, "Upsample": {1}, "Clip": {1, 2}, "Pad": {1, 2, 3}, "OneHot": {1, 2}, "Range": {0, 1, 2},
-    "Dropout": {1, 2}, "NonMaxSuppression": {2, 3, 4}, "Cast": {0}, "CastLike": {1}, "Equal": {0, 1}, "Less": {0, 1}, "Greater": {0, 1},
-    "RotaryEmbedding": {1, 2}, "LessOrEqual": {0, 1}, "GreaterOrEqual": {0, 1}, "Not": {0}, "Where": {0},
-}  # fmt: skip
+    "BatchNormalization": {3, 4},
+    "Resize": {1, 2, 3},
+    "Upsample": {1},
+    "Clip": {1, 2},
+    "Pad": {1, 2, 3},
+    "OneHot": {1, 2},
+    "Range": {0, 1, 2},
+    "Dropout": {1, 2},
+    "NonMaxSuppression": {2, 3, 4},
+    "Cast": {0},
+    "CastLike": {1},
+    "Equal": {0, 1},
+    "Less": {0, 1},
+    "Greater": {0, 1},
+    "RotaryEmbedding": {1, 2},
+    "LessOrEqual": {0, 1},
+    "GreaterOrEqual": {0, 1},
+    "Not": {0},
+    "Where": {0},
+}
 
 
 _RECIPES = "\0recipes"  # in a scope, where no value of a file has its name
-_DRAWN = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial"}
+_DRAWN = {
+    "RandomNormal",
+    "RandomUniform",
+    "RandomNormalLike",
+    "RandomUniformLike",
+    "Bernoulli",
+    "Multinomial",
+}
 
 # Operators that pass on what is a weight, and what is a setting, from their first input.
-_PASSING = {"Slice", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Expand", "Flatten"}
+_PASSING = {
+    "Slice",
+    "Reshape",
+    "Transpose",
+    "Squeeze",
+    "Unsqueeze",
+    "Identity",
+    "Expand",
+    "Flatten",
+}
 
 
 class _Weights(Module):
@@ -99,7 +133,14 @@ class _Runner:
                     self.compile(part, opsets)
             if found is None:
                 continue
-            plans.append(_Plan(node, found, Call(node.op, node.attributes, opsets.get("", 0), node.outputs, self.run), []))
+            plans.append(
+                _Plan(
+                    node,
+                    found,
+                    Call(node.op, node.attributes, opsets.get("", 0), node.outputs, self.run),
+                    [],
+                )
+            )
         last = {name: plan for plan in plans for name in _used(plan.node)}
         for name, plan in last.items():
             if name not in graph.outputs:
@@ -117,13 +158,17 @@ class _Runner:
         return found
 
     def run(self, graph: ReadGraph, args: Sequence[Any], scope: dict[str, Any]) -> list[Any]:
-        """The results of a graph. It sees the values of `scope`; arrays are what is known without the inputs."""
+        """The results of a graph. It sees the values of `scope`; arrays are what is known without
+        the inputs.
+        """
         values = {**scope, **graph.initializers, **dict(zip(graph.inputs, args, strict=False))}
         for plan in self.plans[id(graph)][1]:
             try:
                 self.step(plan, values)
             except Exception as error:
-                error.add_note(f"in the node {', '.join(plan.node.outputs)} = {plan.node.op}({', '.join(plan.node.inputs)})")
+                error.add_note(
+                    f"in the node {', '.join(plan.node.outputs)} = {plan.node.op}({', '.join(plan.node.inputs)})"
+                )
                 raise
             for name in plan.free:
                 values.pop(name, None)
@@ -139,7 +184,9 @@ class _Runner:
         try:
             xs = [values[name] if name else None for name in names]
         except KeyError as error:
-            raise OperationError(f"onnx: the value {error.args[0]!r} is used before it is made") from None
+            raise OperationError(
+                f"onnx: the value {error.args[0]!r} is used before it is made"
+            ) from None
         call = plan.call
         if how.keeps:
             out = how.function(call, values, *xs) if how.scoped else how.function(call, *xs)
@@ -156,7 +203,9 @@ class _Runner:
             out = how.function(call, *_prepared(how, xs, recipes))
         if isinstance(out, tuple):
             if len(out) < sum(1 for name in call.outputs if name):
-                raise OperationError(f"onnx: {call.op} has {len(out)} results here, {len(call.outputs)} are named")
+                raise OperationError(
+                    f"onnx: {call.op} has {len(out)} results here, {len(call.outputs)} are named"
+                )
             values.update(zip(call.outputs, out, strict=False))
         else:
             values[call.outputs[0]] = out
@@ -169,7 +218,9 @@ def _prepared(how: Operator, xs: list[Any], recipes: _Recipes | None = None) -> 
 
 
 class _Recipes:
-    """How the known values of an observed run were made, so that they can be made again from operations."""
+    """How the known values of an observed run were made, so that they can be made again from
+    operations.
+    """
 
     def __init__(self) -> None:
         self.made: dict[int, tuple[Any, Call, Operator, list[Any], int]] = {}
@@ -188,7 +239,12 @@ class _Recipes:
         found = self.tensors.get(id(x))
         if found is None:
             recipe = self.made.get(id(x))
-            if recipe is None or not recipe[3] or x.size <= 1 and all(np.size(y) <= 1 for y in recipe[3]):
+            if (
+                recipe is None
+                or not recipe[3]
+                or x.size <= 1
+                and all(np.size(y) <= 1 for y in recipe[3])
+            ):
                 found = tensor_of(x)
             else:
                 _, call, how, xs, k = recipe
@@ -217,7 +273,9 @@ def _used(node: ReadNode) -> set[str]:
 
 
 class _InlineFunction:
-    """A function of the file, called as an operator; its nodes may refer to the attributes of the call."""
+    """A function of the file, called as an operator; its nodes may refer to the attributes of the
+    call.
+    """
 
     def __init__(self, runner: _Runner, function: ReadFunction) -> None:
         self.runner, self.function = runner, function
@@ -228,7 +286,10 @@ class _InlineFunction:
         if body is None:
             given = {**self.function.defaults, **c.attributes}
             body = self.bound[id(c)] = ReadGraph(
-                [_bind(n, given) for n in self.function.nodes], {}, self.function.inputs, self.function.outputs
+                [_bind(n, given) for n in self.function.nodes],
+                {},
+                self.function.inputs,
+                self.function.outputs,
             )
             self.runner.compile(body, self.function.opsets)
         missing = [None] * (len(self.function.inputs) - len(xs))
@@ -238,7 +299,9 @@ class _InlineFunction:
 def _bind(node: ReadNode, given: dict[str, Any]) -> ReadNode:
     """A node of a function with the attributes of the call in it, also in the graphs inside."""
     attributes = {
-        key: replace(value, nodes=[_bind(n, given) for n in value.nodes]) if isinstance(value, ReadGraph) else value
+        key: replace(value, nodes=[_bind(n, given) for n in value.nodes])
+        if isinstance(value, ReadGraph)
+        else value
         for key, value in node.attributes.items()
     }
     attributes |= {key: given[name] for key, name in node.refs.items() if name in given}
@@ -248,8 +311,9 @@ def _bind(node: ReadNode, given: dict[str, Any]) -> ReadNode:
 class OnnxModule(Module):
     """A loaded ONNX graph: a module whose parameters and buffers have the names of the file.
 
-    Weights (floating point initializers of one or more dimensions) are parameters, which can be trained. Statistics, settings and
-    numbers are buffers. `train()` changes nothing: the graph says what it computes.
+    Weights (floating point initializers of one or more dimensions) are parameters, which can be
+    trained. Statistics, settings and numbers are buffers. `train()` changes nothing: the graph says
+    what it computes.
 
     Attributes:
         input_names, output_names: in the order of the call and of the results.
@@ -266,9 +330,13 @@ class OnnxModule(Module):
         arrays, model.initializers = model.initializers, {}
         for name, array in arrays.items():
             if array.dtype.kind == "O":
-                raise UnsupportedOperatorError(f"onnx.load(): the initializer {name!r} is text, which is not supported")
+                raise UnsupportedOperatorError(
+                    f"onnx.load(): the initializer {name!r} is text, which is not supported"
+                )
             trained = (
-                kinds.get(name, False) and array.ndim > 0 and array.dtype.name in ("float16", "bfloat16", "float32", "float64")
+                kinds.get(name, False)
+                and array.ndim > 0
+                and array.dtype.name in ("float16", "bfloat16", "float32", "float64")
             )
             owner, key = self._place(name)
             if trained:
@@ -336,7 +404,9 @@ class OnnxModule(Module):
             known = not value.requires_grad and (value.ndim == 0 or not value.is_floating_point())
             scope[name] = value._array if known else value
         recipes = scope[_RECIPES] = _Recipes() if observe.observers else None
-        out = self._runner.run(model, [given[name] if name in given else scope[name] for name in model.inputs], scope)
+        out = self._runner.run(
+            model, [given[name] if name in given else scope[name] for name in model.inputs], scope
+        )
         last = tensor_of if recipes is None else recipes.tensor
         made = tuple([[last(part) for part in x] if isinstance(x, list) else last(x) for x in out])
         return made[0] if len(made) == 1 else made
@@ -347,7 +417,11 @@ class OnnxModule(Module):
         return "\n".join(lines(self._model, self.input_names))
 
     def __repr__(self) -> str:
-        return "OnnxModule(\n" + "\n".join("  " + line for line in lines(self._model, self.input_names)) + "\n)"
+        return (
+            "OnnxModule(\n"
+            + "\n".join("  " + line for line in lines(self._model, self.input_names))
+            + "\n)"
+        )
 
 
 def _check(name: str, t: Any, described: tuple[Any, Any], sizes: dict[str, int]) -> None:
@@ -363,7 +437,9 @@ def _check(name: str, t: Any, described: tuple[Any, Any], sizes: dict[str, int])
             fits = fits and sizes.setdefault(want, got) == got
     if t._array.dtype != dtype or not fits:
         shape = "" if dims is None else list(dims)
-        raise ArgumentValueError(f"input {name!r} should be {dtype.name}{shape}, not {t._array.dtype.name}{list(t.shape)}")
+        raise ArgumentValueError(
+            f"input {name!r} should be {dtype.name}{shape}, not {t._array.dtype.name}{list(t.shape)}"
+        )
 
 
 def _roles(model: ReadModel) -> dict[str, bool]:
@@ -401,7 +477,8 @@ def load(f: str | os.PathLike[str] | Any) -> OnnxModule:
     """Read an ONNX file as a module.
 
     Args:
-        f: path or binary stream. Tensors that lie in other files are found with a path only, in the model's folder.
+        f: path or binary stream. Tensors that lie in other files are found with a path only, in the
+            model's folder.
 
     Raises:
         UnsupportedOperatorError: lists all operators that are not supported.
@@ -433,10 +510,14 @@ def load(f: str | os.PathLike[str] | Any) -> OnnxModule:
             data = file.read()
     model = read_model(data, folder)
     if not OPSETS[0] <= model.opset <= OPSETS[1]:
-        raise UnsupportedOperatorError(f"onnx.load(): the file has the opset {model.opset}, read are {OPSETS[0]} to {OPSETS[1]}")
+        raise UnsupportedOperatorError(
+            f"onnx.load(): the file has the opset {model.opset}, read are {OPSETS[0]} to {OPSETS[1]}"
+        )
     made = OnnxModule(model)
     if made._runner.missing:
-        raise UnsupportedOperatorError(f"onnx.load(): no operators for: {', '.join(sorted(made._runner.missing))}")
+        raise UnsupportedOperatorError(
+            f"onnx.load(): no operators for: {', '.join(sorted(made._runner.missing))}"
+        )
     return made
 
 

@@ -16,7 +16,9 @@ from .registry import Call, T, array_of, ints, kind, like, operator
 from .shape_ops import pad
 
 
-def _window(c: Call, sizes: list[int], kernel: list[int]) -> tuple[list[int], list[int], list[int], list[int]]:
+def _window(
+    c: Call, sizes: list[int], kernel: list[int]
+) -> tuple[list[int], list[int], list[int], list[int]]:
     """Strides, dilations, and padding before and after each axis."""
     rank = len(kernel)
     strides, dilations = c.get("strides", [1] * rank), c.get("dilations", [1] * rank)
@@ -37,7 +39,15 @@ def _window(c: Call, sizes: list[int], kernel: list[int]) -> tuple[list[int], li
 def _conv(c: Call, x: Any, w: Any, b: Any = None) -> Any:
     strides, dilations, low, high = _window(c, list(x.shape[2:]), list(w.shape[2:]))
     padding = tuple(zip(low, high, strict=True))
-    return TENSORS.conv(x, w, b, stride=tuple(strides), padding=padding, dilation=tuple(dilations), groups=c.get("group", 1))
+    return TENSORS.conv(
+        x,
+        w,
+        b,
+        stride=tuple(strides),
+        padding=padding,
+        dilation=tuple(dilations),
+        groups=c.get("group", 1),
+    )
 
 
 @operator("ConvTranspose")
@@ -46,7 +56,10 @@ def _conv_transpose(c: Call, x: Any, w: Any, b: Any = None) -> Any:
     strides, dilations = c.get("strides", [1] * rank), c.get("dilations", [1] * rank)
     extra, auto = c.get("output_padding", [0] * rank), c.get("auto_pad", "NOTSET")
     pads = list(c.get("pads", [0] * 2 * rank))
-    spans = [(x.shape[2 + k] - 1) * strides[k] + dilations[k] * (w.shape[2 + k] - 1) + 1 + extra[k] for k in range(rank)]
+    spans = [
+        (x.shape[2 + k] - 1) * strides[k] + dilations[k] * (w.shape[2 + k] - 1) + 1 + extra[k]
+        for k in range(rank)
+    ]
     wanted = c.get("output_shape")
     if wanted is None and auto.startswith("SAME"):
         wanted = [x.shape[2 + k] * strides[k] for k in range(rank)]
@@ -56,19 +69,29 @@ def _conv_transpose(c: Call, x: Any, w: Any, b: Any = None) -> Any:
             total = spans[k] - wanted[k]
             less = max(total, 0) // 2
             pads[k] = less if auto == "SAME_UPPER" else max(total, 0) - less
-            pads[rank + k] = total - pads[k]  # below zero where the result is larger than what the input reaches
+            # below zero where the result is larger than what the input reaches
+            pads[rank + k] = total - pads[k]
     sizes = [spans[k] - pads[k] - pads[rank + k] for k in range(rank)]
     padding = tuple((pads[k], pads[rank + k] - extra[k]) for k in range(rank))
     out = TENSORS.conv_input_grad(
-        x, w, x_shape=(x.shape[0], w.shape[1] * groups, *sizes), stride=tuple(strides), padding=padding, dilation=tuple(dilations),
+        x,
+        w,
+        x_shape=(x.shape[0], w.shape[1] * groups, *sizes),
+        stride=tuple(strides),
+        padding=padding,
+        dilation=tuple(dilations),
         groups=groups,
-    )  # fmt: skip
+    )
     return out if b is None else out + b.reshape([1, -1] + [1] * rank)
 
 
 # ---- pooling ---------------------------------------------------------------------------------
-def _counts(c: Call, sizes: list[int], kernel: list[int]) -> tuple[list[int], list[int], list[int], list[int], list[int]]:
-    """Strides, dilations, padding before and after, and what a window that is rounded up reaches beyond it."""
+def _counts(
+    c: Call, sizes: list[int], kernel: list[int]
+) -> tuple[list[int], list[int], list[int], list[int], list[int]]:
+    """Strides, dilations, padding before and after, and what a window that is rounded up reaches
+    beyond it.
+    """
     strides, dilations, low, high = _window(c, sizes, kernel)
     more = []
     for k, n in enumerate(sizes):
@@ -93,14 +116,21 @@ def _max_pool(c: Call, x: Any) -> Any:
         wide, padding = pad(x, [0, 0, *low], [0, 0, *high], value=lowest), (0,) * len(kernel)
     if kind(x) == "f":
         out = TENSORS.max_pool(
-            wide, kernel=tuple(kernel), stride=tuple(strides), padding=padding, dilation=tuple(dilations), ceil_mode=False
+            wide,
+            kernel=tuple(kernel),
+            stride=tuple(strides),
+            padding=padding,
+            dilation=tuple(dilations),
+            ceil_mode=False,
         )
     else:
         view = _windows(array_of(wide), kernel, strides, dilations)
         out = make_tensor(view.max(tuple(range(-len(kernel), 0))))
     if not c.wants(1):
         return out
-    array = np.pad(array_of(x), [(0, 0), (0, 0), *zip(low, high, strict=True)], constant_values=lowest)
+    array = np.pad(
+        array_of(x), [(0, 0), (0, 0), *zip(low, high, strict=True)], constant_values=lowest
+    )
     return out, make_tensor(_places(c, array, list(x.shape), kernel, strides, dilations, low))
 
 
@@ -109,10 +139,16 @@ def _windows(array: Any, kernel: list[int], strides: list[int], dilations: list[
     rank = len(kernel)
     span = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True))
     view = np.lib.stride_tricks.sliding_window_view(array, span, tuple(range(2, 2 + rank)))
-    return view[(slice(None),) * 2 + tuple(slice(None, None, s) for s in strides) + tuple(slice(None, None, d) for d in dilations)]
+    return view[
+        (slice(None),) * 2
+        + tuple(slice(None, None, s) for s in strides)
+        + tuple(slice(None, None, d) for d in dilations)
+    ]
 
 
-def _places(c: Call, array: Any, shape: list[int], kernel: Any, strides: Any, dilations: Any, low: Any) -> Any:
+def _places(
+    c: Call, array: Any, shape: list[int], kernel: Any, strides: Any, dilations: Any, low: Any
+) -> Any:
     """Where each maximum lies in the flattened input, batch and channels counted in."""
     rank = len(kernel)
     view = _windows(array, kernel, strides, dilations)
@@ -124,7 +160,9 @@ def _places(c: Call, array: Any, shape: list[int], kernel: Any, strides: Any, di
     for k in order:
         steps = [1] * (2 + rank)
         steps[2 + k] = -1
-        at = where[k] * dilations[k] + (np.arange(best.shape[2 + k]) * strides[k] - low[k]).reshape(steps)
+        at = where[k] * dilations[k] + (np.arange(best.shape[2 + k]) * strides[k] - low[k]).reshape(
+            steps
+        )
         inner = inner * shape[2 + k] + at
     return (index * math.prod(shape[2:]) + inner).astype(np.int64)
 
@@ -135,7 +173,13 @@ def _sums(x: Any, kernel: list[int], strides: list[int], dilations: list[int]) -
     ones = T.ones([1, 1, *kernel], dtype=x.dtype)
     flat = x.reshape([n * ch, 1, *x.shape[2:]])
     out = TENSORS.conv(
-        flat, ones, None, stride=tuple(strides), padding=((0, 0),) * len(kernel), dilation=tuple(dilations), groups=1
+        flat,
+        ones,
+        None,
+        stride=tuple(strides),
+        padding=((0, 0),) * len(kernel),
+        dilation=tuple(dilations),
+        groups=1,
     )
     return out.reshape([n, ch, *out.shape[2:]])
 
@@ -147,12 +191,22 @@ def _average_pool(c: Call, x: Any) -> Any:
     plain = low == high and not any(more) and all(d == 1 for d in dilations)
     if plain and all(2 * p <= k for p, k in zip(low, kernel, strict=True)):
         return TENSORS.avg_pool(
-            x, kernel=tuple(kernel), stride=tuple(strides), padding=tuple(low), ceil_mode=False, include_pad=include, divisor=None
+            x,
+            kernel=tuple(kernel),
+            stride=tuple(strides),
+            padding=tuple(low),
+            ceil_mode=False,
+            include_pad=include,
+            divisor=None,
         )
     beyond = [0, 0, *[a + b for a, b in zip(high, more, strict=True)]]
     total = _sums(pad(x, [0, 0, *low], beyond), kernel, strides, dilations)
     ones = T.ones([1, 1, *x.shape[2:]], dtype=x.dtype)
-    ones = pad(ones, [0, 0, *low], [0, 0, *high], value=1) if include else pad(ones, [0, 0, *low], [0, 0, *high])
+    ones = (
+        pad(ones, [0, 0, *low], [0, 0, *high], value=1)
+        if include
+        else pad(ones, [0, 0, *low], [0, 0, *high])
+    )
     return total / _sums(pad(ones, [0] * ones.ndim, [0, 0, *more]), kernel, strides, dilations)
 
 
@@ -160,7 +214,9 @@ def _average_pool(c: Call, x: Any) -> Any:
 def _lp_pool(c: Call, x: Any) -> Any:
     kernel, p = c.get("kernel_shape"), c.get("p", 2)
     strides, dilations, low, high, more = _counts(c, list(x.shape[2:]), kernel)
-    wide = pad(T.pow(T.abs(x), p), [0, 0, *low], [0, 0, *[a + b for a, b in zip(high, more, strict=True)]])
+    wide = pad(
+        T.pow(T.abs(x), p), [0, 0, *low], [0, 0, *[a + b for a, b in zip(high, more, strict=True)]]
+    )
     return T.pow(_sums(wide, kernel, strides, dilations), 1 / p)
 
 
@@ -170,7 +226,11 @@ def _global_pool(c: Call, x: Any) -> Any:
     if c.op == "GlobalLpPool":
         p = c.get("p", 2)
         return T.pow(T.sum(T.pow(T.abs(x), p), dims, keepdim=True), 1 / p)
-    return T.mean(x, dims, keepdim=True) if c.op == "GlobalAveragePool" else T.amax(x, dims, keepdim=True)
+    return (
+        T.mean(x, dims, keepdim=True)
+        if c.op == "GlobalAveragePool"
+        else T.amax(x, dims, keepdim=True)
+    )
 
 
 @operator("MaxUnpool", static=(2,))
@@ -178,10 +238,19 @@ def _max_unpool(c: Call, x: Any, index: Any, shape: Any = None) -> Any:
     kernel = c.get("kernel_shape")
     rank = len(kernel)
     strides, pads = c.get("strides", [1] * rank), c.get("pads", [0] * 2 * rank)
-    made = [(x.shape[2 + k] - 1) * strides[k] + kernel[k] - pads[k] - pads[rank + k] for k in range(rank)]
+    made = [
+        (x.shape[2 + k] - 1) * strides[k] + kernel[k] - pads[k] - pads[rank + k]
+        for k in range(rank)
+    ]
     inner = [*x.shape[:2], *made]
-    out = T.scatter(T.zeros([math.prod(inner)], dtype=x.dtype), 0, index.reshape([-1]), x.reshape([-1])).reshape(inner)
-    return out if shape is None else pad(out, [0] * out.ndim, [a - b for a, b in zip(ints(shape), inner, strict=True)])
+    out = T.scatter(
+        T.zeros([math.prod(inner)], dtype=x.dtype), 0, index.reshape([-1]), x.reshape([-1])
+    ).reshape(inner)
+    return (
+        out
+        if shape is None
+        else pad(out, [0] * out.ndim, [a - b for a, b in zip(ints(shape), inner, strict=True)])
+    )
 
 
 # ---- normalization ---------------------------------------------------------------------------
@@ -222,7 +291,11 @@ def _layer_norm(c: Call, x: Any, scale: Any, bias: Any = None) -> Any:
     if not c.wants(1) and not c.wants(2):
         return out
     dims = list(range(axis, x.ndim))
-    return out, T.mean(x, dims, keepdim=True), T.rsqrt(T.var(x, dims, correction=0, keepdim=True) + eps)
+    return (
+        out,
+        T.mean(x, dims, keepdim=True),
+        T.rsqrt(T.var(x, dims, correction=0, keepdim=True) + eps),
+    )
 
 
 @operator("RMSNormalization")
@@ -246,9 +319,15 @@ def _lp_norm(c: Call, x: Any) -> Any:
 @operator("LRN")
 def _lrn(c: Call, x: Any) -> Any:
     size = c.get("size")
-    squares = pad(x * x, [0, (size - 1) // 2, *[0] * (x.ndim - 2)], [0, size - 1 - (size - 1) // 2, *[0] * (x.ndim - 2)])
+    squares = pad(
+        x * x,
+        [0, (size - 1) // 2, *[0] * (x.ndim - 2)],
+        [0, size - 1 - (size - 1) // 2, *[0] * (x.ndim - 2)],
+    )
     total = T.sum(squares.unfold(1, size, 1), -1)
-    return x / T.pow(total * (c.get("alpha", 1e-4) / size) + c.get("bias", 1.0), c.get("beta", 0.75))
+    return x / T.pow(
+        total * (c.get("alpha", 1e-4) / size) + c.get("bias", 1.0), c.get("beta", 0.75)
+    )
 
 
 @operator("Dropout", static=(1, 2))
@@ -269,7 +348,11 @@ def _nll(c: Call, x: Any, target: Any, weight: Any = None) -> Any:
     seen = None if ignored is None else target != ignored
     target = target if seen is None else T.where(seen, target, T.zeros_like(target))
     loss = -T.gather(x, 1, T.unsqueeze(target, 1)).squeeze(1)
-    share = None if weight is None else T.index_select(weight, 0, target.reshape([-1])).reshape(tuple(target.shape))
+    share = (
+        None
+        if weight is None
+        else T.index_select(weight, 0, target.reshape([-1])).reshape(tuple(target.shape))
+    )
     if seen is not None:
         share = like(seen, x) if share is None else share * seen
     loss = loss if share is None else loss * share
@@ -288,7 +371,9 @@ def _cross_entropy(c: Call, x: Any, target: Any, weight: Any = None) -> Any:
 
 # ---- boxes -----------------------------------------------------------------------------------
 @operator("NonMaxSuppression", static=(0, 1, 2, 3, 4))
-def _nms(c: Call, boxes: Any, scores: Any, most: Any = None, overlap: Any = None, least: Any = None) -> Any:
+def _nms(
+    c: Call, boxes: Any, scores: Any, most: Any = None, overlap: Any = None, least: Any = None
+) -> Any:
     """For each image and class the boxes by score, without those that cover a chosen one too much."""
     limit = 0 if most is None else ints(most)[0]
     threshold = 0.0 if overlap is None else float(np.asarray(overlap).reshape(-1)[0])
@@ -296,7 +381,15 @@ def _nms(c: Call, boxes: Any, scores: Any, most: Any = None, overlap: Any = None
     for image, cls in itertools.product(range(scores.shape[0]), range(scores.shape[1])):
         b = boxes[image].astype(np.float64)
         if c.get("center_point_box", 0):
-            b = np.stack([b[:, 1] - b[:, 3] / 2, b[:, 0] - b[:, 2] / 2, b[:, 1] + b[:, 3] / 2, b[:, 0] + b[:, 2] / 2], 1)
+            b = np.stack(
+                [
+                    b[:, 1] - b[:, 3] / 2,
+                    b[:, 0] - b[:, 2] / 2,
+                    b[:, 1] + b[:, 3] / 2,
+                    b[:, 0] + b[:, 2] / 2,
+                ],
+                1,
+            )
         low, high = np.minimum(b[:, :2], b[:, 2:]), np.maximum(b[:, :2], b[:, 2:])
         areas = (high - low).prod(1)
         left = np.argsort(-scores[image, cls], kind="stable")
@@ -307,7 +400,11 @@ def _nms(c: Call, boxes: Any, scores: Any, most: Any = None, overlap: Any = None
             best, rest = left[0], left[1:]
             rows.append((image, cls, best))
             chosen += 1
-            common = (np.minimum(high[best], high[rest]) - np.maximum(low[best], low[rest])).clip(0).prod(1)
+            common = (
+                (np.minimum(high[best], high[rest]) - np.maximum(low[best], low[rest]))
+                .clip(0)
+                .prod(1)
+            )
             union = areas[best] + areas[rest] - common
             left = rest[common <= threshold * union]
     return make_tensor(np.array(rows, np.int64).reshape(-1, 3))

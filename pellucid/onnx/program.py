@@ -47,13 +47,18 @@ class ONNXProgram:
         return out if isinstance(out, tuple) else (out,)
 
     def save(
-        self, destination: str | os.PathLike[str], *, include_initializers: bool = True, keep_initializers_as_inputs: bool = False,
+        self,
+        destination: str | os.PathLike[str],
+        *,
+        include_initializers: bool = True,
+        keep_initializers_as_inputs: bool = False,
         external_data: bool | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write the file; it replaces an older one at once.
 
         Raises:
-            NotImplementedError: other forms than the one that was exported; `export` has arguments for them.
+            NotImplementedError: other forms than the one that was exported; `export` has arguments
+                for them.
         """
         if not include_initializers or keep_initializers_as_inputs or external_data:
             raise UnsupportedError(
@@ -72,16 +77,37 @@ class ONNXProgram:
 
 
 def export(
-    model: Any, args: tuple[Any, ...] = (), f: str | os.PathLike[str] | Any = None, *, kwargs: dict[str, Any] | None = None,
-    verbose: bool | None = None, input_names: Sequence[str] | None = None, output_names: Sequence[str] | None = None,
-    opset_version: int | None = None, dynamo: bool = True, external_data: bool = True, dynamic_shapes: Any = None,
-    custom_translation_table: Any = None, report: bool = False, optimize: bool = True, verify: bool = False, profile: bool = False,
-    dump_exported_program: bool = False, artifacts_dir: str | os.PathLike[str] = ".", export_params: bool = True,
-    keep_initializers_as_inputs: bool = False, dynamic_axes: Mapping[str, Any] | None = None, training: Any = TrainingMode.EVAL,
-    operator_export_type: Any = None, do_constant_folding: bool = True, custom_opsets: Mapping[str, int] | None = None,
-    export_modules_as_functions: Any = False, autograd_inlining: bool = True,
-) -> ONNXProgram:  # fmt: skip
-    """Write a model as an ONNX file: its forward for example inputs, in eval mode, with the parameters by their state_dict names.
+    model: Any,
+    args: tuple[Any, ...] = (),
+    f: str | os.PathLike[str] | Any = None,
+    *,
+    kwargs: dict[str, Any] | None = None,
+    verbose: bool | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    opset_version: int | None = None,
+    dynamo: bool = True,
+    external_data: bool = True,
+    dynamic_shapes: Any = None,
+    custom_translation_table: Any = None,
+    report: bool = False,
+    optimize: bool = True,
+    verify: bool = False,
+    profile: bool = False,
+    dump_exported_program: bool = False,
+    artifacts_dir: str | os.PathLike[str] = ".",
+    export_params: bool = True,
+    keep_initializers_as_inputs: bool = False,
+    dynamic_axes: Mapping[str, Any] | None = None,
+    training: Any = TrainingMode.EVAL,
+    operator_export_type: Any = None,
+    do_constant_folding: bool = True,
+    custom_opsets: Mapping[str, int] | None = None,
+    export_modules_as_functions: Any = False,
+    autograd_inlining: bool = True,
+) -> ONNXProgram:
+    """Write a model as an ONNX file: its forward for example inputs, in eval mode, with the
+    parameters by their state_dict names.
 
     Args:
         model: a module, an `ExportedProgram`, or a function of tensors.
@@ -89,22 +115,28 @@ def export(
         f: path or binary stream; None: nothing is written, the result has the file.
         kwargs: keyword arguments of the call; they follow `args` among the inputs.
         verbose: print the graph.
-        input_names: names of the inputs, tensors in the order of the arguments; further names rename parameters.
+        input_names: names of the inputs, tensors in the order of the arguments; further names
+            rename parameters.
         output_names: names of the outputs.
         opset_version: 13 to 23 (default 18).
-        dynamo, external_data, optimize, autograd_inlining, artifacts_dir: accepted; there is one way to export, into one file.
-        dynamic_shapes: which sizes are open, as in `torch.export.export`; names instead of `Dim` may be given.
+        dynamo, external_data, optimize, autograd_inlining, artifacts_dir: accepted; there is one
+            way to export, into one file.
+        dynamic_shapes: which sizes are open, as in `torch.export.export`; names instead of `Dim`
+            may be given.
         verify: run the file by `load` and compare the results.
         export_params: False: parameters become inputs of the graph.
         keep_initializers_as_inputs: list parameters as inputs too.
-        dynamic_axes: for names of inputs the axes whose size is open: `{"x": {0: "batch"}}` or `{"x": [0]}`. Inputs that share a
-            name share the size. What is named for outputs follows from the inputs and is only checked for the name.
+        dynamic_axes: for names of inputs the axes whose size is open: `{"x": {0: "batch"}}` or
+            `{"x": [0]}`. Inputs that share a name share the size. What is named for outputs follows
+            from the inputs and is only checked for the name.
         training: None or TrainingMode.EVAL; a model in training is not exported.
         do_constant_folding: compute operations on constants now.
 
     Raises:
-        UnsupportedOperatorError: lists every operation without translation, with the lines that called it.
-        NotImplementedError: something recorded depends on the values of the inputs, or an argument is not supported.
+        UnsupportedOperatorError: lists every operation without translation, with the lines that
+            called it.
+        NotImplementedError: something recorded depends on the values of the inputs, or an argument
+            is not supported.
 
     Source: ONNX operators, https://onnx.ai/onnx/operators/
 
@@ -115,10 +147,15 @@ def export(
     torch.Size([5, 2])
     """
     refused = {
-        "custom_translation_table": custom_translation_table, "report": report, "profile": profile, "custom_opsets": custom_opsets,
-        "dump_exported_program": dump_exported_program, "export_modules_as_functions": export_modules_as_functions,
-        "operator_export_type": operator_export_type is not None and getattr(operator_export_type, "value", 0) != 0,
-    }  # fmt: skip
+        "custom_translation_table": custom_translation_table,
+        "report": report,
+        "profile": profile,
+        "custom_opsets": custom_opsets,
+        "dump_exported_program": dump_exported_program,
+        "export_modules_as_functions": export_modules_as_functions,
+        "operator_export_type": operator_export_type is not None
+        and getattr(operator_export_type, "value", 0) != 0,
+    }
     for name, value in refused.items():
         if value:
             raise UnsupportedError(f"onnx.export(): {name} is not supported")
@@ -132,14 +169,26 @@ def export(
             raise ArgumentValueError("onnx.export(): give dynamic_shapes or dynamic_axes, not both")
         by_input = named_axes(model, positional, given, dynamic_shapes)
         words = list(input_names or [])
-        dynamic_axes = {words[k] if k < len(words) else f"input_{k}": axes for k, axes in by_input.items()}
+        dynamic_axes = {
+            words[k] if k < len(words) else f"input_{k}": axes for k, axes in by_input.items()
+        }
     runs = model.module() if isinstance(model, ExportedProgram) else model
     file = io.BytesIO()
     writer.export(
-        runs, positional, file, kwargs=given, export_params=export_params, verbose=verbose, input_names=input_names,
-        output_names=output_names, opset_version=opset_version, dynamic_axes=dynamic_axes, training=training,
-        keep_initializers_as_inputs=keep_initializers_as_inputs, do_constant_folding=do_constant_folding,
-    )  # fmt: skip
+        runs,
+        positional,
+        file,
+        kwargs=given,
+        export_params=export_params,
+        verbose=verbose,
+        input_names=input_names,
+        output_names=output_names,
+        opset_version=opset_version,
+        dynamic_axes=dynamic_axes,
+        training=training,
+        keep_initializers_as_inputs=keep_initializers_as_inputs,
+        do_constant_folding=do_constant_folding,
+    )
     program = ONNXProgram(file.getvalue())
     if verify:
         _verify(program, runs, positional, given)
@@ -148,7 +197,9 @@ def export(
     return program
 
 
-def _verify(program: ONNXProgram, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _verify(
+    program: ONNXProgram, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
     """Compare what the file computes with what the model computes."""
     want: list[Any] = []
     inputs: list[Any] = []

@@ -62,7 +62,8 @@ def _reduction(op: str) -> Any:
         given = c.get("axes") if axes is None else ints(axes)
         if not given:
             if c.get("noop_with_empty_axes", 0):
-                # The function that is applied to each element before and after reducing is still applied.
+                # The function that is applied to each element before and after reducing is still
+                # applied.
                 return like(_REDUCE[op](x.unsqueeze(0), [0], False), x) if op in _REDUCE else x
             given = range(x.ndim)
         dims, keep = sorted({d % max(x.ndim, 1) for d in given}), bool(c.get("keepdims", 1))
@@ -119,11 +120,16 @@ def _nonzero(c: Call, x: Any) -> Any:
 @operator("Unique")
 def _unique(c: Call, x: Any) -> Any:
     array, axis = array_of(x), c.get("axis")
-    found, first, inverse, counts = np.unique(array, return_index=True, return_inverse=True, return_counts=True, axis=axis)
+    found, first, inverse, counts = np.unique(
+        array, return_index=True, return_inverse=True, return_counts=True, axis=axis
+    )
     inverse = inverse.reshape(-1)
     if not c.get("sorted", 1):
         order = np.argsort(first)
         rank = np.argsort(order)
         found = np.take(found, order, axis=axis or 0)
         first, counts, inverse = first[order], counts[order], rank[inverse]
-    return (make_tensor(np.ascontiguousarray(found)), *[make_tensor(a.astype(np.int64)) for a in (first, inverse, counts)])
+    return (
+        make_tensor(np.ascontiguousarray(found)),
+        *[make_tensor(a.astype(np.int64)) for a in (first, inverse, counts)],
+    )

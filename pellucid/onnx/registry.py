@@ -1,7 +1,7 @@
 """What an operator's implementation is given, and the table of them by name.
 
-An implementation takes the call (attributes, version, number of results) and the values. Values that say how (shapes, axes,
-counts) come as NumPy arrays, the others as Tensors.
+An implementation takes the call (attributes, version, number of results) and the values. Values
+that say how (shapes, axes, counts) come as NumPy arrays, the others as Tensors.
 """
 
 from __future__ import annotations

@@ -27,7 +27,9 @@ def _coordinates(how: str, out: int, size: int, scale: float, region: tuple[floa
     if how == "tf_crop_and_resize":
         start, end = region
         return (
-            start * (size - 1) + x * (end - start) * (size - 1) / (out - 1) if out > 1 else 0.5 * (start + end) * (size - 1) + x * 0
+            start * (size - 1) + x * (end - start) * (size - 1) / (out - 1)
+            if out > 1
+            else 0.5 * (start + end) * (size - 1) + x * 0
         )
     if how == "pytorch_half_pixel" and out == 1:
         return x * 0
@@ -64,7 +66,11 @@ def _taps(c: Call, mode: str, x: Any, size: int, scale: float, nearest: str) -> 
     count = math.ceil(2 * radius) + (2 if stretch != 1 else 0)
     index = first[:, None] + np.arange(count)
     distance = (index - x[:, None]) / stretch
-    weight = np.maximum(1 - np.abs(distance), 0) if mode == "linear" else _cubic(distance, c.get("cubic_coeff_a", -0.75))
+    weight = (
+        np.maximum(1 - np.abs(distance), 0)
+        if mode == "linear"
+        else _cubic(distance, c.get("cubic_coeff_a", -0.75))
+    )
     if c.get("exclude_outside", 0):
         weight = np.where((index < 0) | (index >= size), 0, weight)
     weight = weight / weight.sum(1, keepdims=True)
@@ -72,7 +78,15 @@ def _taps(c: Call, mode: str, x: Any, size: int, scale: float, nearest: str) -> 
 
 
 def resize(
-    c: Call, x: Any, sizes: Any, scales: Any, mode: str, how: str, nearest: str, region: Any = None, axes: Any = None
+    c: Call,
+    x: Any,
+    sizes: Any,
+    scales: Any,
+    mode: str,
+    how: str,
+    nearest: str,
+    region: Any = None,
+    axes: Any = None,
 ) -> Any:
     """A tensor with other sizes along some axes, read one axis after the other."""
     axes = list(range(x.ndim)) if axes is None else [d % x.ndim for d in axes]
@@ -81,7 +95,9 @@ def resize(
         sizes = list(sizes)
         policy = c.get("keep_aspect_ratio_policy", "stretch")
         if policy != "stretch":
-            ratio = (min if policy == "not_larger" else max)(new / n for new, n in zip(sizes, old, strict=True))
+            ratio = (min if policy == "not_larger" else max)(
+                new / n for new, n in zip(sizes, old, strict=True)
+            )
             scales = [ratio] * len(axes)
             sizes = [int(math.floor(n * ratio + 0.5)) for n in old]
         else:
@@ -104,40 +120,68 @@ def resize(
             x = T.index_select(x, d, make_tensor(index[:, 0]))
         else:
             x = TENSORS.resample_axis(x, axis=d, index=index, weight=weight, size=old[k])
-    return x if outside is None else T.where(make_tensor(outside), c.get("extrapolation_value", 0.0), x)
+    return (
+        x
+        if outside is None
+        else T.where(make_tensor(outside), c.get("extrapolation_value", 0.0), x)
+    )
 
 
 @operator("Resize", static=(1, 2, 3))
 def _resize(c: Call, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None) -> Any:
     if c.opset < 11:
-        return resize(c, x, None, [float(s) for s in roi], c.get("mode", "nearest"), "asymmetric", "floor")
+        return resize(
+            c, x, None, [float(s) for s in roi], c.get("mode", "nearest"), "asymmetric", "floor"
+        )
     wanted = ints(sizes) if sizes is not None and sizes.size else None
     factors = [float(s) for s in scales] if scales is not None and scales.size else None
     return resize(
-        c, x, wanted, factors, c.get("mode", "nearest"), c.get("coordinate_transformation_mode", "half_pixel"),
-        c.get("nearest_mode", "round_prefer_floor"), roi if roi is not None and roi.size else None, c.get("axes"),
-    )  # fmt: skip
+        c,
+        x,
+        wanted,
+        factors,
+        c.get("mode", "nearest"),
+        c.get("coordinate_transformation_mode", "half_pixel"),
+        c.get("nearest_mode", "round_prefer_floor"),
+        roi if roi is not None and roi.size else None,
+        c.get("axes"),
+    )
 
 
 @operator("Upsample", static=(1,))
 def _upsample(c: Call, x: Any, scales: Any = None) -> Any:
     given = c.get("scales") if scales is None else scales
-    return resize(c, x, None, [float(s) for s in given], c.get("mode", "nearest"), "asymmetric", "floor")
+    return resize(
+        c, x, None, [float(s) for s in given], c.get("mode", "nearest"), "asymmetric", "floor"
+    )
 
 
 @operator("GridSample")
 def _grid_sample(c: Call, x: Any, grid: Any) -> Any:
-    mode = {"linear": "bilinear", "cubic": "bicubic"}.get(c.get("mode", "linear"), c.get("mode", "linear"))
-    return F.grid_sample(x, grid, mode, c.get("padding_mode", "zeros"), bool(c.get("align_corners", 0)))
+    mode = {"linear": "bilinear", "cubic": "bicubic"}.get(
+        c.get("mode", "linear"), c.get("mode", "linear")
+    )
+    return F.grid_sample(
+        x, grid, mode, c.get("padding_mode", "zeros"), bool(c.get("align_corners", 0))
+    )
 
 
 @operator("RoiAlign", static=(1, 2))
 def _roi_align(c: Call, x: Any, rois: Any, batch: Any) -> Any:
-    """Averages (or maxima) of values read between the elements, on a grid in each cell of each region."""
-    high, wide, count = c.get("output_height", 1), c.get("output_width", 1), c.get("sampling_ratio", 0)
+    """Averages (or maxima) of values read between the elements, on a grid in each cell of each
+    region.
+    """
+    high, wide, count = (
+        c.get("output_height", 1),
+        c.get("output_width", 1),
+        c.get("sampling_ratio", 0),
+    )
     half = (
         0.5
-        if c.get("coordinate_transformation_mode", "half_pixel" if c.opset >= 16 else "output_half_pixel") == "half_pixel"
+        if c.get(
+            "coordinate_transformation_mode", "half_pixel" if c.opset >= 16 else "output_half_pixel"
+        )
+        == "half_pixel"
         else 0
     )
     scale, maximum = c.get("spatial_scale", 1.0), c.get("mode", "avg") == "max"

@@ -1,6 +1,7 @@
 """RNN, GRU and LSTM.
 
-Source: the equations at https://onnx.ai/onnx/operators/onnx__LSTM.html, onnx__GRU.html and onnx__RNN.html
+Source: the equations at https://onnx.ai/onnx/operators/onnx__LSTM.html, onnx__GRU.html and
+onnx__RNN.html
 """
 
 from __future__ import annotations
@@ -29,11 +30,18 @@ def _activation(name: str, alpha: float | None, beta: float | None) -> Callable[
         return default if beta is None else beta
 
     table: dict[str, Callable[[Any], Any]] = {
-        "relu": T.relu, "tanh": T.tanh, "sigmoid": T.sigmoid, "softsign": F.softsign, "softplus": F.softplus,
-        "affine": lambda x: a(1.0) * x + b(0.0), "leakyrelu": lambda x: F.leaky_relu(x, a(0.01)),
-        "thresholdedrelu": lambda x: F.threshold(x, a(1.0), 0.0), "scaledtanh": lambda x: a(1.0) * T.tanh(b(1.0) * x),
-        "hardsigmoid": lambda x: T.clamp(a(0.2) * x + b(0.5), 0, 1), "elu": lambda x: F.elu(x, a(1.0)),
-    }  # fmt: skip
+        "relu": T.relu,
+        "tanh": T.tanh,
+        "sigmoid": T.sigmoid,
+        "softsign": F.softsign,
+        "softplus": F.softplus,
+        "affine": lambda x: a(1.0) * x + b(0.0),
+        "leakyrelu": lambda x: F.leaky_relu(x, a(0.01)),
+        "thresholdedrelu": lambda x: F.threshold(x, a(1.0), 0.0),
+        "scaledtanh": lambda x: a(1.0) * T.tanh(b(1.0) * x),
+        "hardsigmoid": lambda x: T.clamp(a(0.2) * x + b(0.5), 0, 1),
+        "elu": lambda x: F.elu(x, a(1.0)),
+    }
     return table[name.lower()]
 
 
@@ -45,10 +53,21 @@ def _activations(c: Call, directions: int) -> list[list[Callable[[Any], Any]]]:
     made = []
     for name in names:
         low = name.lower()
-        takes_alpha = low in ("affine", "leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu")
+        takes_alpha = low in (
+            "affine",
+            "leakyrelu",
+            "thresholdedrelu",
+            "scaledtanh",
+            "hardsigmoid",
+            "elu",
+        )
         takes_beta = low in ("affine", "scaledtanh", "hardsigmoid")
         made.append(
-            _activation(name, alphas.pop(0) if takes_alpha and alphas else None, betas.pop(0) if takes_beta and betas else None)
+            _activation(
+                name,
+                alphas.pop(0) if takes_alpha and alphas else None,
+                betas.pop(0) if takes_beta and betas else None,
+            )
         )
     size = len(defaults)
     return [made[k * size : (k + 1) * size] for k in range(directions)]
@@ -62,19 +81,37 @@ def _rows(x: Any, order: list[int], size: int) -> Any:
 def _whole(c: Call, x: Any, w: Any, r: Any, b: Any, states: list[Any], back: bool) -> Any:
     """A direction as one operation of the engine, where the equations are the same; None elsewhere."""
     names = [n.lower() for n in c.get("activations") or []]
-    standard = not names or names == [n.lower() for n in _DEFAULTS[c.op]] * (len(names) // len(_DEFAULTS[c.op]))
-    if not standard or c.get("clip") or c.get("input_forget") or (c.op == "GRU" and not c.get("linear_before_reset")):
+    standard = not names or names == [n.lower() for n in _DEFAULTS[c.op]] * (
+        len(names) // len(_DEFAULTS[c.op])
+    )
+    if (
+        not standard
+        or c.get("clip")
+        or c.get("input_forget")
+        or (c.op == "GRU" and not c.get("linear_before_reset"))
+    ):
         return None
     size = r.shape[-1]
     order = {"RNN": [0], "GRU": [1, 0, 2], "LSTM": [0, 2, 3, 1]}[c.op]
     w, r = _rows(w, order, size), _rows(r, order, size)
     half = len(order) * size
-    biases = (None, None) if b is None else (_rows(b[:half], order, size), _rows(b[half:], order, size))
+    biases = (
+        (None, None) if b is None else (_rows(b[:half], order, size), _rows(b[half:], order, size))
+    )
     mode = "RNN_TANH" if c.op == "RNN" else c.op
     return nn_rnn.layer(mode, x, tuple(states), (w, r, *biases), back)
 
 
-def _step(c: Call, acts: Any, gates: Any, parts: tuple[Any, ...], r: Any, rb: Any, p: Any, states: list[Any]) -> list[Any]:
+def _step(
+    c: Call,
+    acts: Any,
+    gates: Any,
+    parts: tuple[Any, ...],
+    r: Any,
+    rb: Any,
+    p: Any,
+    states: list[Any],
+) -> list[Any]:
     """One step: the states after it."""
     h = states[0]
     size = r.shape[-1]
@@ -91,7 +128,11 @@ def _step(c: Call, acts: Any, gates: Any, parts: tuple[Any, ...], r: Any, rb: An
         bz, br, bh = (None if rb is None else rb[k * size : (k + 1) * size] for k in range(3))
         update = acts[0](cut(z + F.linear(h, rz, bz)))
         reset = acts[0](cut(n + F.linear(h, rr, br)))
-        inner = reset * F.linear(h, rh, bh) if c.get("linear_before_reset") else F.linear(reset * h, rh, bh)
+        inner = (
+            reset * F.linear(h, rh, bh)
+            if c.get("linear_before_reset")
+            else F.linear(reset * h, rh, bh)
+        )
         new = acts[1](cut(m + inner))
         return [(1 - update) * new + update * h]
     cell = states[1]
@@ -106,7 +147,16 @@ def _step(c: Call, acts: Any, gates: Any, parts: tuple[Any, ...], r: Any, rb: An
 
 
 def _direction(
-    c: Call, acts: Any, x: Any, w: Any, r: Any, b: Any, p: Any, states: list[Any], lengths: list[int] | None, back: bool
+    c: Call,
+    acts: Any,
+    x: Any,
+    w: Any,
+    r: Any,
+    b: Any,
+    p: Any,
+    states: list[Any],
+    lengths: list[int] | None,
+    back: bool,
 ) -> tuple[Any, list[Any]]:
     """The output of each step and the last states."""
     if lengths is None and p is None:
@@ -132,13 +182,25 @@ def _direction(
 
 @operator("RNN", "GRU", "LSTM", static=(4,))
 def _recurrent(
-    c: Call, x: Any, w: Any, r: Any, b: Any = None, lengths: Any = None, h0: Any = None, c0: Any = None, p: Any = None
+    c: Call,
+    x: Any,
+    w: Any,
+    r: Any,
+    b: Any = None,
+    lengths: Any = None,
+    h0: Any = None,
+    c0: Any = None,
+    p: Any = None,
 ) -> Any:
-    """Shapes: x (time, batch, in), the results (time, directions, batch, hidden) and (directions, batch, hidden)."""
+    """Shapes: x (time, batch, in), the results (time, directions, batch, hidden) and (directions,
+    batch, hidden).
+    """
     batch_first = bool(c.get("layout", 0))
     x = T.transpose(x, 0, 1) if batch_first else x
     many, size = w.shape[0], r.shape[-1]
-    known = None if lengths is None or all(n == x.shape[0] for n in ints(lengths)) else ints(lengths)
+    known = (
+        None if lengths is None or all(n == x.shape[0] for n in ints(lengths)) else ints(lengths)
+    )
     acts = _activations(c, many)
     outs, lasts = [], []
     for d in range(many):
@@ -148,7 +210,16 @@ def _recurrent(
             states.append(x.new_zeros([x.shape[1], size]) if s is None else s[d])
         back = c.get("direction", "forward") == "reverse" or d == 1
         made, last = _direction(
-            c, acts[d], x, w[d], r[d], None if b is None else b[d], None if p is None else p[d], states, known, back
+            c,
+            acts[d],
+            x,
+            w[d],
+            r[d],
+            None if b is None else b[d],
+            None if p is None else p[d],
+            states,
+            known,
+            back,
         )
         outs.append(made)
         lasts.append(last)

@@ -28,8 +28,13 @@ def _size(c: Call, x: Any) -> Any:
 
 
 _CONSTANTS = {
-    "value": None, "sparse_value": None, "value_int": np.int64, "value_ints": np.int64, "value_float": np.float32, "value_floats": np.float32,
-}  # fmt: skip
+    "value": None,
+    "sparse_value": None,
+    "value_int": np.int64,
+    "value_ints": np.int64,
+    "value_float": np.float32,
+    "value_floats": np.float32,
+}
 
 
 @operator("Constant")
@@ -60,7 +65,9 @@ def _flatten(c: Call, x: Any) -> Any:
     axis = c.get("axis", 1)
     axis = axis + x.ndim if axis < 0 else axis
     return x.reshape(
-        [math.prod(x.shape[:axis]), -1] if 0 not in x.shape else [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])]
+        [math.prod(x.shape[:axis]), -1]
+        if 0 not in x.shape
+        else [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])]
     )
 
 
@@ -80,7 +87,9 @@ def _squeeze(c: Call, x: Any, axes: Any = None) -> Any:
         return T.squeeze(x)
     gone = {d % x.ndim for d in given}
     if any(x.shape[d] != 1 for d in gone):
-        raise OperationError(f"onnx: Squeeze of the axes {sorted(gone)} of the shape {list(x.shape)}")
+        raise OperationError(
+            f"onnx: Squeeze of the axes {sorted(gone)} of the shape {list(x.shape)}"
+        )
     return T.squeeze(x, tuple(gone)) if gone else x
 
 
@@ -103,7 +112,9 @@ def _tile(c: Call, x: Any, repeats: Any) -> Any:
 
 
 @operator("Slice", static=(1, 2, 3, 4))
-def _slice(c: Call, x: Any, starts: Any = None, ends: Any = None, axes: Any = None, steps: Any = None) -> Any:
+def _slice(
+    c: Call, x: Any, starts: Any = None, ends: Any = None, axes: Any = None, steps: Any = None
+) -> Any:
     if starts is None:
         starts, ends, axes = c.get("starts"), c.get("ends"), c.get("axes")
     first, last = ints(starts), ints(ends)
@@ -113,7 +124,8 @@ def _slice(c: Call, x: Any, starts: Any = None, ends: Any = None, axes: Any = No
         axis %= x.ndim
         size = x.shape[axis]
         index: list[Any] = [slice(None)] * x.ndim
-        # An end at -size or below means "before the first element" when going back, for which a slice has None.
+        # An end at -size or below means "before the first element" when going back, for which a
+        # slice has None.
         back = step < 0
         start = min(max(start + size if start < 0 else start, 0), size - 1 if back else size)
         end = end + size if end < 0 else end
@@ -154,7 +166,8 @@ def _split(c: Call, x: Any, sizes: Any = None) -> Any:
 def _gather(c: Call, x: Any, index: Any) -> Any:
     axis = c.get("axis", 0) % x.ndim
     flat = index.reshape([-1]).long()
-    if observe.observers or bool((index._array < 0).any()):  # whoever records wants a rule for all values
+    # whoever records wants a rule for all values
+    if observe.observers or bool((index._array < 0).any()):
         flat = T.where(flat < 0, flat + x.shape[axis], flat)
     if axis == 0 and kind(x) == "f" and x.ndim == 2:
         return F.embedding(flat.reshape(tuple(index.shape)), x)
@@ -196,7 +209,9 @@ def _scatter(c: Call, x: Any, index: Any, values: Any) -> Any:
         return T.scatter(x, axis, index, values)
     if how == "add":
         return T.scatter_add(x, axis, index, values)
-    return T.scatter_reduce(x, axis, index, values, {"mul": "prod", "max": "amax", "min": "amin"}[how])
+    return T.scatter_reduce(
+        x, axis, index, values, {"mul": "prod", "max": "amax", "min": "amin"}[how]
+    )
 
 
 @operator("ScatterND")
@@ -211,7 +226,11 @@ def _scatter_nd(c: Call, x: Any, index: Any, values: Any) -> Any:
     count, size = math.prod(index.shape[:-1]), math.prod(rest)
     where = flat.reshape([count, 1]).expand(count, size)
     out = T.scatter_reduce(
-        x.reshape([-1, size]), 0, where, values.reshape([count, size]), {"mul": "prod", "max": "amax", "min": "amin"}[how]
+        x.reshape([-1, size]),
+        0,
+        where,
+        values.reshape([count, size]),
+        {"mul": "prod", "max": "amax", "min": "amin"}[how],
     )
     return out.reshape(tuple(x.shape))
 
@@ -223,7 +242,11 @@ def _tensor_scatter(c: Call, past: Any, update: Any, where: Any = None) -> Any:
     size, length = past.shape[axis], update.shape[axis]
     rows = []
     for b, first in enumerate(start):
-        places = (first + np.arange(length)) % size if c.get("mode", "linear") == "circular" else first + np.arange(length)
+        places = (
+            (first + np.arange(length)) % size
+            if c.get("mode", "linear") == "circular"
+            else first + np.arange(length)
+        )
         rows.append(T.index_copy(past[b], axis - 1, make_tensor(places), update[b]))
     return T.stack(rows)
 
@@ -232,7 +255,9 @@ def _tensor_scatter(c: Call, past: Any, update: Any, where: Any = None) -> Any:
 def _compress(c: Call, x: Any, condition: Any) -> Any:
     axis = c.get("axis")
     x = x.reshape([-1]) if axis is None else x
-    return T.index_select(x, 0 if axis is None else axis % x.ndim, make_tensor(np.flatnonzero(condition)))
+    return T.index_select(
+        x, 0 if axis is None else axis % x.ndim, make_tensor(np.flatnonzero(condition))
+    )
 
 
 @operator("OneHot", static=(1,))
@@ -283,7 +308,9 @@ def _trilu(c: Call, x: Any, k: Any = None) -> Any:
 @operator("Pad", static=(1, 2, 3))
 def _pad(c: Call, x: Any, pads: Any = None, value: Any = None, axes: Any = None) -> Any:
     given = c.get("pads", c.get("paddings")) if pads is None else ints(pads)
-    fill = c.get("value", 0.0) if value is None else value.reshape(-1)[0].item() if value.size else 0
+    fill = (
+        c.get("value", 0.0) if value is None else value.reshape(-1)[0].item() if value.size else 0
+    )
     where = list(range(x.ndim)) if axes is None else [d % x.ndim for d in ints(axes)]
     low, high = [0] * x.ndim, [0] * x.ndim
     for k, d in enumerate(where):
@@ -332,8 +359,16 @@ def _center_crop_pad(c: Call, x: Any, shape: Any) -> Any:
 def _depth_to_space(c: Call, x: Any) -> Any:
     b, (n, ch, h, w) = c.get("blocksize"), x.shape
     if c.get("mode", "DCR") == "DCR":
-        return x.reshape([n, b, b, ch // b**2, h, w]).permute(0, 3, 4, 1, 5, 2).reshape([n, ch // b**2, h * b, w * b])
-    return x.reshape([n, ch // b**2, b, b, h, w]).permute(0, 1, 4, 2, 5, 3).reshape([n, ch // b**2, h * b, w * b])
+        return (
+            x.reshape([n, b, b, ch // b**2, h, w])
+            .permute(0, 3, 4, 1, 5, 2)
+            .reshape([n, ch // b**2, h * b, w * b])
+        )
+    return (
+        x.reshape([n, ch // b**2, b, b, h, w])
+        .permute(0, 1, 4, 2, 5, 3)
+        .reshape([n, ch // b**2, h * b, w * b])
+    )
 
 
 @operator("SpaceToDepth")
@@ -378,7 +413,9 @@ def _col2im(c: Call, x: Any, image: Any, block: Any) -> Any:
         where = where * full[k] + at.reshape(shape)
     rows = x.reshape([n * channels, -1])
     flat = make_tensor(where.reshape(1, -1)).expand(tuple(rows.shape))
-    out = T.scatter_add(T.zeros([n * channels, math.prod(full)], dtype=x.dtype), 1, flat, rows).reshape([n, channels, *full])
+    out = T.scatter_add(
+        T.zeros([n * channels, math.prod(full)], dtype=x.dtype), 1, flat, rows
+    ).reshape([n, channels, *full])
     for k in range(rank):
         out = T.narrow(out, 2 + k, pads[k], size[k])
     return out

@@ -1,6 +1,8 @@
-"""What PyTorch's older exporter gave to functions that write ONNX nodes themselves (`torch.onnx.symbolic_helper`).
+"""What PyTorch's older exporter gave to functions that write ONNX nodes themselves
+(`torch.onnx.symbolic_helper`).
 
-This exporter takes its rules from the operations' records and calls no such function; `register_custom_op_symbolic` keeps them.
+This exporter takes its rules from the operations' records and calls no such function;
+`register_custom_op_symbolic` keeps them.
 """
 
 from __future__ import annotations
@@ -15,22 +17,48 @@ from ..errors import UnsupportedError
 class TensorProtoDataType(enum.IntEnum):
     """ONNX's numbers for element types."""
 
-    UNDEFINED, FLOAT, UINT8, INT8, UINT16, INT16, INT32, INT64, STRING, BOOL, FLOAT16, DOUBLE, UINT32, UINT64, COMPLEX64 = range(15)
+    (
+        UNDEFINED,
+        FLOAT,
+        UINT8,
+        INT8,
+        UINT16,
+        INT16,
+        INT32,
+        INT64,
+        STRING,
+        BOOL,
+        FLOAT16,
+        DOUBLE,
+        UINT32,
+        UINT64,
+        COMPLEX64,
+    ) = range(15)
     COMPLEX128, BFLOAT16 = 15, 16
 
 
 cast_pytorch_to_onnx = {
-    "Byte": TensorProtoDataType.UINT8, "Char": TensorProtoDataType.INT8, "Double": TensorProtoDataType.DOUBLE,
-    "Float": TensorProtoDataType.FLOAT, "Half": TensorProtoDataType.FLOAT16, "Int": TensorProtoDataType.INT32,
-    "Long": TensorProtoDataType.INT64, "Short": TensorProtoDataType.INT16, "Bool": TensorProtoDataType.BOOL,
-    "ComplexFloat": TensorProtoDataType.COMPLEX64, "ComplexDouble": TensorProtoDataType.COMPLEX128,
-    "BFloat16": TensorProtoDataType.BFLOAT16, "Undefined": TensorProtoDataType.UNDEFINED,
-}  # fmt: skip
+    "Byte": TensorProtoDataType.UINT8,
+    "Char": TensorProtoDataType.INT8,
+    "Double": TensorProtoDataType.DOUBLE,
+    "Float": TensorProtoDataType.FLOAT,
+    "Half": TensorProtoDataType.FLOAT16,
+    "Int": TensorProtoDataType.INT32,
+    "Long": TensorProtoDataType.INT64,
+    "Short": TensorProtoDataType.INT16,
+    "Bool": TensorProtoDataType.BOOL,
+    "ComplexFloat": TensorProtoDataType.COMPLEX64,
+    "ComplexDouble": TensorProtoDataType.COMPLEX128,
+    "BFloat16": TensorProtoDataType.BFLOAT16,
+    "Undefined": TensorProtoDataType.UNDEFINED,
+}
 symbolics: dict[tuple[str, int], Callable[..., Any]] = {}
 
 
 def parse_args(*arg_descriptors: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator that notes the kinds of a function's arguments ("v" a value, "i" an int, "f" a float ...)."""
+    """Decorator that notes the kinds of a function's arguments ("v" a value, "i" an int, "f" a
+    float ...).
+    """
 
     def decorate(fn: Callable[..., Any]) -> Callable[..., Any]:
         fn._arg_descriptors = arg_descriptors  # type: ignore[attr-defined]
@@ -39,8 +67,12 @@ def parse_args(*arg_descriptors: str) -> Callable[[Callable[..., Any]], Callable
     return decorate
 
 
-def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Callable[..., Any], opset_version: int) -> None:
-    """Keep a function that writes ONNX nodes for an operator. The exporter refuses such operators by name; it does not call it."""
+def register_custom_op_symbolic(
+    symbolic_name: str, symbolic_fn: Callable[..., Any], opset_version: int
+) -> None:
+    """Keep a function that writes ONNX nodes for an operator. The exporter refuses such operators
+    by name; it does not call it.
+    """
     symbolics[symbolic_name, opset_version] = symbolic_fn
 
 
@@ -55,7 +87,9 @@ def refusing(module: str, name: str) -> Callable[..., Any]:
         raise AttributeError(f"module 'torch.onnx.{module}' has no attribute {name!r}", name=name)
 
     def refused(*args: Any, **kwargs: Any) -> NoReturn:
-        raise UnsupportedError(f"torch.onnx.{module}.{name} is not supported: nodes are written by the operations' own rules")
+        raise UnsupportedError(
+            f"torch.onnx.{module}.{name} is not supported: nodes are written by the operations' own rules"
+        )
 
     refused.__name__ = refused.__qualname__ = name
     return refused

@@ -1,4 +1,6 @@
-"""Names of `torch.onnx.symbolic_opset11`: functions of PyTorch's older exporter, refused when called."""
+"""Names of `torch.onnx.symbolic_opset11`: functions of PyTorch's older exporter, refused when
+called.
+"""
 
 from __future__ import annotations
 

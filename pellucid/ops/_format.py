@@ -24,9 +24,11 @@ def _has_channels_last(a: Any) -> bool:
 
 
 def in_format(result: Tensor, *inputs: Tensor) -> Tensor:
-    """The result, with its channels closest in memory where those of one of the inputs are: what PyTorch's layers of images do.
+    """The result, with its channels closest in memory where those of one of the inputs are: what
+    PyTorch's layers of images do.
 
-    The values are those that the operation made, copied once: there is no kernel for this order of memory.
+    The values are those that the operation made, copied once: there is no kernel for this order of
+    memory.
     """
     for x in inputs:
         if x._array.flags.c_contiguous if type(x._array) is np.ndarray else True:

@@ -14,9 +14,16 @@ from ..core.tracing import constant
 from ..errors import ArgumentTypeError, OperationError
 
 _C_NAMES = {
-    "int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t", "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-}  # fmt: skip
+    "int64": "int64_t",
+    "int32": "int",
+    "int16": "int16_t",
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
 
 
 _LARGEST = {kind: dtypes.finfo(kind).max for kind in dtypes.ALL if kind.is_floating_point}
@@ -28,7 +35,8 @@ def _overflow(kind: dtypes.dtype) -> Exception:
 
 
 def fitting(value: Any, kind: dtypes.dtype) -> Any:
-    """A number as a Python number that `kind` holds; negative integers count back from the end of the range of an unsigned dtype.
+    """A number as a Python number that `kind` holds; negative integers count back from the end of
+    the range of an unsigned dtype.
 
     Raises:
         RuntimeError: its value would be lost. OverflowError: an integer of more than 64 bits.
@@ -37,7 +45,9 @@ def fitting(value: Any, kind: dtypes.dtype) -> Any:
         return value  # as nearly all are
     value = value.item() if isinstance(value, np.generic) else value
     if type(value) is int and not -(1 << 63) <= value < 1 << 64:
-        raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
+        raise OverflowError(
+            "int too big to convert" if value > 0 else "can't convert negative int to unsigned"
+        )
     if kind is dtypes.bool_:
         return bool(value)
     if kind.is_complex:
@@ -55,7 +65,8 @@ def fitting(value: Any, kind: dtypes.dtype) -> Any:
         return float(value)
     limits = dtypes.iinfo(kind)
     low = limits.min if kind.is_signed or isinstance(value, float) else -limits.max
-    if not low <= value <= limits.max:  # of a float before its fraction is cut off; NaN is none of them
+    # of a float before its fraction is cut off; NaN is none of them
+    if not low <= value <= limits.max:
         raise _overflow(kind)
     return int(value) if kind.is_signed else int(value) % (limits.max + 1)
 
@@ -85,7 +96,9 @@ def number_array(value: Any, kind: Any) -> ndarray:
 
 
 def scalar_array(value: Any, kind: Any) -> ndarray:
-    """As `number_array` for a number that is made a tensor first: what two-byte floats do not hold becomes infinite."""
+    """As `number_array` for a number that is made a tensor first: what two-byte floats do not hold
+    becomes infinite.
+    """
     if dtypes.BY_NUMPY[kind].is_floating_point and kind.itemsize == 2:
         with np.errstate(over="ignore"):
             return constant(np.array(fitting(value, dtypes.float64), kind))

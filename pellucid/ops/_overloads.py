@@ -1,4 +1,6 @@
-"""PyTorch's overloads of functions, and its calls of old: numbers that came before the tensors which they multiply."""
+"""PyTorch's overloads of functions, and its calls of old: numbers that came before the tensors
+which they multiply.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _NUMBERS = (int, float, complex)
 
 
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which takes arguments under all names that PyTorch knows, and refuses others in its words."""
+    """The function, which takes arguments under all names that PyTorch knows, and refuses others in
+    its words.
+    """
 
     plain = Plain(function)
 
@@ -43,12 +47,19 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _inner(function: Callable[..., Any], name: str) -> Any:
     """The code of the function `name` that a function makes."""
-    return next(code for code in function.__code__.co_consts if getattr(code, "co_name", "") == name)
+    return next(
+        code for code in function.__code__.co_consts if getattr(code, "co_name", "") == name
+    )
 
 
-WITH_OUT, CHECKED, IN_PLACE = _inner(with_out, "wrapper"), _inner(checked, "wrapper"), _inner(inplace_form, "method")
+WITH_OUT, CHECKED, IN_PLACE = (
+    _inner(with_out, "wrapper"),
+    _inner(checked, "wrapper"),
+    _inner(inplace_form, "method"),
+)
 forwarding.add(IN_PLACE)
-WRAPPERS = (WITH_OUT, CHECKED)  # around functions of namespaces; their variables are `function`, `args` and `kwargs`
+# around functions of namespaces; their variables are `function`, `args` and `kwargs`
+WRAPPERS = (WITH_OUT, CHECKED)
 
 
 _TEXT = Path(__file__).with_suffix(".txt")
@@ -65,7 +76,8 @@ class Overloads(NamedTuple):
 
     Attributes:
         shown: the name that its errors show.
-        signatures: in PyTorch's order; `[2]` and `?` after a type say what is taken and are not shown: see `plain`.
+        signatures: in PyTorch's order; `[2]` and `?` after a type say what is taken and are not
+            shown: see `plain`.
         single: has it one only? Else some may be hidden, since they are deprecated.
     """
 
@@ -104,38 +116,52 @@ def plain(signature: str) -> str:
 
 
 _MARKS = re.compile(r"\[\d+\]|\?")
-PREFIXED = ("linalg", "fft", "special")  # spaces whose functions PyTorch calls linalg_det, fft_rfft ...
+# spaces whose functions PyTorch calls linalg_det, fft_rfft ...
+PREFIXED = ("linalg", "fft", "special")
 
 
-def former(function: Callable[..., Tensor], *args: Any, numbers: tuple[str, ...], **kwargs: Any) -> Tensor:
-    """A call with the numbers before the tensors they multiply, as PyTorch once wanted it and still takes: warns, and computes.
+def former(
+    function: Callable[..., Tensor], *args: Any, numbers: tuple[str, ...], **kwargs: Any
+) -> Tensor:
+    """A call with the numbers before the tensors they multiply, as PyTorch once wanted it and still
+    takes: warns, and computes.
 
     Args:
         function: what computes, with the numbers as keywords.
-        args: all positional arguments. Where `numbers` is one name, the number comes second: `add(input, alpha, other)`. Where it is
-            two, the first of them comes first or second and the other is optional: `addmm(beta, input, alpha, mat1, mat2)`,
+        args: all positional arguments. Where `numbers` is one name, the number comes second:
+            `add(input, alpha, other)`. Where it is two, the first of them comes first or second and
+            the other is optional: `addmm(beta, input, alpha, mat1, mat2)`,
             `input.addmm(beta, mat1, mat2)`.
-        kwargs: further ones. Those that are named in `numbers` and differ from 1 make the call wrong.
+        kwargs: further ones. Those that are named in `numbers` and differ from 1 make the call
+            wrong.
 
     Raises:
         TypeError: numbers and tensors come in another order.
     """
     name = function.__name__
-    kinds = "".join("n" if isinstance(a, _NUMBERS) else "t" if isinstance(a, Tensor) else "?" for a in args)
+    kinds = "".join(
+        "n" if isinstance(a, _NUMBERS) else "t" if isinstance(a, Tensor) else "?" for a in args
+    )
     tensors = function.__code__.co_argcount
     if len(numbers) == 1:
         second = args[1]
-        if kinds[:2] == "tt" and tensors == 2 and not second.ndim and not second.requires_grad:  # it stands for a number
+        # it stands for a number
+        if kinds[:2] == "tt" and tensors == 2 and not second.ndim and not second.requires_grad:
             args, kinds = (args[0], second.item(), *args[2:]), f"tn{kinds[2:].replace('n', 't')}"
         fits = kinds[1] == "n" and len(args) == tensors + 1 and (tensors == 2 or kinds == "tntt")
     else:
         fits = kinds in ("nttt", "ntntt", "tntt", "tnntt")
     if not fits or any(kwargs.get(number, 1) != 1 for number in numbers):
-        raise ArgumentTypeError(f"{name}() takes {tensors} positional arguments but {len(args)} were given")
+        raise ArgumentTypeError(
+            f"{name}() takes {tensors} positional arguments but {len(args)} were given"
+        )
     if len(numbers) == 1:
         values, given = [args[1]], [args[0], *args[2:]]
     else:
-        values, given = [a for a in args if isinstance(a, _NUMBERS)], [a for a in args if isinstance(a, Tensor)]
+        values, given = (
+            [a for a in args if isinstance(a, _NUMBERS)],
+            [a for a in args if isinstance(a, Tensor)],
+        )
     warn_once(_advice(name, numbers[: len(values)]), UserWarning)
     return function(*given, **kwargs | dict(zip(numbers, values, strict=False)))
 
@@ -158,7 +184,11 @@ def _advice(name: str, numbers: tuple[str, ...]) -> str:
 def _deprecated(space: str, name: str, numbers: tuple[str, ...]) -> str:
     """The form that was used, and those to use."""
     signatures = [plain(s) for s in overloads()[f"{space}.{name}"].signatures]
-    tensors = [part for part in signatures[0][1:-1].partition(", *")[0].split(", ") if part.startswith("Tensor ")]
+    tensors = [
+        part
+        for part in signatures[0][1:-1].partition(", *")[0].split(", ")
+        if part.startswith("Tensor ")
+    ]
     places = [f"Number {number}" for number in numbers]
     if space == "Tensor":
         parts = [*places, *tensors]

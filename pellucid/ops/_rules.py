@@ -25,7 +25,8 @@ def as_index(value: Any) -> int:
     """A whole number, from an int, a NumPy integer or a tensor of one.
 
     Raises:
-        TypeError: anything else; what PyTorch calls it depends on the function, whose words `api.messages` finds.
+        TypeError: anything else; what PyTorch calls it depends on the function, whose words
+            `api.messages` finds.
     """
     try:
         return index(value)
@@ -39,30 +40,45 @@ def require_tensor(value: Any, function: str, argument: str = "input", position:
     """The value, or PyTorch's TypeError when it is not a Tensor."""
     if not isinstance(value, Tensor):
         kind = "numpy." * (type(value).__module__ == "numpy") + type(value).__name__
-        raise ArgumentTypeError(f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {kind}")
+        raise ArgumentTypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {kind}"
+        )
     return value
 
 
 def asked_for(attribute: str, *values: Any) -> None:
-    """Python's AttributeError for the first value that is not a Tensor: PyTorch's functions in Python fail where they ask for `attribute`."""
+    """Python's AttributeError for the first value that is not a Tensor: PyTorch's functions in
+    Python fail where they ask for `attribute`.
+    """
     for value in values:
         if not isinstance(value, Tensor):
             getattr(value, attribute)
 
 
 def is_direct(x: Tensor) -> bool:
-    """True for a plain tensor with data that wants no gradient, while nobody watches: what is made of it needs no record."""
-    return type(x) in FAST_TYPES and not state.slow and type(x._array) is ndarray and not (x._rg and local.grad)
+    """True for a plain tensor with data that wants no gradient, while nobody watches: what is made
+    of it needs no record.
+    """
+    return (
+        type(x) in FAST_TYPES
+        and not state.slow
+        and type(x._array) is ndarray
+        and not (x._rg and local.grad)
+    )
 
 
 def mismatch(function: str, *values: Any) -> Exception:
     """PyTorch's error for arguments that no overload takes, to be raised."""
     names = ", ".join("Tensor" if isinstance(v, Tensor) else type(v).__name__ for v in values)
-    return ArgumentTypeError(f"{function}() received an invalid combination of arguments - got ({names}), but expected one of:")
+    return ArgumentTypeError(
+        f"{function}() received an invalid combination of arguments - got ({names}), but expected one of:"
+    )
 
 
 def overloads(tensors: str, number: str, at: int = 1) -> Callable[[Any], Any]:
-    """The `variant` of an operation whose node PyTorch calls otherwise, and gives no edge, where argument `at` is a number."""
+    """The `variant` of an operation whose node PyTorch calls otherwise, and gives no edge, where
+    argument `at` is a number.
+    """
 
     def variant(node: Any) -> Any:
         if node.plan.needs[at] is not None:
@@ -77,17 +93,25 @@ def zero_gradient(F: Any, input_shape: tuple[int, ...], input_dtype: Any) -> Any
     return F.full(shape=input_shape, value=0, dtype=input_dtype)
 
 
-def fused_gradient(name: str, slope: Callable[..., Any], saves: str = "input", numbers: tuple[str, ...] = ()) -> Callable[..., Any]:
-    """The gradient rule `slope(F, g, value, **numbers)` of the operation `name`, of many float32 as one kernel.
+def fused_gradient(
+    name: str, slope: Callable[..., Any], saves: str = "input", numbers: tuple[str, ...] = ()
+) -> Callable[..., Any]:
+    """The gradient rule `slope(F, g, value, **numbers)` of the operation `name`, of many float32 as
+    one kernel.
 
-    `saves` is "input" or "out": which value it takes. The kernel's formula is the rule itself, under the name `<name>_backward`.
+    `saves` is "input" or "out": which value it takes. The kernel's formula is the rule itself,
+    under the name `<name>_backward`.
     """
     kernel = name + "_backward"
     FORMULAS[kernel] = Formula(slope, names=(("g", "x"), numbers))
 
     def with_numbers(F: Any, g: Any, input: Any, params: dict[str, Any]) -> Any:
         run = fused(kernel, g, input) if F.raw and type(g) is ndarray else None
-        return slope(F, g, input, **params) if run is None else run(g, input, *[params[n] for n in numbers])
+        return (
+            slope(F, g, input, **params)
+            if run is None
+            else run(g, input, *[params[n] for n in numbers])
+        )
 
     def of_input(F: Any, g: Any, input: Any) -> Any:
         run = fused(kernel, g, input) if F.raw and type(g) is ndarray else None
@@ -101,7 +125,9 @@ def fused_gradient(name: str, slope: Callable[..., Any], saves: str = "input", n
 
 
 def keyword(named: dict[str, Any], function: str, *names: str) -> Any:
-    """The value of the one keyword, among `names`, that a call may use instead of a positional argument."""
+    """The value of the one keyword, among `names`, that a call may use instead of a positional
+    argument.
+    """
     for name in names:
         if name in named:
             value = named.pop(name)
@@ -109,7 +135,9 @@ def keyword(named: dict[str, Any], function: str, *names: str) -> Any:
     else:
         value = None
     if named:
-        raise ArgumentTypeError(f"{function}() got an unexpected keyword argument '{next(iter(named))}'")
+        raise ArgumentTypeError(
+            f"{function}() got an unexpected keyword argument '{next(iter(named))}'"
+        )
     return value
 
 
@@ -131,14 +159,18 @@ def full_precision(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def low_precision(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator for products that check their arguments' dtypes: under autocast they take its precision."""
+    """Decorator for products that check their arguments' dtypes: under autocast they take its
+    precision.
+    """
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         policy = thread.stack.autocast
         if policy is None:
             return function(*args, **kwargs)
-        return function(*map(policy.narrow, args), **{k: policy.narrow(v) for k, v in kwargs.items()})
+        return function(
+            *map(policy.narrow, args), **{k: policy.narrow(v) for k, v in kwargs.items()}
+        )
 
     return wrapper
 
@@ -152,7 +184,9 @@ def per_dimension(value: Any, n: int) -> tuple[int, ...]:
 
 
 def differentiated(function: Any, g: Any, args: tuple[Any, ...], needs: Any) -> tuple[Any, ...]:
-    """Gradients of a function of Tensors by running it once more and differentiating its operations: for rules under `create_graph`."""
+    """Gradients of a function of Tensors by running it once more and differentiating its
+    operations: for rules under `create_graph`.
+    """
     create, role = local.grad, local.role
     with enable_grad():
         # Aliases: the gradient must not go on through the history of one argument into another one.

@@ -9,10 +9,11 @@ import numpy as np
 
 
 class Sample(NamedTuple):
-    """Arguments of an operation: arrays (float64, complex128, integers or bool), numbers or None, in the record's order.
+    """Arguments of an operation: arrays (float64, complex128, integers or bool), numbers or None,
+    in the record's order.
 
-    With `error`, the operation must refuse them with that exception. `constant` lists the places of arguments that the operation
-    has no derivative for.
+    With `error`, the operation must refuse them with that exception. `constant` lists the places of
+    arguments that the operation has no derivative for.
     """
 
     args: tuple[Any, ...]
@@ -36,7 +37,9 @@ _SHAPES: dict[int, Sequence[tuple[tuple[int, ...], ...]]] = {
 }
 
 
-def draw(rng: np.random.Generator, shape: tuple[int, ...], domain: Domain, kind: str = "real") -> np.ndarray[Any, Any]:
+def draw(
+    rng: np.random.Generator, shape: tuple[int, ...], domain: Domain, kind: str = "real"
+) -> np.ndarray[Any, Any]:
     """Random values of a domain: an interval, "int" (1 to 9), "signed" (-9 to 9) or "bool"."""
     if domain == "int":
         return rng.integers(1, 10, shape)
@@ -47,21 +50,37 @@ def draw(rng: np.random.Generator, shape: tuple[int, ...], domain: Domain, kind:
     assert not isinstance(domain, str)
     values = rng.uniform(*domain, shape)
     # Imaginary parts keep away from the branch cuts on the real axis.
-    return np.asarray(values + 1j * rng.uniform(0.3, 1.2, shape)) if kind == "complex" else np.asarray(values)
+    return (
+        np.asarray(values + 1j * rng.uniform(0.3, 1.2, shape))
+        if kind == "complex"
+        else np.asarray(values)
+    )
 
 
 def elementwise(
-    *domains: Domain, params: Sequence[dict[str, Any]] = ({},), complex: bool = False, constant: tuple[int, ...] = ()
+    *domains: Domain,
+    params: Sequence[dict[str, Any]] = ({},),
+    complex: bool = False,
+    constant: tuple[int, ...] = (),
 ) -> Samples:
-    """Samples of an element-wise operation with one argument for each domain; with `complex`, complex numbers too."""
+    """Samples of an element-wise operation with one argument for each domain; with `complex`,
+    complex numbers too.
+    """
 
     def samples(rng: np.random.Generator) -> Iterator[Sample]:
         for given in params:
             for shapes in _SHAPES[len(domains)]:
-                yield Sample(tuple(draw(rng, s, d) for s, d in zip(shapes, domains, strict=True)), given, constant=constant)
+                yield Sample(
+                    tuple(draw(rng, s, d) for s, d in zip(shapes, domains, strict=True)),
+                    given,
+                    constant=constant,
+                )
             if complex:
                 shapes = _SHAPES[len(domains)][0]
-                yield Sample(tuple(draw(rng, s, d, "complex") for s, d in zip(shapes, domains, strict=True)), given)
+                yield Sample(
+                    tuple(draw(rng, s, d, "complex") for s, d in zip(shapes, domains, strict=True)),
+                    given,
+                )
 
     return samples
 
@@ -73,7 +92,9 @@ def cases(
     make: Callable[..., Any] | None = None,
     extra: Sequence[Sample] = (),
 ) -> Samples:
-    """Samples with the shapes and parameters given, in complex numbers too where asked; `make` turns the drawn arrays into others."""
+    """Samples with the shapes and parameters given, in complex numbers too where asked; `make`
+    turns the drawn arrays into others.
+    """
 
     def samples(rng: np.random.Generator) -> Iterator[Sample]:
         for shapes, params in given:

@@ -1,4 +1,6 @@
-"""The named results of functions that return several tensors: `torch.return_types.max` has `values` and `indices`."""
+"""The named results of functions that return several tensors: `torch.return_types.max` has `values`
+and `indices`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ def make(name: str, fields: str) -> Any:
     kind = namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024 (made from its arguments)
 
     def show(self: Any) -> str:
-        parts = ",\n".join(f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True))
+        parts = ",\n".join(
+            f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True)
+        )
         return f"torch.return_types.{name}(\n{parts})"
 
     kind.__repr__ = show  # type: ignore[method-assign]

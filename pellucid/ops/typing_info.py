@@ -28,10 +28,19 @@ def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
 
 
 _TYPES = {
-    "Float": "FloatTensor", "Double": "DoubleTensor", "Half": "HalfTensor", "BFloat16": "BFloat16Tensor", "Byte": "ByteTensor",
-    "Char": "CharTensor", "Short": "ShortTensor", "Int": "IntTensor", "Long": "LongTensor", "Bool": "BoolTensor",
-    "ComplexFloat": "ComplexFloatTensor", "ComplexDouble": "ComplexDoubleTensor",
-}  # fmt: skip
+    "Float": "FloatTensor",
+    "Double": "DoubleTensor",
+    "Half": "HalfTensor",
+    "BFloat16": "BFloat16Tensor",
+    "Byte": "ByteTensor",
+    "Char": "CharTensor",
+    "Short": "ShortTensor",
+    "Int": "IntTensor",
+    "Long": "LongTensor",
+    "Bool": "BoolTensor",
+    "ComplexFloat": "ComplexFloatTensor",
+    "ComplexDouble": "ComplexDoubleTensor",
+}
 
 
 @public()
@@ -45,7 +54,11 @@ def typename(obj: Any, /) -> str:
     if isinstance(obj, Tensor):
         name = obj.dtype.scalar_type_name
         return f"torch.{_TYPES.get(name, name + 'Tensor')}"
-    kind = obj if isinstance(obj, type) or callable(obj) and hasattr(obj, "__qualname__") else type(obj)
+    kind = (
+        obj
+        if isinstance(obj, type) or callable(obj) and hasattr(obj, "__qualname__")
+        else type(obj)
+    )
     module = getattr(kind, "__module__", None) or ""
     qualified = getattr(kind, "__qualname__", "")
     return qualified if module in ("", "builtins", "__builtin__") else f"{module}.{qualified}"
@@ -65,7 +78,9 @@ def is_storage(obj: Any, /) -> bool:
 
 @public()
 def get_default_device() -> dtypes.device:
-    """The device of new tensors: "cpu", unless `set_default_device` or a `with torch.device(...)` block says otherwise."""
+    """The device of new tensors: "cpu", unless `set_default_device` or a `with torch.device(...)`
+    block says otherwise.
+    """
     return local.device if local.device is not None else dtypes.device("cpu")
 
 

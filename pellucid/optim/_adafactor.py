@@ -16,15 +16,21 @@ def _norm(a: Any) -> float:
 
 
 class Adafactor(ArrayOptimizer):
-    """Adafactor: adaptive steps relative to the parameters' size that store only one row and one column per matrix.
+    """Adafactor: adaptive steps relative to the parameters' size that store only one row and one
+    column per matrix.
 
-    Second moments of a matrix are estimated by the product of the means of its rows and of its columns.
+    Second moments of a matrix are estimated by the product of the means of its rows and of its
+    columns.
 
     Args:
-        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
-        lr: largest relative step; the step shrinks as 1 / sqrt(t) once that is smaller. Default: 0.01.
-        beta2_decay: power of the decay of second moments: the new square counts t^beta2_decay. Default: -0.8.
-        eps: floor of squares (None: the machine epsilon), and floor of the parameter's size. Default: (None, 1e-3).
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
+            with options of their own.
+        lr: largest relative step; the step shrinks as 1 / sqrt(t) once that is smaller. Default:
+            0.01.
+        beta2_decay: power of the decay of second moments: the new square counts t^beta2_decay.
+            Default: -0.8.
+        eps: floor of squares (None: the machine epsilon), and floor of the parameter's size.
+            Default: (None, 1e-3).
         d: clipping threshold of updates' RMS, at least 1. Default: 1.
         weight_decay: times lr, taken off the parameters directly. Default: 0.
         foreach: accepted.
@@ -66,9 +72,14 @@ class Adafactor(ArrayOptimizer):
         check(1.0 <= d, f"Clipping threshold d should be >= 1 but is: {d}")
         check(0.0 <= weight_decay, f"weight_decay should be >= 0 but is: {weight_decay}")
         defaults = {
-            "lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay, "foreach": foreach,
+            "lr": lr,
+            "beta2_decay": beta2_decay,
+            "eps": eps,
+            "d": d,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
             "maximize": maximize,
-        }  # fmt: skip
+        }
         super().__init__(params, defaults)
 
     def _init_state(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:

@@ -14,7 +14,8 @@ from ._schedule import EPOCH_WARNING, LRScheduler, check_optimizer, set_value, v
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiplies the learning rate by `factor` when a metric has not improved for more than `patience` steps.
+    """Multiplies the learning rate by `factor` when a metric has not improved for more than
+    `patience` steps.
 
     Call `step(metric)` after each validation.
 
@@ -24,13 +25,15 @@ class ReduceLROnPlateau(LRScheduler):
         factor: the factor, below 1. Default: 0.1.
         patience: how many steps without improvement are tolerated. Default: 10.
         threshold: how much counts as an improvement. Default: 1e-4.
-        threshold_mode: whether that is relative to the best value, "rel", or absolute, "abs". Default: "rel".
+        threshold_mode: whether that is relative to the best value, "rel", or absolute, "abs".
+            Default: "rel".
         cooldown: steps after a reduction that are not counted. Default: 0.
         min_lr: lower bound, one or one for each group. Default: 0.
         eps: smaller changes of the rate are not made. Default: 1e-8.
 
     Raises:
-        ValueError: a factor that is not below 1, an unknown mode, or a list of bounds of the wrong length.
+        ValueError: a factor that is not below 1, an unknown mode, or a list of bounds of the wrong
+            length.
 
     Example:
         >>> import pellucid as torch
@@ -93,7 +96,11 @@ class ReduceLROnPlateau(LRScheduler):
 
     def _is_better(self, a: float, best: float) -> bool:
         sign = -1 if self.mode == "min" else 1
-        bar = best * (1.0 + sign * self.threshold) if self.threshold_mode == "rel" else best + sign * self.threshold
+        bar = (
+            best * (1.0 + sign * self.threshold)
+            if self.threshold_mode == "rel"
+            else best + sign * self.threshold
+        )
         return a < bar if self.mode == "min" else a > bar
 
     def is_better(self, a: float, best: float) -> bool:
@@ -152,7 +159,9 @@ class ReduceLROnPlateau(LRScheduler):
 def _check_parts(name: str, schedulers: Any, optimizer: Any) -> None:
     for i, scheduler in enumerate(schedulers):
         if not hasattr(scheduler, "optimizer"):
-            raise ArgumentTypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
+            raise ArgumentTypeError(
+                f"{name} at index {i} should have `optimizer` as its attribute."
+            )
         if isinstance(scheduler, ReduceLROnPlateau):
             raise ArgumentValueError(
                 f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when calling "
@@ -184,7 +193,8 @@ class _Composite(LRScheduler):
 class SequentialLR(_Composite):
     """Runs one schedule after another; the next one takes over at each milestone.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
+    counts.
 
     Args:
         optimizer: whose learning rates are set.
@@ -193,7 +203,8 @@ class SequentialLR(_Composite):
         last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
 
     Raises:
-        ValueError: no schedule, ReduceLROnPlateau among them, another optimizer, or not one milestone less than schedules.
+        ValueError: no schedule, ReduceLROnPlateau among them, another optimizer, or not one
+            milestone less than schedules.
 
     Example:
         >>> import pellucid as torch
@@ -209,10 +220,14 @@ class SequentialLR(_Composite):
         [0.5, 0.5, 1.0, 0.1]
     """
 
-    def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1
+    ) -> None:
         name = type(self).__name__
         if len(schedulers) < 1:
-            raise ArgumentValueError(f"{name} expects at least one scheduler, but got no scheduler.")
+            raise ArgumentValueError(
+                f"{name} expects at least one scheduler, but got no scheduler."
+            )
         _check_parts(name, schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ArgumentValueError(
@@ -276,7 +291,9 @@ class ChainedScheduler(_Composite):
     def __init__(self, schedulers: Sequence[Any], optimizer: Any = None) -> None:
         name = type(self).__name__
         if len(schedulers) < 1:
-            raise ArgumentValueError(f"{name} expects at least one scheduler to be chained, but got no scheduler.")
+            raise ArgumentValueError(
+                f"{name} expects at least one scheduler to be chained, but got no scheduler."
+            )
         optimizer = optimizer or schedulers[0].optimizer
         _check_parts(name, schedulers, optimizer)
         self._schedulers = schedulers

@@ -12,12 +12,21 @@ from ..errors import ArgumentValueError
 from ._schedule import LRScheduler, check_optimizer, per_group, set_value
 
 
-def _start_momentum(optimizer: Any, base: Any, most: Any, last_epoch: int) -> tuple[bool, list[Any], list[Any]]:
-    """Whether the momentum is beta1; base and largest momenta of the groups, which begin with the largest."""
+def _start_momentum(
+    optimizer: Any, base: Any, most: Any, last_epoch: int
+) -> tuple[bool, list[Any], list[Any]]:
+    """Whether the momentum is beta1; base and largest momenta of the groups, which begin with the
+    largest.
+    """
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-        raise ArgumentValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        raise ArgumentValueError(
+            "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
+        )
     use_beta1 = "betas" in optimizer.defaults
-    bases, mosts = per_group("base_momentum", optimizer, base), per_group("max_momentum", optimizer, most)
+    bases, mosts = (
+        per_group("base_momentum", optimizer, base),
+        per_group("max_momentum", optimizer, most),
+    )
     if last_epoch == -1:
         for high, low, group in zip(mosts, bases, optimizer.param_groups):
             _set_momentum(group, high, use_beta1)
@@ -36,23 +45,28 @@ def _set_momentum(group: dict[str, Any], momentum: Any, use_beta1: bool) -> None
 class CyclicLR(LRScheduler):
     """Cycles the learning rate between `base_lr` and `max_lr`, and the momentum inversely.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
+    counts.
 
     Args:
         optimizer: whose learning rates are set.
-        base_lr, max_lr: the bounds, numbers or one for each group. The second may shrink from cycle to cycle.
-        step_size_up, step_size_down: steps of the rising and the falling half. Default: 2000, and the same as the first.
-        mode: "triangular", "triangular2" (half the height each cycle) or "exp_range" (height times gamma^iteration). Default:
-            "triangular".
+        base_lr, max_lr: the bounds, numbers or one for each group. The second may shrink from cycle
+            to cycle.
+        step_size_up, step_size_down: steps of the rising and the falling half. Default: 2000, and
+            the same as the first.
+        mode: "triangular", "triangular2" (half the height each cycle) or "exp_range" (height times
+            gamma^iteration). Default: "triangular".
         gamma: the factor of "exp_range". Default: 1.
         scale_fn: a height of your own in the place of `mode`. Default: None.
-        scale_mode: what `scale_fn` is a function of: the "cycle" or the "iterations". Default: "cycle".
+        scale_mode: what `scale_fn` is a function of: the "cycle" or the "iterations". Default:
+            "cycle".
         cycle_momentum: whether the momentum (beta1 of Adam) is cycled, too. Default: True.
         base_momentum, max_momentum: its bounds. Default: 0.8 and 0.9.
         last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
 
     Raises:
-        ValueError: an unknown mode without `scale_fn`; `cycle_momentum` for an optimizer without momentum.
+        ValueError: an unknown mode without `scale_fn`; `cycle_momentum` for an optimizer without
+            momentum.
 
     Source: Smith, "Cyclical learning rates for training neural networks", 2017.
 
@@ -100,7 +114,9 @@ class CyclicLR(LRScheduler):
         self.mode = mode
         self.gamma = gamma
         self._scale_fn_custom = scale_fn
-        self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
+        self.scale_mode = (
+            scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
+        )
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self.use_beta1, self.base_momentums, self.max_momentums = _start_momentum(
@@ -113,7 +129,9 @@ class CyclicLR(LRScheduler):
         """The height of a cycle, as a share of the first one's."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
-        return {"triangular": 1.0, "triangular2": 1 / (2.0 ** (x - 1))}.get(self.mode, self.gamma**x)
+        return {"triangular": 1.0, "triangular2": 1 / (2.0 ** (x - 1))}.get(
+            self.mode, self.gamma**x
+        )
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
@@ -121,9 +139,14 @@ class CyclicLR(LRScheduler):
         x = 1.0 + self.last_epoch / self.total_size - cycle
         share = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
         scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
-        rates = [low + (high - low) * share * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
+        rates = [
+            low + (high - low) * share * scale
+            for low, high in zip(self.base_lrs, self.max_lrs, strict=True)
+        ]
         if self.cycle_momentum:
-            for group, low, high in zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True):
+            for group, low, high in zip(
+                self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True
+            ):
                 _set_momentum(group, high - (high - low) * share * scale, self.use_beta1)
         return rates
 
@@ -155,9 +178,11 @@ _PHASE = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
 
 
 class OneCycleLR(LRScheduler):
-    """The 1cycle policy: the learning rate rises to `max_lr`, then falls far below where it began; the momentum inversely.
+    """The 1cycle policy: the learning rate rises to `max_lr`, then falls far below where it began;
+    the momentum inversely.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
+    counts.
 
     Args:
         optimizer: whose learning rates are set.
@@ -176,7 +201,8 @@ class OneCycleLR(LRScheduler):
     Raises:
         ValueError: no number of steps, an option out of range, or more steps than there are.
 
-    Source: Smith, Topin, "Super-convergence: very fast training of neural networks using large learning rates", 2018.
+    Source: Smith, Topin, "Super-convergence: very fast training of neural networks using large
+    learning rates", 2018.
 
     Example:
         >>> import pellucid as torch
@@ -212,14 +238,24 @@ class OneCycleLR(LRScheduler):
         self.optimizer = optimizer
         self.total_steps = _total(total_steps, epochs, steps_per_epoch)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
-            raise ArgumentValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+            raise ArgumentValueError(
+                f"Expected float between 0 and 1 pct_start, but got {pct_start}"
+            )
         if anneal_strategy not in ("cos", "linear"):
-            raise ArgumentValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+            raise ArgumentValueError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+            )
         top = float(pct_start * self.total_steps) - 1
         if three_phase:
             phases: list[tuple[Any, ...]] = [
                 (top, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
-                (float(2 * pct_start * self.total_steps) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+                (
+                    float(2 * pct_start * self.total_steps) - 2,
+                    "max_lr",
+                    "initial_lr",
+                    "base_momentum",
+                    "max_momentum",
+                ),
                 (self.total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
             ]
         else:
@@ -237,14 +273,18 @@ class OneCycleLR(LRScheduler):
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self.use_beta1, _, _ = _start_momentum(optimizer, base_momentum, max_momentum, last_epoch)
+            self.use_beta1, _, _ = _start_momentum(
+                optimizer, base_momentum, max_momentum, last_epoch
+            )
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
         at = self.last_epoch
         if at > self.total_steps:
-            raise ArgumentValueError(f"Tried to step {at} times. The specified number of total steps is {self.total_steps}")
+            raise ArgumentValueError(
+                f"Tried to step {at} times. The specified number of total steps is {self.total_steps}"
+            )
         anneal = _cosine if self._anneal_func_type == "cos" else _straight
         start = 0.0
         for phase in self._schedule_phases:
@@ -257,17 +297,23 @@ class OneCycleLR(LRScheduler):
         for group in self.optimizer.param_groups:
             rates.append(anneal(group[lr_from], group[lr_to], share))
             if self.cycle_momentum:
-                _set_momentum(group, anneal(group[momentum_from], group[momentum_to], share), self.use_beta1)
+                _set_momentum(
+                    group, anneal(group[momentum_from], group[momentum_to], share), self.use_beta1
+                )
         return rates
 
 
 def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
     if total_steps is not None:
         if total_steps <= 0 or not isinstance(total_steps, int):
-            raise ArgumentValueError(f"Expected positive integer total_steps, but got {total_steps}")
+            raise ArgumentValueError(
+                f"Expected positive integer total_steps, but got {total_steps}"
+            )
         return total_steps
     if epochs is None or steps_per_epoch is None:
-        raise ArgumentValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        raise ArgumentValueError(
+            "You must define either total_steps OR (epochs AND steps_per_epoch)"
+        )
     for name, value in (("epochs", epochs), ("steps_per_epoch", steps_per_epoch)):
         if not isinstance(value, int) or value <= 0:
             raise ArgumentValueError(f"Expected positive integer {name}, but got {value}")
@@ -277,10 +323,11 @@ def _total(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Cosine annealing with restarts: down to `eta_min` in T_0 steps, then from the top again.
 
-    `lr = eta_min + (initial_lr - eta_min) * (1 + cos(pi * t / T)) / 2`, t steps into a cycle of T; `step` takes fractions of
-    epochs, too.
+    `lr = eta_min + (initial_lr - eta_min) * (1 + cos(pi * t / T)) /
+    2`, t steps into a cycle of T; `step` takes fractions of epochs, too.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
+    counts.
 
     Args:
         optimizer: whose learning rates are set.
@@ -307,13 +354,17 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         [1.0, 0.5, 1.0, 0.5, 1.0]
     """
 
-    def __init__(self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ArgumentValueError(f"Expected positive integer T_0, but got {T_0}")
         if T_mult < 1 or not isinstance(T_mult, int):
             raise ArgumentValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
         if not isinstance(eta_min, (float, int)):
-            raise ArgumentValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
+            raise ArgumentValueError(
+                f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}"
+            )
         self.T_0 = T_0
         self.T_i = T_0
         self.T_mult = T_mult

@@ -1,4 +1,6 @@
-"""Optimizers that are one element-wise formula: computed by a generated kernel, by NumPy or by recorded operations."""
+"""Optimizers that are one element-wise formula: computed by a generated kernel, by NumPy or by
+recorded operations.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,21 @@ from ..core.tensor import Tensor, make_tensor
 from .optimizer import ArrayOptimizer, Changes, full, step_counter, to_number
 
 _fill = np.ndarray.fill
-_PASSES = 4  # what an update costs NumPy, beside an element-wise function; and its temporaries take memory
+# what an update costs NumPy, beside an element-wise function; and its temporaries take memory
+_PASSES = 4
 
 
 class FormulaOptimizer(ArrayOptimizer):
     """An optimizer whose update is the same formula for each element.
 
-    A subclass has the formula, `formula(m, n, param, grad, ...)`, a pure function that returns new values by name, in the language of
-    `ir.formula`: `m` has the operations by their names, and `fma`, `differs` and `constant`. `n` has numbers, by the names in
-    `numbers`, which `_numbers` makes anew for each step. The other arguments are arrays of the state (`_arrays` says which ones this
-    group uses). `scalars` are the state's counters.
+    A subclass has the formula, `formula(m, n, param, grad, ...)`, a pure function that returns new
+    values by name, in the language of `ir.formula`: `m` has the operations by their names, and
+    `fma`, `differs` and `constant`. `n` has numbers, by the names in `numbers`, which `_numbers`
+    makes anew for each step. The other arguments are arrays of the state (`_arrays` says which ones
+    this group uses). `scalars` are the state's counters.
 
-    Arrays in `begins` are made by the first step: the formula goes without them, with `begins=True`.
+    Arrays in `begins` are made by the first step: the formula goes without them, with
+    `begins=True`.
     """
 
     by_elements = True
@@ -41,7 +46,8 @@ class FormulaOptimizer(ArrayOptimizer):
         super().__setstate__(state)
         for held in self.state.values():
             for name in self.scalars:
-                if name in held and not isinstance(held[name], Tensor):  # old checkpoints have numbers
+                # old checkpoints have numbers
+                if name in held and not isinstance(held[name], Tensor):
                     held[name] = full(step_counter(), held[name])
 
     def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
@@ -52,16 +58,30 @@ class FormulaOptimizer(ArrayOptimizer):
         """Arguments of the formula that are True."""
         return ()
 
-    def _numbers(self, group: dict[str, Any], *scalars: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """The numbers of the next step, and what the scalars are after it. Options may be tensors where the step is recorded."""
+    def _numbers(
+        self, group: dict[str, Any], *scalars: Any
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The numbers of the next step, and what the scalars are after it. Options may be tensors
+        where the step is recorded.
+        """
         raise NotImplementedError
 
     def rule(self, group: dict[str, Any], begins: bool = False) -> Any:
         """The formula in the form in which kernels are made of it (`kernels.updates.optim.Rule`)."""
-        return _rule(type(self).formula, self._arrays(group), self.numbers, (*self._flags(group), *["begins"] * begins))
+        return _rule(
+            type(self).formula,
+            self._arrays(group),
+            self.numbers,
+            (*self._flags(group), *["begins"] * begins),
+        )
 
     def _changes(
-        self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]], changes: Changes
+        self,
+        group: dict[str, Any],
+        params: list[Any],
+        grads: list[Any],
+        states: list[dict[str, Any]],
+        changes: Changes,
     ) -> None:
         if self._fused(group, params, grads, states, changes):
             return
@@ -70,12 +90,21 @@ class FormulaOptimizer(ArrayOptimizer):
             counts = tuple(state[name]._array.item() for name in self.scalars)
             parts.setdefault((p.dtype, p.flags.forc, tuple(state), counts), []).append(k)
         for chosen in parts.values():
-            some = [params[k] for k in chosen], [grads[k] for k in chosen], [states[k] for k in chosen]
+            some = (
+                [params[k] for k in chosen],
+                [grads[k] for k in chosen],
+                [states[k] for k in chosen],
+            )
             if len(parts) == 1 or not self._fused(group, *some, changes):
                 self._one_by_one(group, *some, changes)
 
     def _fused(
-        self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]], changes: Changes
+        self,
+        group: dict[str, Any],
+        params: list[Any],
+        grads: list[Any],
+        states: list[dict[str, Any]],
+        changes: Changes,
     ) -> bool:
         if not enabled():
             return False
@@ -88,16 +117,25 @@ class FormulaOptimizer(ArrayOptimizer):
             before.append(held[0][()])
             counters.append(held)
         names = self._arrays(group)
-        begun = [name for name in self.begins if name in names and any(name not in state for state in states)]
+        begun = [
+            name
+            for name in self.begins
+            if name in names and any(name not in state for state in states)
+        ]
         if any(name in state for state in states for name in begun):
             return False
         options = plain(group)
         rule = self.rule(options, bool(begun))
         elements = sum(p.size for p in params)
-        if not kernels.updates.optim.made(rule, params[0].dtype) and spared(rule.symbol, _PASSES * elements):
+        if not kernels.updates.optim.made(rule, params[0].dtype) and spared(
+            rule.symbol, _PASSES * elements
+        ):
             return False
         lists = [
-            [np.empty_like(p) for p in params] if name in begun else [state[name]._array for state in states] for name in names
+            [np.empty_like(p) for p in params]
+            if name in begun
+            else [state[name]._array for state in states]
+            for name in names
         ]
         numbers, after = self._numbers(options, *before)
         maximize = bool(options.get("maximize"))
@@ -136,7 +174,9 @@ class FormulaOptimizer(ArrayOptimizer):
             state[name] = value if isinstance(value, Tensor) else full(t, value)
         return param
 
-    def _computed(self, m: Any, group: dict[str, Any], numbers: Any, p: Any, g: Any, state: dict[str, Any]) -> dict[str, Any]:
+    def _computed(
+        self, m: Any, group: dict[str, Any], numbers: Any, p: Any, g: Any, state: dict[str, Any]
+    ) -> dict[str, Any]:
         flags = dict.fromkeys(self._flags(group), True)
         arrays = {}
         for name in self._arrays(group):
@@ -149,7 +189,9 @@ class FormulaOptimizer(ArrayOptimizer):
 
 
 @functools.cache
-def _rule(formula: Any, arrays: tuple[str, ...], numbers: tuple[str, ...], flags: tuple[str, ...]) -> Any:
+def _rule(
+    formula: Any, arrays: tuple[str, ...], numbers: tuple[str, ...], flags: tuple[str, ...]
+) -> Any:
     return kernels.updates.optim.Rule(formula, arrays, numbers, flags)
 
 
@@ -176,5 +218,6 @@ class _Operations:
         return isinstance(number, Tensor) or bool(number != other)
 
 
-_ARRAYS = _Operations(RAW, np.array)  # copies of scalars are arrays, too, which 0-d arrays become in formulas
+# copies of scalars are arrays, too, which 0-d arrays become in formulas
+_ARRAYS = _Operations(RAW, np.array)
 _TENSORS = _Operations(TENSORS, lambda x: x.detach().clone())

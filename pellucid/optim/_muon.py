@@ -23,9 +23,13 @@ def _rounded(a: Any) -> Any:
 
 
 def orthogonalized(grad: Any, coefficients: Any, steps: int, eps: float) -> Any:
-    """Nearly U V^T for grad = U S V^T, by the Newton-Schulz iteration x <- a x + (b x x^T + c (x x^T)^2) x in bfloat16."""
+    """Nearly U V^T for grad = U S V^T, by the Newton-Schulz iteration x <- a x + (b x x^T + c (x
+    x^T)^2) x in bfloat16.
+    """
     if steps >= 100:
-        raise ArgumentValueError("Number of steps must be less than 100 for computational efficiency")
+        raise ArgumentValueError(
+            "Number of steps must be less than 100 for computational efficiency"
+        )
     if grad.ndim != 2:
         raise ArgumentValueError("Input tensor gradient must be a 2D matrix")
     if len(coefficients) != 3:
@@ -37,12 +41,18 @@ def orthogonalized(grad: Any, coefficients: Any, steps: int, eps: float) -> Any:
     x = _rounded(x / np.maximum(_rounded(np.sqrt((x * x).sum())), np.float32(eps)))
     for _ in range(steps):
         gram = _rounded(kernels.matmul.blas.matmul(x, x.T))
-        x = _rounded(a * x + kernels.matmul.blas.matmul(_rounded(b * gram + c * kernels.matmul.blas.matmul(gram, gram)), x))
+        x = _rounded(
+            a * x
+            + kernels.matmul.blas.matmul(
+                _rounded(b * gram + c * kernels.matmul.blas.matmul(gram, gram)), x
+            )
+        )
     return x.T if tall else x
 
 
 class Muon(ArrayOptimizer):
-    """Muon: SGD with momentum whose step is replaced by the nearest orthogonal matrix; for 2-d parameters of hidden layers.
+    """Muon: SGD with momentum whose step is replaced by the nearest orthogonal matrix; for 2-d
+    parameters of hidden layers.
 
     Let another optimizer, such as AdamW, train embeddings, biases, norms and the last layer.
 
@@ -52,12 +62,13 @@ class Muon(ArrayOptimizer):
         weight_decay: times lr, taken off the parameters directly. Default: 0.1.
         momentum: how much of the last steps remains in their mean. Default: 0.95.
         nesterov: whether to look ahead along the mean. Default: True.
-        ns_coefficients: the three of the Newton-Schulz iteration. Default: (3.4445, -4.775, 2.0315).
+        ns_coefficients: the three of the Newton-Schulz iteration. Default: (3.4445, -4.775,
+            2.0315).
         eps: lower bound of the norm that the iteration begins with. Default: 1e-7.
         ns_steps: number of iterations, below 100. Default: 5.
-        adjust_lr_fn: how the rate depends on the matrix's shape: "original" multiplies it by sqrt(max(1, rows / columns)),
-            "match_rms_adamw" by 0.2 * sqrt(max(rows, columns)), which suits the lr and weight decay of AdamW. Default:
-            "original".
+        adjust_lr_fn: how the rate depends on the matrix's shape: "original" multiplies it by
+            sqrt(max(1, rows / columns)), "match_rms_adamw" by 0.2 * sqrt(max(rows, columns)), which
+            suits the lr and weight decay of AdamW. Default: "original".
 
     Raises:
         ValueError: a parameter that is not 2-d; an option out of range.
@@ -94,14 +105,22 @@ class Muon(ArrayOptimizer):
             f"Adjust learning rate function {adjust_lr_fn} is not supported",
         )
         defaults = {
-            "lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov, "ns_coefficients": ns_coefficients,
-            "eps": eps, "ns_steps": ns_steps, "adjust_lr_fn": adjust_lr_fn,
-        }  # fmt: skip
+            "lr": lr,
+            "weight_decay": weight_decay,
+            "momentum": momentum,
+            "nesterov": nesterov,
+            "ns_coefficients": ns_coefficients,
+            "eps": eps,
+            "ns_steps": ns_steps,
+            "adjust_lr_fn": adjust_lr_fn,
+        }
         super().__init__(params, defaults)
         for group in self.param_groups:
             for p in group["params"]:
                 if p.ndim != 2:
-                    raise ArgumentValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {p.shape}")
+                    raise ArgumentValueError(
+                        f"Muon only supports 2D parameters whereas we found a parameter with size: {p.shape}"
+                    )
 
     def _init_state(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
         if p._array.dtype.kind == "c":

@@ -30,7 +30,9 @@ def check_optimizer(optimizer: Any) -> None:
 
 def values(optimizer: Any, key: str) -> list[Any]:
     """One option of all groups; tensors are copied."""
-    return [g[key].clone() if isinstance(g[key], Tensor) else g[key] for g in optimizer.param_groups]
+    return [
+        g[key].clone() if isinstance(g[key], Tensor) else g[key] for g in optimizer.param_groups
+    ]
 
 
 def set_value(group: dict[str, Any], key: str, value: Any) -> None:

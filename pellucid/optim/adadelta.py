@@ -10,7 +10,9 @@ from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, step_counter, zeros
 
 
-def adadelta(m: Any, n: Any, param: Any, grad: Any, square_avg: Any, acc_delta: Any) -> dict[str, Any]:
+def adadelta(
+    m: Any, n: Any, param: Any, grad: Any, square_avg: Any, acc_delta: Any
+) -> dict[str, Any]:
     """Adadelta's formula, for one element of each."""
     g = decayed(m, param, grad, n.decay)
     square = m.fma(n.weight * g, g, square_avg * n.kept)
@@ -30,15 +32,17 @@ class Adadelta(FormulaOptimizer):
         p = p - lr * delta
 
     Args:
-        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
+            with options of their own.
         lr: learning rate, a number or a tensor of one element. Default: 1.
         rho: decay of both running means. Default: 0.9.
         eps: added under both roots. Default: 1e-6.
         weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
         foreach, capturable: accepted.
         maximize: climb instead of descending. Default: False.
-        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
-            parameter must not be a leaf that requires a gradient. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the
+            gradients and tensor options; the parameter must not be a leaf that requires a gradient.
+            Default: False.
 
     Raises:
         ValueError: a negative option; rho outside [0, 1].
@@ -76,9 +80,15 @@ class Adadelta(FormulaOptimizer):
         check(0.0 <= eps, f"Invalid epsilon value: {eps}")
         check(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
         defaults = {
-            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "capturable": capturable,
-            "foreach": foreach, "differentiable": differentiable,
-        }  # fmt: skip
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
         super().__init__(params, defaults)
 
     def _init_state(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:

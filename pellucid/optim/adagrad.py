@@ -29,7 +29,8 @@ class Adagrad(FormulaOptimizer):
         p = p - lr / (1 + t * lr_decay) * g / (sqrt(sum) + eps)
 
     Args:
-        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
+            with options of their own.
         lr: learning rate, a number or a tensor of one element. Default: 0.01.
         lr_decay: how fast the rate decays. Default: 0.
         weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
@@ -37,15 +38,17 @@ class Adagrad(FormulaOptimizer):
         eps: added to the denominator. Default: 1e-10.
         foreach, fused: accepted.
         maximize: climb instead of descending. Default: False.
-        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
-            parameter must not be a leaf that requires a gradient. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the
+            gradients and tensor options; the parameter must not be a leaf that requires a gradient.
+            Default: False.
 
     Raises:
         ValueError: a negative option.
-        RuntimeError: in `step`, a sparse gradient together with weight decay. Without it, sparse gradients update their rows
-            only.
+        RuntimeError: in `step`, a sparse gradient together with weight decay. Without it, sparse
+            gradients update their rows only.
 
-    Source: Duchi, Hazan, Singer, "Adaptive subgradient methods for online learning and stochastic optimization", 2011.
+    Source: Duchi, Hazan, Singer, "Adaptive subgradient methods for online learning and stochastic
+    optimization", 2011.
 
     Example:
         >>> import pellucid as torch
@@ -77,13 +80,22 @@ class Adagrad(FormulaOptimizer):
         check_lr(lr)
         check(0.0 <= lr_decay, f"Invalid lr_decay value: {lr_decay}")
         check(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
-        check(0.0 <= initial_accumulator_value, f"Invalid initial_accumulator_value value: {initial_accumulator_value}")
+        check(
+            0.0 <= initial_accumulator_value,
+            f"Invalid initial_accumulator_value value: {initial_accumulator_value}",
+        )
         check(0.0 <= eps, f"Invalid epsilon value: {eps}")
         defaults = {
-            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "fused": fused,
-        }  # fmt: skip
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
         super().__init__(params, defaults)
         # The sum exists before the first step, so that processes may share it.
         for group in self.param_groups:

@@ -18,12 +18,16 @@ def check_betas(betas: Any) -> None:
 
 
 def decays(group: dict[str, Any]) -> tuple[Any, Any]:
-    """What decoupled weight decay multiplies parameters with, and the decay that is added to gradients."""
+    """What decoupled weight decay multiplies parameters with, and the decay that is added to
+    gradients.
+    """
     decay = group["weight_decay"]
     return (1 - group["lr"] * decay, 0.0) if group["decoupled_weight_decay"] else (1.0, decay)
 
 
-def adam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any, max_exp_avg_sq: Any = None) -> dict[str, Any]:
+def adam(
+    m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any, max_exp_avg_sq: Any = None
+) -> dict[str, Any]:
     """Adam's formula, for one element of each."""
     param = param * n.shrink
     g = decayed(m, param, grad, n.decay)
@@ -38,7 +42,8 @@ def adam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any, m
 
 
 class Adam(FormulaOptimizer):
-    """Adam: steps along the running mean of the gradients, divided by the root of the running mean of their squares.
+    """Adam: steps along the running mean of the gradients, divided by the root of the running mean
+    of their squares.
 
     In step t, for each parameter p with gradient g
 
@@ -47,25 +52,28 @@ class Adam(FormulaOptimizer):
         p = p - lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
 
     Args:
-        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
+            with options of their own.
         lr: learning rate, a number or a tensor of one element. Default: 1e-3.
         betas: decay of the mean of gradients, and of their squares. Default: (0.9, 0.999).
         eps: added to the denominator. Default: 1e-8.
-        weight_decay: times p, added to the gradient; taken off p directly with `decoupled_weight_decay`. Default: 0.
+        weight_decay: times p, added to the gradient; taken off p directly with
+            `decoupled_weight_decay`. Default: 0.
         amsgrad: divide by the largest mean square so far. Default: False.
-        foreach, fused, capturable: accepted; all parameters are updated in one native call where they are contiguous, in float32
-            or float64.
+        foreach, fused, capturable: accepted; all parameters are updated in one native call where
+            they are contiguous, in float32 or float64.
         maximize: climb instead of descending. Default: False.
-        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
-            parameter must not be a leaf that requires a gradient. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the
+            gradients and tensor options; the parameter must not be a leaf that requires a gradient.
+            Default: False.
         decoupled_weight_decay: decay the weights as AdamW does. Default: False.
 
     Raises:
         ValueError: a negative `lr`, `eps` or `weight_decay`; betas outside [0, 1).
         RuntimeError: in `step`, a sparse gradient; SparseAdam takes those.
 
-    Source: Kingma, Ba, "Adam: a method for stochastic optimization", 2015; Reddi, Kale, Kumar, "On the convergence of Adam and
-    beyond", 2018 (amsgrad).
+    Source: Kingma, Ba, "Adam: a method for stochastic optimization", 2015; Reddi, Kale, Kumar, "On
+    the convergence of Adam and beyond", 2018 (amsgrad).
 
     Example:
         >>> import pellucid as torch
@@ -78,10 +86,21 @@ class Adam(FormulaOptimizer):
     """
 
     formula = staticmethod(adam)
-    numbers = ("shrink", "decay", "mean_weight", "square_weight", "square_kept", "correction", "eps", "minus_step")
+    numbers = (
+        "shrink",
+        "decay",
+        "mean_weight",
+        "square_weight",
+        "square_kept",
+        "correction",
+        "eps",
+        "minus_step",
+    )
 
     def _sparse_update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
-        raise OperationError("Adam does not support sparse gradients, please consider SparseAdam instead")
+        raise OperationError(
+            "Adam does not support sparse gradients, please consider SparseAdam instead"
+        )
 
     def __init__(
         self,
@@ -100,23 +119,39 @@ class Adam(FormulaOptimizer):
         decoupled_weight_decay: bool = False,
     ) -> None:
         if isinstance(lr, Tensor) and foreach and not capturable:
-            raise ArgumentValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+            raise ArgumentValueError(
+                "lr as a Tensor is not supported for capturable=False and foreach=True"
+            )
         check_lr(lr)
         check(0.0 <= eps, f"Invalid epsilon value: {eps}")
         check_betas(betas)
         check(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
         kinds = [isinstance(b, Tensor) for b in betas]
-        check(all(kinds) or all(isinstance(b, float) for b in betas), "betas must be either both floats or both Tensors")
+        check(
+            all(kinds) or all(isinstance(b, float) for b in betas),
+            "betas must be either both floats or both Tensors",
+        )
         for k in (0, 1):
             if kinds[k]:
-                check(capturable or not foreach, f"betas[{k}] as a Tensor is not supported for capturable=False and foreach=True")
+                check(
+                    capturable or not foreach,
+                    f"betas[{k}] as a Tensor is not supported for capturable=False and foreach=True",
+                )
                 check(betas[k].numel() == 1, f"Tensor betas[{k}] must be 1-element")
         betas = tuple(b if differentiable else to_number(b) for b in betas)
         defaults = {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
-            "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay,
-        }  # fmt: skip
+        }
         super().__init__(params, defaults)
 
     def _init_state(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
@@ -127,7 +162,11 @@ class Adam(FormulaOptimizer):
             state["max_exp_avg_sq"] = zeros(p)
 
     def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
+        return (
+            ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+            if group["amsgrad"]
+            else ("exp_avg", "exp_avg_sq")
+        )
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         (beta1, beta2), lr, now = group["betas"], group["lr"], float(step) + 1
@@ -135,7 +174,16 @@ class Adam(FormulaOptimizer):
         if group["decoupled_weight_decay"]:
             shrink, decay = 1 - lr * decay, 0.0
         correction = (1 - beta2**now) ** 0.5
-        return (shrink, decay, 1 - beta1, 1 - beta2, beta2, correction, group["eps"], -(lr / (1 - beta1**now))), (now,)
+        return (
+            shrink,
+            decay,
+            1 - beta1,
+            1 - beta2,
+            beta2,
+            correction,
+            group["eps"],
+            -(lr / (1 - beta1**now)),
+        ), (now,)
 
 
 def lerp(start: Any, end: Any, weight: float) -> None:

@@ -29,15 +29,17 @@ class Adamax(FormulaOptimizer):
         p = p - lr / (1 - beta1^t) * m / u
 
     Args:
-        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
+            with options of their own.
         lr: learning rate, a number or a tensor of one element. Default: 2e-3.
         betas: decay of the mean of gradients, and of their maximum. Default: (0.9, 0.999).
         eps: added to the gradients' magnitude. Default: 1e-8.
         weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
         foreach, capturable: accepted.
         maximize: climb instead of descending. Default: False.
-        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
-            parameter must not be a leaf that requires a gradient. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the
+            gradients and tensor options; the parameter must not be a leaf that requires a gradient.
+            Default: False.
 
     Raises:
         ValueError: a negative option; betas outside [0, 1).
@@ -75,9 +77,15 @@ class Adamax(FormulaOptimizer):
         check_betas(betas)
         check(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
         defaults = {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "capturable": capturable,
-        }  # fmt: skip
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
         super().__init__(params, defaults)
 
     def _init_state(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
@@ -90,4 +98,10 @@ class Adamax(FormulaOptimizer):
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         (beta1, beta2), now = group["betas"], float(step) + 1
-        return (group["weight_decay"], 1 - beta1, beta2, group["eps"], -(group["lr"] / (1 - beta1**now))), (now,)
+        return (
+            group["weight_decay"],
+            1 - beta1,
+            beta2,
+            group["eps"],
+            -(group["lr"] / (1 - beta1**now)),
+        ), (now,)

@@ -8,7 +8,8 @@ from .adam import Adam
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay: the decay acts on the parameters, not through the gradients.
+    """Adam with decoupled weight decay: the decay acts on the parameters, not through the
+    gradients.
 
     In step t, for each parameter p with gradient g
 
@@ -18,17 +19,19 @@ class AdamW(Adam):
         p = p - lr * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
 
     Args:
-        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
+            with options of their own.
         lr: learning rate, a number or a tensor of one element. Default: 1e-3.
         betas: decay of the mean of gradients, and of their squares. Default: (0.9, 0.999).
         eps: added to the denominator. Default: 1e-8.
         weight_decay: the decay, times lr. Default: 0.01.
         amsgrad: divide by the largest mean square so far. Default: False.
         maximize: climb instead of descending. Default: False.
-        foreach, fused, capturable: accepted; all parameters are updated in one native call where they are contiguous, in float32
-            or float64.
-        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
-            parameter must not be a leaf that requires a gradient. Default: False.
+        foreach, fused, capturable: accepted; all parameters are updated in one native call where
+            they are contiguous, in float32 or float64.
+        differentiable: record the step, so that gradients flow through it to the start, the
+            gradients and tensor options; the parameter must not be a leaf that requires a gradient.
+            Default: False.
 
     Raises:
         ValueError: a negative `lr`, `eps` or `weight_decay`; betas outside [0, 1).
@@ -62,9 +65,19 @@ class AdamW(Adam):
         fused: bool | None = None,
     ) -> None:
         super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
-            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
-        )  # fmt: skip
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

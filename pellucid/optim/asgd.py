@@ -19,7 +19,8 @@ def asgd(m: Any, n: Any, param: Any, grad: Any, ax: Any) -> dict[str, Any]:
 
 
 class ASGD(FormulaOptimizer):
-    """Averaged SGD: SGD with a decaying rate that also keeps a running mean of the parameters, in `state[p]["ax"]`.
+    """Averaged SGD: SGD with a decaying rate that also keeps a running mean of the parameters, in
+    `state[p]["ax"]`.
 
     In step t, for each parameter p with gradient g, where eta begins as lr and mu as 1
 
@@ -28,7 +29,8 @@ class ASGD(FormulaOptimizer):
         eta = lr / (1 + lambd * lr * t)^alpha, mu = 1 / max(1, t - t0)
 
     Args:
-        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
+            with options of their own.
         lr: learning rate, a number or a tensor of one element. Default: 0.01.
         lambd: decay of the parameters and the rate. Default: 1e-4.
         alpha: power of the rate's decay. Default: 0.75.
@@ -36,8 +38,9 @@ class ASGD(FormulaOptimizer):
         weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
         foreach, capturable: accepted.
         maximize: climb instead of descending. Default: False.
-        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
-            parameter must not be a leaf that requires a gradient. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the
+            gradients and tensor options; the parameter must not be a leaf that requires a gradient.
+            Default: False.
 
     Raises:
         ValueError: a negative `lr` or `weight_decay`.
@@ -74,9 +77,16 @@ class ASGD(FormulaOptimizer):
         check_lr(lr)
         check(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
         defaults = {
-            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
-            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
-        }  # fmt: skip
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
         super().__init__(params, defaults)
 
     def _init_state(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
@@ -90,7 +100,9 @@ class ASGD(FormulaOptimizer):
     def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("ax",)
 
-    def _numbers(self, group: dict[str, Any], step: Any, eta: Any, mu: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def _numbers(
+        self, group: dict[str, Any], step: Any, eta: Any, mu: Any
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         lr, lambd, now = group["lr"], group["lambd"], float(step) + 1
         eta = eta if isinstance(eta, Tensor) else float(eta)
         after = now, lr / ((1 + lambd * lr * now) ** group["alpha"]), 1 / max(1, now - group["t0"])

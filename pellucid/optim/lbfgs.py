@@ -17,9 +17,9 @@ from .optimizer import Optimizer, check_lr, to_number
 class LBFGS(Optimizer):
     """L-BFGS: quasi-Newton steps from the last gradients.
 
-    `step(closure)` runs up to `max_iter` iterations, each calling the closure. The closure clears the gradients, computes the
-    loss, calls `backward` and returns the loss. Suits full batches and small models; the memory is that of `history_size` copies
-    of the parameters, twice.
+    `step(closure)` runs up to `max_iter` iterations, each calling the closure. The closure clears
+    the gradients, computes the loss, calls `backward` and returns the loss. Suits full batches and
+    small models; the memory is that of `history_size` copies of the parameters, twice.
 
     Args:
         params: an iterable of parameters; groups are not supported.
@@ -63,13 +63,19 @@ class LBFGS(Optimizer):
     ) -> None:
         check_lr(lr)
         defaults = {
-            "lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change, "history_size": history_size,
+            "lr": lr,
+            "max_iter": max_iter,
+            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+            "tolerance_grad": tolerance_grad,
+            "tolerance_change": tolerance_change,
+            "history_size": history_size,
             "line_search_fn": line_search_fn,
-        }  # fmt: skip
+        }
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
-            raise ArgumentValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+            raise ArgumentValueError(
+                "LBFGS doesn't support per-parameter options (parameter groups)"
+            )
 
     @property
     def _params(self) -> list[Tensor]:
@@ -96,7 +102,9 @@ class LBFGS(Optimizer):
             version_of(p).count += 1
             offset += size
 
-    def _try(self, closure: Callable[[], Any], start: list[Any], step: Any, direction: Any) -> tuple[float, Any]:
+    def _try(
+        self, closure: Callable[[], Any], start: list[Any], step: Any, direction: Any
+    ) -> tuple[float, Any]:
         """Loss and gradient after a step, which is taken back."""
         self._move(step, direction)
         loss = float(closure())
@@ -142,11 +150,19 @@ class LBFGS(Optimizer):
                     raise OperationError("only 'strong_wolfe' is supported")
                 start = [p._array.copy() for p in self._params]
 
-                def probe(t: Any, start: Any = start, direction: Any = direction) -> tuple[float, Any]:
+                def probe(
+                    t: Any, start: Any = start, direction: Any = direction
+                ) -> tuple[float, Any]:
                     return self._try(evaluate, start, t, direction)
 
                 loss, gradient, step, used = strong_wolfe(
-                    probe, step, direction, loss, gradient, slope, max_ls=group["max_eval"] - evaluations
+                    probe,
+                    step,
+                    direction,
+                    loss,
+                    gradient,
+                    slope,
+                    max_ls=group["max_eval"] - evaluations,
                 )
                 self._move(step, direction)
                 memory.taken(None, direction, step)
@@ -239,7 +255,9 @@ class _Memory:
 
 
 def cubic_minimum(x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: Any = None) -> Any:
-    """Where the cubic through two values and slopes is least, inside the bounds (default: between the points)."""
+    """Where the cubic through two values and slopes is least, inside the bounds (default: between
+    the points).
+    """
     low, high = bounds if bounds is not None else (min(x1, x2), max(x1, x2))
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
     square = d1 * d1 - g1 * g2
@@ -254,12 +272,22 @@ def cubic_minimum(x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: 
 
 
 def strong_wolfe(
-    probe: Callable[[Any], tuple[float, Any]], t: Any, d: Any, f: float, g: Any, slope: Any, max_ls: int,
-    c1: float = 1e-4, c2: float = 0.9, tolerance_change: float = 1e-9,
-) -> tuple[float, Any, Any, int]:  # fmt: skip
-    """A step length with enough decrease and a flat enough slope: (loss, gradient, step, evaluations).
+    probe: Callable[[Any], tuple[float, Any]],
+    t: Any,
+    d: Any,
+    f: float,
+    g: Any,
+    slope: Any,
+    max_ls: int,
+    c1: float = 1e-4,
+    c2: float = 0.9,
+    tolerance_change: float = 1e-9,
+) -> tuple[float, Any, Any, int]:
+    """A step length with enough decrease and a flat enough slope: (loss, gradient, step,
+    evaluations).
 
-    `probe(t)` gives loss and gradient after a step of length t along d. A point is (t, loss, gradient, slope).
+    `probe(t)` gives loss and gradient after a step of length t along d. A point is (t, loss,
+    gradient, slope).
     """
 
     def look(t: Any) -> tuple[Any, float, Any, Any]:
@@ -273,7 +301,9 @@ def strong_wolfe(
     bracket = None
     done = False
     while iteration < max_ls:
-        if current[1] > f + c1 * current[0] * slope or (iteration > 1 and current[1] >= previous[1]):
+        if current[1] > f + c1 * current[0] * slope or (
+            iteration > 1 and current[1] >= previous[1]
+        ):
             bracket = [previous, current]
             break
         if abs(current[3]) <= -c2 * slope:
@@ -283,7 +313,9 @@ def strong_wolfe(
             bracket = [previous, current]
             break
         bounds = (current[0] + 0.01 * (current[0] - previous[0]), current[0] * 10)
-        t = cubic_minimum(previous[0], previous[1], previous[3], current[0], current[1], current[3], bounds)
+        t = cubic_minimum(
+            previous[0], previous[1], previous[3], current[0], current[1], current[3], bounds
+        )
         previous, current = current, look(t)
         evaluations += 1
         iteration += 1
@@ -301,7 +333,11 @@ def strong_wolfe(
         if min(max(ends) - t, t - min(ends)) < margin:
             # Too near an end: the second time, or outside, go a tenth of the way in.
             if stuck or t >= max(ends) or t <= min(ends):
-                t = max(ends) - margin if abs(t - max(ends)) < abs(t - min(ends)) else min(ends) + margin
+                t = (
+                    max(ends) - margin
+                    if abs(t - max(ends)) < abs(t - min(ends))
+                    else min(ends) + margin
+                )
                 stuck = False
             else:
                 stuck = True

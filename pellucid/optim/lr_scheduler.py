@@ -41,7 +41,10 @@ class _Lambdas(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer; of the functions, only the attributes of callable objects."""
         state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
-        state["lr_lambdas"] = [None if isinstance(f, types.FunctionType) else f.__dict__.copy() for f in self.lr_lambdas]
+        state["lr_lambdas"] = [
+            None if isinstance(f, types.FunctionType) else f.__dict__.copy()
+            for f in self.lr_lambdas
+        ]
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -55,7 +58,8 @@ class _Lambdas(LRScheduler):
 class LambdaLR(_Lambdas):
     """Sets the learning rate to the initial one times a function: `initial_lr * lr_lambda(epoch)`.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
+    counts.
 
     Args:
         optimizer: whose learning rates are set.
@@ -81,13 +85,18 @@ class LambdaLR(_Lambdas):
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
-        return [lr * function(self.last_epoch) for function, lr in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+        return [
+            lr * function(self.last_epoch)
+            for function, lr in zip(self.lr_lambdas, self.base_lrs, strict=True)
+        ]
 
 
 class MultiplicativeLR(_Lambdas):
-    """Multiplies the learning rate by a function's value at each step: `lr = lr * lr_lambda(epoch)`.
+    """Multiplies the learning rate by a function's value at each step:
+    `lr = lr * lr_lambda(epoch)`.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
+    counts.
 
     Args:
         optimizer: whose learning rates are set.
@@ -116,13 +125,18 @@ class MultiplicativeLR(_Lambdas):
         if self._is_initial:
             return self._now()
         groups = self.optimizer.param_groups
-        return [group["lr"] * function(self.last_epoch) for function, group in zip(self.lr_lambdas, groups, strict=True)]
+        return [
+            group["lr"] * function(self.last_epoch)
+            for function, group in zip(self.lr_lambdas, groups, strict=True)
+        ]
 
 
 class StepLR(LRScheduler):
-    """Multiplies the learning rate by gamma every `step_size` steps: `initial_lr * gamma^floor(epoch / step_size)`.
+    """Multiplies the learning rate by gamma every `step_size` steps:
+    `initial_lr * gamma^floor(epoch / step_size)`.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
+    counts.
 
     Args:
         optimizer: whose learning rates are set.
@@ -143,7 +157,9 @@ class StepLR(LRScheduler):
         [1.0, 1.0, 0.5, 0.5]
     """
 
-    def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -161,7 +177,8 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """Multiplies the learning rate by gamma at each milestone.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
+    counts.
 
     Args:
         optimizer: whose learning rates are set.
@@ -182,7 +199,9 @@ class MultiStepLR(LRScheduler):
         [1.0, 0.5, 0.5, 0.25]
     """
 
-    def __init__(self, optimizer: Any, milestones: Any, gamma: float = 0.1, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, milestones: Any, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.milestones = Counter(milestones)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -201,7 +220,8 @@ class MultiStepLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """Multiplies the learning rate by `factor` for the first `total_iters` steps.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
+    counts.
 
     Args:
         optimizer: whose learning rates are set.
@@ -225,9 +245,13 @@ class ConstantLR(LRScheduler):
         [0.5, 0.5, 1.0, 1.0]
     """
 
-    def __init__(self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
         if factor > 1.0 or factor < 0:
-            raise ArgumentValueError("Constant multiplicative factor expected to be between 0 and 1.")
+            raise ArgumentValueError(
+                "Constant multiplicative factor expected to be between 0 and 1."
+            )
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
@@ -241,13 +265,17 @@ class ConstantLR(LRScheduler):
         return self._times(1.0 / self.factor)
 
     def _get_closed_form_lr(self) -> list[Any]:
-        return [lr * (self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)) for lr in self.base_lrs]
+        return [
+            lr * (self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor))
+            for lr in self.base_lrs
+        ]
 
 
 class LinearLR(LRScheduler):
     """Multiplies the learning rate by a factor that changes linearly; a warmup with the defaults.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
+    counts.
 
     Args:
         optimizer: whose learning rates are set.
@@ -281,7 +309,9 @@ class LinearLR(LRScheduler):
         last_epoch: int = -1,
     ) -> None:
         if start_factor > 1.0 or start_factor <= 0:
-            raise ArgumentValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+            raise ArgumentValueError(
+                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."
+            )
         if end_factor > 1.0 or end_factor < 0:
             raise ArgumentValueError("Ending multiplicative factor expected to be between 0 and 1.")
         self.start_factor = start_factor
@@ -296,17 +326,23 @@ class LinearLR(LRScheduler):
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._now()
         rise = self.end_factor - self.start_factor
-        return self._times(1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
+        return self._times(
+            1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
+        )
 
     def _get_closed_form_lr(self) -> list[Any]:
         done = min(self.total_iters, self.last_epoch) / self.total_iters
-        return [lr * (self.start_factor + (self.end_factor - self.start_factor) * done) for lr in self.base_lrs]
+        return [
+            lr * (self.start_factor + (self.end_factor - self.start_factor) * done)
+            for lr in self.base_lrs
+        ]
 
 
 class ExponentialLR(LRScheduler):
     """Multiplies the learning rate by gamma at each step: `initial_lr * gamma^epoch`.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
+    counts.
 
     Args:
         optimizer: whose learning rates are set.
@@ -339,9 +375,11 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Lets the learning rate fall to 0 as a power: `initial_lr * (1 - epoch / total_iters)^power`, then 0.
+    """Lets the learning rate fall to 0 as a power: `initial_lr * (1 - epoch / total_iters)^power`,
+    then 0.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
+    counts.
 
     Args:
         optimizer: whose learning rates are set.
@@ -362,7 +400,9 @@ class PolynomialLR(LRScheduler):
         [1.0, 0.75, 0.5, 0.25]
     """
 
-    def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
+    ) -> None:
         self.total_iters = total_iters
         self.power = power
         super().__init__(optimizer, last_epoch)
@@ -380,11 +420,13 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Anneals the learning rate along a cosine, from the initial rate to `eta_min` in `T_max` steps.
+    """Anneals the learning rate along a cosine, from the initial rate to `eta_min` in `T_max`
+    steps.
 
     `lr = eta_min + (initial_lr - eta_min) * (1 + cos(pi * epoch / T_max)) / 2`
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule counts.
+    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
+    counts.
 
     Args:
         optimizer: whose learning rates are set.
@@ -407,7 +449,9 @@ class CosineAnnealingLR(LRScheduler):
         [1.0, 0.8536, 0.5, 0.1464]
     """
 
-    def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
@@ -418,7 +462,8 @@ class CosineAnnealingLR(LRScheduler):
             return self._now()
         if self._step_count == 1 and self.last_epoch > 0:
             return self._get_closed_form_lr()
-        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the bottom the ratio below is 0 / 0
+        # at the bottom the ratio below is 0 / 0
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [
                 group["lr"] + (lr - self.eta_min) * rise
@@ -427,7 +472,10 @@ class CosineAnnealingLR(LRScheduler):
         ratio = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / (
             1 + math.cos(math.pi * (self.last_epoch - 1) / self.T_max)
         )
-        return [ratio * (group["lr"] - self.eta_min) + self.eta_min for group in self.optimizer.param_groups]
+        return [
+            ratio * (group["lr"] - self.eta_min) + self.eta_min
+            for group in self.optimizer.param_groups
+        ]
 
     def _get_closed_form_lr(self) -> list[Any]:
         share = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2

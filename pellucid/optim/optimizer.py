@@ -1,4 +1,6 @@
-"""The Optimizer: parameter groups, state, hooks, saving; and the loop over parameters that its subclasses fill in."""
+"""The Optimizer: parameter groups, state, hooks, saving; and the loop over parameters that its
+subclasses fill in.
+"""
 
 from __future__ import annotations
 
@@ -67,9 +69,13 @@ def check_lr(lr: Any) -> None:
 
 
 HOOK_TABLES = (
-    "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
-    "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks",
-)  # fmt: skip
+    "_optimizer_step_pre_hooks",
+    "_optimizer_step_post_hooks",
+    "_optimizer_state_dict_pre_hooks",
+    "_optimizer_state_dict_post_hooks",
+    "_optimizer_load_state_dict_pre_hooks",
+    "_optimizer_load_state_dict_post_hooks",
+)
 
 
 _OTHER_NAMES = {
@@ -98,19 +104,25 @@ def _check_keywords(init: Callable[..., Any], given: dict[str, Any]) -> None:
             meant = next((known for known in close if known in taken), None)
             error = TypeError(f"{init.__qualname__}() got an unexpected keyword argument {name!r}")
             options = [k for k in taken if k not in ("self", "params")]
-            raise hinted(error, f"the argument is called {meant}" if meant else f"the options are {', '.join(options)}")
+            raise hinted(
+                error,
+                f"the argument is called {meant}"
+                if meant
+                else f"the options are {', '.join(options)}",
+            )
 
 
 class Optimizer:
     """Base class of optimizers; a subclass defines `step`.
 
     Args:
-        params: parameters, (name, parameter) pairs, or dictionaries with "params" and options of their own.
+        params: parameters, (name, parameter) pairs, or dictionaries with "params" and options of
+            their own.
         defaults: options of groups that do not give them.
 
     Raises:
-        TypeError: `params` is a tensor, a set, or holds something that is not a tensor. ValueError: nothing to optimize, a non-leaf, a
-            parameter in two groups.
+        TypeError: `params` is a tensor, a set, or holds something that is not a tensor. ValueError:
+            nothing to optimize, a non-leaf, a parameter in two groups.
 
     Example:
         >>> import pellucid as torch
@@ -199,15 +211,21 @@ class Optimizer:
         self._split_names(param_group)
         for param in param_group["params"]:
             if not isinstance(param, Tensor):
-                raise ArgumentTypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
-            if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
+                raise ArgumentTypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}"
+                )
+            if not self.defaults.get("differentiable") and not (
+                param.is_leaf or param.retains_grad
+            ):
                 raise ArgumentValueError(
                     "can't optimize a non-leaf Tensor",
                     hint="pass the nn.Parameter itself, not something computed from it (such as .to(...) of it)",
                 )
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
-                raise ArgumentValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+                raise ArgumentValueError(
+                    f"parameter group didn't specify a value of required optimization parameter {name}"
+                )
             param_group.setdefault(name, default)
         params = param_group["params"]
         if len(params) != len(set(params)):
@@ -233,7 +251,9 @@ class Optimizer:
         if not pairs:
             return
         if len(pairs) != len(group["params"]):
-            raise ArgumentValueError("all optimizer params should be with/without names. Some param names are missing")
+            raise ArgumentValueError(
+                "all optimizer params should be with/without names. Some param names are missing"
+            )
         group["param_names"] = [name for name, _ in pairs]
         group["params"] = [param for _, param in pairs]
 
@@ -247,13 +267,20 @@ class Optimizer:
         clear_gradients([p for group in self.param_groups for p in group["params"]], set_to_none)
 
     @staticmethod
-    def _group_tensors_by_device_and_dtype(tensorlistlist: list[list[Any]], with_indices: bool = False) -> dict[Any, Any]:
-        """{(device, dtype) of the first list's tensors: (the lists with those alone, their places)}."""
+    def _group_tensors_by_device_and_dtype(
+        tensorlistlist: list[list[Any]], with_indices: bool = False
+    ) -> dict[Any, Any]:
+        """{(device, dtype) of the first list's tensors: (the lists with those alone, their
+        places)}.
+        """
         places: dict[Any, list[int]] = {}
         for k, x in enumerate(tensorlistlist[0]):
             places.setdefault((x.device, x.dtype), []).append(k)
         return {
-            kind: ([[column[k] for k in these] if column else [] for column in tensorlistlist], these if with_indices else [])
+            kind: (
+                [[column[k] for k in these] if column else [] for column in tensorlistlist],
+                these if with_indices else [],
+            )
             for kind, these in places.items()
         }
 
@@ -266,7 +293,9 @@ class Optimizer:
 
     # ---- saving ----------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
-        """ "state" (per parameter, by position) and "param_groups" (options, and positions of parameters)."""
+        """ "state" (per parameter, by position) and "param_groups" (options, and positions of
+        parameters).
+        """
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         position: dict[int, int] = {}
@@ -277,7 +306,9 @@ class Optimizer:
             packed = {k: v for k, v in group.items() if k != "params"}
             packed["params"] = [position[id(p)] for p in group["params"]]
             groups.append(packed)
-        state = {(position[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()}
+        state = {
+            (position[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()
+        }
         result: dict[str, Any] = {"state": state, "param_groups": groups}
         for hook in self._optimizer_state_dict_post_hooks.values():
             changed = hook(self, result)
@@ -285,7 +316,8 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over options and state from `state_dict`, parameter by parameter in order; tensors take the parameters' dtype.
+        """Take over options and state from `state_dict`, parameter by parameter in order; tensors
+        take the parameters' dtype.
 
         Raises:
             ValueError: another number of groups, or of parameters in a group.
@@ -302,7 +334,9 @@ class Optimizer:
             raise ArgumentValueError(
                 "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
             )
-        by_position = {i: p for a, b in zip(groups, saved) for i, p in zip(b["params"], a["params"])}
+        by_position = {
+            i: p for a, b in zip(groups, saved) for i, p in zip(b["params"], a["params"])
+        }
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in by_position:
@@ -326,19 +360,27 @@ class Optimizer:
         """Call `hook(optimizer, args, kwargs)` after each step."""
         return register(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call `hook(optimizer)` before `state_dict`."""
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` after `state_dict`; it may return another."""
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call `hook(optimizer, state_dict)` before loading; it may return another."""
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Call `hook(optimizer)` after loading."""
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
@@ -371,9 +413,11 @@ def _with_hooks(step: Any) -> Any:
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         outermost = type(self).step
-        if outermost is not wrapper and getattr(outermost, "__wrapped__", None) is not wrapper:  # called as super().step()
+        # called as super().step()
+        if outermost is not wrapper and getattr(outermost, "__wrapped__", None) is not wrapper:
             return step(self, *args, **kwargs)
-        if "_optimizer_step_pre_hooks" not in vars(self):  # a wrapper of an optimizer that is none itself: it never called __init__
+        # a wrapper of an optimizer that is none itself: it never called __init__
+        if "_optimizer_step_pre_hooks" not in vars(self):
             return step(self, *args, **kwargs)
         before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         if before or after or _global_pre_hooks or _global_post_hooks or observe.observers:
@@ -381,7 +425,9 @@ def _with_hooks(step: Any) -> Any:
                 changed = hook(self, args, kwargs)
                 if changed is not None:
                     if not (isinstance(changed, tuple) and len(changed) == 2):
-                        raise OperationError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
+                        raise OperationError(
+                            f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                        )
                     args, kwargs = changed
             result = step(self, *args, **kwargs)
             for hook in (*after.values(), *_global_post_hooks.values()):
@@ -396,7 +442,9 @@ def _with_hooks(step: Any) -> Any:
 
 
 def step_counter() -> Tensor:
-    """The count of steps that each parameter's state holds: a 0-d tensor of the default type (float32, or float64)."""
+    """The count of steps that each parameter's state holds: a 0-d tensor of the default type
+    (float32, or float64).
+    """
     kind = np.float64 if dtypes.get_default_dtype() is dtypes.float64 else np.float32
     return make_tensor(np.zeros((), kind))
 
@@ -405,8 +453,8 @@ _WORKS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 class Changes:
-    """What an update stores, as iterators of calls of C code, which are made at once: no line of Python runs in between, so no handler
-    of a signal does.
+    """What an update stores, as iterators of calls of C code, which are made at once: no line of
+    Python runs in between, so no handler of a signal does.
     """
 
     def __init__(self) -> None:
@@ -415,7 +463,9 @@ class Changes:
         self.done: list[list[Any]] = []  # the arrays of parameters that are updated
 
     def add(self, params: list[Any], calls: list[Any], held: int = 0) -> None:
-        """Add the calls that update these parameters; `held` is the size of the arrays that they store."""
+        """Add the calls that update these parameters; `held` is the size of the arrays that they
+        store.
+        """
         self.calls += calls
         self.calls.append(map(self.done.append, (params,)))
         self.held += held
@@ -434,11 +484,12 @@ _HELD = 256 << 10  # bytes: what is stored soon is still near the processor
 class ArrayOptimizer(Optimizer):
     """An optimizer that updates NumPy arrays in place, one parameter after the other.
 
-    A subclass says which arrays its state has (`_init_state`) and how one parameter is updated (`_update`); `_fused` may update all
-    parameters of a group in one call first.
+    A subclass says which arrays its state has (`_init_state`) and how one parameter is updated
+    (`_update`); `_fused` may update all parameters of a group in one call first.
 
-    A parameter that is not an array itself (a distributed tensor) has `__update_part__(optimizer, grad, state)`. It returns what is
-    updated in its place: `param`, `grad`, `state`, and `done()`, which is called when the step is made.
+    A parameter that is not an array itself (a distributed tensor) has
+    `__update_part__(optimizer, grad, state)`. It returns what is updated in its place: `param`,
+    `grad`, `state`, and `done()`, which is called when the step is made.
     """
 
     by_elements = False  # whether the update of an element depends on that element alone
@@ -498,7 +549,9 @@ class ArrayOptimizer(Optimizer):
             part.done()
         return loss
 
-    def _sparse_group(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[Any]) -> Any:
+    def _sparse_group(
+        self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[Any]
+    ) -> Any:
         """Update the parameters with sparse gradients; returns the lists of the others."""
         rest: tuple[list[Any], ...] = ([], [], [])
         for p, g, state in zip(params, grads, states, strict=True):
@@ -520,15 +573,20 @@ class ArrayOptimizer(Optimizer):
         else:
             np.add.at(p, index, (g.values * p.dtype.type(factor)).astype(p.dtype, copy=False))
 
-    def _sparse_update(self, group: dict[str, Any], p: Any, g: SparseArray, state: dict[str, Any]) -> None:
+    def _sparse_update(
+        self, group: dict[str, Any], p: Any, g: SparseArray, state: dict[str, Any]
+    ) -> None:
         """Update one array in place with a gradient in coordinates; `state` holds tensors."""
         raise OperationError(f"{type(self).__name__} does not support sparse gradients")
 
-    def _update_all(self, work: list[tuple[dict[str, Any], list[Any], list[Any], list[dict[str, Any]]]]) -> None:
-        """Update all groups or none, also where an exception comes from outside (Ctrl-C, a signal's handler).
+    def _update_all(
+        self, work: list[tuple[dict[str, Any], list[Any], list[Any], list[dict[str, Any]]]]
+    ) -> None:
+        """Update all groups or none, also where an exception comes from outside (Ctrl-C, a signal's
+        handler).
 
-        Where the changes are too large to be held until all are known, an exception waits until the rest is made. One that is raised
-        again at the same place is an error of the update itself.
+        Where the changes are too large to be held until all are known, an exception waits until the
+        rest is made. One that is raised again at the same place is an error of the update itself.
         """
         changes = Changes()
         waiting: BaseException | None = None
@@ -551,7 +609,9 @@ class ArrayOptimizer(Optimizer):
             raise waiting
 
     def _recorded_step(self) -> None:
-        """A step made of recorded operations: what the parameters and the state become has a gradient."""
+        """A step made of recorded operations: what the parameters and the state become has a
+        gradient.
+        """
         with enable_grad():
             for group in self.param_groups:
                 for p in group["params"]:
@@ -563,22 +623,43 @@ class ArrayOptimizer(Optimizer):
                     g = -p._grad if group.get("maximize", False) else p._grad
                     old = p.clone()  # what the gradient rules save must outlive the write to p
                     if p.is_complex():
-                        parts = {k: view_as_real(v) if isinstance(v, Tensor) and v.is_complex() else v for k, v in state.items()}
-                        new = view_as_complex(self._recorded(group, view_as_real(old), view_as_real(g), parts))
+                        parts = {
+                            k: view_as_real(v) if isinstance(v, Tensor) and v.is_complex() else v
+                            for k, v in state.items()
+                        }
+                        new = view_as_complex(
+                            self._recorded(group, view_as_real(old), view_as_real(g), parts)
+                        )
                         pair = (*p.shape, 2)
-                        state.update({k: view_as_complex(v) if tuple(v.shape) == pair else v for k, v in parts.items()})
+                        state.update(
+                            {
+                                k: view_as_complex(v) if tuple(v.shape) == pair else v
+                                for k, v in parts.items()
+                            }
+                        )
                     else:
                         new = self._recorded(group, old, g, state)
                     p.copy_(new)
 
-    def _update_group(self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]]) -> None:
+    def _update_group(
+        self,
+        group: dict[str, Any],
+        params: list[Any],
+        grads: list[Any],
+        states: list[dict[str, Any]],
+    ) -> None:
         """Update the parameters of one group, given as arrays."""
         changes = Changes()
         self._changes(group, params, grads, states, changes)
         changes.make()
 
     def _changes(
-        self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]], changes: Changes
+        self,
+        group: dict[str, Any],
+        params: list[Any],
+        grads: list[Any],
+        states: list[dict[str, Any]],
+        changes: Changes,
     ) -> None:
         """Add what the update of a group stores to `changes`."""
         if not self._fused(group, params, grads, states, changes):
@@ -592,21 +673,37 @@ class ArrayOptimizer(Optimizer):
         """Fill the state of a parameter that is updated for the first time."""
 
     def _fused(
-        self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]], changes: Changes
+        self,
+        group: dict[str, Any],
+        params: list[Any],
+        grads: list[Any],
+        states: list[dict[str, Any]],
+        changes: Changes,
     ) -> bool:
-        """Update all parameters by one kernel where that is possible; False: nothing is added to the changes."""
+        """Update all parameters by one kernel where that is possible; False: nothing is added to
+        the changes.
+        """
         return False
 
     def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
-        """Update one array `p` in place with gradient `g`; `state` holds arrays and may get new ones."""
+        """Update one array `p` in place with gradient `g`; `state` holds arrays and may get new
+        ones.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define _update")
 
     def _recorded(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> Any:
-        """The new value of parameter `p` as tensor operations of it, of `g` and of `state`, which gets new tensors."""
+        """The new value of parameter `p` as tensor operations of it, of `g` and of `state`, which
+        gets new tensors.
+        """
         raise UnsupportedError(f"{type(self).__name__} does not support differentiable=True")
 
     def _one_by_one(
-        self, group: dict[str, Any], params: list[Any], grads: list[Any], states: list[dict[str, Any]], changes: Changes
+        self,
+        group: dict[str, Any],
+        params: list[Any],
+        grads: list[Any],
+        states: list[dict[str, Any]],
+        changes: Changes,
     ) -> None:
         negate = group.get("maximize", False)
         for p, g, state in zip(params, grads, states):
@@ -624,20 +721,41 @@ class ArrayOptimizer(Optimizer):
                 self._update(group, as_real(work), as_real(g), new)
                 pair = (*p.shape, 2)
                 new = {
-                    k: a.view(p.dtype).reshape(p.shape) if isinstance(a, np.ndarray) and a.shape == pair else a
+                    k: a.view(p.dtype).reshape(p.shape)
+                    if isinstance(a, np.ndarray) and a.shape == pair
+                    else a
                     for k, a in new.items()
                 }
             else:  # 16 bits: computed in float32 and rounded once
-                new = {k: a.astype(np.float32) if isinstance(a, np.ndarray) and k != "step" else a for k, a in new.items()}
+                new = {
+                    k: a.astype(np.float32) if isinstance(a, np.ndarray) and k != "step" else a
+                    for k, a in new.items()
+                }
                 work = p.astype(np.float32)
                 self._update(group, work, g.astype(np.float32), new)
-                new = {k: a.astype(p.dtype) if isinstance(a, np.ndarray) and k not in arrays else a for k, a in new.items()}
-            old = [k for k, a in new.items() if isinstance(a, np.ndarray) and isinstance(arrays.get(k), np.ndarray)]
-            others = {k: make_tensor(a) if isinstance(a, np.ndarray) else a for k, a in new.items() if k not in old}
+                new = {
+                    k: a.astype(p.dtype) if isinstance(a, np.ndarray) and k not in arrays else a
+                    for k, a in new.items()
+                }
+            old = [
+                k
+                for k, a in new.items()
+                if isinstance(a, np.ndarray) and isinstance(arrays.get(k), np.ndarray)
+            ]
+            others = {
+                k: make_tensor(a) if isinstance(a, np.ndarray) else a
+                for k, a in new.items()
+                if k not in old
+            }
             changes.add(
                 [p],
                 [
-                    map(_set, [p, *[arrays[k] for k in old]], repeat(...), [work, *[new[k] for k in old]]),
+                    map(
+                        _set,
+                        [p, *[arrays[k] for k in old]],
+                        repeat(...),
+                        [work, *[new[k] for k in old]],
+                    ),
                     map(state.update, (others,)),
                 ],
                 held=work.nbytes * (1 + len(old)),
@@ -694,16 +812,26 @@ ParamsT = Any
 
 # ---- what optimizers of other libraries take from `torch.optim.optimizer` ---------------------
 _foreach_supported_types = [Tensor, Parameter]
-_maximize_doc = "maximize (bool, optional): maximize the objective instead of minimizing it (default: False)"
-_foreach_doc = "foreach (bool, optional): whether the update runs on lists of tensors (default: None)"
+_maximize_doc = (
+    "maximize (bool, optional): maximize the objective instead of minimizing it (default: False)"
+)
+_foreach_doc = (
+    "foreach (bool, optional): whether the update runs on lists of tensors (default: None)"
+)
 _fused_doc = "fused (bool, optional): whether the fused implementation is used (default: None)"
 _capturable_doc = "capturable (bool, optional): whether the update can be captured in a CUDA graph (default: False)"
-_differentiable_doc = "differentiable (bool, optional): whether autograd records the step (default: False)"
-_params_doc = "params (iterable): parameters, named parameters, or dictionaries that define groups of them"
+_differentiable_doc = (
+    "differentiable (bool, optional): whether autograd records the step (default: False)"
+)
+_params_doc = (
+    "params (iterable): parameters, named parameters, or dictionaries that define groups of them"
+)
 
 
 def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator for `step`: gradients are recorded inside of it where the optimizer is differentiable."""
+    """Decorator for `step`: gradients are recorded inside of it where the optimizer is
+    differentiable.
+    """
 
     @functools.wraps(func)
     def step(*args: Any, **kwargs: Any) -> Any:
@@ -713,12 +841,20 @@ def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]
     return step
 
 
-def _default_to_fused_or_foreach(params: list[Tensor], differentiable: bool, use_fused: bool = False) -> tuple[bool, bool]:
-    """(fused, foreach): what PyTorch would choose. On the CPU it never updates lists of tensors unless told to."""
-    return bool(use_fused and not differentiable and all(p.is_floating_point() for p in params)), False
+def _default_to_fused_or_foreach(
+    params: list[Tensor], differentiable: bool, use_fused: bool = False
+) -> tuple[bool, bool]:
+    """(fused, foreach): what PyTorch would choose. On the CPU it never updates lists of tensors
+    unless told to.
+    """
+    return bool(
+        use_fused and not differentiable and all(p.is_floating_point() for p in params)
+    ), False
 
 
-def _disable_dynamo_if_unsupported(single_tensor_fn: Any = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _disable_dynamo_if_unsupported(
+    single_tensor_fn: Any = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator that gives the function back: nothing here is unsupported."""
     return lambda function: function
 
@@ -750,7 +886,11 @@ def _get_fused_kernels_supported_devices() -> list[str]:
 
 def _get_scalar_dtype(is_fused: bool | None = None) -> Any:
     """The type of a step counter."""
-    return dtypes.float64 if dtypes.get_default_dtype() is dtypes.float64 and not is_fused else dtypes.float32
+    return (
+        dtypes.float64
+        if dtypes.get_default_dtype() is dtypes.float64 and not is_fused
+        else dtypes.float32
+    )
 
 
 def _get_value(x: Any) -> Any:

@@ -12,7 +12,9 @@ from .optimizer import check, check_lr, step_counter, zeros
 
 
 def radam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any) -> dict[str, Any]:
-    """RAdam's formula, for one element of each; `rectified` is 0 while the variance is not known well enough."""
+    """RAdam's formula, for one element of each; `rectified` is 0 while the variance is not known
+    well enough.
+    """
     param = param * n.shrink
     g = decayed(m, param, grad, n.decay)
     mean = nearer(m, exp_avg, g, n.mean_weight)
@@ -26,21 +28,24 @@ def radam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any) 
 class RAdam(FormulaOptimizer):
     """Rectified Adam: starts without the adaptive rate until its variance is small enough.
 
-    While the length `rho = 2 / (1 - beta2) - 1 - 2 t beta2^t / (1 - beta2^t)` is at most 5, the step is `lr * m / (1 -
-    beta1^t)`, momentum alone. Later it is Adam's step times a factor that rises to 1. So it needs no warmup of the learning
-    rate.
+    While the length `rho = 2 / (1 - beta2) - 1 - 2 t beta2^t / (1 - beta2^t)` is at most 5, the
+    step is `lr * m / (1 - beta1^t)`, momentum alone. Later it is Adam's step times a factor that
+    rises to 1. So it needs no warmup of the learning rate.
 
     Args:
-        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
+            with options of their own.
         lr: learning rate, a number or a tensor of one element. Default: 1e-3.
         betas: decay of the mean of gradients, and of their squares. Default: (0.9, 0.999).
         eps: added to the denominator. Default: 1e-8.
-        weight_decay: times p, added to the gradient; taken off p directly with `decoupled_weight_decay`. Default: 0.
+        weight_decay: times p, added to the gradient; taken off p directly with
+            `decoupled_weight_decay`. Default: 0.
         decoupled_weight_decay: decay the weights as AdamW does. Default: False.
         foreach, capturable: accepted.
         maximize: climb instead of descending. Default: False.
-        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
-            parameter must not be a leaf that requires a gradient. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the
+            gradients and tensor options; the parameter must not be a leaf that requires a gradient.
+            Default: False.
 
     Raises:
         ValueError: a negative option; betas outside [0, 1).
@@ -90,9 +95,16 @@ class RAdam(FormulaOptimizer):
         check_betas(betas)
         check(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
         defaults = {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
-            "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable,
-        }  # fmt: skip
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
         super().__init__(params, defaults)
 
     def _init_state(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
@@ -111,6 +123,17 @@ class RAdam(FormulaOptimizer):
         length = longest - 2 * now * beta2**now / correction
         rectified = 0.0
         if length > 5.0:
-            rectified = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
+            rectified = (
+                (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
+            ) ** 0.5
         weights = 1 - beta1, 1 - beta2, beta2
-        return (shrink, decay, *weights, 1 - beta1**now, correction**0.5, group["eps"], lr, rectified), (now,)
+        return (
+            shrink,
+            decay,
+            *weights,
+            1 - beta1**now,
+            correction**0.5,
+            group["eps"],
+            lr,
+            rectified,
+        ), (now,)

@@ -11,7 +11,13 @@ from .optimizer import check, check_lr, step_counter, zeros
 
 
 def rmsprop(
-    m: Any, n: Any, param: Any, grad: Any, square_avg: Any, grad_avg: Any = None, momentum_buffer: Any = None
+    m: Any,
+    n: Any,
+    param: Any,
+    grad: Any,
+    square_avg: Any,
+    grad_avg: Any = None,
+    momentum_buffer: Any = None,
 ) -> dict[str, Any]:
     """RMSprop's formula, for one element of each."""
     g = decayed(m, param, grad, n.decay)
@@ -39,22 +45,26 @@ class RMSprop(FormulaOptimizer):
         p = p - lr * buf
 
     Args:
-        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
+            with options of their own.
         lr: learning rate, a number or a tensor of one element. Default: 0.01.
         alpha: decay of the running mean. Default: 0.99.
         eps: added to the denominator. Default: 1e-8.
         weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
         momentum: how much of the last step remains. Default: 0.
-        centered: divide by the standard deviation instead: the running mean of g, squared, is taken off v. Default: False.
+        centered: divide by the standard deviation instead: the running mean of g, squared, is taken
+            off v. Default: False.
         capturable, foreach: accepted.
         maximize: climb instead of descending. Default: False.
-        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
-            parameter must not be a leaf that requires a gradient. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the
+            gradients and tensor options; the parameter must not be a leaf that requires a gradient.
+            Default: False.
 
     Raises:
         ValueError: a negative option.
 
-    Source: Tieleman, Hinton, lecture 6.5 of "Neural networks for machine learning", 2012; Graves, 2013 (centered).
+    Source: Tieleman, Hinton, lecture 6.5 of "Neural networks for machine learning", 2012; Graves,
+    2013 (centered).
 
     Example:
         >>> import pellucid as torch
@@ -89,9 +99,17 @@ class RMSprop(FormulaOptimizer):
         check(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
         check(0.0 <= alpha, f"Invalid alpha value: {alpha}")
         defaults = {
-            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay,
-            "capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
-        }  # fmt: skip
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
         super().__init__(params, defaults)
 
     def _init_state(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
@@ -103,8 +121,19 @@ class RMSprop(FormulaOptimizer):
             state["grad_avg"] = zeros(p)
 
     def _arrays(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return ("square_avg", *["grad_avg"] * bool(group["centered"]), *["momentum_buffer"] * (group["momentum"] > 0))
+        return (
+            "square_avg",
+            *["grad_avg"] * bool(group["centered"]),
+            *["momentum_buffer"] * (group["momentum"] > 0),
+        )
 
     def _numbers(self, group: dict[str, Any], step: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         alpha = group["alpha"]
-        return (group["weight_decay"], alpha, 1 - alpha, group["eps"], group["momentum"], -group["lr"]), (float(step) + 1,)
+        return (
+            group["weight_decay"],
+            alpha,
+            1 - alpha,
+            group["eps"],
+            group["momentum"],
+            -group["lr"],
+        ), (float(step) + 1,)

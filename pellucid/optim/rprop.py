@@ -19,24 +19,29 @@ def rprop(m: Any, n: Any, param: Any, grad: Any, prev: Any, step_size: Any) -> d
 
 
 class Rprop(FormulaOptimizer):
-    """Rprop: a separate step size per element, which grows while the gradient's sign stays the same and shrinks when it changes.
+    """Rprop: a separate step size per element, which grows while the gradient's sign stays the same
+    and shrinks when it changes.
 
-    The size of the gradient does not matter, only its sign; so it suits full batches. Where the sign changes, the element stays.
+    The size of the gradient does not matter, only its sign; so it suits full batches. Where the
+    sign changes, the element stays.
 
     Args:
-        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
+            with options of their own.
         lr: the first step size. Default: 0.01.
         etas: factors of the step size when the sign changes and when it stays. Default: (0.5, 1.2).
         step_sizes: smallest and largest step size. Default: (1e-6, 50).
         capturable, foreach: accepted.
         maximize: climb instead of descending. Default: False.
-        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
-            parameter must not be a leaf that requires a gradient. Default: False.
+        differentiable: record the step, so that gradients flow through it to the start, the
+            gradients and tensor options; the parameter must not be a leaf that requires a gradient.
+            Default: False.
 
     Raises:
         ValueError: a negative `lr`; etas that are not on both sides of 1.
 
-    Source: Riedmiller, Braun, "A direct adaptive method for faster backpropagation learning: the RPROP algorithm", 1993.
+    Source: Riedmiller, Braun, "A direct adaptive method for faster backpropagation learning: the
+    RPROP algorithm", 1993.
 
     Example:
         >>> import pellucid as torch
@@ -66,9 +71,14 @@ class Rprop(FormulaOptimizer):
         check_lr(lr)
         check(0.0 < etas[0] < 1.0 < etas[1], f"Invalid eta values: {etas[0]}, {etas[1]}")
         defaults = {
-            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "capturable": capturable,
-        }  # fmt: skip
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
         super().__init__(params, defaults)
 
     def _init_state(self, group: dict[str, Any], p: Any, state: dict[str, Any]) -> None:

@@ -11,7 +11,13 @@ from .optimizer import check, check_lr, to_number
 
 
 def sgd(
-    m: Any, n: Any, param: Any, grad: Any, momentum_buffer: Any = None, nesterov: bool = False, begins: bool = False
+    m: Any,
+    n: Any,
+    param: Any,
+    grad: Any,
+    momentum_buffer: Any = None,
+    nesterov: bool = False,
+    begins: bool = False,
 ) -> dict[str, Any]:
     """The formula of SGD, for one element of each; the buffer begins as the gradient."""
     g = decayed(m, param, grad, n.decay)
@@ -32,22 +38,25 @@ class SGD(FormulaOptimizer):
         p = p - lr * buf                                nesterov: p - lr * (g + momentum * buf)
 
     Args:
-        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups with options of their own.
+        params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
+            with options of their own.
         lr: learning rate, a number or a tensor of one element. Default: 1e-3.
         momentum: how much of the last step remains. Default: 0.
         dampening: share of the gradient that is left out of the buffer. Default: 0.
         weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
         nesterov: step along grad + momentum * buf. Default: False.
         maximize: climb instead of descending. Default: False.
-        differentiable: record the step, so that gradients flow through it to the start, the gradients and tensor options; the
-            parameter must not be a leaf that requires a gradient. Default: False. The first momentum buffer counts as a
-            constant, as in PyTorch.
-        foreach, fused: accepted; all parameters are updated in one native call where they are contiguous, in float32 or float64.
+        differentiable: record the step, so that gradients flow through it to the start, the
+            gradients and tensor options; the parameter must not be a leaf that requires a gradient.
+            Default: False. The first momentum buffer counts as a constant, as in PyTorch.
+        foreach, fused: accepted; all parameters are updated in one native call where they are
+            contiguous, in float32 or float64.
 
     Raises:
         ValueError: a negative option; `nesterov` without momentum or with dampening.
 
-    Source: Sutskever et al., "On the importance of initialization and momentum in deep learning", 2013 (Nesterov's form).
+    Source: Sutskever et al., "On the importance of initialization and momentum in deep learning",
+    2013 (Nesterov's form).
 
     Example:
         >>> import pellucid as torch
@@ -82,11 +91,21 @@ class SGD(FormulaOptimizer):
         check_lr(lr)
         check(momentum >= 0.0, f"Invalid momentum value: {momentum}")
         check(to_number(weight_decay) >= 0.0, f"Invalid weight_decay value: {weight_decay}")
-        check(not nesterov or (momentum > 0 and dampening == 0), "Nesterov momentum requires a momentum and zero dampening")
+        check(
+            not nesterov or (momentum > 0 and dampening == 0),
+            "Nesterov momentum requires a momentum and zero dampening",
+        )
         defaults = {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
-            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
-        }  # fmt: skip
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
         super().__init__(params, defaults)
 
     def _keeps_state(self, group: dict[str, Any]) -> bool:
@@ -104,11 +123,15 @@ class SGD(FormulaOptimizer):
 
     def _sparse_update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
         if group["weight_decay"]:
-            raise OperationError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+            raise OperationError(
+                "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
+            )
         lr, momentum = to_number(group["lr"]), group["momentum"]
         if momentum:
             held = state.get("momentum_buffer")
-            held = g.copy() if held is None else momentum * held._array + (1 - group["dampening"]) * g
+            held = (
+                g.copy() if held is None else momentum * held._array + (1 - group["dampening"]) * g
+            )
             state["momentum_buffer"] = held.tensor()
             g = g + momentum * held if group["nesterov"] else held
         self._add_sparse(p, g, -lr)

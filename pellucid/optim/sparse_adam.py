@@ -14,7 +14,8 @@ from .optimizer import ArrayOptimizer, check, check_lr, to_number, zeros
 
 
 class SparseAdam(ArrayOptimizer):
-    """Adam for sparse gradients: only updates the rows (and their moments) that the gradient contains.
+    """Adam for sparse gradients: only updates the rows (and their moments) that the gradient
+    contains.
 
     Gradients are sparse, as those of `nn.Embedding(sparse=True)`; parameters are dense.
 
@@ -52,11 +53,18 @@ class SparseAdam(ArrayOptimizer):
         params = list(params) if not isinstance(params, Tensor) else params
         sparse = [
             [k, place]
-            for k, group in enumerate([params] if params and not isinstance(params[0], dict) else [g["params"] for g in params])
+            for k, group in enumerate(
+                [params]
+                if params and not isinstance(params[0], dict)
+                else [g["params"] for g in params]
+            )
             for place, p in enumerate([group] if isinstance(group, Tensor) else group)
             if isinstance(p, Tensor) and type(p._array) is SparseArray
         ]
-        check(not sparse, f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors")
+        check(
+            not sparse,
+            f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors",
+        )
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
 
     def _init_state(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
@@ -65,7 +73,9 @@ class SparseAdam(ArrayOptimizer):
         state["exp_avg_sq"] = zeros(p)
 
     def _update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
-        raise OperationError("SparseAdam does not support dense gradients, please consider Adam instead")
+        raise OperationError(
+            "SparseAdam does not support dense gradients, please consider Adam instead"
+        )
 
     def _sparse_update(self, group: dict[str, Any], p: Any, g: Any, state: dict[str, Any]) -> None:
         beta1, beta2 = group["betas"]

@@ -23,11 +23,15 @@ from ._schedule import LRScheduler, per_group
 
 def _check_decay(decay: float) -> None:
     if decay < 0.0 or decay > 1.0:
-        raise ArgumentValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+        raise ArgumentValueError(
+            f"Invalid decay value {decay} provided. Please provide a value in [0,1] range."
+        )
 
 
 def _left(averages: Any, current: Any, weight: float) -> Any:
-    """Move plain tensors towards the current ones, all in one native call where that is possible; the pairs that are left to do."""
+    """Move plain tensors towards the current ones, all in one native call where that is possible;
+    the pairs that are left to do.
+    """
     averages, current = list(averages), list(current)
     plain = not state.slow and all(type(t) in FAST_TYPES for t in (*averages, *current))
     if plain and lists.move([t._array for t in averages], [t._array for t in current], weight):
@@ -83,7 +87,9 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
             weight = float(weight)
         for average, current in _left(averaged_params, current_params, weight):
             if average.is_floating_point() or average.is_complex():
-                average.lerp_(current, weight.to(average.dtype) if isinstance(weight, Tensor) else weight)
+                average.lerp_(
+                    current, weight.to(average.dtype) if isinstance(weight, Tensor) else weight
+                )
             else:
                 average.add_((current - average) / (num_averaged + 1))
 
@@ -91,22 +97,26 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are averages of the model's over time; calling it calls the copy.
+    """A copy of a model whose parameters are averages of the model's over time; calling it calls
+    the copy.
 
-    Call `update_parameters(model)` after each step or epoch that counts. Before evaluation, `update_bn` computes the statistics
-    of batch normalizations for the averages.
+    Call `update_parameters(model)` after each step or epoch that counts. Before evaluation,
+    `update_bn` computes the statistics of batch normalizations for the averages.
 
     Args:
         model: the model.
         device: where the copy lives; None: where the model is.
-        avg_fn: how to average one parameter, as `avg_fn(average, new, count)`; None: the plain mean.
-        multi_avg_fn: the same for lists of parameters, in place, such as `get_ema_multi_avg_fn(0.999)`.
+        avg_fn: how to average one parameter, as `avg_fn(average, new, count)`; None: the plain
+            mean.
+        multi_avg_fn: the same for lists of parameters, in place, such as
+            `get_ema_multi_avg_fn(0.999)`.
         use_buffers: average buffers too; otherwise they are copied. Default: False.
 
     Raises:
         AssertionError: both `avg_fn` and `multi_avg_fn`.
 
-    Source: Izmailov et al., "Averaging weights leads to wider optima and better generalization", 2018.
+    Source: Izmailov et al., "Averaging weights leads to wider optima and better generalization",
+    2018.
 
     Example:
         >>> import pellucid as torch
@@ -120,7 +130,12 @@ class AveragedModel(Module):
     n_averaged: Any
 
     def __init__(
-        self, model: Module, device: Any = None, avg_fn: Any = None, multi_avg_fn: Any = None, use_buffers: bool = False
+        self,
+        model: Module,
+        device: Any = None,
+        avg_fn: Any = None,
+        multi_avg_fn: Any = None,
+        use_buffers: bool = False,
     ) -> None:
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
@@ -202,19 +217,29 @@ class SWALR(LRScheduler):
     Raises:
         ValueError: an unknown strategy, or a negative number of steps.
 
-    Source: Izmailov et al., "Averaging weights leads to wider optima and better generalization", 2018.
+    Source: Izmailov et al., "Averaging weights leads to wider optima and better generalization",
+    2018.
     """
 
     def __init__(
-        self, optimizer: Any, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1
+        self,
+        optimizer: Any,
+        swa_lr: Any,
+        anneal_epochs: int = 10,
+        anneal_strategy: str = "cos",
+        last_epoch: int = -1,
     ) -> None:
         for rate, group in zip(per_group("swa_lr", optimizer, swa_lr), optimizer.param_groups):
             group["swa_lr"] = rate
         if anneal_strategy not in ("cos", "linear"):
-            raise ArgumentValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+            raise ArgumentValueError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+            )
         self._anneal_strategy = anneal_strategy
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            raise ArgumentValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+            raise ArgumentValueError(
+                f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}"
+            )
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
 

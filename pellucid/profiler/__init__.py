@@ -13,6 +13,12 @@ from ._profile import supported_activities as supported_activities
 from ._profile import tensorboard_trace_handler as tensorboard_trace_handler
 
 __all__ = [
-    "ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function", "schedule", "supported_activities",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "kineto_available",
+    "profile",
+    "record_function",
+    "schedule",
+    "supported_activities",
     "tensorboard_trace_handler",
-]  # fmt: skip
+]

@@ -55,12 +55,19 @@ def kineto_available() -> bool:
 
 
 def schedule(
-    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+    *,
+    wait: int,
+    warmup: int,
+    active: int,
+    repeat: int = 0,
+    skip_first: int = 0,
+    skip_first_wait: int = 0,
 ) -> Callable[[int], ProfilerAction]:
     """Return a function from the number of a step to what is done in it.
 
-    After `skip_first` steps come cycles of `wait` steps of nothing, `warmup` steps of nothing that counts, and `active` recorded
-    ones; `repeat` cycles, or without end when it is 0. With `skip_first_wait` the first cycle does not wait.
+    After `skip_first` steps come cycles of `wait` steps of nothing, `warmup` steps of nothing that
+    counts, and `active` recorded ones; `repeat` cycles, or without end when it is 0. With
+    `skip_first_wait` the first cycle does not wait.
 
     Raises:
         AssertionError: for a negative number, or no active step.
@@ -76,7 +83,9 @@ def schedule(
             f"{repeat=} (need >= 0), {skip_first=} (need >= 0)."
         )
     if warmup == 0:
-        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+        warnings.warn(
+            "Profiler won't be using warmup, this can skew profiler results", stacklevel=2
+        )
     cycle = wait + warmup + active
 
     def action(step: int) -> ProfilerAction:
@@ -104,7 +113,8 @@ def _always(step: int) -> ProfilerAction:
 
 
 class record_function(ContextDecorator):  # noqa: N801
-    """Name a part of the program in the profile: a block, or a function decorated with it. Costs nothing without a profiler.
+    """Name a part of the program in the profile: a block, or a function decorated with it. Costs
+    nothing without a profiler.
 
     Example:
         >>> import pellucid as torch
@@ -132,15 +142,22 @@ class record_function(ContextDecorator):  # noqa: N801
 
 
 def tensorboard_trace_handler(
-    dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
+    dir_name: str,
+    worker_name: str | None = None,
+    use_gzip: bool = False,
+    use_python_export: bool = False,
 ) -> Callable[[profile], None]:
-    """Return a function for `on_trace_ready` that writes each trace into the folder, under a name of its own."""
+    """Return a function for `on_trace_ready` that writes each trace into the folder, under a name
+    of its own.
+    """
 
     def handler(prof: profile) -> None:
         folder = Path(dir_name)
         folder.mkdir(parents=True, exist_ok=True)
         worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
-        prof.export_chrome_trace(str(folder / f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"))
+        prof.export_chrome_trace(
+            str(folder / f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}")
+        )
 
     return handler
 
@@ -153,12 +170,13 @@ class profile:  # noqa: N801
         schedule: what to do in each step, see `schedule`; without it everything is recorded.
         on_trace_ready: called with the profiler after each recorded cycle, and at the end.
         record_shapes: note the shapes of the inputs.
-        profile_memory: add up the bytes of new results (what is freed is not seen; views take nothing).
+        profile_memory: add up the bytes of new results (what is freed is not seen; views take
+            nothing).
         with_stack: note the user's call stack of every event. Slow.
         with_modules: let modules be events, too.
 
-    Times are those of this process's Python thread between entering and leaving an operation, the profiler's own share included.
-    At most a million events are kept for a cycle.
+    Times are those of this process's Python thread between entering and leaving an operation, the
+    profiler's own share included. At most a million events are kept for a cycle.
 
     Example:
         >>> import pellucid as torch
@@ -191,7 +209,10 @@ class profile:  # noqa: N801
         if use_cuda or ProfilerActivity.CUDA in wanted:
             warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=2)
         if with_flops:
-            warnings.warn("with_flops is not supported: the table has no column of floating-point operations", stacklevel=2)
+            warnings.warn(
+                "with_flops is not supported: the table has no column of floating-point operations",
+                stacklevel=2,
+            )
         self.activities = wanted
         self.schedule = schedule or _always
         self.record_steps = schedule is not None
@@ -241,7 +262,9 @@ class profile:  # noqa: N801
         self.stop()
 
     def _begin(self) -> None:
-        self._running = Recorder(self.record_shapes, self.profile_memory, self.with_stack, self.with_modules)
+        self._running = Recorder(
+            self.record_shapes, self.profile_memory, self.with_stack, self.with_modules
+        )
         self._running.start()
 
     def _end(self, save: bool) -> None:
@@ -276,10 +299,15 @@ class profile:  # noqa: N801
         return EventList(recorder.events, self.profile_memory, self.with_stack)
 
     def key_averages(
-        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
     ) -> EventList:
         """The events added up by name; `.table()` shows them."""
-        return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+        return self.events().key_averages(
+            group_by_input_shape, group_by_stack_n, group_by_overload_name
+        )
 
     def total_average(self) -> FunctionEventAvg:
         """All events as one."""

@@ -1,9 +1,10 @@
 """What the profiler writes down, and how it gets to see it.
 
-While a recorder runs, it is an observer, which the engine tells of each operation, backward node and module when it begins and
-when it is over. So a duration is the time between the two, as `perf_counter_ns` has it, with the cost of looking (a few
-microseconds an operation) inside. Operations take the general path while they are watched, and are slower than without a
-profiler; the ratios of large operations are right, the sum of many small ones is too large.
+While a recorder runs, it is an observer, which the engine tells of each operation, backward node
+and module when it begins and when it is over. So a duration is the time between the two, as
+`perf_counter_ns` has it, with the cost of looking (a few microseconds an operation) inside.
+Operations take the general path while they are watched, and are slower than without a profiler; the
+ratios of large operations are right, the sum of many small ones is too large.
 
 Optimizers say only that a step is over: its event begins where the thread's previous event ended.
 
@@ -28,8 +29,18 @@ class Event:
     """One thing that took time on one thread. Times are in nanoseconds of `perf_counter_ns`."""
 
     __slots__ = (
-        "category", "children_memory", "children_ns", "end_ns", "memory", "name", "parent", "shapes", "stack", "start_ns", "thread",
-    )  # fmt: skip
+        "category",
+        "children_memory",
+        "children_ns",
+        "end_ns",
+        "memory",
+        "name",
+        "parent",
+        "shapes",
+        "stack",
+        "start_ns",
+        "thread",
+    )
 
     def __init__(self, name: str, category: str, thread: int, parent: Event | None) -> None:
         self.name = name
@@ -95,7 +106,13 @@ class _Thread(threading.local):
 class Recorder:
     """Collects events of all threads between `start` and `stop`."""
 
-    def __init__(self, shapes: bool = False, memory: bool = False, stacks: bool = False, modules: bool = False) -> None:
+    def __init__(
+        self,
+        shapes: bool = False,
+        memory: bool = False,
+        stacks: bool = False,
+        modules: bool = False,
+    ) -> None:
         self.with_shapes = shapes
         self.with_memory = memory
         self.with_stacks = stacks
@@ -120,7 +137,9 @@ class Recorder:
     # ---- ranges --------------------------------------------------------------------------------
     def enter(self, name: str, category: str) -> Event:
         thread = self._thread
-        event = Event(name, category, threading.get_ident(), thread.open[-1] if thread.open else None)
+        event = Event(
+            name, category, threading.get_ident(), thread.open[-1] if thread.open else None
+        )
         if self.with_stacks:
             event.stack = user_stack()
         thread.open.append(event)
@@ -151,7 +170,9 @@ class Recorder:
         if self.with_shapes:
             event.shapes = [list(x.shape) if isinstance(x, Tensor) else [] for x in inputs]
         if self.with_memory and new:
-            event.memory += sum(_bytes(x) for x in (outputs if isinstance(outputs, (tuple, list)) else (outputs,)))
+            event.memory += sum(
+                _bytes(x) for x in (outputs if isinstance(outputs, (tuple, list)) else (outputs,))
+            )
 
     # ---- events of the engine ------------------------------------------------------------------
     def operation_enter(self, op: Any, args: Any) -> None:
@@ -165,7 +186,12 @@ class Recorder:
 
     def node_exit(self, node: Any, grad_inputs: Any) -> None:
         # Gradients that are recorded come from operations, events of their own.
-        self._over("backward", (), grad_inputs, not any(isinstance(g, Tensor) for g in grad_inputs or ()) and not node.op.view)
+        self._over(
+            "backward",
+            (),
+            grad_inputs,
+            not any(isinstance(g, Tensor) for g in grad_inputs or ()) and not node.op.view,
+        )
 
     def _over(self, category: str, inputs: Any, outputs: Any, new: bool) -> None:
         """What began last of a category is over; nothing when that was before the recorder started."""
@@ -177,7 +203,9 @@ class Recorder:
 
     def module_enter(self, module: Any, name: str, args: Any, kwargs: Any) -> None:
         if self.with_modules:
-            self.enter(f"nn.Module: {type(module).__name__}" + (f" ({name})" if name else ""), "module")
+            self.enter(
+                f"nn.Module: {type(module).__name__}" + (f" ({name})" if name else ""), "module"
+            )
 
     def module_exit(self, module: Any, name: str, result: Any) -> None:
         if self.with_modules:
@@ -186,7 +214,9 @@ class Recorder:
     def optimizer_step(self, optimizer: Any) -> None:
         thread = self._thread
         name = f"Optimizer.step#{type(optimizer).__name__}.step"
-        event = Event(name, "optimizer", threading.get_ident(), thread.open[-1] if thread.open else None)
+        event = Event(
+            name, "optimizer", threading.get_ident(), thread.open[-1] if thread.open else None
+        )
         floor = event.parent.start_ns if event.parent is not None else self.start_ns
         event.start_ns = max(thread.last_ns, floor)
         self._finish(event, perf_counter_ns())

@@ -57,7 +57,9 @@ class FunctionEventAvg:
 class EventList(list[Any]):
     """Events or averages of events."""
 
-    def __init__(self, items: Iterable[Any] = (), profile_memory: bool = False, with_stack: bool = False) -> None:
+    def __init__(
+        self, items: Iterable[Any] = (), profile_memory: bool = False, with_stack: bool = False
+    ) -> None:
         super().__init__(items)
         self._profile_memory = profile_memory
         self._with_stack = with_stack
@@ -68,9 +70,14 @@ class EventList(list[Any]):
         return sum(item.self_cpu_time_total for item in self)
 
     def key_averages(
-        self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+        self,
+        group_by_input_shapes: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
     ) -> EventList:
-        """Add the events up by name, and by input shapes or by the innermost frames of the stack where asked."""
+        """Add the events up by name, and by input shapes or by the innermost frames of the stack
+        where asked.
+        """
         groups: dict[Any, FunctionEventAvg] = {}
         for event in self:
             shapes = str(event.shapes) if group_by_input_shapes else ""
@@ -104,15 +111,21 @@ class EventList(list[Any]):
         """The list as text, one line for each entry.
 
         Args:
-            sort_by: `cpu_time`, `cpu_time_total`, `self_cpu_time_total`, `cpu_memory_usage`, `self_cpu_memory_usage` or `count`,
-                largest first; None keeps the order. Names of accelerators (`cuda_time_total`) sort by zeros.
+            sort_by: `cpu_time`, `cpu_time_total`, `self_cpu_time_total`, `cpu_memory_usage`,
+                `self_cpu_memory_usage` or `count`, largest first; None keeps the order. Names of
+                accelerators (`cuda_time_total`) sort by zeros.
             row_limit: lines at most; a negative number for all.
-            time_unit: "s", "ms" or "us" for all times; by default each has the unit that reads best.
+            time_unit: "s", "ms" or "us" for all times; by default each has the unit that reads
+                best.
 
         Raises:
             AttributeError: for another `sort_by`.
         """
-        rows = [row for row in self if not (top_level_events_only and getattr(row, "parent", None) is not None)]
+        rows = [
+            row
+            for row in self
+            if not (top_level_events_only and getattr(row, "parent", None) is not None)
+        ]
         if not rows:
             return ""
         if sort_by is not None:
@@ -127,18 +140,28 @@ class EventList(list[Any]):
         for row in rows if row_limit < 0 else rows[:row_limit]:
             cells = [
                 shortened(row.key, max_name_column_width),
-                f"{row.self_cpu_time_total / total:.2%}", duration(row.self_cpu_time_total, time_unit),
-                f"{row.cpu_time_total / total:.2%}", duration(row.cpu_time_total, time_unit), duration(row.cpu_time, time_unit),
-            ]  # fmt: skip
+                f"{row.self_cpu_time_total / total:.2%}",
+                duration(row.self_cpu_time_total, time_unit),
+                f"{row.cpu_time_total / total:.2%}",
+                duration(row.cpu_time_total, time_unit),
+                duration(row.cpu_time, time_unit),
+            ]
             if self._profile_memory:
                 cells += [size(row.cpu_memory_usage), size(row.self_cpu_memory_usage)]
             cells.append(str(getattr(row, "count", 1)))
             if shapes:
                 cells.append(shortened(str(row.input_shapes), max_shapes_column_width))
             if self._with_stack:
-                cells.append(shortened(row.stack[0] if row.stack else "", max_src_column_width, keep_end=True))
+                cells.append(
+                    shortened(
+                        row.stack[0] if row.stack else "", max_src_column_width, keep_end=True
+                    )
+                )
             lines.append(cells)
-        return _layout(columns, lines, header) + f"\nSelf CPU time total: {duration(self.self_cpu_time_total, time_unit)}\n"
+        return (
+            _layout(columns, lines, header)
+            + f"\nSelf CPU time total: {duration(self.self_cpu_time_total, time_unit)}\n"
+        )
 
     def __str__(self) -> str:
         return self.table()
@@ -149,9 +172,17 @@ class EventList(list[Any]):
         pid = os.getpid()
         first = min((event.start_ns for event in self), default=0)
         names = {event.thread for event in self}
-        entries: list[dict[str, Any]] = [{"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": "pellucid"}}]
+        entries: list[dict[str, Any]] = [
+            {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": "pellucid"}}
+        ]
         entries += [
-            {"ph": "M", "name": "thread_name", "pid": pid, "tid": thread, "args": {"name": f"thread {thread}"}}
+            {
+                "ph": "M",
+                "name": "thread_name",
+                "pid": pid,
+                "tid": thread,
+                "args": {"name": f"thread {thread}"},
+            }
             for thread in sorted(names)
         ]
         for event in self:
@@ -174,21 +205,34 @@ class EventList(list[Any]):
                     "args": args,
                 }  # fmt: skip
             )
-        whole = {"schemaVersion": 1, "displayTimeUnit": "ms", **(metadata or {}), "traceEvents": entries}
+        whole = {
+            "schemaVersion": 1,
+            "displayTimeUnit": "ms",
+            **(metadata or {}),
+            "traceEvents": entries,
+        }
         opened = gzip.open if str(path).endswith(".gz") else open
         with opened(path, "wt", encoding="utf-8") as file:
             json.dump(whole, file)
 
     def export_stacks(self, path: Any, metric: str = "self_cpu_time_total") -> None:
-        """Write call stacks with their times in microseconds, a line each, as flame graphs take them."""
+        """Write call stacks with their times in microseconds, a line each, as flame graphs take
+        them.
+        """
         if metric not in ("self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total"):
-            raise ValueError(f"metric should be one of: {['self_cpu_time_total', 'self_cuda_time_total', 'self_xpu_time_total']}")
+            raise ValueError(
+                f"metric should be one of: {['self_cpu_time_total', 'self_cuda_time_total', 'self_xpu_time_total']}"
+            )
         times: dict[str, int] = defaultdict(int)
         if metric == "self_cpu_time_total":
             for event in self:
                 if event.stack:
-                    frames = [frame.replace(" ", "_").replace(";", ":") for frame in reversed(event.stack)]
-                    times[";".join([*frames, event.name.replace(" ", "_")])] += int(event.self_cpu_time_total)
+                    frames = [
+                        frame.replace(" ", "_").replace(";", ":") for frame in reversed(event.stack)
+                    ]
+                    times[";".join([*frames, event.name.replace(" ", "_")])] += int(
+                        event.self_cpu_time_total
+                    )
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(f"{stack} {time}\n" for stack, time in times.items() if time > 0)
 
@@ -203,9 +247,14 @@ _CATEGORIES = {
 
 
 def _layout(columns: list[str], lines: list[list[str]], header: str | None) -> str:
-    widths = [max(len(column), *(len(line[i]) for line in lines)) for i, column in enumerate(columns)]
+    widths = [
+        max(len(column), *(len(line[i]) for line in lines)) for i, column in enumerate(columns)
+    ]
     rule = "  ".join("-" * width for width in widths)
-    text = ["  ".join(cell.rjust(width) for cell, width in zip(cells, widths)) for cells in (columns, *lines)]
+    text = [
+        "  ".join(cell.rjust(width) for cell, width in zip(cells, widths))
+        for cells in (columns, *lines)
+    ]
     top = [header.center(len(rule)).rstrip()] if header else []
     return "\n".join([*top, rule, text[0], rule, *text[1:], rule])
 

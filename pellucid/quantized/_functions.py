@@ -1,4 +1,6 @@
-"""Operations that compute with quantised tensors: activations, pooling, means, ordering. Results are PyTorch's, integer by integer."""
+"""Operations that compute with quantised tensors: activations, pooling, means, ordering. Results
+are PyTorch's, integer by integer.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.affine import LIMITS, STORED, QuantizedArray, Scheme, dequantize, quantize, refusal, require_per_tensor
+from ..backends.affine import (
+    LIMITS,
+    STORED,
+    QuantizedArray,
+    Scheme,
+    dequantize,
+    quantize,
+    refusal,
+    require_per_tensor,
+)
 from ..core.primitive import PRIMITIVES
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS
 from ..core.tensor import make_tensor
 from ..errors import OperationError
-from ._tensor import Handler, dequantized, function, is_quantized, like, method, operation, refuse, requantized, wrapped
+from ._tensor import (
+    Handler,
+    dequantized,
+    function,
+    is_quantized,
+    like,
+    method,
+    operation,
+    refuse,
+    requantized,
+    wrapped,
+)
 
 
 # ---- on the integers ---------------------------------------------------------------------------
@@ -34,7 +56,9 @@ def relu_(self: Any) -> Any:
 
 
 def clamped(a: QuantizedArray, low: float | None, high: float | None) -> Any:
-    """The integers of numbers that are kept within two bounds, which are rounded as all numbers are."""
+    """The integers of numbers that are kept within two bounds, which are rounded as all numbers
+    are.
+    """
     ints = a.ints
     for bound, keep in ((low, np.maximum), (high, np.minimum)):
         if bound is not None:
@@ -43,18 +67,29 @@ def clamped(a: QuantizedArray, low: float | None, high: float | None) -> Any:
 
 
 @operation("clamp hardtanh")
-def _clamp(x: Any, min: Any = None, max: Any = None, min_val: Any = None, max_val: Any = None, **_: Any) -> Any:
-    return like(x, clamped(x._array, min if min_val is None else min_val, max if max_val is None else max_val))
+def _clamp(
+    x: Any, min: Any = None, max: Any = None, min_val: Any = None, max_val: Any = None, **_: Any
+) -> Any:
+    return like(
+        x,
+        clamped(x._array, min if min_val is None else min_val, max if max_val is None else max_val),
+    )
 
 
 def by_vectors(a: QuantizedArray) -> Any:
-    """As `dequantize`, where PyTorch computes with vectors: q * scale - scale * zero_point, the first product not rounded."""
+    """As `dequantize`, where PyTorch computes with vectors: q * scale - scale * zero_point, the
+    first product not rounded.
+    """
     scale = np.float32(require_per_tensor(a).scale)
-    return (a.ints.astype(np.float64) * scale + scale * -np.float32(a.scheme.zero_point)).astype(np.float32)
+    return (a.ints.astype(np.float64) * scale + scale * -np.float32(a.scheme.zero_point)).astype(
+        np.float32
+    )
 
 
 def rounded(values: Any, name: str, scheme: Scheme) -> Any:
-    """As `quantize`, there: the product with the reciprocal is rounded to an integer before the zero point is added."""
+    """As `quantize`, there: the product with the reciprocal is rounded to an integer before the
+    zero point is added.
+    """
     low, high = LIMITS[name]
     with np.errstate(all="ignore"):
         steps = np.rint(values * (np.float32(1) / np.float32(scheme.scale)))
@@ -74,7 +109,9 @@ def _by_table(x: Any, function: Any, name: str, scheme: Scheme, vectors: bool = 
 
 
 def computed(x: Any, name: str, scheme: Scheme | None = None, **params: Any) -> Any:
-    """An element-wise operation on the numbers that `x` stands for, rounded to `scheme` (that of `x`)."""
+    """An element-wise operation on the numbers that `x` stands for, rounded to `scheme` (that of
+    `x`).
+    """
     function = PRIMITIVES[name].numpy_forward
     a = x._array
     if a.name == "qint32":
@@ -102,7 +139,9 @@ def _tanh(x: Any) -> Any:
 
 
 def _activation(name: str, scheme: Any = None) -> Handler:
-    """A function of `nn.functional` on the numbers that a tensor stands for, looked up; the scheme is `scheme`, or that of the tensor."""
+    """A function of `nn.functional` on the numbers that a tensor stands for, looked up; the scheme
+    is `scheme`, or that of the tensor.
+    """
     dense = FUNCTIONS["nn.functional"][name]
 
     def activation(input: Any, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
@@ -112,7 +151,13 @@ def _activation(name: str, scheme: Any = None) -> Handler:
         to = scheme[a.name] if scheme else a.scheme
         if name == "gelu":  # whose scale passes through float32
             to = Scheme.of(float(np.float32(to.scale)), to.zero_point)
-        made = _by_table(input, lambda values: dense(make_tensor(values), *args, **kwargs)._array, a.name, to, name == "leaky_relu")
+        made = _by_table(
+            input,
+            lambda values: dense(make_tensor(values), *args, **kwargs)._array,
+            a.name,
+            to,
+            name == "leaky_relu",
+        )
         if inplace:
             a.ints[...], a.scheme = made._array.ints, made._array.scheme
             return input
@@ -164,9 +209,13 @@ def _refused(names: str, aten: str, namespaces: str) -> None:
 
 
 for _names, _aten, _spaces in (
-    ("nonzero", "nonzero", "torch"), ("hardswish", "hardswish", "nn.functional"), ("elu", "elu.out", "nn.functional"),
-    ("dropout", "bernoulli_.float", "nn.functional"), ("zeros_like", "zero_", "torch"), ("linear", "addmm", "nn.functional"),
-):  # fmt: skip
+    ("nonzero", "nonzero", "torch"),
+    ("hardswish", "hardswish", "nn.functional"),
+    ("elu", "elu.out", "nn.functional"),
+    ("dropout", "bernoulli_.float", "nn.functional"),
+    ("zeros_like", "zero_", "torch"),
+    ("linear", "addmm", "nn.functional"),
+):
     _refused(_names, _aten, _spaces)
 
 
@@ -209,16 +258,31 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 def _channels_last(x: Any, ints: Any) -> Any:
     """The integers in the order of memory of `x`, where that has its channels last."""
     before = x._array.ints
-    if before.ndim == 4 and ints.ndim == 4 and before.strides[1] == before.itemsize and not before.flags.c_contiguous:
+    if (
+        before.ndim == 4
+        and ints.ndim == 4
+        and before.strides[1] == before.itemsize
+        and not before.flags.c_contiguous
+    ):
         return np.ascontiguousarray(ints.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
     return ints
 
 
-def _largest(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False) -> Any:
-    """Maxima of windows of an image whose channels lie last, or None: of bytes that lie side by side, tap by tap."""
+def _largest(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> Any:
+    """Maxima of windows of an image whose channels lie last, or None: of bytes that lie side by
+    side, tap by tap.
+    """
     ints = x._array.ints
     size, step, pad, apart = (
-        (v, v) if isinstance(v, int) else tuple(v) for v in (kernel_size, stride or kernel_size, padding, dilation)
+        (v, v) if isinstance(v, int) else tuple(v)
+        for v in (kernel_size, stride or kernel_size, padding, dilation)
     )
     if (
         ints.ndim != 4
@@ -233,13 +297,20 @@ def _largest(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dil
     if any(pad):
         lowest = LIMITS[x._array.name][0]
         last = np.pad(last, ((0, 0), (pad[0],) * 2, (pad[1],) * 2, (0, 0)), constant_values=lowest)
-    high, wide = ((n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(last.shape[1:3], size, step, apart, strict=True))
+    high, wide = (
+        (n - d * (k - 1) - 1) // s + 1
+        for n, k, s, d in zip(last.shape[1:3], size, step, apart, strict=True)
+    )
     if high < 1 or wide < 1:
         return None
     made: Any = None
     for top in range(0, size[0] * apart[0], apart[0]):
         for left in range(0, size[1] * apart[1], apart[1]):
-            part = last[:, top : top + (high - 1) * step[0] + 1 : step[0], left : left + (wide - 1) * step[1] + 1 : step[1]]
+            part = last[
+                :,
+                top : top + (high - 1) * step[0] + 1 : step[0],
+                left : left + (wide - 1) * step[1] + 1 : step[1],
+            ]
             made = part.copy() if made is None else np.maximum(made, part, out=made)
     return like(x, made.transpose(0, 3, 1, 2))
 
@@ -250,19 +321,32 @@ def _on_floats(name: str, namespaces: str = "nn.functional") -> None:
 
     def chosen(input: Any, *args: Any, **kwargs: Any) -> Any:
         if name == "max_pool2d" and len(args) <= 5 and not kwargs.get("return_indices"):
-            quick = _largest(input, *args, **{k: v for k, v in kwargs.items() if k != "return_indices"})
+            quick = _largest(
+                input, *args, **{k: v for k, v in kwargs.items() if k != "return_indices"}
+            )
             if quick is not None:
                 return quick
         made = dense(make_tensor(input._array.ints.astype(np.float32)), *args, **kwargs)
         several = isinstance(made, tuple)
-        ints = like(input, _channels_last(input, (made[0] if several else made)._array.astype(STORED[input._array.name])))
+        ints = like(
+            input,
+            _channels_last(
+                input, (made[0] if several else made)._array.astype(STORED[input._array.name])
+            ),
+        )
         return (ints, *made[1:]) if several else ints
 
     chosen.__name__ = name
     function(name, namespaces, methods=False)(chosen)
 
 
-for _name in ("max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d"):
+for _name in (
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+):
     _on_floats(_name, "nn.functional torch")
 
 
@@ -272,16 +356,28 @@ def _averaged(name: str, namespaces: str = "nn.functional") -> None:
 
     def mean(input: Any, *args: Any, **kwargs: Any) -> Any:
         a = input._array
-        made = dense(make_tensor(a.ints.astype(np.float32) - np.float32(a.scheme.zero_point)), *args, **kwargs)._array
+        made = dense(
+            make_tensor(a.ints.astype(np.float32) - np.float32(a.scheme.zero_point)),
+            *args,
+            **kwargs,
+        )._array
         low, high = LIMITS[a.name]
-        ints = np.clip(np.rint(made + np.float32(a.scheme.zero_point)), low, high).astype(STORED[a.name])
+        ints = np.clip(np.rint(made + np.float32(a.scheme.zero_point)), low, high).astype(
+            STORED[a.name]
+        )
         return like(input, _channels_last(input, ints))
 
     mean.__name__ = name
     function(name, namespaces, methods=False)(mean)
 
 
-for _name in ("avg_pool2d", "avg_pool3d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "interpolate"):
+for _name in (
+    "avg_pool2d",
+    "avg_pool3d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "interpolate",
+):
     _averaged(_name)
 
 
@@ -289,7 +385,11 @@ for _name in ("avg_pool2d", "avg_pool3d", "adaptive_avg_pool2d", "adaptive_avg_p
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """As `torch.mean`, rounded to the scheme of `input`."""
     x = dequantized(input)
-    made = FUNCTIONS["torch"]["mean"](x) if dim is None else FUNCTIONS["torch"]["mean"](x, dim, keepdim)
+    made = (
+        FUNCTIONS["torch"]["mean"](x)
+        if dim is None
+        else FUNCTIONS["torch"]["mean"](x, dim, keepdim)
+    )
     return requantized(np.asarray(made._array, np.float32), input)
 
 

@@ -1,4 +1,6 @@
-"""What quantised tensors answer: their integers and parameters, how they print, copies and comparisons."""
+"""What quantised tensors answer: their integers and parameters, how they print, copies and
+comparisons.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ from ._tensor import (
     wrapped,
 )
 
-_TYPE = "Creation of quantized tensor requires quantized dtype like torch.quint8"  # what conversions of PyTorch say
+# what conversions of PyTorch say
+_TYPE = "Creation of quantized tensor requires quantized dtype like torch.quint8"
 
 
 # ---- parameters --------------------------------------------------------------------------------
@@ -86,7 +89,9 @@ def q_per_channel_axis(self: Any) -> int:
 
 @method()
 def qscheme(self: Any) -> Any:
-    """`torch.per_tensor_affine`, `torch.per_channel_affine` or `torch.per_channel_affine_float_qparams`."""
+    """`torch.per_tensor_affine`, `torch.per_channel_affine` or
+    `torch.per_channel_affine_float_qparams`.
+    """
     return self._array.scheme.kind
 
 
@@ -98,12 +103,20 @@ def _part(array: Any, suffix: str = "") -> str:
 def _repr(self: Any, *, tensor_contents: str | None = None) -> str:
     a = self._array
     scheme = a.scheme
-    suffixes = [f"size={tuple(a.shape)}", f"dtype=torch.{a.name}", f"quantization_scheme={scheme.kind}"]
+    suffixes = [
+        f"size={tuple(a.shape)}",
+        f"dtype=torch.{a.name}",
+        f"quantization_scheme={scheme.kind}",
+    ]
     if scheme.per_tensor:
         suffixes += [f"scale={scheme.scale}", f"zero_point={scheme.zero_point}"]
     else:
         double = ", dtype=torch.float64" if scheme.kind is not FLOAT_PARAMETERS else ""
-        suffixes += [f"scale={_part(scheme.scale, double)}", f"zero_point={_part(scheme.zero_point)}", f"axis={scheme.axis}"]
+        suffixes += [
+            f"scale={_part(scheme.scale, double)}",
+            f"zero_point={_part(scheme.zero_point)}",
+            f"axis={scheme.axis}",
+        ]
     values = dequantize(a)
     body = _body(values, 7, np.asarray) if values.size else "[]"
     text = _join("tensor(" + body, suffixes, 7)
@@ -127,7 +140,9 @@ def __format__(self: Any, spec: str) -> str:  # noqa: N807
 def item(self: Any) -> float:
     """The number that a tensor of one element stands for."""
     if self._array.size != 1:
-        raise OperationError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        raise OperationError(
+            f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
+        )
     return float(dequantize(self._array).reshape(-1)[0])
 
 
@@ -196,7 +211,9 @@ def storage_offset(self: Any) -> int:
 @method()
 def is_contiguous(self: Any, memory_format: Any = None) -> bool:
     """As for dense tensors."""
-    return make_tensor(self._array.ints).is_contiguous(*(() if memory_format is None else (memory_format,)))
+    return make_tensor(self._array.ints).is_contiguous(
+        *(() if memory_format is None else (memory_format,))
+    )
 
 
 @method()
@@ -212,7 +229,10 @@ def share_memory_(self: Any) -> Any:
 def clone(self: Any, *, memory_format: Any = None) -> Any:
     """A copy."""
     return like(
-        self, make_tensor(self._array.ints).clone(**({} if memory_format is None else {"memory_format": memory_format}))._array
+        self,
+        make_tensor(self._array.ints)
+        .clone(**({} if memory_format is None else {"memory_format": memory_format}))
+        ._array,
     )
 
 
@@ -222,7 +242,9 @@ operation("clone")(lambda x, **_: like(x, x._array.ints.copy("K")))
 @method()
 def contiguous(self: Any, memory_format: Any = None) -> Any:
     """The tensor itself, or a copy in the order of memory that is wanted."""
-    made = make_tensor(self._array.ints).contiguous(**({} if memory_format is None else {"memory_format": memory_format}))
+    made = make_tensor(self._array.ints).contiguous(
+        **({} if memory_format is None else {"memory_format": memory_format})
+    )
     return self if made._array is self._array.ints else like(self, made._array)
 
 
@@ -314,7 +336,11 @@ def __setitem__(self: Any, index: Any, value: Any) -> None:  # noqa: N807
     if np.may_share_memory(part._array.ints, self._array.ints):
         overwritten(part, value, "copy_")
         return
-    ints = value._array.ints if is_quantized(value) else quantize(value._array, self._array.name, self._array.scheme).ints
+    ints = (
+        value._array.ints
+        if is_quantized(value)
+        else quantize(value._array, self._array.name, self._array.scheme).ints
+    )
     make_tensor(self._array.ints)[index] = make_tensor(ints)
 
 
@@ -344,7 +370,12 @@ moved("index index_select flip repeat take_along contiguous roll unsafe_view")
 
 @operation("reshape")
 def _reshape(x: Any, **params: Any) -> Any:
-    return like(x, make_tensor(x._array.ints).reshape(params["shape"] if "shape" in params else params["size"])._array)
+    return like(
+        x,
+        make_tensor(x._array.ints)
+        .reshape(params["shape"] if "shape" in params else params["size"])
+        ._array,
+    )
 
 
 def _joined(name: str) -> None:
@@ -355,7 +386,10 @@ def _joined(name: str) -> None:
             first = tensors[0]
             made = getattr(F, name)(*[dequantized(t) for t in tensors], dim=dim)
             return requantized(made._array, first)
-        return like(tensors[0], getattr(F, name)(*[make_tensor(t._array.ints) for t in tensors], dim=dim)._array)
+        return like(
+            tensors[0],
+            getattr(F, name)(*[make_tensor(t._array.ints) for t in tensors], dim=dim)._array,
+        )
 
     operation(name)(handler)
 

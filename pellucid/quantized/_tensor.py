@@ -1,7 +1,8 @@
 """Quantised tensors, and how what an operation does with them is found.
 
-A `QuantizedTensor` is a Tensor whose array is a `QuantizedArray`. Views share its integers. An operation of the engine that meets one
-comes to the interpreter here, which looks into `HANDLERS.operations`; what is not there, and no view, is refused by PyTorch's words. Functions that
+A `QuantizedTensor` is a Tensor whose array is a `QuantizedArray`. Views share its integers. An
+operation of the engine that meets one comes to the interpreter here, which looks into
+`HANDLERS.operations`; what is not there, and no view, is refused by PyTorch's words. Functions that
 are no single operation are registered with `method`. Dense calls pass none of this.
 """
 
@@ -14,7 +15,15 @@ from typing import Any
 import numpy as np
 
 from ..api.attach import Handler, Handlers
-from ..backends.affine import FLOAT_PARAMETERS, PER_TENSOR, QuantizedArray, Scheme, dequantize, quantize, refusal
+from ..backends.affine import (
+    FLOAT_PARAMETERS,
+    PER_TENSOR,
+    QuantizedArray,
+    Scheme,
+    dequantize,
+    quantize,
+    refusal,
+)
 from ..core.inplace import bump
 from ..core.primitive import PRIMITIVES
 from ..core.tensor import Parameter, Tensor, make_tensor, version_of
@@ -26,7 +35,8 @@ from ..ops._overloads import checked
 class QuantizedTensor(Tensor):
     """A tensor of integers with a scale and a zero point; PyTorch's quantised tensors.
 
-    Made by `quantize_per_tensor`, `quantize_per_channel` and the modules of `torch.ao.nn.quantized`.
+    Made by `quantize_per_tensor`, `quantize_per_channel` and the modules of
+    `torch.ao.nn.quantized`.
     """
 
     __slots__ = ()
@@ -101,18 +111,35 @@ def requantized(values: Any, x: Any) -> QuantizedTensor:
     return wrapped(quantize(values, x._array.name, x._array.scheme))
 
 
-# What PyTorch calls the overload that it looks for first, where that is not the operation's own name here.
+# What PyTorch calls the overload that it looks for first, where that is not the operation's own
+# name here.
 _ATEN = {
-    "sum_all": "sum.IntList_out", "sum": "sum.IntList_out", "sub": "sub.out", "div": "div.out", "add": "add.out", "mul": "mul.out",
-    "dropout": "bernoulli_.float", "matmul": "mm", "pow": "pow.Tensor_Scalar_out", "abs": "abs.out", "conv": "convolution_overrideable",
+    "sum_all": "sum.IntList_out",
+    "sum": "sum.IntList_out",
+    "sub": "sub.out",
+    "div": "div.out",
+    "add": "add.out",
+    "mul": "mul.out",
+    "dropout": "bernoulli_.float",
+    "matmul": "mm",
+    "pow": "pow.Tensor_Scalar_out",
+    "abs": "abs.out",
+    "conv": "convolution_overrideable",
     "linear": "addmm.out",
-}  # fmt: skip
+}
 
 
 def refuse(name: str) -> Exception:
     """PyTorch's error for an operation that quantised tensors do not have."""
     op = PRIMITIVES.get(name)
-    return refusal(_ATEN.get(name, f"{name}.out" if op is not None and op.formula is not None and len(op.args) == 1 else name))
+    return refusal(
+        _ATEN.get(
+            name,
+            f"{name}.out"
+            if op is not None and op.formula is not None and len(op.args) == 1
+            else name,
+        )
+    )
 
 
 # ---- views -----------------------------------------------------------------------------------
@@ -126,7 +153,9 @@ def viewed(op: Any, x: Any, params: dict[str, Any]) -> Any:
 
 
 def _view(x: Any, ints: Any, name: str, params: dict[str, Any], which: int) -> Any:
-    made = wrapped(QuantizedArray(ints, x._array.name, _scheme_of_view(x._array, ints, name, params)))
+    made = wrapped(
+        QuantizedArray(ints, x._array.name, _scheme_of_view(x._array, ints, name, params))
+    )
     made._ver = version_of(x)
     return made
 
@@ -135,16 +164,31 @@ def _scheme_of_view(a: QuantizedArray, ints: Any, name: str, params: dict[str, A
     scheme = a.scheme
     if scheme.per_tensor or ints.shape == a.ints.shape and ints.strides == a.ints.strides:
         return scheme
-    if name in ("view", "reshape", "unsafe_view") and ints.ndim > scheme.axis and ints.shape[scheme.axis] == len(scheme.scale):
+    if (
+        name in ("view", "reshape", "unsafe_view")
+        and ints.ndim > scheme.axis
+        and ints.shape[scheme.axis] == len(scheme.scale)
+    ):
         return scheme
-    if (name == "select" and params["dim"] == scheme.axis) or (name == "index_select_int" and scheme.axis == 0):
+    if (name == "select" and params["dim"] == scheme.axis) or (
+        name == "index_select_int" and scheme.axis == 0
+    ):
         index = params["index"]
-        at = index if isinstance(index, int) else next((i for i in index if isinstance(i, int)), None)
-        if at is not None and ints.shape == a.ints.shape[: scheme.axis] + a.ints.shape[scheme.axis + 1 :]:
+        at = (
+            index
+            if isinstance(index, int)
+            else next((i for i in index if isinstance(i, int)), None)
+        )
+        if (
+            at is not None
+            and ints.shape == a.ints.shape[: scheme.axis] + a.ints.shape[scheme.axis + 1 :]
+        ):
             return Scheme.of(float(scheme.scale[at]), int(scheme.zero_point[at]))
     if name in ("view", "reshape", "unsafe_view"):
         found = ints.shape[scheme.axis] if ints.ndim > scheme.axis else 0
-        raise OperationError(f"length of scales must equal to channel, expected {found} got, {len(scheme.scale)}")
+        raise OperationError(
+            f"length of scales must equal to channel, expected {found} got, {len(scheme.scale)}"
+        )
     raise OperationError("Setting strides is possible only on uniformly quantized tensor")
 
 
@@ -185,7 +229,8 @@ def overwritten(tensor: Any, result: Any, name: str) -> Any:
         a.ints[...] = source
     except ValueError:
         raise OperationError(
-            f"output with shape {list(a.shape)} doesn't match the broadcast shape {list(source.shape)}", op=name
+            f"output with shape {list(a.shape)} doesn't match the broadcast shape {list(source.shape)}",
+            op=name,
         ) from None
     bump(tensor, name)
     return tensor
@@ -212,6 +257,19 @@ def same_schemes(tensors: Iterable[Any]) -> bool:
 
 
 __all__ = [
-    "FLOAT_PARAMETERS", "PER_TENSOR", "QuantizedParameter", "QuantizedTensor", "dequantized", "is_quantized", "like", "function", "method", "moved",
-    "operation", "refuse", "requantized", "same_schemes", "wrapped",
-]  # fmt: skip
+    "FLOAT_PARAMETERS",
+    "PER_TENSOR",
+    "QuantizedParameter",
+    "QuantizedTensor",
+    "dequantized",
+    "is_quantized",
+    "like",
+    "function",
+    "method",
+    "moved",
+    "operation",
+    "refuse",
+    "requantized",
+    "same_schemes",
+    "wrapped",
+]

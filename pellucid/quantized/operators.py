@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 
 from ..backends import rnn
-from ..backends.affine import LIMITS, QuantizedArray, Scheme, choose, dequantize, quantize, require_per_tensor
+from ..backends.affine import (
+    LIMITS,
+    QuantizedArray,
+    Scheme,
+    choose,
+    dequantize,
+    quantize,
+    require_per_tensor,
+)
 from ..core.modes import no_grad
 from ..core.public import FUNCTIONS
 from ..core.tensor import make_tensor
@@ -114,8 +122,16 @@ class ConvPackedParams(_Packed):
     """The weight of a convolution, `(out, in / groups, *taps)`, and how it is applied."""
 
     def __init__(
-        self, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, output_padding: Any = None, transposed: bool = False
-    ) -> None:  # fmt: skip
+        self,
+        weight: Any,
+        bias: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        groups: int,
+        output_padding: Any = None,
+        transposed: bool = False,
+    ) -> None:
         super().__init__(weight, bias)
         dims = weight._array.ndim - 2
         self._stride, self._padding, self._dilation = (
@@ -149,21 +165,29 @@ class ConvPackedParams(_Packed):
         return self._transposed
 
     def matrix(self) -> Any:
-        """The weight for native products: a row for each channel of the result, its taps in the order of the patches."""
+        """The weight for native products: a row for each channel of the result, its taps in the
+        order of the patches.
+        """
         if self._matrix is None:
             a = self._weight._array
             if self._transposed:
                 ints, groups = a.ints, self._groups
                 # (in, out / groups, *taps) with taps turned round, as (out, *taps, in / groups)
                 turned = np.flip(ints, tuple(range(2, ints.ndim)))
-                parts = turned.reshape(groups, ints.shape[0] // groups, *ints.shape[1:]).swapaxes(1, 2)
+                parts = turned.reshape(groups, ints.shape[0] // groups, *ints.shape[1:]).swapaxes(
+                    1, 2
+                )
                 ints = np.moveaxis(parts, 2, -1)
                 rows = ints.shape[0] * ints.shape[1]
                 scale, zero = _channel_parameters(a, 1)
-                scale, zero = (np.tile(np.atleast_1d(v), groups) if np.ndim(v) else v for v in (scale, zero))
+                scale, zero = (
+                    np.tile(np.atleast_1d(v), groups) if np.ndim(v) else v for v in (scale, zero)
+                )
                 self._matrix = products.Weight(ints.reshape(rows, -1), scale, zero)
             else:
-                self._matrix = products.Weight(np.moveaxis(a.ints, 1, -1).reshape(len(a.ints), -1), *_channel_parameters(a, 0))
+                self._matrix = products.Weight(
+                    np.moveaxis(a.ints, 1, -1).reshape(len(a.ints), -1), *_channel_parameters(a, 0)
+                )
         return self._matrix
 
 
@@ -183,7 +207,8 @@ class EmbeddingPackedParams:
         """The floats of rows: q * scale + bias, with the product not rounded."""
         a = self._weight._array
         scale, zero = (
-            np.broadcast_to(np.asarray(v, np.float32), (len(a.ints),))[index] for v in (a.scheme.scale, a.scheme.zero_point)
+            np.broadcast_to(np.asarray(v, np.float32), (len(a.ints),))[index]
+            for v in (a.scheme.scale, a.scheme.zero_point)
         )
         bias = -zero * scale
         picked = a.ints[index].astype(np.float64)
@@ -208,15 +233,28 @@ def _linear(X: Any, packed: Any, scale: float, zero_point: int, relu: bool, name
     w = packed.matrix()
     _check_inner(ints.shape, w)
     made = products.linear(
-        ints.reshape(-1, w.k), w, scheme.scale, scheme.zero_point, packed.bias_array, scale=scale, zero_point=zero_point, relu=relu,
+        ints.reshape(-1, w.k),
+        w,
+        scheme.scale,
+        scheme.zero_point,
+        packed.bias_array,
+        scale=scale,
+        zero_point=zero_point,
+        relu=relu,
         late=engine.name == "onednn",
-    )  # fmt: skip
-    return wrapped(QuantizedArray(made.reshape(*ints.shape[:-1], w.rows), "quint8", Scheme.of(scale, zero_point)))
+    )
+    return wrapped(
+        QuantizedArray(
+            made.reshape(*ints.shape[:-1], w.rows), "quint8", Scheme.of(scale, zero_point)
+        )
+    )
 
 
 def _check_inner(shape: tuple[int, ...], w: Any) -> None:
     if not shape or shape[-1] != w.k:
-        raise OperationError(f"The number of columns in the input ({shape[-1] if shape else 1}) must be that of the weight ({w.k})")
+        raise OperationError(
+            f"The number of columns in the input ({shape[-1] if shape else 1}) must be that of the weight ({w.k})"
+        )
 
 
 @_operator
@@ -247,12 +285,16 @@ def _dynamic(x: Any, packed: Any, reduce_range: bool, relu: bool = False) -> Any
         return np.zeros((*x.shape[:-1], w.rows), np.float32)
     low, high = products.range_of(flat)
     scale, zero_point = choose(low, high, "quint8", reduce_range and engine.name != "qnnpack")
-    return products.linear_dynamic(flat, w, scale, zero_point, packed.bias_array, relu).reshape(*x.shape[:-1], w.rows)
+    return products.linear_dynamic(flat, w, scale, zero_point, packed.bias_array, relu).reshape(
+        *x.shape[:-1], w.rows
+    )
 
 
 @_operator
 def linear_dynamic(X: Any, W_prepack: Any, reduce_range: bool = False) -> Any:
-    """`x @ weight.T + bias` of a float `x`, which is rounded to bytes that cover its range, as floats."""
+    """`x @ weight.T + bias` of a float `x`, which is rounded to bytes that cover its range, as
+    floats.
+    """
     return _linear_dynamic(X, W_prepack, reduce_range, False)
 
 
@@ -264,13 +306,25 @@ def linear_relu_dynamic(X: Any, W_prepack: Any, reduce_range: bool = False) -> A
 
 # ---- convolution -----------------------------------------------------------------------------------
 def _prepack(name: str, dims: int, transposed: bool = False) -> None:
-    def ordinary(weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    def ordinary(
+        weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
+    ) -> Any:
         _check_dims(weight, dims)
         return ConvPackedParams(weight, bias, stride, padding, dilation, groups)
 
-    def turned(weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, dilation: Any, groups: int) -> Any:
+    def turned(
+        weight: Any,
+        bias: Any,
+        stride: Any,
+        padding: Any,
+        output_padding: Any,
+        dilation: Any,
+        groups: int,
+    ) -> Any:
         _check_dims(weight, dims)
-        return ConvPackedParams(weight, bias, stride, padding, dilation, groups, output_padding, True)
+        return ConvPackedParams(
+            weight, bias, stride, padding, dilation, groups, output_padding, True
+        )
 
     OPERATORS[f"{name}_prepack"] = turned if transposed else ordinary
     OPERATORS[f"{name}_unpack"] = lambda packed_weights: packed_weights.unpack()
@@ -281,7 +335,15 @@ def _check_dims(weight: Any, dims: int) -> None:
         raise OperationError(f"Weights are expected to have {dims + 2} dimensions")
 
 
-def _convolution(x: Any, packed: ConvPackedParams, scale: float, zero_point: int, relu: bool, name: str, dims: int) -> Any:
+def _convolution(
+    x: Any,
+    packed: ConvPackedParams,
+    scale: float,
+    zero_point: int,
+    relu: bool,
+    name: str,
+    dims: int,
+) -> Any:
     ints, scheme = _bytes_of(x, name)
     if ints.ndim != dims + 2:
         raise OperationError(f"Expected activation data tensor to have {dims + 2} dimension(s).")
@@ -295,24 +357,50 @@ def _convolution(x: Any, packed: ConvPackedParams, scale: float, zero_point: int
             f"Given groups={packed._groups}, expected input to have {w.k // math.prod(taps) * packed._groups} channels"
         )
     late = engine.name in ("x86", "onednn") and not packed._transposed and packed._groups <= 100
-    made = _convolved(last, w, taps, scheme, packed, stride, padding, dilation, scale, zero_point, relu, late)
+    made = _convolved(
+        last, w, taps, scheme, packed, stride, padding, dilation, scale, zero_point, relu, late
+    )
     return wrapped(QuantizedArray(np.moveaxis(made, -1, 1), "quint8", Scheme.of(scale, zero_point)))
 
 
 def _convolved(
-    x: Any, w: Any, taps: Any, scheme: Scheme, packed: Any, stride: Any, padding: Any, dilation: Any, scale: float, zero_point: int,
-    relu: bool, late: bool,
-) -> Any:  # fmt: skip
+    x: Any,
+    w: Any,
+    taps: Any,
+    scheme: Scheme,
+    packed: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    scale: float,
+    zero_point: int,
+    relu: bool,
+    late: bool,
+) -> Any:
     dims = len(taps)
     if dims <= 2:
         extra = (1,) * (2 - dims)
         made = products.convolution(
-            x if dims == 2 else x[:, None], w, (*extra, *taps), scheme.scale, scheme.zero_point, packed.bias_array,
-            stride=(*extra, *stride), padding=(*(0,) * (2 - dims), *padding), dilation=(*extra, *dilation), groups=packed._groups,
-            scale=scale, zero_point=zero_point, relu=relu, late=late,
-        )  # fmt: skip
+            x if dims == 2 else x[:, None],
+            w,
+            (*extra, *taps),
+            scheme.scale,
+            scheme.zero_point,
+            packed.bias_array,
+            stride=(*extra, *stride),
+            padding=(*(0,) * (2 - dims), *padding),
+            dilation=(*extra, *dilation),
+            groups=packed._groups,
+            scale=scale,
+            zero_point=zero_point,
+            relu=relu,
+            late=late,
+        )
         return made if dims == 2 else made[:, 0]
-    out = tuple(products.extent(*v) for v in zip(x.shape[1:-1], taps, stride, padding, dilation, strict=True))
+    out = tuple(
+        products.extent(*v)
+        for v in zip(x.shape[1:-1], taps, stride, padding, dilation, strict=True)
+    )
     patches = products.patches_of(x, taps, scheme.zero_point, stride, padding, dilation, out)
     places, groups = len(x) * math.prod(out), packed._groups
     used, each = x.shape[-1] // groups, w.rows // groups
@@ -320,25 +408,44 @@ def _convolved(
     bias = packed.bias_array
     parts = [
         products.linear(
-            np.ascontiguousarray(flat[:, :, g * used : (g + 1) * used]).reshape(places, -1), w if groups == 1 else w.part(g * each, (g + 1) * each),
-            scheme.scale, scheme.zero_point, None if bias is None else bias[g * each : (g + 1) * each], scale=scale, zero_point=zero_point,
-            relu=relu, late=late,
+            np.ascontiguousarray(flat[:, :, g * used : (g + 1) * used]).reshape(places, -1),
+            w if groups == 1 else w.part(g * each, (g + 1) * each),
+            scheme.scale,
+            scheme.zero_point,
+            None if bias is None else bias[g * each : (g + 1) * each],
+            scale=scale,
+            zero_point=zero_point,
+            relu=relu,
+            late=late,
         )
         for g in range(groups)
-    ]  # fmt: skip
+    ]
     return np.concatenate(parts, 1).reshape(len(x), *out, w.rows)
 
 
-def _spread(x: Any, packed: ConvPackedParams, taps: Any, zero: int) -> tuple[Any, list[int], list[int]]:
-    """The input of a transposed convolution as that of an ordinary one: zero points between its elements, and around it."""
+def _spread(
+    x: Any, packed: ConvPackedParams, taps: Any, zero: int
+) -> tuple[Any, list[int], list[int]]:
+    """The input of a transposed convolution as that of an ordinary one: zero points between its
+    elements, and around it.
+    """
     sizes = x.shape[1:-1]
-    ends = [d * (t - 1) - p for d, t, p in zip(packed._dilation, taps, packed._padding, strict=True)]
+    ends = [
+        d * (t - 1) - p for d, t, p in zip(packed._dilation, taps, packed._padding, strict=True)
+    ]
     if min(ends) < 0:
-        raise UnsupportedError("a transposed convolution whose padding is larger than its window is not supported")
+        raise UnsupportedError(
+            "a transposed convolution whose padding is larger than its window is not supported"
+        )
     inner = [(s - 1) * st + 1 for s, st in zip(sizes, packed._stride, strict=True)]
     full = [i + 2 * e + o for i, e, o in zip(inner, ends, packed._output_padding, strict=True)]
     made = np.full((len(x), *full, x.shape[-1]), zero, np.uint8)
-    made[(slice(None), *[slice(e, e + i, st) for e, i, st in zip(ends, inner, packed._stride, strict=True)])] = x
+    made[
+        (
+            slice(None),
+            *[slice(e, e + i, st) for e, i, st in zip(ends, inner, packed._stride, strict=True)],
+        )
+    ] = x
     return made, [1] * len(taps), [0] * len(taps)
 
 
@@ -370,8 +477,13 @@ def _convolution_dynamic(x: Any, packed: ConvPackedParams, reduce_range: bool, d
     stride, padding = packed._stride, packed._padding
     if packed._transposed:
         last, stride, padding = _spread(last, packed, taps, zero_point)
-    out = tuple(products.extent(*v) for v in zip(last.shape[1:-1], taps, stride, padding, packed._dilation, strict=True))
-    sums = products._sums_of_patches(last, w, taps, zero_point, stride, padding, packed._dilation, packed._groups, out)
+    out = tuple(
+        products.extent(*v)
+        for v in zip(last.shape[1:-1], taps, stride, padding, packed._dilation, strict=True)
+    )
+    sums = products._sums_of_patches(
+        last, w, taps, zero_point, stride, padding, packed._dilation, packed._groups, out
+    )
     added = 0.0 if packed._bias is None else packed.bias_array
     made = (sums.astype(np.float64) * (np.float32(scale) * w.scales) + added).astype(np.float32)
     return make_tensor(np.moveaxis(made.reshape(len(last), *out, w.rows), -1, 1))
@@ -402,9 +514,16 @@ def embedding_byte(weight: Any, indices: Any, pruned_weights: bool = False) -> A
 
 @_operator
 def embedding_bag_byte(
-    weight: Any, indices: Any, offsets: Any = None, scale_grad_by_freq: bool = False, mode: int = 0, pruned_weights: bool = False,
-    per_sample_weights: Any = None, compressed_indices_mapping: Any = None, include_last_offset: bool = False,
-) -> Any:  # fmt: skip
+    weight: Any,
+    indices: Any,
+    offsets: Any = None,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    pruned_weights: bool = False,
+    per_sample_weights: Any = None,
+    compressed_indices_mapping: Any = None,
+    include_last_offset: bool = False,
+) -> Any:
     """Sums of the rows of a packed weight, as floats."""
     index = indices._array
     if index.ndim == 2:
@@ -427,7 +546,11 @@ def embedding_bag_byte(
 def _sum(qa: Any, qb: Any, scale: float, zero_point: int, relu: bool) -> Any:
     a, b = _quantized(qa, "add"), _quantized(qb, "add")
     made = by_vectors(a) + by_vectors(b)
-    return wrapped(rounded(np.maximum(made, np.float32(0)) if relu else made, a.name, Scheme.of(scale, zero_point)))
+    return wrapped(
+        rounded(
+            np.maximum(made, np.float32(0)) if relu else made, a.name, Scheme.of(scale, zero_point)
+        )
+    )
 
 
 @_operator
@@ -449,9 +572,13 @@ def _product(qa: Any, qb: Any, scale: float, zero_point: int, relu: bool) -> Any
     exact = (a.ints.astype(np.int32) - sa.zero_point) * (b.ints.astype(np.int32) - sb.zero_point)
     if relu:
         exact = np.maximum(exact, 0)
-    factor = np.float32(np.float32(sa.scale) * np.float32(sb.scale) * (np.float32(1) / np.float32(scale)))
+    factor = np.float32(
+        np.float32(sa.scale) * np.float32(sb.scale) * (np.float32(1) / np.float32(scale))
+    )
     low, high = LIMITS[a.name]
-    made = np.clip(np.rint(exact.astype(np.float32) * factor) + np.float32(zero_point), low, high).astype(a.ints.dtype)
+    made = np.clip(
+        np.rint(exact.astype(np.float32) * factor) + np.float32(zero_point), low, high
+    ).astype(a.ints.dtype)
     return wrapped(QuantizedArray(made, a.name, Scheme.of(scale, zero_point)))
 
 
@@ -480,8 +607,14 @@ def add_scalar(qa: Any, b: float) -> Any:
     bounds[z - moved > high] = z - moved
     scale = s * (bounds[1] - bounds[0]) / (high - low)
     kept = (low, high)[z - moved > high]
-    made = np.rint((a.ints.astype(np.float64) - (z - moved)) * (np.float32(s) / np.float32(scale)) + kept)
-    return wrapped(QuantizedArray(np.clip(made, low, high).astype(a.ints.dtype), a.name, Scheme.of(scale, kept)))
+    made = np.rint(
+        (a.ints.astype(np.float64) - (z - moved)) * (np.float32(s) / np.float32(scale)) + kept
+    )
+    return wrapped(
+        QuantizedArray(
+            np.clip(made, low, high).astype(a.ints.dtype), a.name, Scheme.of(scale, kept)
+        )
+    )
 
 
 @_operator
@@ -495,7 +628,11 @@ def mul_scalar(qa: Any, b: float) -> Any:
     if b == 0:
         return wrapped(QuantizedArray(np.zeros_like(a.ints), a.name, Scheme.of(1.0, 0)))
     return wrapped(
-        QuantizedArray((high + low - a.ints.astype(np.int64)).astype(a.ints.dtype), a.name, Scheme.of(-s * b, high + low - z))
+        QuantizedArray(
+            (high + low - a.ints.astype(np.int64)).astype(a.ints.dtype),
+            a.name,
+            Scheme.of(-s * b, high + low - z),
+        )
     )
 
 
@@ -522,7 +659,9 @@ def cat(qx: Any, dim: int, scale: float | None = None, zero_point: int | None = 
     scheme = Scheme.of(scale, zero_point)
     if same_schemes(qx) and first.scheme == scheme:
         return like(qx[0], np.concatenate([t._array.ints for t in qx], dim))
-    return wrapped(quantize(np.concatenate([dequantize(t._array) for t in qx], dim), first.name, scheme))
+    return wrapped(
+        quantize(np.concatenate([dequantize(t._array) for t in qx], dim), first.name, scheme)
+    )
 
 
 @_operator
@@ -559,7 +698,11 @@ def _activation(name: str, function: Callable[..., Any]) -> None:
         _quantized(qx, name)
         with no_grad():
             return _by_table(
-                qx, lambda x: rest(make_tensor(x))._array, qx._array.name, Scheme.of(scale, zero_point), name != "sigmoid"
+                qx,
+                lambda x: rest(make_tensor(x))._array,
+                qx._array.name,
+                Scheme.of(scale, zero_point),
+                name != "sigmoid",
             )
 
     OPERATORS[name] = activation
@@ -569,8 +712,22 @@ def _functional(name: str) -> Any:
     return FUNCTIONS["nn.functional"][name]
 
 
-_activation("hardswish", lambda output_scale, output_zero_point: (output_scale, output_zero_point, _functional("hardswish")))
-_activation("sigmoid", lambda output_scale, output_zero_point: (output_scale, output_zero_point, lambda x: x.sigmoid()))
+_activation(
+    "hardswish",
+    lambda output_scale, output_zero_point: (
+        output_scale,
+        output_zero_point,
+        _functional("hardswish"),
+    ),
+)
+_activation(
+    "sigmoid",
+    lambda output_scale, output_zero_point: (
+        output_scale,
+        output_zero_point,
+        lambda x: x.sigmoid(),
+    ),
+)
 _activation(
     "elu",
     lambda output_scale, output_zero_point, alpha=1.0, scale=1.0, input_scale=1.0: (
@@ -605,9 +762,15 @@ def _normalization(name: str) -> None:
 
 
 _NORMS: dict[str, Callable[..., Any]] = {
-    "layer_norm": lambda x, shape, weight, bias, eps: _functional("layer_norm")(x, shape, weight, bias, eps),
-    "group_norm": lambda x, groups, weight, bias, eps: _functional("group_norm")(x, groups, weight, bias, eps),
-    "instance_norm": lambda x, weight, bias, eps: _functional("instance_norm")(x, None, None, weight, bias, True, 0.0, eps),
+    "layer_norm": lambda x, shape, weight, bias, eps: _functional("layer_norm")(
+        x, shape, weight, bias, eps
+    ),
+    "group_norm": lambda x, groups, weight, bias, eps: _functional("group_norm")(
+        x, groups, weight, bias, eps
+    ),
+    "instance_norm": lambda x, weight, bias, eps: _functional("instance_norm")(
+        x, None, None, weight, bias, True, 0.0, eps
+    ),
 }
 for _name in _NORMS:
     _normalization(_name)
@@ -615,13 +778,26 @@ for _name in _NORMS:
 
 def _batch_norm(name: str, relu: bool) -> None:
     def normalize(
-        qx: Any, weight: Any, bias: Any, mean: Any, var: Any, eps: float, output_scale: float, output_zero_point: int
-    ) -> Any:  # fmt: skip
+        qx: Any,
+        weight: Any,
+        bias: Any,
+        mean: Any,
+        var: Any,
+        eps: float,
+        output_scale: float,
+        output_zero_point: int,
+    ) -> Any:
         a = _quantized(qx, name)
         with no_grad():
-            made = _functional("batch_norm")(make_tensor(dequantize(a)), mean, var, weight, bias, False, 0.0, eps)._array
+            made = _functional("batch_norm")(
+                make_tensor(dequantize(a)), mean, var, weight, bias, False, 0.0, eps
+            )._array
         return wrapped(
-            quantize(np.maximum(made, np.float32(0)) if relu else made, a.name, Scheme.of(output_scale, output_zero_point))
+            quantize(
+                np.maximum(made, np.float32(0)) if relu else made,
+                a.name,
+                Scheme.of(output_scale, output_zero_point),
+            )
         )
 
     OPERATORS[name] = normalize
@@ -634,9 +810,13 @@ for _dims in (1, 2, 3):
 
 # ---- recurrent cells ----------------------------------------------------------------------------------------
 class CellParams:
-    """The packed weights of one layer and direction of a recurrent network: those of the input and of the state."""
+    """The packed weights of one layer and direction of a recurrent network: those of the input and
+    of the state.
+    """
 
-    def __init__(self, w_ih: LinearPackedParams, w_hh: LinearPackedParams, reduce_range: bool = False) -> None:
+    def __init__(
+        self, w_ih: LinearPackedParams, w_hh: LinearPackedParams, reduce_range: bool = False
+    ) -> None:
         self.w_ih, self.w_hh, self.reduce_range = w_ih, w_hh, reduce_range
 
 
@@ -646,8 +826,11 @@ def step(mode: str, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any) -> Any:
     return rnn.cell_step(mode, _dynamic(x, w_ih, True), _dynamic(h, w_hh, True), h, c)
 
 
-def layer(mode: str, x: Any, h: Any, c: Any, cell: CellParams, reverse: bool) -> tuple[Any, Any, Any]:
-    """A layer in one direction, of arrays `(steps, batch, features)`: the results, and the last state.
+def layer(
+    mode: str, x: Any, h: Any, c: Any, cell: CellParams, reverse: bool
+) -> tuple[Any, Any, Any]:
+    """A layer in one direction, of arrays `(steps, batch, features)`: the results, and the last
+    state.
 
     The inputs of all steps are rounded by their common range, the states of each step by their own.
     """
@@ -662,9 +845,19 @@ def layer(mode: str, x: Any, h: Any, c: Any, cell: CellParams, reverse: bool) ->
 
 
 @_operator
-def make_quantized_cell_params_dynamic(w_ih: Any, w_hh: Any, bias_ih: Any, bias_hh: Any, reduce_range: bool = False) -> Any:
+def make_quantized_cell_params_dynamic(
+    w_ih: Any, w_hh: Any, bias_ih: Any, bias_hh: Any, reduce_range: bool = False
+) -> Any:
     """Packed weights of a cell."""
     return CellParams(w_ih, w_hh, reduce_range)
 
 
-__all__ = ["ENGINES", "OPERATORS", "CellParams", "ConvPackedParams", "EmbeddingPackedParams", "LinearPackedParams", "engine"]
+__all__ = [
+    "ENGINES",
+    "OPERATORS",
+    "CellParams",
+    "ConvPackedParams",
+    "EmbeddingPackedParams",
+    "LinearPackedParams",
+    "engine",
+]

@@ -16,11 +16,18 @@ from ._restricted import ALLOWED, SAFE
 from ._write import write_file, write_legacy, write_zip
 
 __all__ = [
-    "add_safe_globals", "clear_safe_globals", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load", "safe_globals", "save",
-]  # fmt: skip
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "load",
+    "safe_globals",
+    "save",
+]
 
 DEFAULT_PROTOCOL = 2
-MAP_LOCATION: TypeAlias = Callable[[Any, str], Any] | Any | str | dict[str, str] | None  # what `load` takes for its `map_location`
+# what `load` takes for its `map_location`
+MAP_LOCATION: TypeAlias = Callable[[Any, str], Any] | Any | str | dict[str, str] | None
 _UNSAFE = (
     "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. Re-running "
     "`torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code execution. Do it only if "
@@ -36,9 +43,11 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """Write an object to a file that `load` and PyTorch read; tensors that share memory still do so after loading.
+    """Write an object to a file that `load` and PyTorch read; tensors that share memory still do so
+    after loading.
 
-    A path is written to a temporary file first and then put in its place, so that a crash never leaves half a file.
+    A path is written to a temporary file first and then put in its place, so that a crash never
+    leaves half a file.
 
     Args:
         f: a path, or an object with `write`.
@@ -52,8 +61,14 @@ def save(
     """
     is_path = isinstance(f, (str, os.PathLike))
     if not is_path and not hasattr(f, "write"):
-        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
-    name = re.sub(r"[^\w.-]", "_", os.path.splitext(os.path.basename(os.fspath(f)))[0]) or "archive" if is_path else "archive"
+        raise AttributeError(
+            "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
+        )
+    name = (
+        re.sub(r"[^\w.-]", "_", os.path.splitext(os.path.basename(os.fspath(f)))[0]) or "archive"
+        if is_path
+        else "archive"
+    )
 
     def write(file: Any) -> None:
         if _use_new_zipfile_serialization:
@@ -80,8 +95,10 @@ def load(
 
     Args:
         f: a path, or an object with `read` and `seek`.
-        map_location: "cpu" or "meta", a device, a dict from saved locations to such, or a function (storage, location) -> storage.
-        weights_only: build tensors and plain containers only and run no code of the file (the default, unless `pickle_module` is given).
+        map_location: "cpu" or "meta", a device, a dict from saved locations to such, or a function
+            (storage, location) -> storage.
+        weights_only: build tensors and plain containers only and run no code of the file (the
+            default, unless `pickle_module` is given).
         mmap: map the tensors' memory from the file instead of reading it.
 
     Raises:
@@ -109,7 +126,14 @@ def load(
     return _load(f, None, map_location, weights_only, False, options)
 
 
-def _load(file: Any, path: str | None, map_location: Any, weights_only: bool, mmap: bool, options: dict[str, Any]) -> Any:
+def _load(
+    file: Any,
+    path: str | None,
+    map_location: Any,
+    weights_only: bool,
+    mmap: bool,
+    options: dict[str, Any],
+) -> Any:
     start = file.tell()
     first = file.read(4)
     file.seek(start)
@@ -134,7 +158,9 @@ def _load(file: Any, path: str | None, map_location: Any, weights_only: bool, mm
 
 
 class _Readable:
-    """A file of the user's that has what PyTorch asks for and no more; what it can write into memory it does."""
+    """A file of the user's that has what PyTorch asks for and no more; what it can write into
+    memory it does.
+    """
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -171,13 +197,19 @@ def _named(entry: Any) -> tuple[str, Any]:
                 f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(entry)}"
             )
         if type(entry[1]) is not str:
-            raise TypeError(f"Expected second item in tuple to be str of callable full path, but got: {type(entry[1])}")
+            raise TypeError(
+                f"Expected second item in tuple to be str of callable full path, but got: {type(entry[1])}"
+            )
         return entry[1], entry[0]
     return f"{torch_module(entry) or entry.__module__}.{entry.__qualname__}", entry
 
 
-def add_safe_globals(safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]]) -> None:
-    """Let `load(weights_only=True)` call these functions and build these classes; a pair gives the name under which the file has it."""
+def add_safe_globals(
+    safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]],
+) -> None:
+    """Let `load(weights_only=True)` call these functions and build these classes; a pair gives the
+    name under which the file has it.
+    """
     for entry in safe_globals:
         name, value = _named(entry)
         SAFE[name] = value

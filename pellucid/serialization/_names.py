@@ -1,4 +1,6 @@
-"""What both directions share: PyTorch's names of storages, of element types and of the functions that rebuild tensors."""
+"""What both directions share: PyTorch's names of storages, of element types and of the functions
+that rebuild tensors.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,22 @@ MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
 
 STORAGES = {
-    "FloatStorage": dtypes.float32, "DoubleStorage": dtypes.float64, "HalfStorage": dtypes.float16, "BFloat16Storage": dtypes.bfloat16,
-    "LongStorage": dtypes.int64, "IntStorage": dtypes.int32, "ShortStorage": dtypes.int16, "CharStorage": dtypes.int8,
-    "ByteStorage": dtypes.uint8, "BoolStorage": dtypes.bool_, "ComplexFloatStorage": dtypes.complex64,
-    "ComplexDoubleStorage": dtypes.complex128, "QUInt8Storage": dtypes.NAMED_ONLY["quint8"], "QInt8Storage": dtypes.NAMED_ONLY["qint8"],
+    "FloatStorage": dtypes.float32,
+    "DoubleStorage": dtypes.float64,
+    "HalfStorage": dtypes.float16,
+    "BFloat16Storage": dtypes.bfloat16,
+    "LongStorage": dtypes.int64,
+    "IntStorage": dtypes.int32,
+    "ShortStorage": dtypes.int16,
+    "CharStorage": dtypes.int8,
+    "ByteStorage": dtypes.uint8,
+    "BoolStorage": dtypes.bool_,
+    "ComplexFloatStorage": dtypes.complex64,
+    "ComplexDoubleStorage": dtypes.complex128,
+    "QUInt8Storage": dtypes.NAMED_ONLY["quint8"],
+    "QInt8Storage": dtypes.NAMED_ONLY["qint8"],
     "QInt32Storage": dtypes.NAMED_ONLY["qint32"],
-}  # fmt: skip
+}
 STORAGE_NAMES = {kind: name for name, kind in STORAGES.items()}
 
 
@@ -37,7 +49,8 @@ STORAGE_TYPES: dict[tuple[str, str], StorageType] = {
 
 
 _HOME = __name__.partition(".")[0]
-_PUBLIC = {(".nn._packing", "PackedSequence"): ".nn.utils.rnn"}  # classes that PyTorch has in another module
+# classes that PyTorch has in another module
+_PUBLIC = {(".nn._packing", "PackedSequence"): ".nn.utils.rnn"}
 
 
 def torch_module(obj: Any) -> str | None:
@@ -58,7 +71,9 @@ class Global:
         self.name = name
 
     def __call__(self, *args: Any) -> Any:
-        raise TypeError(f"{self.module}.{self.name} stands for a function of the program that reads the file")
+        raise TypeError(
+            f"{self.module}.{self.name} stands for a function of the program that reads the file"
+        )
 
 
 REBUILD_TENSOR = Global("torch._utils", "_rebuild_tensor_v2")

@@ -1,4 +1,6 @@
-"""Reading: the archive's records as storages, and two unpicklers, of which the restricted one runs no code of the file."""
+"""Reading: the archive's records as storages, and two unpicklers, of which the restricted one runs
+no code of the file.
+"""
 
 from __future__ import annotations
 
@@ -71,10 +73,14 @@ def restore(storage: UntypedStorage, location: Any, map_location: Any) -> Untype
         if result is not None:
             kept = result.untyped() if isinstance(result, TypedStorage) else result
             if not isinstance(kept, UntypedStorage):
-                raise TypeError(f"map_location must return a storage or None, not {type(result).__name__}")
+                raise TypeError(
+                    f"map_location must return a storage or None, not {type(result).__name__}"
+                )
             return kept
     else:
-        raise TypeError(f"map_location must be a device, a string, a dict or a callable, not {type(map_location).__name__}")
+        raise TypeError(
+            f"map_location must be a device, a string, a dict or a callable, not {type(map_location).__name__}"
+        )
     kind = str(where).partition(":")[0]
     if kind == "cpu":
         return storage
@@ -85,20 +91,32 @@ def restore(storage: UntypedStorage, location: Any, map_location: Any) -> Untype
             f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is False. If you are running "
             "on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
         )
-    raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {shown(str(where))})")
+    raise RuntimeError(
+        f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {shown(str(where))})"
+    )
 
 
 def _reference(pid: Any) -> tuple[StorageType, str, Any, int]:
     """(kind, key, location, number of elements) of a reference to a storage."""
     if type(pid) is not tuple or len(pid) not in (5, 6):
-        raise UnpicklingError(f"a reference to a storage is a tuple of five entries, but got {shown(pid)}")
+        raise UnpicklingError(
+            f"a reference to a storage is a tuple of five entries, but got {shown(pid)}"
+        )
     _, kind, key, location, count = pid[:5]
     key = text(key)
     if type(key) is int:  # as PyTorch's oldest files have it
         key = str(key)
-    if type(kind) is not StorageType or type(key) is not str or not key.isalnum() or type(count) is not int or count < 0:
+    if (
+        type(kind) is not StorageType
+        or type(key) is not str
+        or not key.isalnum()
+        or type(count) is not int
+        or count < 0
+    ):
         parts = ", ".join(map(shown, (kind, key, count)))
-        raise UnpicklingError(f"a reference to a storage needs a storage class, a key and a number of elements, but got {parts}")
+        raise UnpicklingError(
+            f"a reference to a storage needs a storage class, a key and a number of elements, but got {parts}"
+        )
     return kind, key, location, count
 
 
@@ -108,11 +126,15 @@ def _typed(storage: UntypedStorage, kind: StorageType) -> TypedStorage:
 
 # ---- the two formats -------------------------------------------------------------------------
 _DAMAGED = (zipfile.BadZipFile, *LIES)
-_OBJECTS = 1 << 20  # bytes that a compressed record of objects may have at least: each becomes up to a hundred bytes of memory
+# bytes that a compressed record of objects may have at least: each becomes up to a hundred bytes of
+# memory
+_OBJECTS = 1 << 20
 
 
 class Archive:
-    """The records of a ZIP archive. What the directory says is not trusted: sizes are held to what the file can hold."""
+    """The records of a ZIP archive. What the directory says is not trusted: sizes are held to what
+    the file can hold.
+    """
 
     def __init__(self, file: Any, path: str | None, mmap: bool) -> None:
         self.mapped = None
@@ -120,11 +142,17 @@ class Archive:
             self.zip = zipfile.ZipFile(file)
             names = self.zip.namelist()
         except _DAMAGED:
-            raise RuntimeError("PytorchStreamReader failed reading zip archive: failed finding central directory") from None
+            raise RuntimeError(
+                "PytorchStreamReader failed reading zip archive: failed finding central directory"
+            ) from None
         if not names:
-            raise RuntimeError("PytorchStreamReader failed reading zip archive: archive does not contain any files")
+            raise RuntimeError(
+                "PytorchStreamReader failed reading zip archive: archive does not contain any files"
+            )
         if len(set(names)) != len(names):
-            raise RuntimeError("PytorchStreamReader failed reading zip archive: several records have the same name")
+            raise RuntimeError(
+                "PytorchStreamReader failed reading zip archive: several records have the same name"
+            )
         self.prefix = names[0].partition("/")[0]
         self.left = bound(_size_of(file))
         if mmap and path is not None:
@@ -170,25 +198,40 @@ class Archive:
             signature, name_length, extra_length = struct.unpack("<4s22xHH", self.zip.fp.read(30))  # type: ignore[union-attr]
             if signature != b"PK\x03\x04":
                 raise zipfile.BadZipFile("bad magic number of its header")
-            return np.frombuffer(self.mapped, np.uint8, nbytes, info.header_offset + 30 + name_length + extra_length)
+            return np.frombuffer(
+                self.mapped, np.uint8, nbytes, info.header_offset + 30 + name_length + extra_length
+            )
         except _DAMAGED as error:
-            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed ({error})") from None
+            raise RuntimeError(
+                f"PytorchStreamReader failed reading file {name}: file read failed ({error})"
+            ) from None
 
     def _filled(self, info: zipfile.ZipInfo, name: str) -> np.ndarray:
         array = np.empty(info.file_size, np.uint8)
         try:
             unpack(self.zip, info, memoryview(array))
         except _DAMAGED as error:
-            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed ({error})") from None
+            raise RuntimeError(
+                f"PytorchStreamReader failed reading file {name}: file read failed ({error})"
+            ) from None
         return array
 
 
-def read_zip(file: Any, path: str | None, map_location: Any, weights_only: bool, mmap: bool, options: dict[str, Any]) -> Any:
+def read_zip(
+    file: Any,
+    path: str | None,
+    map_location: Any,
+    weights_only: bool,
+    mmap: bool,
+    options: dict[str, Any],
+) -> Any:
     """The object in an archive."""
     forget_sparse()
     archive = Archive(file, path, mmap)
     if archive.has("constants.pkl"):
-        raise RuntimeError("this is a TorchScript archive, which cannot be loaded: it holds a program, not a checkpoint")
+        raise RuntimeError(
+            "this is a TorchScript archive, which cannot be loaded: it holds a program, not a checkpoint"
+        )
     if archive.has("byteorder") and archive.read("byteorder") not in (b"little",):
         raise ValueError("the file was written on a big-endian machine, which is not supported")
     loaded: dict[str, TypedStorage] = {}
@@ -197,7 +240,11 @@ def read_zip(file: Any, path: str | None, map_location: Any, weights_only: bool,
         kind, key, location, count = _reference(pid)
         known = loaded.get(key)
         if known is None:
-            raw = UntypedStorage(archive.storage(f"data/{key}", count, 1 if kind.dtype is None else kind.dtype.itemsize))
+            raw = UntypedStorage(
+                archive.storage(
+                    f"data/{key}", count, 1 if kind.dtype is None else kind.dtype.itemsize
+                )
+            )
             known = loaded[key] = _typed(restore(raw, location, map_location), kind)
         return known
 
@@ -206,13 +253,26 @@ def read_zip(file: Any, path: str | None, map_location: Any, weights_only: bool,
     return result
 
 
-_RAISED = (KeyError, IndexError, LookupError, TypeError, OverflowError, ValueError, AttributeError, AssertionError)
+_RAISED = (
+    KeyError,
+    IndexError,
+    LookupError,
+    TypeError,
+    OverflowError,
+    ValueError,
+    AttributeError,
+    AssertionError,
+)
 
 
 @cache
 def _damaged(kind: type[Exception]) -> type[UnpicklingError]:
     """`UnpicklingError` that is also what PyTorch raises for the same file."""
-    return type("UnpicklingError", (UnpicklingError, kind), {"__module__": "pickle", "__str__": lambda self: str(self.args[0])})
+    return type(
+        "UnpicklingError",
+        (UnpicklingError, kind),
+        {"__module__": "pickle", "__str__": lambda self: str(self.args[0])},
+    )
 
 
 def _unpickle(file: Any, loader: Any, weights_only: bool, options: dict[str, Any]) -> Any:
@@ -224,9 +284,12 @@ def _unpickle(file: Any, loader: Any, weights_only: bool, options: dict[str, Any
         return unpickler.load()
     except (UnpicklingError, EOFError, RuntimeError, MemoryError):
         raise
-    except Exception as error:  # a malformed file leads anywhere: stack underflow, wrong types, bad text
+    except Exception as error:
+        # a malformed file leads anywhere: stack underflow, wrong types, bad text
         kind = next((kind for kind in _RAISED if isinstance(error, kind)), ValueError)
-        raise _damaged(kind)(f"{error}\nThe file is damaged or hostile: {type(error).__name__} while it was read.") from None
+        raise _damaged(kind)(
+            f"{error}\nThe file is damaged or hostile: {type(error).__name__} while it was read."
+        ) from None
 
 
 class _Reader:
@@ -261,7 +324,9 @@ def read_legacy(file: Any, map_location: Any, weights_only: bool, options: dict[
         raise RuntimeError("Invalid magic number; corrupt file?")
     version = plain()
     if type(version) is not int or version != PROTOCOL_VERSION:
-        raise RuntimeError(f"Invalid protocol version: {shown(version) if type(version) is not int else version}")
+        raise RuntimeError(
+            f"Invalid protocol version: {shown(version) if type(version) is not int else version}"
+        )
     plain()  # sizes of C types on the machine that wrote it
     loaded: dict[str, TypedStorage] = {}
     sizes: dict[str, tuple[int, int]] = {}  # elements, and bytes of each
@@ -277,7 +342,9 @@ def read_legacy(file: Any, map_location: Any, weights_only: bool, options: dict[
             item = 1 if kind.dtype is None else kind.dtype.itemsize
             total += count * item
             if total > reader.end - file.tell():
-                raise RuntimeError(f"storage {key} needs {shown(str(count))} elements, more than the file has")
+                raise RuntimeError(
+                    f"storage {key} needs {shown(str(count))} elements, more than the file has"
+                )
             sizes[key] = count, item
             raw = restore(Unfilled(np.zeros(count * item, np.uint8)), location, map_location)
             known = loaded[key] = _typed(raw, kind)
@@ -293,10 +360,14 @@ def read_legacy(file: Any, map_location: Any, weights_only: bool, options: dict[
         count, item = sizes.pop(key)
         (found,) = struct.unpack("<q", reader.read(8))
         if found != count:
-            raise RuntimeError(f"storage {key} has a wrong size: expected {count} elements, got {found}")
+            raise RuntimeError(
+                f"storage {key} has a wrong size: expected {count} elements, got {found}"
+            )
         data = file.read(count * item)
         if len(data) != count * item:
-            raise RuntimeError(f"unexpected EOF, expected {count * item - len(data)} more bytes. The file might be corrupted.")
+            raise RuntimeError(
+                f"unexpected EOF, expected {count * item - len(data)} more bytes. The file might be corrupted."
+            )
         storage = loaded[key].untyped()
         if type(storage._owner) is not MetaArray:
             storage._bytes()[:] = np.frombuffer(data, np.uint8)

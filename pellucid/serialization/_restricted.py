@@ -1,6 +1,8 @@
-"""weights_only=True: an unpickler that makes tensors and plain containers, and runs no code of the file.
+"""weights_only=True: an unpickler that makes tensors and plain containers, and runs no code of the
+file.
 
-It knows few instructions, few names, and calls nothing but the functions in `_CALLS`, which check what they are given.
+It knows few instructions, few names, and calls nothing but the functions in `_CALLS`, which check
+what they are given.
 """
 
 from __future__ import annotations
@@ -51,8 +53,9 @@ _KEY_PARTS = 1000  # entries of a tuple that is a key, and of the tuples in it
 def key(value: Any) -> Any:
     """A value that is to be hashed, if that ends soon.
 
-    Tuples within tuples are hashed by recursion in C, which overflows the stack, and each as often as it occurs. Integers beyond 60
-    bits, and complex numbers, can be chosen to have one hash, which makes a dict quadratic.
+    Tuples within tuples are hashed by recursion in C, which overflows the stack, and each as often
+    as it occurs. Integers beyond 60 bits, and complex numbers, can be chosen to have one hash,
+    which makes a dict quadratic.
     """
     if type(value) is str:
         return value
@@ -78,7 +81,9 @@ def _pairs(args: tuple[Any, ...], what: str) -> list[tuple[Any, Any]]:
         return []
     source = args[0]
     if len(args) > 1 or type(source) not in (dict, OrderedDict, Counter, list, tuple):
-        raise TypeError(f"{what}() is made from a dict or a list of pairs, not {type(source).__name__}")
+        raise TypeError(
+            f"{what}() is made from a dict or a list of pairs, not {type(source).__name__}"
+        )
     found = list(source.items()) if isinstance(source, dict) else source
     for pair in found:
         if type(pair) not in (tuple, list) or len(pair) != 2:
@@ -89,7 +94,9 @@ def _pairs(args: tuple[Any, ...], what: str) -> list[tuple[Any, Any]]:
 # ---- what a file may call --------------------------------------------------------------------
 def _set(*args: Any) -> set[Any]:
     if len(args) > 1 or any(type(source) not in (list, tuple, set) for source in args):
-        raise TypeError(f"set() is made from a list, not {', '.join(type(source).__name__ for source in args)}")
+        raise TypeError(
+            f"set() is made from a list, not {', '.join(type(source).__name__ for source in args)}"
+        )
     return {key(value) for source in args for value in source}
 
 
@@ -110,7 +117,9 @@ def _plain(args: tuple[Any, ...], count: int) -> Any:
 
 
 def _encoded(*args: Any) -> bytes:
-    """`_codecs.encode`: how protocol 2 writes bytes. Other codecs take quadratic time or import modules."""
+    """`_codecs.encode`: how protocol 2 writes bytes. Other codecs take quadratic time or import
+    modules.
+    """
     if not 1 <= len(args) <= 2 or any(type(part) is not str for part in args):
         raise TypeError("encode() takes a text and the name of an encoding")
     codec = args[1] if len(args) == 2 else "utf-8"
@@ -124,14 +133,19 @@ def _bytearray(*args: Any) -> bytearray:
         return bytearray()
     if len(args) == 1 and type(args[0]) in (bytes, bytearray):
         return bytearray(args[0])
-    if type(args[0]) is not str:  # a number would be a size, which costs memory without any bytes in the file
-        raise TypeError(f"bytearray() is made from bytes or text here, not {type(args[0]).__name__}")
+    # a number would be a size, which costs memory without any bytes in the file
+    if type(args[0]) is not str:
+        raise TypeError(
+            f"bytearray() is made from bytes or text here, not {type(args[0]).__name__}"
+        )
     return bytearray(_encoded(*args))
 
 
 def _complex(*args: Any) -> complex:
     if len(args) > 2 or any(type(part) not in (float, int) for part in args):
-        raise TypeError(f"complex() is made from numbers, not {', '.join(type(part).__name__ for part in args)}")
+        raise TypeError(
+            f"complex() is made from numbers, not {', '.join(type(part).__name__ for part in args)}"
+        )
     return complex(*args)
 
 
@@ -144,7 +158,11 @@ def _size(*args: Any) -> devices.Size:
 
 
 def _device(*args: Any) -> devices.device:
-    if not 1 <= len(args) <= 2 or type(args[0]) not in (str, devices.device) or (len(args) == 2 and type(args[1]) is not int):
+    if (
+        not 1 <= len(args) <= 2
+        or type(args[0]) not in (str, devices.device)
+        or (len(args) == 2 and type(args[1]) is not int)
+    ):
         raise TypeError(
             "device() received an invalid combination of arguments - got "
             f"({', '.join(type(part).__name__ for part in args)}): a type and an index are needed"
@@ -186,7 +204,9 @@ class _Instructions(dict[int, Any]):
 
 # ---- the unpickler ---------------------------------------------------------------------------
 class SafeUnpickler(Unpickler):
-    """Builds tensors and plain containers only; a name that is not on the list, or a call of anything else, is refused."""
+    """Builds tensors and plain containers only; a name that is not on the list, or a call of
+    anything else, is refused.
+    """
 
     loader: Any
 
@@ -194,7 +214,9 @@ class SafeUnpickler(Unpickler):
         module, name = _OLD_NAMES.get((module, name), (module, name))
         path = f"{module}.{name}"
         if module in _BLOCKED:
-            raise UnpicklingError(f"Trying to load unsupported GLOBAL {shown(path)} whose module {module} is blocked.")
+            raise UnpicklingError(
+                f"Trying to load unsupported GLOBAL {shown(path)} whose module {module} is blocked."
+            )
         known = ALLOWED.get((module, name))
         if known is not None:
             return known
@@ -213,7 +235,9 @@ class SafeUnpickler(Unpickler):
         if type(pid) not in (tuple, int):
             raise UnpicklingError(f"persistent_load id must be tuple or int, but got {type(pid)}")
         if type(pid) is tuple and pid and text(pid[0]) != "storage":
-            raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(pid[0])}")
+            raise UnpicklingError(
+                f"Only persistent_load of storage is allowed, but got {type(pid[0])}"
+            )
         return self.loader(pid)
 
     def load_reduce(self) -> None:
@@ -221,7 +245,9 @@ class SafeUnpickler(Unpickler):
         call = _CALLS.get(id(function))
         if call is None:
             if not _allowed_by_user(function):
-                raise UnpicklingError(f"Trying to call reduce for unrecognized function {shown(function)}")
+                raise UnpicklingError(
+                    f"Trying to call reduce for unrecognized function {shown(function)}"
+                )
             call = function
         self.stack[-1] = call(*args)
 
@@ -233,7 +259,8 @@ class SafeUnpickler(Unpickler):
             self.append(cls.__new__(cls, *args))
         else:
             raise UnpicklingError(
-                "Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got " + shown(cls)
+                "Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got "
+                + shown(cls)
             )
 
     def _arguments(self) -> Any:
@@ -246,9 +273,12 @@ class SafeUnpickler(Unpickler):
         state = self.stack.pop()
         target = self.stack[-1]
         if type(target) is OrderedDict:
-            # `state_dict` keeps `_metadata` so. A name of the class would stand in for one of its methods.
+            # `state_dict` keeps `_metadata` so. A name of the class would stand in for one of its
+            # methods.
             if type(state) is not dict:
-                raise UnpicklingError(f"the attributes of an OrderedDict must be a dict, but got {type(state)}")
+                raise UnpicklingError(
+                    f"the attributes of an OrderedDict must be a dict, but got {type(state)}"
+                )
             for name in state:
                 if type(name) is not str or hasattr(OrderedDict, name) or name.startswith("__"):
                     raise UnpicklingError(f"an OrderedDict cannot have the attribute {shown(name)}")
@@ -298,7 +328,9 @@ class SafeUnpickler(Unpickler):
     def _dict(self, word: str) -> Any:
         target = self.stack[-1]
         if type(target) not in (dict, OrderedDict, Counter):
-            raise UnpicklingError(f"Can only {word} for dict, collections.OrderedDict, collections.Counter, but got {type(target)}")
+            raise UnpicklingError(
+                f"Can only {word} for dict, collections.OrderedDict, collections.Counter, but got {type(target)}"
+            )
         return target
 
     dispatch = _Instructions(
@@ -306,21 +338,61 @@ class SafeUnpickler(Unpickler):
             # values, tuples, lists, the memo and names, as pickle reads them
             code[0]: Unpickler.dispatch[code[0]]
             for code in (
-                pickle.PROTO, pickle.FRAME, pickle.STOP, pickle.MARK, pickle.POP, pickle.POP_MARK, pickle.DUP,
-                pickle.NONE, pickle.NEWTRUE, pickle.NEWFALSE, pickle.BININT, pickle.BININT1, pickle.BININT2, pickle.LONG1, pickle.LONG4,
-                pickle.BINFLOAT, pickle.BINSTRING, pickle.SHORT_BINSTRING, pickle.BINBYTES, pickle.SHORT_BINBYTES, pickle.BINBYTES8,
-                pickle.BINUNICODE, pickle.SHORT_BINUNICODE, pickle.BINUNICODE8,
-                pickle.EMPTY_TUPLE, pickle.TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3, pickle.EMPTY_LIST, pickle.LIST,
-                pickle.EMPTY_DICT, pickle.EMPTY_SET, pickle.BINGET, pickle.LONG_BINGET, pickle.BINPUT, pickle.LONG_BINPUT, pickle.MEMOIZE,
-                pickle.GLOBAL, pickle.STACK_GLOBAL, pickle.BINPERSID,
+                pickle.PROTO,
+                pickle.FRAME,
+                pickle.STOP,
+                pickle.MARK,
+                pickle.POP,
+                pickle.POP_MARK,
+                pickle.DUP,
+                pickle.NONE,
+                pickle.NEWTRUE,
+                pickle.NEWFALSE,
+                pickle.BININT,
+                pickle.BININT1,
+                pickle.BININT2,
+                pickle.LONG1,
+                pickle.LONG4,
+                pickle.BINFLOAT,
+                pickle.BINSTRING,
+                pickle.SHORT_BINSTRING,
+                pickle.BINBYTES,
+                pickle.SHORT_BINBYTES,
+                pickle.BINBYTES8,
+                pickle.BINUNICODE,
+                pickle.SHORT_BINUNICODE,
+                pickle.BINUNICODE8,
+                pickle.EMPTY_TUPLE,
+                pickle.TUPLE,
+                pickle.TUPLE1,
+                pickle.TUPLE2,
+                pickle.TUPLE3,
+                pickle.EMPTY_LIST,
+                pickle.LIST,
+                pickle.EMPTY_DICT,
+                pickle.EMPTY_SET,
+                pickle.BINGET,
+                pickle.LONG_BINGET,
+                pickle.BINPUT,
+                pickle.LONG_BINPUT,
+                pickle.MEMOIZE,
+                pickle.GLOBAL,
+                pickle.STACK_GLOBAL,
+                pickle.BINPERSID,
             )
         }
-    )  # fmt: skip
+    )
     for _code, _handler in (
-        (pickle.REDUCE, load_reduce), (pickle.NEWOBJ, load_newobj), (pickle.BUILD, load_build), (pickle.APPEND, load_append),
-        (pickle.APPENDS, load_appends), (pickle.SETITEM, load_setitem), (pickle.SETITEMS, load_setitems), (pickle.DICT, load_dict),
+        (pickle.REDUCE, load_reduce),
+        (pickle.NEWOBJ, load_newobj),
+        (pickle.BUILD, load_build),
+        (pickle.APPEND, load_append),
+        (pickle.APPENDS, load_appends),
+        (pickle.SETITEM, load_setitem),
+        (pickle.SETITEMS, load_setitems),
+        (pickle.DICT, load_dict),
         (pickle.ADDITEMS, load_additems),
-    ):  # fmt: skip
+    ):
         dispatch[_code[0]] = _handler
 
 

@@ -1,4 +1,6 @@
-"""Writing: objects pickled in protocol 2 under PyTorch's names, each storage a record of its own in a ZIP archive."""
+"""Writing: objects pickled in protocol 2 under PyTorch's names, each storage a record of its own in
+a ZIP archive.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ class Pickler(_Pickler):
     def persistent_id(self, obj: Any) -> Any:
         if type(obj) is UntypedStorage:
             if self.legacy:
-                raise RuntimeError("the legacy format has no untyped storages; save without _use_new_zipfile_serialization=False")
+                raise RuntimeError(
+                    "the legacy format has no untyped storages; save without _use_new_zipfile_serialization=False"
+                )
             obj = _Reference(self._storage(obj._owner), None)
         elif type(obj) is TypedStorage and obj.dtype in STORAGE_NAMES:
             reference = _Reference(self._storage(obj._untyped._owner), obj.dtype)
@@ -100,9 +104,21 @@ class Pickler(_Pickler):
             return None
         storage, kind = obj.storage, obj.dtype
         if kind is None:
-            entry = ("storage", Global("torch.storage", "UntypedStorage"), storage.key, "cpu", storage.nbytes)
+            entry = (
+                "storage",
+                Global("torch.storage", "UntypedStorage"),
+                storage.key,
+                "cpu",
+                storage.nbytes,
+            )
         else:
-            entry = ("storage", Global("torch", STORAGE_NAMES[kind]), storage.key, "cpu", storage.nbytes // kind.itemsize)
+            entry = (
+                "storage",
+                Global("torch", STORAGE_NAMES[kind]),
+                storage.key,
+                "cpu",
+                storage.nbytes // kind.itemsize,
+            )
         return (*entry, None) if self.legacy else entry
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> Any:
@@ -156,7 +172,10 @@ class Pickler(_Pickler):
             strides = tuple(s // max(array.itemsize, 1) for s in array.strides)
             built: Any = (REBUILD_META, (t.dtype, t.shape, strides, t._rg))
         elif type(array) is WithoutData:
-            built = (REBUILD_WRAPPER, (type(t), t.dtype, tuple(t.shape), t.stride(), 0, t.layout, t.device, t._rg))
+            built = (
+                REBUILD_WRAPPER,
+                (type(t), t.dtype, tuple(t.shape), t.stride(), 0, t.layout, t.device, t._rg),
+            )
         elif quantized:
             built = self._quantized(t, array, hooks)
         else:
@@ -175,7 +194,9 @@ class Pickler(_Pickler):
 
     def _sparse(self, t: Tensor, array: SparseArray) -> Any:
         """A sparse tensor: its indices and values are tensors of their own."""
-        parts = [make_tensor(a) for a in (array.indices, array.plain, array.values) if a is not None]
+        parts = [
+            make_tensor(a) for a in (array.indices, array.plain, array.values) if a is not None
+        ]
         for part in parts:
             self._keep(part)
         flags: tuple[bool, ...] = (array.coalesced,) if array.layout == "coo" else ()
@@ -200,26 +221,44 @@ class Pickler(_Pickler):
         integers = array.ints
         storage = self._storage(owner(integers))
         self.types.setdefault(storage.low, t.dtype)
-        offset = (integers.__array_interface__["data"][0] - storage.low) // integers.itemsize if integers.size else 0
-        geometry = (offset, tuple(int(s) for s in integers.shape), tuple(make_tensor(integers).stride()))
-        return (REBUILD_QUANTIZED, (_Reference(storage, t.dtype), *geometry, parameters, t._rg, hooks))
+        offset = (
+            (integers.__array_interface__["data"][0] - storage.low) // integers.itemsize
+            if integers.size
+            else 0
+        )
+        geometry = (
+            offset,
+            tuple(int(s) for s in integers.shape),
+            tuple(make_tensor(integers).stride()),
+        )
+        return (
+            REBUILD_QUANTIZED,
+            (_Reference(storage, t.dtype), *geometry, parameters, t._rg, hooks),
+        )
 
     def _array(self, t: Tensor, array: np.ndarray, hooks: Any) -> Any:
         storage = self._storage(owner(array))
         low = storage.low
         known = self.types.setdefault(low, t.dtype)
         if known is not t.dtype and storage.nbytes:
-            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different types"
+            )
         item = array.itemsize
         offset = (array.__array_interface__["data"][0] - low) // item if array.size else 0
         sizes = tuple(int(s) for s in array.shape)
         strides = tuple(t.stride())
         if self.legacy and t.dtype not in STORAGE_NAMES:
-            raise RuntimeError(f"the legacy format has no storage for {t.dtype}; save without _use_new_zipfile_serialization=False")
+            raise RuntimeError(
+                f"the legacy format has no storage for {t.dtype}; save without _use_new_zipfile_serialization=False"
+            )
         if t.dtype in STORAGE_NAMES:
             reference = _Reference(storage, t.dtype)
             return (REBUILD_TENSOR, (reference, offset, sizes, strides, t._rg, hooks))
-        return (REBUILD_UNTYPED, (_Reference(storage, None), offset, sizes, strides, t._rg, hooks, t.dtype))
+        return (
+            REBUILD_UNTYPED,
+            (_Reference(storage, None), offset, sizes, strides, t._rg, hooks, t.dtype),
+        )
 
     def _storage(self, owner: Any) -> _Storage:
         """The piece of memory of an array that owns it."""
@@ -239,7 +278,9 @@ class Pickler(_Pickler):
 
 
 def write_zip(obj: Any, file: Any, protocol: int, name: str, byteorder: bool = True) -> None:
-    """Write the archive: data.pkl, one record per storage (aligned to 64 bytes), and the notes that PyTorch's readers want."""
+    """Write the archive: data.pkl, one record per storage (aligned to 64 bytes), and the notes that
+    PyTorch's readers want.
+    """
     buffer = io.BytesIO()
     pickler = Pickler(buffer, protocol)
     pickler.dump(obj)

@@ -1,9 +1,17 @@
-"""Shape arithmetic: from sizes, strides and dimension numbers to those of a result, or to PyTorch's error.
+"""Shape arithmetic: from sizes, strides and dimension numbers to those of a result, or to PyTorch's
+error.
 
-Integers only. Strides are counted in elements. Shapes go in as any sequence of ints and come out as tuples.
+Integers only. Strides are counted in elements. Shapes go in as any sequence of ints and come out as
+tuples.
 """
 
-from .broadcast import broadcast_dims, broadcast_shapes, broadcast_shapes_api, check_inplace_shape, expand
+from .broadcast import (
+    broadcast_dims,
+    broadcast_shapes,
+    broadcast_shapes_api,
+    check_inplace_shape,
+    expand,
+)
 from .conv import conv_shape, conv_transpose_shape, same_padding
 from .dims import (
     Shape,

@@ -58,18 +58,24 @@ def _broadcast_hint(a: Shape, b: Shape) -> str | None:
 
 
 def broadcast_shapes_api(*shapes: int | Sequence[int]) -> Shape:
-    """`torch.broadcast_shapes`: as `broadcast_shapes`, for ints and shapes that users write, with its own messages.
+    """`torch.broadcast_shapes`: as `broadcast_shapes`, for ints and shapes that users write, with
+    its own messages.
 
     Raises:
         RuntimeError: sizes differ. ValueError: a size is negative.
     """
-    given = [(as_index(s),) if not isinstance(s, Iterable) else tuple(as_index(size) for size in s) for s in shapes]
+    given = [
+        (as_index(s),) if not isinstance(s, Iterable) else tuple(as_index(size) for size in s)
+        for s in shapes
+    ]
     result = [1] * max((len(shape) for shape in given), default=0)
     for position, shape in enumerate(given):
         for k in range(1, len(shape) + 1):
             size = shape[-k]
             if size < 0:
-                raise ArgumentValueError("Attempting to broadcast a dimension with negative length!")
+                raise ArgumentValueError(
+                    "Attempting to broadcast a dimension with negative length!"
+                )
             if size in (1, result[-k]):
                 continue
             if result[-k] != 1:
@@ -89,11 +95,14 @@ def check_inplace_shape(shape: Sequence[int], result: Sequence[int]) -> None:
         RuntimeError: `result` is not `shape`.
     """
     if tuple(shape) != tuple(result):
-        raise ShapeError(f"output with shape {text(shape)} doesn't match the broadcast shape {text(result)}")
+        raise ShapeError(
+            f"output with shape {text(shape)} doesn't match the broadcast shape {text(result)}"
+        )
 
 
 def broadcast_dims(shape: Sequence[int], result: Sequence[int]) -> tuple[int, Shape]:
-    """What broadcasting `shape` to `result` did: how many dimensions it put in front, which of its own it stretched.
+    """What broadcasting `shape` to `result` did: how many dimensions it put in front, which of its
+    own it stretched.
 
     Example:
         >>> broadcast_dims((1, 3), (5, 4, 3))
@@ -104,12 +113,17 @@ def broadcast_dims(shape: Sequence[int], result: Sequence[int]) -> tuple[int, Sh
 
 
 def expand(
-    shape: Sequence[int], strides: Sequence[int], target: Sequence[int], type_name: str = "torch.FloatTensor"
+    shape: Sequence[int],
+    strides: Sequence[int],
+    target: Sequence[int],
+    type_name: str = "torch.FloatTensor",
 ) -> tuple[Shape, Shape]:
-    """Shape and strides of a tensor expanded to `target`, where -1 keeps a size; stretched dimensions have stride 0.
+    """Shape and strides of a tensor expanded to `target`, where -1 keeps a size; stretched
+    dimensions have stride 0.
 
     Raises:
-        RuntimeError: a size other than 1 would change, there are fewer sizes than dimensions, or a new one is -1.
+        RuntimeError: a size other than 1 would change, there are fewer sizes than dimensions, or a
+            new one is -1.
 
     Example:
         >>> expand((3, 1), (1, 1), (2, -1, 4))
@@ -145,5 +159,7 @@ def expand(
             step = 0
         steps[d] = step if shape else 0
     if any(size < 0 for size in sizes):
-        raise ShapeError("numel: integer multiplication overflow", found=f"a negative size in {text(target)}")
+        raise ShapeError(
+            "numel: integer multiplication overflow", found=f"a negative size in {text(target)}"
+        )
     return tuple(sizes), tuple(steps)

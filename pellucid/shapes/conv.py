@@ -1,6 +1,7 @@
 """Output shapes of convolution and transposed convolution in `n` = 1, 2 or 3 spatial dimensions.
 
-Inputs are `(batch, channels, *spatial)`, or `(channels, *spatial)` for one sample without a batch dimension.
+Inputs are `(batch, channels, *spatial)`, or `(channels, *spatial)` for one sample without a batch
+dimension.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ def conv_shape(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Shape:
-    """The shape of a convolution of `x` with `weight` `(out_channels, in_channels / groups, *kernel)`.
+    """The shape of a convolution of `x` with `weight`
+    `(out_channels, in_channels / groups, *kernel)`.
 
     Each output size is `(size + 2 padding - dilation (kernel - 1) - 1) // stride + 1`.
 
@@ -55,7 +57,9 @@ def conv_shape(
             f"Given groups={groups}, weight of size {text(weight)}, expected input{text(x)} to have "
             f"{weight[1] * groups} channels, but got {x[1]} channels instead",
             dims=(-n - 1,),
-            hint="the channels come right after the batch: permute the input" if x[-1] == weight[1] * groups else None,
+            hint="the channels come right after the batch: permute the input"
+            if x[-1] == weight[1] * groups
+            else None,
         )
     if bias is not None and tuple(bias) != (weight[0],):
         raise ShapeError(
@@ -71,7 +75,9 @@ def conv_shape(
         )
     if 0 in weight[2:]:
         kernel = weight[2:]
-        shown = f": {by(kernel)} (TxHxW)" if n == 3 else " " + labelled("kernel_", plane(kernel), NAMES)
+        shown = (
+            f": {by(kernel)} (TxHxW)" if n == 3 else " " + labelled("kernel_", plane(kernel), NAMES)
+        )
         raise ShapeError(f"kernel size should be greater than zero, but got{shown}")
     _check_not_empty(x)
     out = tuple((p - k) // s + 1 for p, k, s in zip(padded, spread, steps))
@@ -89,9 +95,11 @@ def conv_transpose_shape(
     groups: int = 1,
     dilation: Sizes = 1,
 ) -> Shape:
-    """The shape of a transposed convolution of `x` with `weight` `(in_channels, out_channels / groups, *kernel)`.
+    """The shape of a transposed convolution of `x` with `weight`
+    `(in_channels, out_channels / groups, *kernel)`.
 
-    Each output size is `(size - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1`.
+    Each output size is `(size - 1) stride - 2 padding + dilation (kernel - 1) + output_padding +
+    1`.
 
     Raises:
         RuntimeError: channels, bias or a parameter do not fit, or nothing would be left.
@@ -123,11 +131,18 @@ def conv_transpose_shape(
         raise ShapeError(f"kernel size should be greater than zero, but got {shown}")
     if any(e >= s and e >= d for e, s, d in zip(extra, steps, dils)):
         extras = labelled("output_padding_", plane(extra, 0), NAMES)
-        others = labelled("stride_", plane(steps), NAMES) + " " + labelled("dilation_", plane(dils), NAMES)
-        raise ShapeError(f"output padding must be smaller than either stride or dilation, but got {extras} {others}")
+        others = (
+            labelled("stride_", plane(steps), NAMES)
+            + " "
+            + labelled("dilation_", plane(dils), NAMES)
+        )
+        raise ShapeError(
+            f"output padding must be smaller than either stride or dilation, but got {extras} {others}"
+        )
     _check_not_empty(x)
     out = tuple(
-        (size - 1) * s - 2 * p + d * (k - 1) + e + 1 for size, k, s, p, e, d in zip(x[2:], weight[2:], steps, pads, extra, dils)
+        (size - 1) * s - 2 * p + d * (k - 1) + e + 1
+        for size, k, s, p, e, d in zip(x[2:], weight[2:], steps, pads, extra, dils)
     )
     least = 1 if x[0] == 1 else 0  # as in PyTorch, which computes single images in another way
     if any(size < least for size in out):
@@ -139,7 +154,8 @@ def conv_transpose_shape(
 
 
 def same_padding(kernel: Sequence[int], dilation: Sizes = 1) -> tuple[tuple[int, int], ...]:
-    """(before, after) for each dimension of `padding="same"`: an odd total leaves the larger half after.
+    """(before, after) for each dimension of `padding="same"`: an odd total leaves the larger half
+    after.
 
     Example:
         >>> same_padding((3, 4))
@@ -150,14 +166,24 @@ def same_padding(kernel: Sequence[int], dilation: Sizes = 1) -> tuple[tuple[int,
 
 
 def _conv_operands(
-    name: str, n: int, x: Sequence[int], weight: Sequence[int], stride: Sizes, groups: int, padding: Sizes | str = 0
+    name: str,
+    n: int,
+    x: Sequence[int],
+    weight: Sequence[int],
+    stride: Sizes,
+    groups: int,
+    padding: Sizes | str = 0,
 ) -> tuple[Shape, Shape, bool]:
     if len(x) not in (n + 1, n + 2):
-        raise ShapeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {text(x)}")
+        raise ShapeError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {text(x)}"
+        )
     if isinstance(padding, str) and padding not in ("same", "valid"):
         raise ShapeError(f"Invalid padding string: '{padding}'")
     if len(weight) < 3:
-        raise ShapeError("weight should have at least three dimensions", found=f"weight of shape {text(weight)}")
+        raise ShapeError(
+            "weight should have at least three dimensions", found=f"weight of shape {text(weight)}"
+        )
     _check_conv_numbers(groups=groups)
     if len(weight) != n + 2:
         raise ShapeError(
@@ -175,7 +201,9 @@ def _check_conv_numbers(**numbers: Shape | int) -> None:
         values = (value,) if isinstance(value, int) else value
         if name.endswith("padding"):
             if any(v < 0 for v in values):
-                raise ShapeError(f"negative {name} is not supported", found=f"{name}={text(values)}")
+                raise ShapeError(
+                    f"negative {name} is not supported", found=f"{name}={text(values)}"
+                )
         elif any(v < 1 for v in values):
             if name == "dilation":
                 raise ShapeError(f"dilation should be greater than zero, but got {text(values)}")
@@ -198,4 +226,6 @@ def _check_weight(weight: Shape, groups: int) -> None:
 def _check_not_empty(x: Shape) -> None:
     if 0 in x[2:]:
         seen = (*x[:2], *plane(x[2:]))
-        raise ShapeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {text(seen)}")
+        raise ShapeError(
+            f"Only zero batch or zero channel inputs are supported, but got input shape: {text(seen)}"
+        )

@@ -42,7 +42,9 @@ def normalize_dim(dim: int, ndim: int, *, scalar_is_vector: bool = True) -> int:
         bound = 1
     if -bound <= dim < bound:
         return dim + bound if dim < 0 else dim
-    raise DimensionError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})")
+    raise DimensionError(
+        f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})"
+    )
 
 
 def normalize_dims(dims: Iterable[int], ndim: int) -> Shape:
@@ -94,7 +96,8 @@ def check_nonempty_reduction(name: str, shape: Sequence[int], dim: int | None) -
     """Refuse `max`, `argmax` ... of no elements, which have no neutral value.
 
     Raises:
-        IndexError: the dimension is empty. RuntimeError: no dimension given (IndexError for `argmax`, `argmin`).
+        IndexError: the dimension is empty. RuntimeError: no dimension given (IndexError for
+            `argmax`, `argmin`).
     """
     if dim is not None:
         number = normalize_dim(dim, len(shape))

@@ -23,7 +23,9 @@ def slice_range(s: slice, size: int) -> tuple[int, int, int]:
     if step == 0:
         raise ArgumentValueError("slice step cannot be zero")
     if step < 0:
-        raise ArgumentValueError("step must be greater than zero", hint="to reverse a dimension, use flip")
+        raise ArgumentValueError(
+            "step must be greater than zero", hint="to reverse a dimension, use flip"
+        )
     start, stop, _ = s.indices(size)
     return start, max(0, -(-(stop - start) // step)), step
 
@@ -37,7 +39,10 @@ def index_position(index: int, shape: Sequence[int], dim: int) -> int:
     size = shape[dim]
     if -size <= index < size:
         return index + size if index < 0 else index
-    raise IndexOutOfRangeError(f"index {index} is out of bounds for dimension {dim} with size {size}", dims=(dim - len(shape),))
+    raise IndexOutOfRangeError(
+        f"index {index} is out of bounds for dimension {dim} with size {size}",
+        dims=(dim - len(shape),),
+    )
 
 
 def select_position(index: int, shape: Sequence[int], dim: int) -> tuple[int, int]:
@@ -62,7 +67,8 @@ def narrow_range(shape: Sequence[int], dim: int, start: int, length: int) -> tup
     """(dimension, start) of `narrow(dim, start, length)`, both counted from 0.
 
     Raises:
-        RuntimeError: no dimension, negative length, or the part ends outside. IndexError: it starts outside.
+        RuntimeError: no dimension, negative length, or the part ends outside. IndexError: it starts
+            outside.
     """
     if not shape:
         raise OperationError("narrow() cannot be applied to a 0-dim tensor.")
@@ -71,10 +77,14 @@ def narrow_range(shape: Sequence[int], dim: int, start: int, length: int) -> tup
     number = normalize_dim(dim, len(shape))
     size = shape[number]
     if not -size <= start <= size:
-        raise IndexOutOfRangeError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+        raise IndexOutOfRangeError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
+        )
     first = start + size if start < 0 else start
     if first + length > size:
-        raise OperationError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
+        raise OperationError(
+            f"start ({first}) + length ({length}) exceeds dimension size ({size})."
+        )
     return number, first
 
 
@@ -101,10 +111,14 @@ def split_sizes(size: int, split: int | Sequence[int], dim: int = 0) -> Shape:
             )
         return parts
     if split < 0:
-        raise OperationError(f"split expects split_size be non-negative, but got split_size={split}")
+        raise OperationError(
+            f"split expects split_size be non-negative, but got split_size={split}"
+        )
     if split == 0:
         if size:
-            raise OperationError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
+            raise OperationError(
+                f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}"
+            )
         return (0,)
     whole, rest = divmod(size, split)
     return (split,) * whole + ((rest,) if rest or not whole else ())
@@ -128,7 +142,8 @@ def chunk_sizes(size: int, chunks: int) -> Shape:
 
 
 def tensor_split_sizes(size: int, sections: int | Sequence[int]) -> Shape:
-    """The lengths of the parts of `tensor_split`: as equal as possible, or cut at the listed positions.
+    """The lengths of the parts of `tensor_split`: as equal as possible, or cut at the listed
+    positions.
 
     Raises:
         RuntimeError: `sections` is not positive.
@@ -150,7 +165,8 @@ def tensor_split_sizes(size: int, sections: int | Sequence[int]) -> Shape:
 
 
 def unfold_shape(shape: Sequence[int], dim: int, size: int, step: int) -> Shape:
-    """The shape of `unfold(dim, size, step)`: windows counted along `dim`, their elements in a new last dimension.
+    """The shape of `unfold(dim, size, step)`: windows counted along `dim`, their elements in a new
+    last dimension.
 
     Raises:
         RuntimeError: the window does not fit, or size or step are out of range.
@@ -160,7 +176,9 @@ def unfold_shape(shape: Sequence[int], dim: int, size: int, step: int) -> Shape:
         raise OperationError(f"size is {size} but must be >= 0")
     extent = shape[number] if shape else 1
     if size > extent:
-        raise OperationError(f"maximum size for tensor at dimension {number} is {extent} but size is {size}")
+        raise OperationError(
+            f"maximum size for tensor at dimension {number} is {extent} but size is {size}"
+        )
     if step <= 0:
         raise OperationError(f"step is {step} but must be > 0")
     if not shape:
@@ -186,7 +204,8 @@ def diagonal_shape(shape: Sequence[int], offset: int = 0, dim1: int = 0, dim2: i
 
 
 def cat_shape(shapes: Sequence[Sequence[int]], dim: int = 0) -> Shape:
-    """The shape of tensors put one after the other along `dim`; empty vectors are left out, as PyTorch does.
+    """The shape of tensors put one after the other along `dim`; empty vectors are left out, as
+    PyTorch does.
 
     Raises:
         ValueError: no tensors. RuntimeError: other sizes differ. IndexError: `dim` is out of range.
@@ -199,7 +218,9 @@ def cat_shape(shapes: Sequence[Sequence[int]], dim: int = 0) -> Shape:
         raise ArgumentValueError("torch.cat(): expected a non-empty list of Tensors")
     for position, shape in enumerate(shapes):
         if not shape:
-            raise ShapeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
+            raise ShapeError(
+                f"zero-dimensional tensor (at position {position}) cannot be concatenated"
+            )
     kept = [(position, shape) for position, shape in enumerate(shapes) if tuple(shape) != (0,)]
     if not kept:
         return (0,)
@@ -207,7 +228,9 @@ def cat_shape(shapes: Sequence[Sequence[int]], dim: int = 0) -> Shape:
     number = normalize_dim(dim, len(first))
     for position, shape in kept[1:]:
         if len(shape) != len(first):
-            raise ShapeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+            raise ShapeError(
+                f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
+            )
         for d, (wanted, size) in enumerate(zip(first, shape)):
             if d != number and wanted != size:
                 raise ShapeError(

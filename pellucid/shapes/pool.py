@@ -1,6 +1,7 @@
 """Output shapes of pooling.
 
-Inputs are `(batch, channels, *spatial)`, or `(channels, *spatial)` for one sample without a batch dimension.
+Inputs are `(batch, channels, *spatial)`, or `(channels, *spatial)` for one sample without a batch
+dimension.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from .dims import Shape, text
 from .spatial import Sizes, labelled, plane
 
 
-def pool_output_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
-    """How many windows fit into one dimension; with `ceil_mode` one more may hang over the end, if it starts before it.
+def pool_output_size(
+    size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool
+) -> int:
+    """How many windows fit into one dimension; with `ceil_mode` one more may hang over the end, if
+    it starts before it.
 
     Raises:
         RuntimeError: stride 0, or padding is negative or more than half a window.
@@ -43,7 +47,9 @@ _MANY = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
 def _pool_numbers(name: str, n: int, what: str, value: Sizes) -> Shape:
-    values = (as_index(value),) if not isinstance(value, Iterable) else tuple(as_index(v) for v in value)
+    values = (
+        (as_index(value),) if not isinstance(value, Iterable) else tuple(as_index(v) for v in value)
+    )
     if name != "max_pool1d" and values and not -(1 << 31) <= min(values) <= max(values) < 1 << 31:
         raise OperationError("value cannot be converted to type int without overflow")
     if len(values) == 1:
@@ -52,10 +58,18 @@ def _pool_numbers(name: str, n: int, what: str, value: Sizes) -> Shape:
         return values
     if n == 1:
         if name == "avg_pool1d":
-            raise ShapeError(f"avg_pool1d() argument '{what}' should contain one int (got {len(values)})")
-        kinds = "an int, list of ints or tuple" if what in ("kernel_size", "dilation") else "an int, list of ints, or tuple"
+            raise ShapeError(
+                f"avg_pool1d() argument '{what}' should contain one int (got {len(values)})"
+            )
+        kinds = (
+            "an int, list of ints or tuple"
+            if what in ("kernel_size", "dilation")
+            else "an int, list of ints, or tuple"
+        )
         kinds = f"None, {kinds}" if what == "stride" else kinds
-        raise ShapeError(f"{name}() {what} must be {kinds} of ints of size 1 but got size {len(values)}")
+        raise ShapeError(
+            f"{name}() {what} must be {kinds} of ints of size 1 but got size {len(values)}"
+        )
     either = "" if name == "avg_pool3d" else "either "
     must = f"must be {either}" if what == "dilation" else f"must {either}be "
     omitted = "omitted, " if what == "stride" else ""
@@ -72,7 +86,8 @@ def pool_shape(
     ceil_mode: bool = False,
     indices: bool = False,
 ) -> Shape:
-    """The shape of `max_pool1d` ... `avg_pool3d` (the name says how many spatial dimensions), with or without `indices`.
+    """The shape of `max_pool1d` ... `avg_pool3d` (the name says how many spatial dimensions), with
+    or without `indices`.
 
     Raises:
         RuntimeError: the window does not fit, or the input has a wrong number of dimensions.
@@ -96,12 +111,18 @@ def pool_shape(
             f"(while checking arguments for {name})"
         )
     if name == "avg_pool2d" and len(x) < 3:
-        raise DimensionError(f"Dimension out of range (expected to be in range of [{-len(x)}, {len(x) - 1}], but got -3)")
+        raise DimensionError(
+            f"Dimension out of range (expected to be in range of [{-len(x)}, {len(x) - 1}], but got -3)"
+        )
     if len(x) not in (n + 1, n + 2) and name != "avg_pool2d":
         raise ShapeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
     # A window of one dimension is reported as PyTorch computes it, as a plane with a height of 1.
     seen = tuple(x) if n > 1 else (*x[:-1], 1, x[-1])
-    axes = {"kernel size": ("k", kernel, 1), "stride": ("d", steps, 1), "dilation": ("dilation", dils, 1)}
+    axes = {
+        "kernel size": ("k", kernel, 1),
+        "stride": ("d", steps, 1),
+        "dilation": ("dilation", dils, 1),
+    }
 
     out = [
         pool_output_size(size, k, s, p, d, ceil_mode)
@@ -111,9 +132,13 @@ def pool_shape(
     ]
     for label, (prefix, values, _) in axes.items():
         if any(v < 1 for v in values):
-            raise ShapeError(f"{label} should be greater than zero, but got {labelled(prefix, plane(values))}")
+            raise ShapeError(
+                f"{label} should be greater than zero, but got {labelled(prefix, plane(values))}"
+            )
     if n == 3:
-        where = f"{name}()" if name.startswith("avg") else "max_pool3d_with_indices_out_cpu_template()"
+        where = (
+            f"{name}()" if name.startswith("avg") else "max_pool3d_with_indices_out_cpu_template()"
+        )
         if 0 in x[-4:]:
             # PyTorch says "dimension 0" whichever it is.
             raise ShapeError(
@@ -121,16 +146,22 @@ def pool_shape(
                 f"{text(x)} and non-batch dimension 0 has length zero!"
             )
         if name == "avg_pool3d" and any(s + 2 * p < k for s, p, k in zip(x[-3:], pads, kernel)):
-            raise ShapeError(f"input image ({labelled('', x[-3:])}) smaller than kernel size ({labelled('k', kernel)})")
+            raise ShapeError(
+                f"input image ({labelled('', x[-3:])}) smaller than kernel size ({labelled('k', kernel)})"
+            )
     elif len(x) not in (n + 1, n + 2) or 0 in seen[-3:]:
-        raise ShapeError(f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{text(seen)}")
+        raise ShapeError(
+            f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{text(seen)}"
+        )
     if any(p > k // 2 for p, k in zip(pads, kernel)):
         shown = (
             f"padW = {pads[-1]}, padH = {(0, *pads)[-2]}, kW = {kernel[-1]}, kH = {(1, *kernel)[-2]}"
             if n < 3
             else f"kT: {kernel[0]} kW: {kernel[2]} kH: {kernel[1]} padT: {pads[0]} padW: {pads[2]} padH: {pads[1]}"
         )
-        raise ShapeError(f"pad should be smaller than or equal to half of kernel size, but got {shown}")
+        raise ShapeError(
+            f"pad should be smaller than or equal to half of kernel size, but got {shown}"
+        )
     if any(size < 1 for size in out):
         given, made = (x[-n - 1], *plane(x[-n:])), (x[-n - 1], *plane(out))
         raise ShapeError(
@@ -140,7 +171,9 @@ def pool_shape(
     return (*x[:-n], *out)
 
 
-def _max_pool1d_shape(x: Sequence[int], kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> Shape:
+def _max_pool1d_shape(
+    x: Sequence[int], kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool
+) -> Shape:
     if len(x) not in (2, 3) or 0 in x[-2:]:
         raise ShapeError(
             f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{text(x)}"
@@ -162,8 +195,11 @@ def _max_pool1d_shape(x: Sequence[int], kernel: int, stride: int, padding: int, 
     return (*x[:-1], out)
 
 
-def adaptive_pool_shape(name: str, x: Sequence[int], output_size: int | Sequence[int | None]) -> Shape:
-    """The shape of `adaptive_avg_pool1d` ... `adaptive_max_pool3d`; a size of None keeps the input's.
+def adaptive_pool_shape(
+    name: str, x: Sequence[int], output_size: int | Sequence[int | None]
+) -> Shape:
+    """The shape of `adaptive_avg_pool1d` ... `adaptive_max_pool3d`; a size of None keeps the
+    input's.
 
     Raises:
         RuntimeError: wrong number of dimensions or sizes, a negative size, or an empty input.
@@ -181,7 +217,9 @@ def adaptive_pool_shape(name: str, x: Sequence[int], output_size: int | Sequence
             f"(while checking arguments for {name})"
         )
     if n == 1 and len(wanted) != 1:
-        raise ShapeError(f"{name}() argument 'output_size' should contain one int (got {len(wanted)})")
+        raise ShapeError(
+            f"{name}() argument 'output_size' should contain one int (got {len(wanted)})"
+        )
     if n > 1 and listed and len(x) <= len(wanted):
         raise ArgumentValueError(f"Input dimension should be at least {len(wanted) + 1}")
     out = tuple(size if want is None else as_index(want) for size, want in zip(x[-n:], wanted))
@@ -189,9 +227,14 @@ def adaptive_pool_shape(name: str, x: Sequence[int], output_size: int | Sequence
         _check_adaptive_out(name, n, wanted, out)
     if len(x) not in (n + 1, n + 2):
         colon = ":" if maximum else ""
-        raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {text(x)}")
-    # The mean over one dimension is computed, and reported, as that over a plane with a height of 1.
-    seen, where = ((*x[:-1], 1, x[-1]), "adaptive_avg_pool2d") if n == 1 and not maximum else (tuple(x), name)
+        raise ShapeError(
+            f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {text(x)}"
+        )
+    # The mean over one dimension is computed, and reported, as that over a plane with a height of
+    # 1.
+    seen, where = (
+        ((*x[:-1], 1, x[-1]), "adaptive_avg_pool2d") if n == 1 and not maximum else (tuple(x), name)
+    )
     # The means of one and two dimensions may have no channels.
     spatial = len(seen) - len(seen[-n:]) - (1 if maximum or n == 3 else 0)
     for d in range(max(1, spatial), len(seen)):
@@ -204,13 +247,19 @@ def adaptive_pool_shape(name: str, x: Sequence[int], output_size: int | Sequence
         _check_adaptive_out(name, n, wanted, out)
         if any(size < 0 for size in out):
             made = (*x[:-n], *plane(out))
-            raise ShapeError(f"Trying to create tensor with negative dimension {min(out)}: {text(made)}")
+            raise ShapeError(
+                f"Trying to create tensor with negative dimension {min(out)}: {text(made)}"
+            )
     return (*x[:-n], *out)
 
 
 def _check_adaptive_out(name: str, n: int, wanted: Sequence[object], out: Shape) -> None:
     if len(wanted) != n:
-        said = f"{name}: output_size must be {n}" if "avg" in name else f"{name}(): internal error: output_size.size() must be {n}"
+        said = (
+            f"{name}: output_size must be {n}"
+            if "avg" in name
+            else f"{name}(): internal error: output_size.size() must be {n}"
+        )
         raise ShapeError(said)
     if "avg" in name and any(size < 0 for size in out):
         shown = f"{out[0]}, {out[1]},{out[2]}" if n == 3 else ", ".join(map(str, plane(out)))
@@ -220,7 +269,8 @@ def _check_adaptive_out(name: str, n: int, wanted: Sequence[object], out: Shape)
 
 
 def adaptive_window(position: int, size: int, out: int) -> tuple[int, int]:
-    """(start, end) of the inputs of one output of adaptive pooling: `out` windows that cover `size` evenly.
+    """(start, end) of the inputs of one output of adaptive pooling: `out` windows that cover `size`
+    evenly.
 
     Example:
         >>> [adaptive_window(i, 5, 3) for i in range(3)]

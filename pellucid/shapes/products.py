@@ -33,12 +33,18 @@ def mv_shape(matrix: Sequence[int], vector: Sequence[int], added: int = 1) -> Sh
     """The shape of `(n, k)` times `(k,)`, to which something of `added` dimensions is added.
 
     Raises:
-        RuntimeError: not a matrix and a vector, or k differs. IndexError: the matrix has no dimensions.
+        RuntimeError: not a matrix and a vector, or k differs. IndexError: the matrix has no
+            dimensions.
     """
     if len(matrix) != 2 or len(vector) != 1 or added > 1:
-        raise ShapeError(f"vector + matrix @ vector expected, got {added}, {len(matrix)}, {len(vector)}")
+        raise ShapeError(
+            f"vector + matrix @ vector expected, got {added}, {len(matrix)}, {len(vector)}"
+        )
     if matrix[1] != vector[0]:
-        raise ShapeError(f"size mismatch, got input ({matrix[0]}), mat ({matrix[0]}x{matrix[1]}), vec ({vector[0]})", dims=(-1,))
+        raise ShapeError(
+            f"size mismatch, got input ({matrix[0]}), mat ({matrix[0]}x{matrix[1]}), vec ({vector[0]})",
+            dims=(-1,),
+        )
     return (matrix[0],)
 
 
@@ -83,7 +89,8 @@ def bmm_shape(a: Sequence[int], b: Sequence[int]) -> Shape:
 
 
 def matmul_shape(a: Sequence[int], b: Sequence[int]) -> Shape:
-    """The shape of `a @ b`: vectors, matrices, and batches of matrices whose leading dimensions are broadcast.
+    """The shape of `a @ b`: vectors, matrices, and batches of matrices whose leading dimensions are
+    broadcast.
 
     Raises:
         RuntimeError: an operand has no dimensions, or the summed sizes or the batches do not fit.
@@ -93,7 +100,9 @@ def matmul_shape(a: Sequence[int], b: Sequence[int]) -> Shape:
         ((7, 2, 5), (5,), (4, 6, 2, 5))
     """
     if not a or not b:
-        raise ShapeError(f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D")
+        raise ShapeError(
+            f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
+        )
     if len(b) == 1:
         if len(a) == 1:
             return dot_shape(a, b)
@@ -113,8 +122,11 @@ def matmul_shape(a: Sequence[int], b: Sequence[int]) -> Shape:
     return (*batch, *(left[-2:-1] if len(a) > 1 else ()), b[-1])
 
 
-def linear_shape(x: Sequence[int], weight: Sequence[int], bias: Sequence[int] | None = None) -> Shape:
-    """The shape of `x @ weight.T + bias` for x `(..., in)`, weight `(out, in)` or `(in,)`, bias broadcast to that.
+def linear_shape(
+    x: Sequence[int], weight: Sequence[int], bias: Sequence[int] | None = None
+) -> Shape:
+    """The shape of `x @ weight.T + bias` for x `(..., in)`, weight `(out, in)` or `(in,)`, bias
+    broadcast to that.
 
     Raises:
         RuntimeError: `in` differs, or the bias does not fit.
@@ -123,7 +135,9 @@ def linear_shape(x: Sequence[int], weight: Sequence[int], bias: Sequence[int] | 
         >>> linear_shape((8, 10, 3), (5, 3), (5,))
         (8, 10, 5)
     """
-    result = matmul_shape(x, tuple(weight)[::-1] if len(weight) <= 2 else (*weight[:-2], weight[-1], weight[-2]))
+    result = matmul_shape(
+        x, tuple(weight)[::-1] if len(weight) <= 2 else (*weight[:-2], weight[-1], weight[-2])
+    )
     if bias is not None:
         rows: Shape = (prod(result[:-1]), result[-1]) if result and len(bias) <= 1 else result
         expand(bias, (0,) * len(bias), rows)

@@ -1,4 +1,6 @@
-"""What the shape rules of convolution, pooling and padding share: numbers for each dimension, and their names."""
+"""What the shape rules of convolution, pooling and padding share: numbers for each dimension, and
+their names.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +48,15 @@ def labelled(label: str, sizes: Sequence[int], names: Sequence[str] = AXES) -> s
 
 
 def plane(sizes: Sequence[int], neutral: int = 1) -> Shape:
-    """Sizes as PyTorch's kernels see them: one spatial dimension is computed as a plane with a height of 1."""
+    """Sizes as PyTorch's kernels see them: one spatial dimension is computed as a plane with a
+    height of 1.
+    """
     return (neutral, *sizes) if len(sizes) == 1 else tuple(sizes)
 
 
 def within(steps: Shape, size: Sequence[int], pads: Sequence[tuple[int, int]]) -> Shape:
-    """Strides or dilations, none longer than the padded image: one that leads out of it is taken by no window, and may be anything.
+    """Strides or dilations, none longer than the padded image: one that leads out of it is taken by
+    no window, and may be anything.
 
     Example:
         >>> within((1 << 40, 2), (5, 5), ((1, 1), (0, 0)))
@@ -59,4 +64,7 @@ def within(steps: Shape, size: Sequence[int], pads: Sequence[tuple[int, int]]) -
     """
     if not size or max(steps) <= min(size):
         return steps
-    return tuple(min(step, max(n + before + after, 1)) for step, n, (before, after) in zip(steps, size, pads, strict=True))
+    return tuple(
+        min(step, max(n + before + after, 1))
+        for step, n, (before, after) in zip(steps, size, pads, strict=True)
+    )

@@ -19,7 +19,9 @@ def checked_sizes(sizes: Iterable[int]) -> Shape:
     shape = tuple(as_index(size) for size in sizes)
     for size in shape:
         if size < 0:
-            raise ShapeError(f"Trying to create tensor with negative dimension {size}: {text(shape)}")
+            raise ShapeError(
+                f"Trying to create tensor with negative dimension {size}: {text(shape)}"
+            )
     return shape
 
 
@@ -38,7 +40,8 @@ def contiguous_strides(shape: Sequence[int]) -> Shape:
 
 
 def channels_last_strides(shape: Sequence[int]) -> Shape:
-    """Strides of an image batch `(N, C, H, W)` or volume batch `(N, C, D, H, W)` with the channels closest in memory.
+    """Strides of an image batch `(N, C, H, W)` or volume batch `(N, C, D, H, W)` with the channels
+    closest in memory.
 
     Raises:
         RuntimeError: neither 4 nor 5 dimensions.
@@ -58,7 +61,9 @@ def channels_last_strides(shape: Sequence[int]) -> Shape:
 
 
 def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether elements lie in memory in the order of the dimensions, without gaps; sizes of 1 may have any stride."""
+    """Whether elements lie in memory in the order of the dimensions, without gaps; sizes of 1 may
+    have any stride.
+    """
     step = 1
     for size, stride in zip(reversed(shape), reversed(strides)):
         if size == 0:
@@ -100,7 +105,9 @@ def infer_size(sizes: Sequence[int], numel: int) -> Shape:
                 raise ShapeError("only one dimension can be inferred", found=f"shape {text(sizes)}")
             unknown = position
         elif size < 0:
-            raise ShapeError(f"invalid shape dimension {size} at index {position} of shape {text(sizes)}")
+            raise ShapeError(
+                f"invalid shape dimension {size} at index {position} of shape {text(sizes)}"
+            )
         else:
             known *= size
     if unknown is None:
@@ -122,11 +129,14 @@ VIEW_REFUSED = (
 )
 
 
-def view_strides(shape: Sequence[int], strides: Sequence[int], new_shape: Sequence[int]) -> Shape | None:
-    """Strides that show the same memory in `new_shape` (of as many elements), or None where only a copy can.
+def view_strides(
+    shape: Sequence[int], strides: Sequence[int], new_shape: Sequence[int]
+) -> Shape | None:
+    """Strides that show the same memory in `new_shape` (of as many elements), or None where only a
+    copy can.
 
-    Old dimensions that follow each other in memory without a gap form a block; a view exists when the new dimensions
-    can be cut out of the blocks, none reaching over the edge of one.
+    Old dimensions that follow each other in memory without a gap form a block; a view exists when
+    the new dimensions can be cut out of the blocks, none reaching over the edge of one.
 
     Example:
         >>> view_strides((2, 3, 4), (12, 4, 1), (6, 4)), view_strides((3, 2), (1, 3), (6,))
@@ -179,13 +189,17 @@ def unflatten_shape(shape: Sequence[int], dim: int, sizes: Sequence[int]) -> Sha
     """The shape with dimension `dim` split into `sizes`, one of which may be -1.
 
     Raises:
-        RuntimeError: the sizes do not multiply up to the dimension's, or are none. IndexError: `dim` is out of range.
+        RuntimeError: the sizes do not multiply up to the dimension's, or are none. IndexError:
+            `dim` is out of range.
     """
     if not sizes:
         raise OperationError("unflatten: sizes must be non-empty")
     number = normalize_dim(dim, len(shape))
     if not shape:
-        raise ShapeError("unflatten got an unexpected error:", notes=("a scalar has no dimension to split: use reshape",))
+        raise ShapeError(
+            "unflatten got an unexpected error:",
+            notes=("a scalar has no dimension to split: use reshape",),
+        )
     size = shape[number]
     if list(sizes).count(-1) < 2:
         try:
@@ -196,20 +210,27 @@ def unflatten_shape(shape: Sequence[int], dim: int, sizes: Sequence[int]) -> Sha
                 "in the input tensor"
             ) from None
     else:
-        raise ShapeError("unflatten got an unexpected error:", notes=("only one dimension can be inferred",))
+        raise ShapeError(
+            "unflatten got an unexpected error:", notes=("only one dimension can be inferred",)
+        )
     return (*shape[:number], *split, *shape[number + 1 :])
 
 
-def check_as_strided(size: Sequence[int], stride: Sequence[int], offset: int, storage: int, itemsize: int) -> None:
+def check_as_strided(
+    size: Sequence[int], stride: Sequence[int], offset: int, storage: int, itemsize: int
+) -> None:
     """Refuse strides that leave a storage of `storage` elements of `itemsize` bytes.
 
     Raises:
-        RuntimeError: lengths differ, a stride or the offset is negative, or an element lies outside.
+        RuntimeError: lengths differ, a stride or the offset is negative, or an element lies
+            outside.
     """
     if len(size) != len(stride):
         raise ShapeError("mismatch in length of strides and shape")
     if any(step < 0 for step in stride):
-        raise OperationError(f"as_strided: Negative strides are not supported at the moment, got strides: {text(stride)}")
+        raise OperationError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {text(stride)}"
+        )
     if offset < 0:
         raise OperationError(f"Tensor: invalid storage offset {offset}")
     checked_sizes(size)

@@ -12,11 +12,14 @@ from .spatial import NAMES, Sizes, labelled
 
 
 def pad_shape(x: Sequence[int], pad: Sequence[int], mode: str = "constant") -> Shape:
-    """The shape of `pad`: `(before, after)` pairs from the last dimension backwards, negative to cut off.
+    """The shape of `pad`: `(before, after)` pairs from the last dimension backwards, negative to
+    cut off.
 
     Raises:
-        RuntimeError: an odd number of numbers or too many, nothing left, or more to reflect or wrap than there is.
-        NotImplementedError: unknown mode, or a combination of dimensions that the mode does not cover.
+        RuntimeError: an odd number of numbers or too many, nothing left, or more to reflect or wrap
+            than there is.
+        NotImplementedError: unknown mode, or a combination of dimensions that the mode does not
+            cover.
 
     Example:
         >>> pad_shape((2, 3), (1, 1, 0, 5))
@@ -42,9 +45,13 @@ def pad_shape(x: Sequence[int], pad: Sequence[int], mode: str = "constant") -> S
         if mode == "constant" and (shape[d] < 0 or min(before, after, before + after) < -x[d]):
             raise ShapeError("narrow(): length must be non-negative.", dims=(-1 - k,))
         if mode == "circular" and shape[d] < 0:
-            raise ShapeError("Negative padding value is resulting in an empty dimension", dims=(-1 - k,))
+            raise ShapeError(
+                "Negative padding value is resulting in an empty dimension", dims=(-1 - k,)
+            )
         if mode in ("reflect", "replicate") and shape[d] < 1:
-            raise ShapeError(f"input (W: {x[d]}) is too small. Calculated output W: {shape[d]}", dims=(-1 - k,))
+            raise ShapeError(
+                f"input (W: {x[d]}) is too small. Calculated output W: {shape[d]}", dims=(-1 - k,)
+            )
     return tuple(shape)
 
 
@@ -71,10 +78,21 @@ def _check_border_pad(x: Sequence[int], pad: Sequence[int], mode: str, n: int) -
             )
 
 
-def _window_numbers(kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> tuple[Shape, ...]:
+def _window_numbers(
+    kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
+) -> tuple[Shape, ...]:
     numbers = []
-    for name, value in (("kernel_size", kernel), ("dilation", dilation), ("padding", padding), ("stride", stride)):
-        values = (as_index(value),) if not isinstance(value, Iterable) else tuple(as_index(v) for v in value)
+    for name, value in (
+        ("kernel_size", kernel),
+        ("dilation", dilation),
+        ("padding", padding),
+        ("stride", stride),
+    ):
+        values = (
+            (as_index(value),)
+            if not isinstance(value, Iterable)
+            else tuple(as_index(v) for v in value)
+        )
         if len(values) not in (1, 2) or (isinstance(value, Iterable) and len(values) == 1):
             raise ShapeError(f"It is expected {name} equals to 2, but got size {len(values)}")
         numbers.append(values * (2 // len(values)))
@@ -89,7 +107,9 @@ def _window_numbers(kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Size
     return tuple(numbers)
 
 
-def unfold_windows_shape(x: Sequence[int], kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Shape:
+def unfold_windows_shape(
+    x: Sequence[int], kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+) -> Shape:
     """The shape of `nn.functional.unfold`: `(batch, channels * kernel elements, windows)`.
 
     Raises:
@@ -109,7 +129,10 @@ def unfold_windows_shape(x: Sequence[int], kernel_size: Sizes, dilation: Sizes =
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
             f"input, but got: {text(x)}"
         )
-    counts = tuple((s + 2 * p - d * (k - 1) - 1) // t + 1 for s, k, d, p, t in zip(x[-2:], kernel, dils, pads, steps))
+    counts = tuple(
+        (s + 2 * p - d * (k - 1) - 1) // t + 1
+        for s, k, d, p, t in zip(x[-2:], kernel, dils, pads, steps)
+    )
     if min(counts) < 1:
         raise ShapeError(
             f"Given input with spatial size {tuple(x[-2:])}, kernel_size={kernel}, dilation={dils}, padding={pads}, "
@@ -126,7 +149,8 @@ def fold_shape(
     padding: Sizes = 0,
     stride: Sizes = 1,
 ) -> Shape:
-    """The shape of `nn.functional.fold`, which sums windows `(batch, channels * kernel elements, windows)` into images.
+    """The shape of `nn.functional.fold`, which sums windows
+    `(batch, channels * kernel elements, windows)` into images.
 
     Raises:
         RuntimeError: the number of windows or of elements in one does not fit.
@@ -135,7 +159,11 @@ def fold_shape(
         >>> fold_shape((2, 27, 36), 8, 3)
         (2, 3, 8, 8)
     """
-    size = (as_index(output_size),) * 2 if not isinstance(output_size, Iterable) else tuple(output_size)
+    size = (
+        (as_index(output_size),) * 2
+        if not isinstance(output_size, Iterable)
+        else tuple(output_size)
+    )
     if len(size) != 2:
         raise ShapeError(f"It is expected output_size equals to 2, but got size {len(size)}")
     kernel, dils, pads, steps = _window_numbers(kernel_size, dilation, padding, stride)
@@ -149,7 +177,10 @@ def fold_shape(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
             f"input.size(1)={x[-2]} and kernel_size={kernel}."
         )
-    counts = [(s + 2 * p - d * (k - 1) - 1) // t + 1 for s, k, d, p, t in zip(size, kernel, dils, pads, steps)]
+    counts = [
+        (s + 2 * p - d * (k - 1) - 1) // t + 1
+        for s, k, d, p, t in zip(size, kernel, dils, pads, steps)
+    ]
     if prod(counts) == x[-1] and min(counts) < 1:
         raise ShapeError(
             f"Given output_size={size}, kernel_size={kernel}, dilation={dils}, padding={pads}, stride={steps}, calculated shape of the "

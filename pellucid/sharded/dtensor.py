@@ -1,7 +1,8 @@
 """`DTensor`: a tensor of which each rank has a part, and which computes as the whole.
 
-It is a type with `__torch_dispatch__`: functions are taken apart into operators, autograd stands above, so gradients are distributed
-tensors, too; `propagate` says what an operator does with the parts.
+It is a type with `__torch_dispatch__`: functions are taken apart into operators, autograd stands
+above, so gradients are distributed tensors, too; `propagate` says what an operator does with the
+parts.
 
 Source: PyTorch's `torch.distributed.tensor`, whose names and messages these are.
 """
@@ -41,9 +42,11 @@ _implicit = [False]  # whether plain tensors count as replicated: `implicit_repl
 
 
 class DTensor(Tensor):
-    """A tensor of which each rank of a mesh has a part (`to_local()`), and which computes as the whole.
+    """A tensor of which each rank of a mesh has a part (`to_local()`), and which computes as the
+    whole.
 
-    Made by `distribute_tensor`, `DTensor.from_local`, or `torch.distributed.tensor.zeros` and its like.
+    Made by `distribute_tensor`, `DTensor.from_local`, or `torch.distributed.tensor.zeros` and its
+    like.
 
     Attributes:
         device_mesh: the ranks.
@@ -56,10 +59,17 @@ class DTensor(Tensor):
     __torch_function__ = overriding.disabled
 
     @staticmethod
-    def __new__(cls: Any, local_tensor: Tensor, spec: DTensorSpec, *, requires_grad: bool = False) -> DTensor:
+    def __new__(
+        cls: Any, local_tensor: Tensor, spec: DTensorSpec, *, requires_grad: bool = False
+    ) -> DTensor:
         meta = spec.tensor_meta
         made: DTensor = _make(
-            cls, tuple(meta.shape), strides=meta.stride, dtype=meta.dtype, device=local_tensor.device, requires_grad=requires_grad
+            cls,
+            tuple(meta.shape),
+            strides=meta.stride,
+            dtype=meta.dtype,
+            device=local_tensor.device,
+            requires_grad=requires_grad,
         )
         made._local_tensor, made._spec = local_tensor, spec
         return made
@@ -72,13 +82,24 @@ class DTensor(Tensor):
 
     def __reduce_ex__(self, protocol: Any = 2) -> Any:
         kind = type(self)
-        return _again, (kind, self._local_tensor, self._spec.mesh, self._spec.placements, tuple(self.shape), self.requires_grad)
+        return _again, (
+            kind,
+            self._local_tensor,
+            self._spec.mesh,
+            self._spec.placements,
+            tuple(self.shape),
+            self.requires_grad,
+        )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DTensor:
         if id(self) in memo:
             return memo[id(self)]
-        made = type(self)(self._local_tensor.detach().clone(), self._spec, requires_grad=self.requires_grad)
-        made.__dict__.update({k: v for k, v in self.__dict__.items() if k not in ("_local_tensor", "_spec")})
+        made = type(self)(
+            self._local_tensor.detach().clone(), self._spec, requires_grad=self.requires_grad
+        )
+        made.__dict__.update(
+            {k: v for k, v in self.__dict__.items() if k not in ("_local_tensor", "_spec")}
+        )
         memo[id(self)] = made
         if self.grad is not None:
             made.grad = self.grad.__deepcopy__(memo)
@@ -88,57 +109,89 @@ class DTensor(Tensor):
         return ["_local_tensor"], (self._spec, self.requires_grad)
 
     @staticmethod
-    def __tensor_unflatten__(inner: dict[str, Any], about: Any, size: Any = None, stride: Any = None) -> DTensor:
+    def __tensor_unflatten__(
+        inner: dict[str, Any], about: Any, size: Any = None, stride: Any = None
+    ) -> DTensor:
         spec, requires_grad = about
         return DTensor(inner["_local_tensor"], spec, requires_grad=requires_grad)
 
     @classmethod
-    def __torch_dispatch__(cls, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        cls, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         return dispatched(func, args, kwargs or {})
 
     @staticmethod
     def from_local(
-        local_tensor: Tensor, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, *,
-        run_check: bool = False, shape: Any = None, stride: Any = None, grad_placements: Sequence[Placement] | None = None,
-    ) -> DTensor:  # fmt: skip
+        local_tensor: Tensor,
+        device_mesh: DeviceMesh | None = None,
+        placements: Sequence[Placement] | None = None,
+        *,
+        run_check: bool = False,
+        shape: Any = None,
+        stride: Any = None,
+        grad_placements: Sequence[Placement] | None = None,
+    ) -> DTensor:
         """The distributed tensor whose parts are the ranks' tensors; differentiable.
 
         Args:
             run_check: compare the shapes, and copy what is replicated from the first rank.
             shape: of the whole; without it the parts count as equally long.
-            grad_placements: the layout of the gradient that comes back; default: `placements`, Partial as Replicate.
+            grad_placements: the layout of the gradient that comes back; default: `placements`,
+                Partial as Replicate.
 
         Raises:
             RuntimeError: `local_tensor` is distributed already.
         """
         if isinstance(local_tensor, DTensor):
-            raise OperationError(f"the local_tensor argument only accepts torch.Tensor but got {type(local_tensor)} value.")
+            raise OperationError(
+                f"the local_tensor argument only accepts torch.Tensor but got {type(local_tensor)} value."
+            )
         mesh = device_mesh or current_mesh()
         wanted = normalized(placements, local_tensor.ndim, mesh)
         if len(wanted) != mesh.ndim:
             raise OperationError(f"{len(wanted)} placements for a mesh of {mesh.ndim} dimensions")
-        back = None if grad_placements is None else normalized(grad_placements, local_tensor.ndim, mesh)
+        back = (
+            None
+            if grad_placements is None
+            else normalized(grad_placements, local_tensor.ndim, mesh)
+        )
         return _FromLocal.apply(local_tensor, mesh, wanted, run_check, shape, stride, back)
 
     def to_local(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
         """This rank's part; differentiable.
 
         Args:
-            grad_placements: the layout that the part's gradient has; default: this tensor's, Partial as Replicate.
+            grad_placements: the layout that the part's gradient has; default: this tensor's,
+                Partial as Replicate.
         """
         if not modes.grad or not self.requires_grad:
-            return self._local_tensor if not self._local_tensor.requires_grad else self._local_tensor.detach()
-        back = None if grad_placements is None else normalized(grad_placements, self.ndim, self._spec.mesh)
+            return (
+                self._local_tensor
+                if not self._local_tensor.requires_grad
+                else self._local_tensor.detach()
+            )
+        back = (
+            None
+            if grad_placements is None
+            else normalized(grad_placements, self.ndim, self._spec.mesh)
+        )
         return _ToLocal.apply(self, back)
 
     def redistribute(
-        self, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, *, async_op: bool = False,
-        forward_dtype: Any = None, backward_dtype: Any = None,
-    ) -> DTensor:  # fmt: skip
+        self,
+        device_mesh: DeviceMesh | None = None,
+        placements: Sequence[Placement] | None = None,
+        *,
+        async_op: bool = False,
+        forward_dtype: Any = None,
+        backward_dtype: Any = None,
+    ) -> DTensor:
         """The same tensor in another layout; differentiable.
 
         Raises:
-            RuntimeError: no placements are given, or a Partial one that the tensor does not have. NotImplementedError: another mesh.
+            RuntimeError: no placements are given, or a Partial one that the tensor does not have.
+                NotImplementedError: another mesh.
         """
         mesh = device_mesh or self._spec.mesh
         if placements is None:
@@ -161,10 +214,14 @@ class DTensor(Tensor):
 
     def full_tensor(self, *, grad_placements: Sequence[Placement] | None = None) -> Tensor:
         """The whole tensor on every rank; differentiable."""
-        return self.redistribute(placements=(REPLICATE,) * self._spec.mesh.ndim).to_local(grad_placements=grad_placements)
+        return self.redistribute(placements=(REPLICATE,) * self._spec.mesh.ndim).to_local(
+            grad_placements=grad_placements
+        )
 
     def __update_part__(self, optimizer: Any, grad: Any, state: dict[str, Any]) -> UpdatePart:
-        """What an optimizer updates in this tensor's place: this rank's part, with the gradient in the same layout."""
+        """What an optimizer updates in this tensor's place: this rank's part, with the gradient in
+        the same layout.
+        """
         return UpdatePart(self, optimizer, grad, state)
 
     @property
@@ -179,7 +236,8 @@ class DTensor(Tensor):
 
 
 class UpdatePart:
-    """This rank's part of a parameter, of its gradient and of an optimizer's state; `done` makes new state distributed.
+    """This rank's part of a parameter, of its gradient and of an optimizer's state; `done` makes
+    new state distributed.
 
     Raises:
         NotImplementedError: the optimizer's update of an element depends on others.
@@ -187,12 +245,18 @@ class UpdatePart:
 
     def __init__(self, param: DTensor, optimizer: Any, grad: Any, state: dict[str, Any]) -> None:
         if not optimizer.by_elements:
-            raise UnsupportedError(f"{type(optimizer).__name__} of distributed parameters (DTensor) is not supported")
+            raise UnsupportedError(
+                f"{type(optimizer).__name__} of distributed parameters (DTensor) is not supported"
+            )
         spec = param._spec
         if any(p.is_partial() for p in spec.placements):
-            raise UnsupportedError(f"an optimizer's step of a parameter with placements {spec.placements} is not supported")
+            raise UnsupportedError(
+                f"an optimizer's step of a parameter with placements {spec.placements} is not supported"
+            )
         if not isinstance(grad, DTensor):
-            raise OperationError(f"{type(optimizer).__name__}: the parameter is a DTensor, its gradient is a plain tensor")
+            raise OperationError(
+                f"{type(optimizer).__name__}: the parameter is a DTensor, its gradient is a plain tensor"
+            )
         self.spec, self.whole, self.param = spec, state, param._local_tensor
         self.grad = relaid(grad, spec.placements)._local_tensor
         self.state = {k: v._local_tensor if isinstance(v, DTensor) else v for k, v in state.items()}
@@ -204,16 +268,31 @@ class UpdatePart:
             held = self.whole.get(key)
             if isinstance(held, DTensor) and held._local_tensor is value:
                 continue
-            like = isinstance(value, Tensor) and value.ndim == self.param.ndim and value.shape == self.param.shape
+            like = (
+                isinstance(value, Tensor)
+                and value.ndim == self.param.ndim
+                and value.shape == self.param.shape
+            )
             if like and self.spec.ndim:
                 value = DTensor(
-                    value, DTensorSpec(self.spec.mesh, self.spec.placements, self.spec.tensor_meta._replace(dtype=value.dtype))
+                    value,
+                    DTensorSpec(
+                        self.spec.mesh,
+                        self.spec.placements,
+                        self.spec.tensor_meta._replace(dtype=value.dtype),
+                    ),
                 )
             self.whole[key] = value
 
 
-def _again(kind: Any, local: Tensor, mesh: DeviceMesh, placements: Any, shape: Any, requires_grad: bool) -> DTensor:
-    return kind(local, DTensorSpec(mesh, placements, meta_of(shape, local.dtype)), requires_grad=requires_grad)
+def _again(
+    kind: Any, local: Tensor, mesh: DeviceMesh, placements: Any, shape: Any, requires_grad: bool
+) -> DTensor:
+    return kind(
+        local,
+        DTensorSpec(mesh, placements, meta_of(shape, local.dtype)),
+        requires_grad=requires_grad,
+    )
 
 
 def made_of(array: Any, spec: DTensorSpec) -> DTensor:
@@ -232,14 +311,25 @@ def relaid(t: DTensor, placements: Sequence[Placement]) -> DTensor:
 
 
 def for_gradient(placements: Sequence[Placement]) -> tuple[Placement, ...]:
-    """The layout of the gradient of a tensor of a layout: in full where the tensor consists of terms."""
+    """The layout of the gradient of a tensor of a layout: in full where the tensor consists of
+    terms.
+    """
     return tuple([REPLICATE if isinstance(p, Partial) else p for p in placements])
 
 
 # ---- in and out of the graph ---------------------------------------------------------------------
 class _FromLocal(Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, mesh: DeviceMesh, placements: Any, check: bool, shape: Any, stride: Any, back: Any) -> Any:
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        mesh: DeviceMesh,
+        placements: Any,
+        check: bool,
+        shape: Any,
+        stride: Any,
+        back: Any,
+    ) -> Any:
         ctx.back = for_gradient(placements) if back is None else back
         part: Any = x.detach()
         if shape is None:
@@ -256,17 +346,33 @@ class _FromLocal(Function):
                 if p.is_replicate():
                     part = part.contiguous().clone()
                     collectives.broadcast(part, group=mesh.get_group(i), group_src=0)
-        if stride is None and shape is None and not part.is_contiguous() and tuple(part.shape) == tuple(sizes):
+        if (
+            stride is None
+            and shape is None
+            and not part.is_contiguous()
+            and tuple(part.shape) == tuple(sizes)
+        ):
             stride = part.stride()
         return DTensor(part, DTensorSpec(mesh, placements, meta_of(sizes, x.dtype, stride)))
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
-        return g.redistribute(placements=_reachable(g, ctx.back)).to_local(), None, None, None, None, None, None
+        return (
+            g.redistribute(placements=_reachable(g, ctx.back)).to_local(),
+            None,
+            None,
+            None,
+            None,
+            None,
+            None,
+        )
 
 
 def _reachable(g: DTensor, wanted: Sequence[Placement]) -> list[Placement]:
-    return [REPLICATE if q.is_partial() and p != q else q for p, q in zip(g._spec.placements, wanted, strict=True)]
+    return [
+        REPLICATE if q.is_partial() and p != q else q
+        for p, q in zip(g._spec.placements, wanted, strict=True)
+    ]
 
 
 class _ToLocal(Function):
@@ -279,7 +385,9 @@ class _ToLocal(Function):
     def backward(ctx: Any, g: Any) -> Any:
         spec = ctx.spec
         placements = for_gradient(spec.placements) if ctx.back is None else ctx.back
-        return DTensor.from_local(g, spec.mesh, placements, shape=spec.shape, stride=spec.stride), None
+        return DTensor.from_local(
+            g, spec.mesh, placements, shape=spec.shape, stride=spec.stride
+        ), None
 
 
 class _Redistribute(Function):
@@ -317,7 +425,9 @@ def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         if isinstance(v, Tensor):
             t = v if isinstance(v, DTensor) else _implied(func, v, mesh)
             if t._spec.mesh != mesh:
-                raise OperationError(f"{func}: DTensors on different meshes: {mesh} and {t._spec.mesh}")
+                raise OperationError(
+                    f"{func}: DTensors on different meshes: {mesh} and {t._spec.mesh}"
+                )
             tensors.append(t)
             return t._spec
         if isinstance(v, (list, tuple)):
@@ -341,7 +451,12 @@ def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
             _plans[key] = plan
     if mesh.get_coordinate() is None:
         return _elsewhere(plan, tensors)
-    parts = iter([(t if p is None else relaid(t, p))._local_tensor for t, p in zip(tensors, plan.ins, strict=True)])
+    parts = iter(
+        [
+            (t if p is None else relaid(t, p))._local_tensor
+            for t, p in zip(tensors, plan.ins, strict=True)
+        ]
+    )
 
     def part(v: Any) -> Any:
         if isinstance(v, Tensor):
@@ -356,12 +471,25 @@ def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     name = func._schema.name
     writes = name.endswith("_") and not name.endswith("__")
     call = propagate.Call(func, values, mesh) if plan.kernel is not None else None
-    made = propagate.run(func, local_values) if plan.kernel is None else plan.kernel(call, local_values)
+    made = (
+        propagate.run(func, local_values)
+        if plan.kernel is None
+        else plan.kernel(call, local_values)
+    )
     if writes:
         return given[0]
     results = list(made) if isinstance(made, (tuple, list)) else [made]
-    wrapped = [DTensor(t, s) if isinstance(t, Tensor) and s is not None else t for t, s in zip(results, plan.outs, strict=True)]
-    return tuple(wrapped) if isinstance(made, tuple) else wrapped if isinstance(made, list) else wrapped[0]
+    wrapped = [
+        DTensor(t, s) if isinstance(t, Tensor) and s is not None else t
+        for t, s in zip(results, plan.outs, strict=True)
+    ]
+    return (
+        tuple(wrapped)
+        if isinstance(made, tuple)
+        else wrapped
+        if isinstance(made, list)
+        else wrapped[0]
+    )
 
 
 def _mesh_of(given: Sequence[Any]) -> DeviceMesh:
@@ -390,13 +518,19 @@ def _implied(func: OpOverload, t: Tensor, mesh: DeviceMesh) -> DTensor:
                 "operators! Please see https://docs.pytorch.org/docs/main/distributed.tensor.html#mixed-tensor-and-dtensor-operations "
                 "for more details."
             )
-    return DTensor(t.detach(), DTensorSpec(mesh, (REPLICATE,) * mesh.ndim, meta_of(t.shape, t.dtype, t.stride())))
+    return DTensor(
+        t.detach(),
+        DTensorSpec(mesh, (REPLICATE,) * mesh.ndim, meta_of(t.shape, t.dtype, t.stride())),
+    )
 
 
 def _elsewhere(plan: propagate.Plan, tensors: list[DTensor]) -> Any:
     """On a rank that is not in the mesh: results without elements."""
     made = [
-        None if s is None else DTensor(tensors[0]._local_tensor.new_empty([0], dtype=s.tensor_meta.dtype), s) for s in plan.outs
+        None
+        if s is None
+        else DTensor(tensors[0]._local_tensor.new_empty([0], dtype=s.tensor_meta.dtype), s)
+        for s in plan.outs
     ]
     return tuple(made) if plan.several else made[0]
 
@@ -429,7 +563,11 @@ def _same_size(func: OpOverload, given: Any, tensors: list[DTensor]) -> bool:
     return tuple(tensors[0].shape) == tuple(tensors[1].shape)
 
 
-SPECIAL: dict[str, Any] = {"_local_scalar_dense": _item, "equal": _equal, "is_same_size": _same_size}
+SPECIAL: dict[str, Any] = {
+    "_local_scalar_dense": _item,
+    "equal": _equal,
+    "is_same_size": _same_size,
+}
 
 
 @contextmanager
@@ -454,14 +592,18 @@ def distribute_tensor(
 
     Args:
         placements: one for each dimension of the mesh; default: `Replicate`.
-        src_data_rank: whose values count, of each line of the mesh; None: every rank uses its own, and nothing is sent.
+        src_data_rank: whose values count, of each line of the mesh; None: every rank uses its own,
+            and nothing is sent.
 
     Raises:
-        RuntimeError: the tensor is not a leaf. ValueError: placements do not fit the mesh, or it is distributed otherwise already.
+        RuntimeError: the tensor is not a leaf. ValueError: placements do not fit the mesh, or it is
+            distributed otherwise already.
     """
     mesh = device_mesh or current_mesh()
     if not tensor.is_leaf:
-        raise OperationError("`distribute_tensor` should be used to distribute leaf tensors! but found non-leaf tensor!")
+        raise OperationError(
+            "`distribute_tensor` should be used to distribute leaf tensors! but found non-leaf tensor!"
+        )
     if placements is not None and len(placements) != mesh.ndim:
         raise ArgumentValueError(
             "`placements` must have the same length as `device_mesh.ndim`! "
@@ -493,7 +635,11 @@ def distribute_tensor(
                     collectives.broadcast(part, group=mesh.get_group(i), group_src=src_data_rank)
         full = (REPLICATE,) * mesh.ndim
         array = redistributed(part._array, mesh, full, wanted, tuple(tensor.shape))
-        part = part if array is part._array else make_tensor(array if array.base is None else array.copy())
+        part = (
+            part
+            if array is part._array
+            else make_tensor(array if array.base is None else array.copy())
+        )
         if src_data_rank is None and array is tensor._array:
             part = part.clone() if any(not p.is_replicate() for p in wanted) else part
     return DTensor(part, spec, requires_grad=tensor.requires_grad)

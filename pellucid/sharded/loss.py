@@ -1,7 +1,7 @@
 """`loss_parallel`: cross entropy of logits that are cut along the classes, without gathering them.
 
-The largest logit and the sum of exponentials are found by two all-reduces of a number per sample; each rank adds the losses of those
-targets that fall into its classes.
+The largest logit and the sum of exponentials are found by two all-reduces of a number per sample;
+each rank adds the losses of those targets that fall into its classes.
 
 Source: PyTorch's `torch.distributed.tensor.parallel.loss_parallel`.
 """
@@ -26,7 +26,9 @@ _handlers: dict[str, Any] = {}
 
 @contextmanager
 def loss_parallel() -> Iterator[None]:
-    """Inside the block `cross_entropy` of logits of layout `Shard(1)` (the classes) computes on the parts; so does its backward."""
+    """Inside the block `cross_entropy` of logits of layout `Shard(1)` (the classes) computes on the
+    parts; so does its backward.
+    """
     before = {name: SPECIAL.get(name) for name in _handlers}
     SPECIAL.update(_handlers)
     try:
@@ -47,7 +49,9 @@ def _cut_along(t: DTensor, dim: int) -> int:
     """
     found = [i for i, p in enumerate(t._spec.placements) if p == Shard(dim)]
     if len(found) != 1:
-        raise ArgumentValueError(f"loss_parallel() should be enabled only when the input tensor is sharded on dimension {dim}.")
+        raise ArgumentValueError(
+            f"loss_parallel() should be enabled only when the input tensor is sharded on dimension {dim}."
+        )
     return found[0]
 
 
@@ -73,15 +77,21 @@ def _log_softmax_backward(func: OpOverload, given: Any, tensors: list[DTensor]) 
     i, mesh = _cut_along(out, dim), out._spec.mesh
     a = relaid(g, out._spec.placements)._local_tensor._array
     total = all_reduced(a.sum(axis=dim, keepdims=True), Partial("sum"), mesh, i)
-    return DTensor(make_tensor((a - np.exp(out._local_tensor._array) * total).astype(a.dtype)), out._spec)
+    return DTensor(
+        make_tensor((a - np.exp(out._local_tensor._array) * total).astype(a.dtype)), out._spec
+    )
 
 
 def _parts(x: DTensor, target: DTensor, weight: DTensor | None, ignore: int) -> Any:
-    """For this rank's samples and classes: the mesh dimension, where the target's class is here, its index, its weight, what counts."""
+    """For this rank's samples and classes: the mesh dimension, where the target's class is here,
+    its index, its weight, what counts.
+    """
     i = _cut_along(x, 1 if x.ndim > 1 else 0)
     mesh, dim = x._spec.mesh, 1 if x.ndim > 1 else 0
     rows: list[Placement] = [
-        REPLICATE if k == i or not isinstance(p, Shard) else Shard(p.dim if p.dim < dim else p.dim - 1)
+        REPLICATE
+        if k == i or not isinstance(p, Shard)
+        else Shard(p.dim if p.dim < dim else p.dim - 1)
         for k, p in enumerate(x._spec.placements)
     ]
     wanted = relaid(target, rows)._local_tensor._array
@@ -96,14 +106,18 @@ def _parts(x: DTensor, target: DTensor, weight: DTensor | None, ignore: int) -> 
         weights = counted.astype(x._local_tensor._array.dtype)
     else:
         whole = relaid(weight, (REPLICATE,) * mesh.ndim)._local_tensor._array
-        weights = np.where(counted, whole[np.where(counted, wanted, 0)], 0).astype(x._local_tensor._array.dtype)
+        weights = np.where(counted, whole[np.where(counted, wanted, 0)], 0).astype(
+            x._local_tensor._array.dtype
+        )
     return i, dim, here, place, weights, rows
 
 
 def _nll_loss(func: OpOverload, given: Any, tensors: list[DTensor]) -> Any:
     x, target, weight, reduction, ignore = given[:5]
     target = tensors[1]
-    i, dim, here, place, weights, rows = _parts(x, target, tensors[2] if weight is not None else None, ignore)
+    i, dim, here, place, weights, rows = _parts(
+        x, target, tensors[2] if weight is not None else None, ignore
+    )
     mesh, a = x._spec.mesh, x._local_tensor._array
     if a.shape[dim]:
         picked = np.take_along_axis(a, np.expand_dims(place, dim), dim).squeeze(dim)
@@ -117,9 +131,9 @@ def _nll_loss(func: OpOverload, given: Any, tensors: list[DTensor]) -> Any:
     losses = all_reduced(losses, Partial("sum"), mesh, i)
     scalar = DTensorSpec(mesh, (REPLICATE,) * mesh.ndim, meta_of((), x.dtype))
     if reduction == 0:
-        return DTensor(make_tensor(losses), DTensorSpec(mesh, rows, meta_of(target.shape, x.dtype))), DTensor(
-            make_tensor(total), scalar
-        )
+        return DTensor(
+            make_tensor(losses), DTensorSpec(mesh, rows, meta_of(target.shape, x.dtype))
+        ), DTensor(make_tensor(total), scalar)
     result = np.array(losses.sum(), a.dtype)
     for k in others:
         result = all_reduced(result, Partial("sum"), mesh, k)
@@ -142,12 +156,21 @@ def _nll_loss_backward(func: OpOverload, given: Any, tensors: list[DTensor]) -> 
         scaled = scaled / relaid(total, (REPLICATE,) * mesh.ndim)._local_tensor._array
     made = np.zeros_like(a)
     if a.shape[dim]:
-        np.put_along_axis(made, np.expand_dims(place, dim), np.expand_dims(np.where(here, scaled, 0), dim).astype(a.dtype), dim)
+        np.put_along_axis(
+            made,
+            np.expand_dims(place, dim),
+            np.expand_dims(np.where(here, scaled, 0), dim).astype(a.dtype),
+            dim,
+        )
     return DTensor(make_tensor(made), x._spec)
 
 
 for _name, _function in (
-    ("_log_softmax", _log_softmax), ("_log_softmax_backward_data", _log_softmax_backward), ("nll_loss_forward", _nll_loss),
-    ("nll_loss_backward", _nll_loss_backward), ("nll_loss2d_forward", _nll_loss), ("nll_loss2d_backward", _nll_loss_backward),
-):  # fmt: skip
+    ("_log_softmax", _log_softmax),
+    ("_log_softmax_backward_data", _log_softmax_backward),
+    ("nll_loss_forward", _nll_loss),
+    ("nll_loss_backward", _nll_loss_backward),
+    ("nll_loss2d_forward", _nll_loss),
+    ("nll_loss2d_backward", _nll_loss_backward),
+):
     _handlers[_name] = _function

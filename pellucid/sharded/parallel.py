@@ -1,7 +1,8 @@
 """`torch.distributed.tensor.parallel`: layers whose matrices are cut by columns or rows.
 
-Source: PyTorch's `torch.distributed.tensor.parallel`, whose classes these are; the scheme is that of Shoeybi et al., Megatron-LM
-(https://arxiv.org/abs/1909.08053), and Korthikanti et al. for sequences (https://arxiv.org/abs/2205.05198).
+Source: PyTorch's `torch.distributed.tensor.parallel`, whose classes these are; the scheme is that
+of Shoeybi et al., Megatron-LM (https://arxiv.org/abs/1909.08053), and Korthikanti et al. for
+sequences (https://arxiv.org/abs/2205.05198).
 """
 
 from __future__ import annotations
@@ -36,9 +37,15 @@ class ParallelStyle:
 
 
 def _with_layout(x: Any, mesh: DeviceMesh, layouts: Any, wanted: Any) -> DTensor:
-    """A tensor as a distributed one: a plain one counts as the part of a layout, and is brought into another."""
+    """A tensor as a distributed one: a plain one counts as the part of a layout, and is brought
+    into another.
+    """
     made = x if isinstance(x, DTensor) else DTensor.from_local(x, mesh, layouts)
-    return made.redistribute(placements=wanted) if layouts != wanted or made.placements != _front(wanted, made.ndim) else made
+    return (
+        made.redistribute(placements=wanted)
+        if layouts != wanted or made.placements != _front(wanted, made.ndim)
+        else made
+    )
 
 
 def _front(layouts: Sequence[Placement], ndim: int) -> tuple[Placement, ...]:
@@ -52,21 +59,27 @@ class _Cut(ParallelStyle):
     _linear: dict[str, Placement]
     _embedding: Placement
 
-    def __init__(self, input_layouts: Placement, output_layouts: Placement, use_local_output: bool) -> None:
+    def __init__(
+        self, input_layouts: Placement, output_layouts: Placement, use_local_output: bool
+    ) -> None:
         self.input_layouts, self.output_layouts = (input_layouts,), (output_layouts,)
         self.use_local_output = use_local_output
         self.desired_input_layouts: tuple[Placement, ...] = (Replicate(),)
 
     def _apply(self, module: nn.Module, device_mesh: DeviceMesh) -> nn.Module:
         if not isinstance(module, (nn.Linear, nn.Embedding)):
-            raise UnsupportedError(f"{type(self).__name__} currently only support nn.Linear and nn.Embedding!")
+            raise UnsupportedError(
+                f"{type(self).__name__} currently only support nn.Linear and nn.Embedding!"
+            )
         linear = isinstance(module, nn.Linear)
         wanted = self._wanted(linear)
 
         def partition(name: str, inner: nn.Module, mesh: DeviceMesh) -> None:
             for key, param in list(inner.named_parameters(recurse=False)):
                 placement = self._linear[key] if linear else self._embedding
-                value = distribute_tensor(param.detach(), mesh, [placement], src_data_rank=self.src_data_rank)
+                value = distribute_tensor(
+                    param.detach(), mesh, [placement], src_data_rank=self.src_data_rank
+                )
                 replaced_parameter(inner, key, value, param.requires_grad)
 
         def before(m: nn.Module, inputs: Any, mesh: DeviceMesh) -> Any:
@@ -96,13 +109,20 @@ class ColwiseParallel(_Cut):
     _embedding = Shard(1)
 
     def __init__(
-        self, *, input_layouts: Placement | None = None, output_layouts: Placement | None = None, use_local_output: bool = True
+        self,
+        *,
+        input_layouts: Placement | None = None,
+        output_layouts: Placement | None = None,
+        use_local_output: bool = True,
     ) -> None:
-        super().__init__(input_layouts or Replicate(), output_layouts or Shard(-1), use_local_output)
+        super().__init__(
+            input_layouts or Replicate(), output_layouts or Shard(-1), use_local_output
+        )
 
 
 class RowwiseParallel(_Cut):
-    """Each rank multiplies with some of the inputs of a linear layer, or looks up some rows of an embedding; the results are added.
+    """Each rank multiplies with some of the inputs of a linear layer, or looks up some rows of an
+    embedding; the results are added.
 
     Args:
         input_layouts: of a plain input; default `Shard(-1)`.
@@ -114,9 +134,15 @@ class RowwiseParallel(_Cut):
     _embedding = Shard(0)
 
     def __init__(
-        self, *, input_layouts: Placement | None = None, output_layouts: Placement | None = None, use_local_output: bool = True
+        self,
+        *,
+        input_layouts: Placement | None = None,
+        output_layouts: Placement | None = None,
+        use_local_output: bool = True,
     ) -> None:
-        super().__init__(input_layouts or Shard(-1), output_layouts or Replicate(), use_local_output)
+        super().__init__(
+            input_layouts or Shard(-1), output_layouts or Replicate(), use_local_output
+        )
 
     def _wanted(self, linear: bool) -> tuple[Placement, ...]:
         self.desired_input_layouts = (Shard(-1),) if linear else (Replicate(),)
@@ -135,11 +161,18 @@ class SequenceParallel(ParallelStyle):
     def _apply(self, module: nn.Module, device_mesh: DeviceMesh) -> nn.Module:
         def partition(name: str, inner: nn.Module, mesh: DeviceMesh) -> None:
             for key, param in list(inner.named_parameters(recurse=False)):
-                replaced_parameter(inner, key, DTensor.from_local(param.detach(), mesh, [Replicate()]), param.requires_grad)
+                replaced_parameter(
+                    inner,
+                    key,
+                    DTensor.from_local(param.detach(), mesh, [Replicate()]),
+                    param.requires_grad,
+                )
 
         def before(m: nn.Module, inputs: Any, mesh: DeviceMesh) -> Any:
             if not isinstance(inputs[0], Tensor):
-                raise ArgumentValueError(f"expecting input of {m} to be a torch.Tensor or DTensor, but got {inputs[0]}")
+                raise ArgumentValueError(
+                    f"expecting input of {m} to be a torch.Tensor or DTensor, but got {inputs[0]}"
+                )
             return _with_layout(inputs[0], mesh, self.sequence_sharding, self.sequence_sharding)
 
         def after(m: nn.Module, outputs: Any, mesh: DeviceMesh) -> Any:
@@ -163,27 +196,47 @@ class PrepareModuleInput(ParallelStyle):
     """
 
     _shown = (
-        "input_layouts", "desired_input_layouts", "input_kwarg_layouts", "desired_input_kwarg_layouts", "use_local_output",
-    )  # fmt: skip
+        "input_layouts",
+        "desired_input_layouts",
+        "input_kwarg_layouts",
+        "desired_input_kwarg_layouts",
+        "use_local_output",
+    )
 
     def __init__(
-        self, *, input_layouts: Any = None, desired_input_layouts: Any = None, input_kwarg_layouts: dict[str, Placement] | None = None,
-        desired_input_kwarg_layouts: dict[str, Placement] | None = None, use_local_output: bool = False,
-    ) -> None:  # fmt: skip
-        self.input_layouts, self.desired_input_layouts = _listed(input_layouts), _listed(desired_input_layouts)
+        self,
+        *,
+        input_layouts: Any = None,
+        desired_input_layouts: Any = None,
+        input_kwarg_layouts: dict[str, Placement] | None = None,
+        desired_input_kwarg_layouts: dict[str, Placement] | None = None,
+        use_local_output: bool = False,
+    ) -> None:
+        self.input_layouts, self.desired_input_layouts = (
+            _listed(input_layouts),
+            _listed(desired_input_layouts),
+        )
         self.use_local_output = use_local_output
         if self.input_layouts is not None:
             if self.desired_input_layouts is None:
                 raise ContractError("desired module inputs should not be None!")
             if len(self.input_layouts) != len(self.desired_input_layouts):
-                raise ContractError("input_layouts and desired_input_layouts should have same length!")
+                raise ContractError(
+                    "input_layouts and desired_input_layouts should have same length!"
+                )
         self.with_kwargs = input_kwarg_layouts is not None
         self.input_kwarg_layouts = input_kwarg_layouts or {}
         self.desired_input_kwarg_layouts = desired_input_kwarg_layouts or {}
-        if self.with_kwargs and len(self.input_kwarg_layouts) != len(self.desired_input_kwarg_layouts):
-            raise ContractError("input_kwarg_layouts and desired_input_kwarg_layouts should have same length!")
+        if self.with_kwargs and len(self.input_kwarg_layouts) != len(
+            self.desired_input_kwarg_layouts
+        ):
+            raise ContractError(
+                "input_kwarg_layouts and desired_input_kwarg_layouts should have same length!"
+            )
 
-    def _one(self, x: Any, mesh: DeviceMesh, layout: Placement | None, wanted: Placement | None) -> Any:
+    def _one(
+        self, x: Any, mesh: DeviceMesh, layout: Placement | None, wanted: Placement | None
+    ) -> Any:
         if layout is None:
             return x
         if not isinstance(x, Tensor):
@@ -200,7 +253,13 @@ class PrepareModuleInput(ParallelStyle):
         return tuple(
             [
                 self._one(*four)
-                for four in zip(given, [mesh] * len(given), self.input_layouts, self.desired_input_layouts, strict=True)
+                for four in zip(
+                    given,
+                    [mesh] * len(given),
+                    self.input_layouts,
+                    self.desired_input_layouts,
+                    strict=True,
+                )
             ]
         )
 
@@ -208,7 +267,8 @@ class PrepareModuleInput(ParallelStyle):
         def with_keywords(m: nn.Module, inputs: Any, named: dict[str, Any]) -> Any:
             layouts, wanted = self.input_kwarg_layouts, self.desired_input_kwarg_layouts
             return self._inputs(inputs, device_mesh), {
-                k: self._one(v, device_mesh, layouts.get(k), wanted.get(k)) for k, v in named.items()
+                k: self._one(v, device_mesh, layouts.get(k), wanted.get(k))
+                for k, v in named.items()
             }
 
         if self.with_kwargs:
@@ -229,18 +289,27 @@ class PrepareModuleOutput(ParallelStyle):
 
     _shown = ("output_layouts", "desired_output_layouts", "use_local_output")
 
-    def __init__(self, *, output_layouts: Any, desired_output_layouts: Any, use_local_output: bool = True) -> None:
-        self.output_layouts, self.desired_output_layouts = _listed(output_layouts), _listed(desired_output_layouts)
+    def __init__(
+        self, *, output_layouts: Any, desired_output_layouts: Any, use_local_output: bool = True
+    ) -> None:
+        self.output_layouts, self.desired_output_layouts = (
+            _listed(output_layouts),
+            _listed(desired_output_layouts),
+        )
         self.use_local_output = use_local_output
         if len(self.output_layouts) != len(self.desired_output_layouts):
-            raise ContractError("output_layouts and desired_output_layouts should have same length!")
+            raise ContractError(
+                "output_layouts and desired_output_layouts should have same length!"
+            )
 
     def _outputs(self, outputs: Any, mesh: DeviceMesh) -> Any:
         given = outputs if isinstance(outputs, tuple) else (outputs,)
         if len(given) != len(self.output_layouts):
             raise ArgumentValueError("module outputs and output_layouts should have same length!")
         made = []
-        for x, layout, wanted in zip(given, self.output_layouts, self.desired_output_layouts, strict=True):
+        for x, layout, wanted in zip(
+            given, self.output_layouts, self.desired_output_layouts, strict=True
+        ):
             if layout is not None:
                 x = _with_layout(x, mesh, (layout,), (wanted,))
                 x = x.to_local() if self.use_local_output else x
@@ -256,16 +325,28 @@ class PrepareModuleInputOutput(ParallelStyle):
     """`PrepareModuleInput` and `PrepareModuleOutput` together."""
 
     def __init__(
-        self, *, input_layouts: Any = None, desired_input_layouts: Any = None, input_kwarg_layouts: Any = None,
-        desired_input_kwarg_layouts: Any = None, use_local_input: bool = False, output_layouts: Any, desired_output_layouts: Any,
+        self,
+        *,
+        input_layouts: Any = None,
+        desired_input_layouts: Any = None,
+        input_kwarg_layouts: Any = None,
+        desired_input_kwarg_layouts: Any = None,
+        use_local_input: bool = False,
+        output_layouts: Any,
+        desired_output_layouts: Any,
         use_local_output: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.prepare_module_input = PrepareModuleInput(
-            input_layouts=input_layouts, desired_input_layouts=desired_input_layouts, input_kwarg_layouts=input_kwarg_layouts,
-            desired_input_kwarg_layouts=desired_input_kwarg_layouts, use_local_output=use_local_input,
-        )  # fmt: skip
+            input_layouts=input_layouts,
+            desired_input_layouts=desired_input_layouts,
+            input_kwarg_layouts=input_kwarg_layouts,
+            desired_input_kwarg_layouts=desired_input_kwarg_layouts,
+            use_local_output=use_local_input,
+        )
         self.prepare_module_output = PrepareModuleOutput(
-            output_layouts=output_layouts, desired_output_layouts=desired_output_layouts, use_local_output=use_local_output
+            output_layouts=output_layouts,
+            desired_output_layouts=desired_output_layouts,
+            use_local_output=use_local_output,
         )
 
     def _apply(self, module: nn.Module, device_mesh: DeviceMesh) -> nn.Module:
@@ -274,9 +355,12 @@ class PrepareModuleInputOutput(ParallelStyle):
 
 
 def parallelize_module(
-    module: nn.Module, device_mesh: DeviceMesh | None = None, parallelize_plan: ParallelStyle | dict[str, ParallelStyle] | None = None, *,
+    module: nn.Module,
+    device_mesh: DeviceMesh | None = None,
+    parallelize_plan: ParallelStyle | dict[str, ParallelStyle] | None = None,
+    *,
     src_data_rank: int | None = 0,
-) -> nn.Module:  # fmt: skip
+) -> nn.Module:
     """Make a module, or modules in it, parallel over a mesh of one dimension.
 
     Args:
@@ -311,5 +395,7 @@ def parallelize_module(
                 stacklevel=2,
             )
         for child in matching:
-            parallelize_module(child, mesh, {rest: style} if rest else style, src_data_rank=src_data_rank)
+            parallelize_module(
+                child, mesh, {rest: style} if rest else style, src_data_rank=src_data_rank
+            )
     return module

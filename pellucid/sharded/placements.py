@@ -1,4 +1,5 @@
-"""How a tensor lies on one dimension of a mesh: cut (`Shard`), in full (`Replicate`), or as terms of a sum (`Partial`).
+"""How a tensor lies on one dimension of a mesh: cut (`Shard`), in full (`Replicate`), or as terms
+of a sum (`Partial`).
 
 Source: PyTorch's `torch.distributed.tensor.placement_types`, whose names these are.
 """
@@ -18,7 +19,11 @@ class Placement:
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Whether it is cut, along `dim` where that is given."""
-        return isinstance(self, Shard) and not isinstance(self, _StridedShard) and (dim is None or self.dim == dim)
+        return (
+            isinstance(self, Shard)
+            and not isinstance(self, _StridedShard)
+            and (dim is None or self.dim == dim)
+        )
 
     def is_replicate(self) -> bool:
         """Whether every rank has all of it."""
@@ -39,7 +44,8 @@ class Placement:
 
 
 class Shard(Placement):
-    """Cut along a dimension: n ranks get ceil(size / n) elements each, the last ones fewer or none, as by `torch.chunk`.
+    """Cut along a dimension: n ranks get ceil(size / n) elements each, the last ones fewer or none,
+    as by `torch.chunk`.
 
     >>> Shard(0), Shard(0) == Shard(0)
     (Shard(dim=0), True)
@@ -52,7 +58,9 @@ class Shard(Placement):
         return (self.dim,)
 
     @staticmethod
-    def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+    def local_shard_size_and_offset(
+        curr_local_size: int, num_chunks: int, rank: int
+    ) -> tuple[int, int]:
         """How many elements a rank has, and which is its first.
 
         >>> [Shard.local_shard_size_and_offset(5, 4, rank) for rank in range(4)]
@@ -71,7 +79,9 @@ class Shard(Placement):
 
 
 class _StridedShard(Shard):
-    """Cut within what the mesh dimensions to the right have cut before: a shard of a tensor-parallel parameter's shard."""
+    """Cut within what the mesh dimensions to the right have cut before: a shard of a
+    tensor-parallel parameter's shard.
+    """
 
     def __init__(self, dim: int, *, split_factor: int) -> None:
         super().__init__(dim)
@@ -102,7 +112,8 @@ class Replicate(Placement):
 
 
 class Partial(Placement):
-    """The ranks hold terms: of a sum ("sum"), a mean ("avg"), a product ("product"), a maximum ("max") or a minimum ("min").
+    """The ranks hold terms: of a sum ("sum"), a mean ("avg"), a product ("product"), a maximum
+    ("max") or a minimum ("min").
 
     >>> Partial(), Partial("max").is_partial("max")
     (Partial(sum), True)
@@ -124,7 +135,9 @@ class Partial(Placement):
 
 
 class NormPartial(Partial):
-    """The ranks hold norms of parts: the whole norm is the p-th root of the sum of their p-th powers."""
+    """The ranks hold norms of parts: the whole norm is the p-th root of the sum of their p-th
+    powers.
+    """
 
     def __init__(self, norm_type: float) -> None:
         super().__init__("sum")
@@ -162,7 +175,9 @@ def orders(placements: Sequence[Placement]) -> dict[int, list[int]]:
 def region(
     shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement], where: Any = None
 ) -> tuple[list[int], list[int]]:
-    """Size and offset, in each dimension, of the part of a tensor that a rank has (default: this one)."""
+    """Size and offset, in each dimension, of the part of a tensor that a rank has (default: this
+    one).
+    """
     sizes, offsets = list(shape), [0] * len(shape)
     at = mesh.get_coordinate() if where is None else where
     if at is None:
@@ -174,20 +189,27 @@ def region(
     return sizes, offsets
 
 
-def local_shape(shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement]) -> tuple[int, ...]:
+def local_shape(
+    shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement]
+) -> tuple[int, ...]:
     """The shape of this rank's part."""
     return tuple(region(shape, mesh, placements)[0])
 
 
 def compute_local_shape_and_global_offset(
-    global_shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement], skip_offset: bool = False
+    global_shape: Sequence[int],
+    mesh: DeviceMesh,
+    placements: Sequence[Placement],
+    skip_offset: bool = False,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The shape of this rank's part, and where it begins in the whole tensor."""
     sizes, offsets = region(global_shape, mesh, placements)
     return tuple(sizes), () if skip_offset else tuple(offsets)
 
 
-def normalized(placements: Sequence[Placement] | None, ndim: int, mesh: DeviceMesh) -> tuple[Placement, ...]:
+def normalized(
+    placements: Sequence[Placement] | None, ndim: int, mesh: DeviceMesh
+) -> tuple[Placement, ...]:
     """Placements with dimensions counted from the front; all `Replicate` where none are given.
 
     Raises:
@@ -198,7 +220,11 @@ def normalized(placements: Sequence[Placement] | None, ndim: int, mesh: DeviceMe
     made: list[Placement] = []
     for p in placements:
         if isinstance(p, Shard) and p.dim < 0:
-            p = _StridedShard(p.dim + ndim, split_factor=p.split_factor) if isinstance(p, _StridedShard) else Shard(p.dim + ndim)
+            p = (
+                _StridedShard(p.dim + ndim, split_factor=p.split_factor)
+                if isinstance(p, _StridedShard)
+                else Shard(p.dim + ndim)
+            )
         made.append(p)
     kinds = {p.reduce_op for p in made if isinstance(p, Partial)}
     if len(kinds) > 1 and kinds != {"sum", "avg"}:
@@ -217,11 +243,15 @@ class TensorMeta(NamedTuple):
 
 
 class DTensorSpec:
-    """Where a tensor lies: the mesh, a placement for each of its dimensions, and the whole tensor's shape, strides and dtype."""
+    """Where a tensor lies: the mesh, a placement for each of its dimensions, and the whole tensor's
+    shape, strides and dtype.
+    """
 
     __slots__ = ("_hash", "mesh", "placements", "tensor_meta")
 
-    def __init__(self, mesh: DeviceMesh, placements: Sequence[Placement], tensor_meta: TensorMeta) -> None:
+    def __init__(
+        self, mesh: DeviceMesh, placements: Sequence[Placement], tensor_meta: TensorMeta
+    ) -> None:
         self.mesh, self.placements, self.tensor_meta = mesh, tuple(placements), tensor_meta
         self._hash: int | None = None
 
@@ -268,4 +298,6 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 def meta_of(shape: Sequence[int], dtype: Any, stride: Sequence[int] | None = None) -> TensorMeta:
     """Shape, strides (row by row unless given) and dtype."""
-    return TensorMeta(Size(shape), tuple(stride) if stride is not None else contiguous_strides(shape), dtype)
+    return TensorMeta(
+        Size(shape), tuple(stride) if stride is not None else contiguous_strides(shape), dtype
+    )

@@ -1,8 +1,10 @@
-"""What an operator does with distributed tensors: in which layout it wants its arguments, and which layout its results have.
+"""What an operator does with distributed tensors: in which layout it wants its arguments, and which
+layout its results have.
 
-A rule says for one dimension of a mesh which layouts of arguments and results go together (`Candidate`). For each dimension of the
-mesh the candidate is taken that costs the least to reach, so a product of a tensor cut by rows with one in full stays cut by rows, and
-nothing is communicated. `RULES` holds the rules; an operator without one is refused by its name.
+A rule says for one dimension of a mesh which layouts of arguments and results go together
+(`Candidate`). For each dimension of the mesh the candidate is taken that costs the least to reach,
+so a product of a tensor cut by rows with one in full stays cut by rows, and nothing is
+communicated. `RULES` holds the rules; an operator without one is refused by its name.
 """
 
 from __future__ import annotations
@@ -17,7 +19,17 @@ from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor
 from ..distributed.mesh import DeviceMesh
 from ..errors import OperationError, UnsupportedError
-from .placements import REPLICATE, SUM, DTensorSpec, Partial, Placement, Shard, TensorMeta, local_shape, meta_of
+from .placements import (
+    REPLICATE,
+    SUM,
+    DTensorSpec,
+    Partial,
+    Placement,
+    Shard,
+    TensorMeta,
+    local_shape,
+    meta_of,
+)
 from .redistribute import cost
 
 
@@ -31,7 +43,8 @@ class Candidate(NamedTuple):
 class Plan(NamedTuple):
     """What is done for a call with arguments of these layouts."""
 
-    ins: list[tuple[Placement, ...] | None]  # the layout for each tensor argument; None where it may stay
+    # the layout for each tensor argument; None where it may stay
+    ins: list[tuple[Placement, ...] | None]
     outs: list[DTensorSpec | None]
     replaced: dict[int, Any]  # arguments that are other ones for a part: sizes
     kernel: Callable[..., Any] | None  # in the operator's place: (call, local arguments) -> results
@@ -42,7 +55,8 @@ class Call:
     """An operator and its arguments, as rules see them.
 
     Attributes:
-        values: all arguments in the schema's order, defaults filled in; a tensor is its `DTensorSpec`.
+        values: all arguments in the schema's order, defaults filled in; a tensor is its
+            `DTensorSpec`.
         specs: those of the tensors, lists taken apart.
     """
 
@@ -71,8 +85,15 @@ class Call:
         return self.place.get(self.names.index(name), -1) if name in self.names else -1
 
     def _ways(self, dim: int, i: int) -> list[int]:
-        """Over how many ranks a dimension is cut, one mesh dimension after the other, if it is on `i`."""
-        others = {j for spec in self.specs for j, p in enumerate(spec.placements) if isinstance(p, Shard) and p.dim == dim}
+        """Over how many ranks a dimension is cut, one mesh dimension after the other, if it is on
+        `i`.
+        """
+        others = {
+            j
+            for spec in self.specs
+            for j, p in enumerate(spec.placements)
+            if isinstance(p, Shard) and p.dim == dim
+        }
         return [self.mesh.size(j) for j in sorted({*others, i})]
 
     def even(self, shape: Sequence[int], dim: int, i: int) -> bool:
@@ -80,7 +101,9 @@ class Call:
         return shape[dim] % math.prod(self._ways(dim, i)) == 0
 
     def filled(self, shape: Sequence[int], dim: int, i: int) -> bool:
-        """Whether all ranks get a part of a dimension, cut along mesh dimension `i`, that is not empty."""
+        """Whether all ranks get a part of a dimension, cut along mesh dimension `i`, that is not
+        empty.
+        """
         left = shape[dim]
         for n in self._ways(dim, i):
             left -= -(-left // n) * (n - 1)  # the last rank's part
@@ -109,7 +132,11 @@ def found_rule(func: OpOverload) -> Rule:
         NotImplementedError: it has none.
     """
     made = RULES.get(f"{func._opname}.{func._overloadname}") or RULES.get(func._opname)
-    if made is None and func.namespace == "pellucid" and getattr(PRIMITIVES.get(func._opname), "elementwise", False):
+    if (
+        made is None
+        and func.namespace == "pellucid"
+        and getattr(PRIMITIVES.get(func._opname), "elementwise", False)
+    ):
         made = RULES["add"]
     if made is None:
         raise UnsupportedError(
@@ -150,10 +177,16 @@ def chosen(call: Call, candidates: Callable[[int], list[Candidate]]) -> list[Can
 
 
 def plan(
-    call: Call, picked: Sequence[Candidate], metas: Sequence[TensorMeta | None] | None = None, *, replaced: dict[int, Any] | None = None,
+    call: Call,
+    picked: Sequence[Candidate],
+    metas: Sequence[TensorMeta | None] | None = None,
+    *,
+    replaced: dict[int, Any] | None = None,
     kernel: Callable[..., Any] | None = None,
-) -> Plan:  # fmt: skip
-    """The plan of a candidate for each dimension of the mesh; the results' shapes and dtypes are computed without data unless given."""
+) -> Plan:
+    """The plan of a candidate for each dimension of the mesh; the results' shapes and dtypes are
+    computed without data unless given.
+    """
     ins: list[tuple[Placement, ...] | None] = []
     for k, spec in enumerate(call.specs):
         wanted = tuple([c.ins[k] for c in picked])
@@ -162,17 +195,23 @@ def plan(
     outs: list[DTensorSpec | None] = []
     for k, meta in enumerate(shapes):
         placements = [c.outs[k if len(c.outs) > 1 else 0] for c in picked]
-        outs.append(None if meta is None or None in placements else DTensorSpec(call.mesh, placements, meta))  # type: ignore[arg-type]
+        outs.append(
+            None if meta is None or None in placements else DTensorSpec(call.mesh, placements, meta)  # type: ignore[arg-type]
+        )
     return Plan(ins, outs, replaced or {}, kernel, several)
 
 
 def shaped(call: Call) -> tuple[bool, list[TensorMeta | None]]:
-    """Whether there are several results, and their shapes, strides and dtypes, from running the operator without data."""
+    """Whether there are several results, and their shapes, strides and dtypes, from running the
+    operator without data.
+    """
     torch = FUNCTIONS["torch"]
 
     def stand_in(v: Any, device: str) -> Any:
         if isinstance(v, DTensorSpec):
-            made = torch["empty_strided"](tuple(v.shape), tuple(v.stride), dtype=v.tensor_meta.dtype, device=device)
+            made = torch["empty_strided"](
+                tuple(v.shape), tuple(v.stride), dtype=v.tensor_meta.dtype, device=device
+            )
             return made if device == "meta" else made.zero_()
         if isinstance(v, (list, tuple)) and any(isinstance(x, DTensorSpec) for x in v):
             return [stand_in(x, device) for x in v]
@@ -180,11 +219,14 @@ def shaped(call: Call) -> tuple[bool, list[TensorMeta | None]]:
 
     try:
         made = run(call.func, [stand_in(v, "meta") for v in call.values], device="meta")
-    except (TypeError, AttributeError):  # an operator that looks at values: it gets zeros, once for each layout
+    except (TypeError, AttributeError):
+        # an operator that looks at values: it gets zeros, once for each layout
         made = run(call.func, [stand_in(v, "cpu") for v in call.values])
     several = isinstance(made, (tuple, list))
     flat = list(made) if several else [made]
-    return several, [meta_of(t.shape, t.dtype, t.stride()) if isinstance(t, Tensor) else None for t in flat]
+    return several, [
+        meta_of(t.shape, t.dtype, t.stride()) if isinstance(t, Tensor) else None for t in flat
+    ]
 
 
 def run(func: OpOverload, values: Sequence[Any], device: str | None = None) -> Any:
@@ -218,7 +260,9 @@ def dims_of(value: Any, ndim: int) -> list[int]:
     return [d % max(ndim, 1) for d in (value if isinstance(value, (list, tuple)) else [value])]
 
 
-def local_sizes(call: Call, shape: Sequence[int], picked: Sequence[Candidate], k: int = 0) -> tuple[int, ...]:
+def local_sizes(
+    call: Call, shape: Sequence[int], picked: Sequence[Candidate], k: int = 0
+) -> tuple[int, ...]:
     """The shape of this rank's part of result k."""
     return local_shape(shape, call.mesh, [c.outs[k] or REPLICATE for c in picked])
 

@@ -1,7 +1,8 @@
 """From one layout of a tensor on a mesh to another, by as few collectives as the two need.
 
-Shard -> Replicate is an all-gather, Partial -> Replicate an all-reduce, Partial -> Shard a reduce-scatter, Shard -> Shard along
-another dimension an all-to-all; what is in full is cut without communication. Parts have the sizes of `bounds`: nothing is padded.
+Shard -> Replicate is an all-gather, Partial -> Replicate an all-reduce, Partial -> Shard a
+reduce-scatter, Shard -> Shard along another dimension an all-to-all; what is in full is cut without
+communication. Parts have the sizes of `bounds`: nothing is padded.
 """
 
 from __future__ import annotations
@@ -17,12 +18,28 @@ from ..distributed import collectives
 from ..distributed.mesh import DeviceMesh
 from ..distributed.reductions import ReduceOp
 from ..errors import OperationError, UnsupportedError
-from .placements import REPLICATE, NormPartial, Partial, Placement, Replicate, Shard, bounds, orders, region
+from .placements import (
+    REPLICATE,
+    NormPartial,
+    Partial,
+    Placement,
+    Replicate,
+    Shard,
+    bounds,
+    orders,
+    region,
+)
 
 _OPS = {
-    "sum": ReduceOp.SUM, "avg": ReduceOp.AVG, "product": ReduceOp.PRODUCT, "max": ReduceOp.MAX, "min": ReduceOp.MIN,
-    "band": ReduceOp.BAND, "bor": ReduceOp.BOR, "bxor": ReduceOp.BXOR,
-}  # fmt: skip
+    "sum": ReduceOp.SUM,
+    "avg": ReduceOp.AVG,
+    "product": ReduceOp.PRODUCT,
+    "max": ReduceOp.MAX,
+    "min": ReduceOp.MIN,
+    "band": ReduceOp.BAND,
+    "bor": ReduceOp.BOR,
+    "bxor": ReduceOp.BXOR,
+}
 
 
 def cut(x: np.ndarray, dim: int, low: int, high: int) -> np.ndarray:
@@ -31,7 +48,9 @@ def cut(x: np.ndarray, dim: int, low: int, high: int) -> np.ndarray:
 
 
 def all_gathered(x: np.ndarray, dim: int, size: int, mesh: DeviceMesh, i: int) -> np.ndarray:
-    """The parts that the ranks along mesh dimension `i` have of `size` elements along `dim`, in one array."""
+    """The parts that the ranks along mesh dimension `i` have of `size` elements along `dim`, in one
+    array.
+    """
     n = mesh.size(i)
     if n == 1:
         return x
@@ -69,7 +88,9 @@ def all_reduced(x: np.ndarray, placement: Partial, mesh: DeviceMesh, i: int) -> 
     return total._array
 
 
-def reduce_scattered(x: np.ndarray, placement: Partial, dim: int, mesh: DeviceMesh, i: int) -> np.ndarray:
+def reduce_scattered(
+    x: np.ndarray, placement: Partial, dim: int, mesh: DeviceMesh, i: int
+) -> np.ndarray:
     """This rank's part along `dim` of what the ranks' terms make together."""
     n, at = mesh.size(i), mesh.get_coordinate()
     assert at is not None
@@ -77,20 +98,27 @@ def reduce_scattered(x: np.ndarray, placement: Partial, dim: int, mesh: DeviceMe
     if n == 1:
         return x
     if isinstance(placement, NormPartial):
-        return np.ascontiguousarray(cut(all_reduced(x, placement, mesh, i), dim, *bounds(size, n, at[i])))
+        return np.ascontiguousarray(
+            cut(all_reduced(x, placement, mesh, i), dim, *bounds(size, n, at[i]))
+        )
     pieces = [make_tensor(np.ascontiguousarray(cut(x, dim, *bounds(size, n, k)))) for k in range(n)]
     mine = make_tensor(np.empty(pieces[at[i]]._array.shape, x.dtype))
     collectives.reduce_scatter(mine, pieces, _OPS[placement.reduce_op], mesh.get_group(i))
     return mine._array
 
 
-def exchanged(x: np.ndarray, dim: int, size: int, new_dim: int, mesh: DeviceMesh, i: int) -> np.ndarray:
+def exchanged(
+    x: np.ndarray, dim: int, size: int, new_dim: int, mesh: DeviceMesh, i: int
+) -> np.ndarray:
     """From parts along `dim`, of `size` elements in all, to parts along `new_dim`."""
     n, at = mesh.size(i), mesh.get_coordinate()
     assert at is not None
     if n == 1:
         return x
-    sent = [make_tensor(np.ascontiguousarray(cut(x, new_dim, *bounds(x.shape[new_dim], n, k)))) for k in range(n)]
+    sent = [
+        make_tensor(np.ascontiguousarray(cut(x, new_dim, *bounds(x.shape[new_dim], n, k))))
+        for k in range(n)
+    ]
     shape = list(sent[at[i]]._array.shape)
     received = []
     for k in range(n):
@@ -102,21 +130,35 @@ def exchanged(x: np.ndarray, dim: int, size: int, new_dim: int, mesh: DeviceMesh
 
 
 def as_terms(x: np.ndarray, placement: Partial, mesh: DeviceMesh, i: int) -> np.ndarray:
-    """Terms that make a value which all ranks have: of a sum, all of it on the first rank and zeros on the others."""
+    """Terms that make a value which all ranks have: of a sum, all of it on the first rank and zeros
+    on the others.
+    """
     at = mesh.get_coordinate()
     assert at is not None
-    if isinstance(placement, NormPartial) or placement.reduce_op not in ("sum", "avg", "max", "min"):
-        raise UnsupportedError(f"torch.distributed.tensor: from Replicate() to {placement!r} is not supported")
+    if isinstance(placement, NormPartial) or placement.reduce_op not in (
+        "sum",
+        "avg",
+        "max",
+        "min",
+    ):
+        raise UnsupportedError(
+            f"torch.distributed.tensor: from Replicate() to {placement!r} is not supported"
+        )
     return np.zeros_like(x) if placement.reduce_op == "sum" and at[i] else x
 
 
 def redistributed(
-    x: np.ndarray, mesh: DeviceMesh, source: Sequence[Placement], target: Sequence[Placement], shape: Sequence[int]
+    x: np.ndarray,
+    mesh: DeviceMesh,
+    source: Sequence[Placement],
+    target: Sequence[Placement],
+    shape: Sequence[int],
 ) -> np.ndarray:
     """This rank's array in another layout.
 
     Args:
-        x: its part in layout `source` of a tensor of `shape`; not written to, but the result may share its memory.
+        x: its part in layout `source` of a tensor of `shape`; not written to, but the result may
+            share its memory.
     """
     at = mesh.get_coordinate()
     if at is None or tuple(source) == tuple(target):
@@ -130,7 +172,12 @@ def redistributed(
     for dim, order in before.items():
         wanted = after.get(dim, [])
         k = 0
-        while k < len(order) and k < len(wanted) and order[k] == wanted[k] and source[order[k]] == target[order[k]]:
+        while (
+            k < len(order)
+            and k < len(wanted)
+            and order[k] == wanted[k]
+            and source[order[k]] == target[order[k]]
+        ):
             k += 1
         keep[dim] = k
     for dim, order in before.items():
@@ -138,7 +185,11 @@ def redistributed(
             rest = [p if j != i else REPLICATE for j, p in enumerate(now)]
             size = region(shape, mesh, rest)[0][dim]
             q = target[i]
-            if isinstance(q, Shard) and q.dim != dim and orders(now).get(q.dim, []) == after[q.dim][: after[q.dim].index(i)]:
+            if (
+                isinstance(q, Shard)
+                and q.dim != dim
+                and orders(now).get(q.dim, []) == after[q.dim][: after[q.dim].index(i)]
+            ):
                 x = exchanged(x, dim, size, q.dim, mesh, i)
                 now[i] = q
             else:
@@ -164,7 +215,8 @@ def redistributed(
 
 
 def cost(p: Placement, q: Placement, size: int, n: int) -> float:
-    """About how many bytes a rank receives for a change of layout along one mesh dimension; `inf` where there is no way.
+    """About how many bytes a rank receives for a change of layout along one mesh dimension; `inf`
+    where there is no way.
 
     Args:
         size: bytes of the whole tensor. n: ranks.
@@ -173,7 +225,11 @@ def cost(p: Placement, q: Placement, size: int, n: int) -> float:
         return 0.0
     share = size * (n - 1) / n
     if isinstance(q, Partial):
-        return 1e-3 if isinstance(p, Replicate) and not isinstance(q, NormPartial) and q.reduce_op == "sum" else math.inf
+        return (
+            1e-3
+            if isinstance(p, Replicate) and not isinstance(q, NormPartial) and q.reduce_op == "sum"
+            else math.inf
+        )
     if isinstance(p, Replicate):
         return 1e-6
     if isinstance(p, Partial):
@@ -181,7 +237,9 @@ def cost(p: Placement, q: Placement, size: int, n: int) -> float:
     return 1.0 + (share if isinstance(q, Replicate) else share / n + 1.0)
 
 
-def full_array(x: np.ndarray, mesh: DeviceMesh, placements: Sequence[Placement], shape: Sequence[int]) -> np.ndarray:
+def full_array(
+    x: np.ndarray, mesh: DeviceMesh, placements: Sequence[Placement], shape: Sequence[int]
+) -> np.ndarray:
     """The whole tensor's array."""
     return redistributed(x, mesh, placements, (REPLICATE,) * mesh.ndim, shape)
 
@@ -189,4 +247,6 @@ def full_array(x: np.ndarray, mesh: DeviceMesh, placements: Sequence[Placement],
 def part(whole: np.ndarray, mesh: DeviceMesh, placements: Sequence[Placement]) -> Any:
     """This rank's part of an array that it has in full."""
     sizes, offsets = region(whole.shape, mesh, placements)
-    return np.ascontiguousarray(whole[tuple([slice(o, o + s) for o, s in zip(offsets, sizes, strict=True)])])
+    return np.ascontiguousarray(
+        whole[tuple([slice(o, o + s) for o, s in zip(offsets, sizes, strict=True)])]
+    )

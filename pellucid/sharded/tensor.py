@@ -1,4 +1,5 @@
-"""`torch.distributed.tensor`: distributed tensors, how they lie on a mesh, and modules whose parameters they are.
+"""`torch.distributed.tensor`: distributed tensors, how they lie on a mesh, and modules whose
+parameters they are.
 
 Source: PyTorch's `torch.distributed.tensor`, whose functions these are.
 """
@@ -27,13 +28,21 @@ from .placements import Replicate as Replicate
 from .placements import Shard as Shard
 from .placements import TensorMeta as TensorMeta
 from .placements import _StridedShard as _StridedShard
-from .placements import compute_local_shape_and_global_offset as compute_local_shape_and_global_offset
+from .placements import (
+    compute_local_shape_and_global_offset as compute_local_shape_and_global_offset,
+)
 from .placements import local_shape, meta_of, normalized
 from .redistribute import part
 
 
 def _made(
-    name: str, size: tuple[Any, ...], mesh: DeviceMesh | None, placements: Any, requires_grad: bool, fill: Any, options: Any
+    name: str,
+    size: tuple[Any, ...],
+    mesh: DeviceMesh | None,
+    placements: Any,
+    requires_grad: bool,
+    fill: Any,
+    options: Any,
 ) -> DTensor:
     sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else tuple(size)
     chosen = mesh or current_mesh()
@@ -41,46 +50,94 @@ def _made(
         raise ContractError("mesh dimension does not match the length of placements")
     wanted = normalized(placements, len(sizes), chosen)
     if name in ("rand", "randn"):
-        local: Any = make_tensor(part(FUNCTIONS["torch"][name](sizes, **options)._array, chosen, wanted))
+        local: Any = make_tensor(
+            part(FUNCTIONS["torch"][name](sizes, **options)._array, chosen, wanted)
+        )
     else:
         shape = local_shape(sizes, chosen, wanted)
         local = FUNCTIONS["torch"][name](shape, *fill, **options)
-    return DTensor(local, DTensorSpec(chosen, wanted, meta_of(sizes, local.dtype)), requires_grad=requires_grad)
+    return DTensor(
+        local, DTensorSpec(chosen, wanted, meta_of(sizes, local.dtype)), requires_grad=requires_grad
+    )
 
 
-def zeros(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = None, device_mesh: DeviceMesh | None = None,
-          placements: Sequence[Placement] | None = None) -> DTensor:  # fmt: skip
+def zeros(
+    *size: Any,
+    requires_grad: bool = False,
+    dtype: Any = None,
+    layout: Any = None,
+    device_mesh: DeviceMesh | None = None,
+    placements: Sequence[Placement] | None = None,
+) -> DTensor:
     """Zeros of a shape, distributed; `placements` default to `Replicate`."""
     return _made("zeros", size, device_mesh, placements, requires_grad, (), {"dtype": dtype})
 
 
-def ones(*size: Any, dtype: Any = None, layout: Any = None, requires_grad: bool = False, device_mesh: DeviceMesh | None = None,
-         placements: Sequence[Placement] | None = None) -> DTensor:  # fmt: skip
+def ones(
+    *size: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    requires_grad: bool = False,
+    device_mesh: DeviceMesh | None = None,
+    placements: Sequence[Placement] | None = None,
+) -> DTensor:
     """Ones of a shape, distributed."""
     return _made("ones", size, device_mesh, placements, requires_grad, (), {"dtype": dtype})
 
 
-def empty(*size: Any, dtype: Any = None, layout: Any = None, requires_grad: bool = False, device_mesh: DeviceMesh | None = None,
-          placements: Sequence[Placement] | None = None) -> DTensor:  # fmt: skip
+def empty(
+    *size: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    requires_grad: bool = False,
+    device_mesh: DeviceMesh | None = None,
+    placements: Sequence[Placement] | None = None,
+) -> DTensor:
     """A distributed tensor of a shape whose values are not set."""
     return _made("empty", size, device_mesh, placements, requires_grad, (), {"dtype": dtype})
 
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, requires_grad: bool = False,
-         device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None) -> DTensor:  # fmt: skip
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    requires_grad: bool = False,
+    device_mesh: DeviceMesh | None = None,
+    placements: Sequence[Placement] | None = None,
+) -> DTensor:
     """One value in a shape, distributed."""
-    return _made("full", (size,), device_mesh, placements, requires_grad, (fill_value,), {"dtype": dtype})
+    return _made(
+        "full", (size,), device_mesh, placements, requires_grad, (fill_value,), {"dtype": dtype}
+    )
 
 
-def rand(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = None, device_mesh: DeviceMesh | None = None,
-         placements: Sequence[Placement] | None = None) -> DTensor:  # fmt: skip
-    """Uniform random numbers: those that one process would draw for the whole, where the ranks have the same seed."""
+def rand(
+    *size: Any,
+    requires_grad: bool = False,
+    dtype: Any = None,
+    layout: Any = None,
+    device_mesh: DeviceMesh | None = None,
+    placements: Sequence[Placement] | None = None,
+) -> DTensor:
+    """Uniform random numbers: those that one process would draw for the whole, where the ranks have
+    the same seed.
+    """
     return _made("rand", size, device_mesh, placements, requires_grad, (), {"dtype": dtype})
 
 
-def randn(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = None, device_mesh: DeviceMesh | None = None,
-          placements: Sequence[Placement] | None = None) -> DTensor:  # fmt: skip
-    """Normal random numbers: those that one process would draw for the whole, where the ranks have the same seed."""
+def randn(
+    *size: Any,
+    requires_grad: bool = False,
+    dtype: Any = None,
+    layout: Any = None,
+    device_mesh: DeviceMesh | None = None,
+    placements: Sequence[Placement] | None = None,
+) -> DTensor:
+    """Normal random numbers: those that one process would draw for the whole, where the ranks have
+    the same seed.
+    """
     return _made("randn", size, device_mesh, placements, requires_grad, (), {"dtype": dtype})
 
 
@@ -90,14 +147,19 @@ def replaced_parameter(module: nn.Module, name: str, value: DTensor, requires_gr
 
 
 def distribute_module(
-    module: nn.Module, device_mesh: DeviceMesh | None = None, partition_fn: Callable[..., Any] | None = None,
-    input_fn: Callable[..., Any] | None = None, output_fn: Callable[..., Any] | None = None,
-) -> nn.Module:  # fmt: skip
+    module: nn.Module,
+    device_mesh: DeviceMesh | None = None,
+    partition_fn: Callable[..., Any] | None = None,
+    input_fn: Callable[..., Any] | None = None,
+    output_fn: Callable[..., Any] | None = None,
+) -> nn.Module:
     """Make a module's parameters distributed tensors.
 
     Args:
-        partition_fn: called with (name, module, mesh) for each module in it; what it leaves is replicated.
-        input_fn, output_fn: called with (module, inputs or outputs, mesh) before and after forward; what they return counts.
+        partition_fn: called with (name, module, mesh) for each module in it; what it leaves is
+            replicated.
+        input_fn, output_fn: called with (module, inputs or outputs, mesh) before and after forward;
+            what they return counts.
 
     Raises:
         RuntimeError: the module is distributed already.
@@ -112,7 +174,9 @@ def distribute_module(
             partition_fn(name, inner, mesh)
         for key, param in inner._parameters.items():
             if param is not None and not isinstance(param, DTensor):
-                replaced_parameter(inner, key, distribute_tensor(param.detach(), mesh), param.requires_grad)
+                replaced_parameter(
+                    inner, key, distribute_tensor(param.detach(), mesh), param.requires_grad
+                )
         for key, buffer in inner._buffers.items():
             if buffer is not None and not isinstance(buffer, DTensor):
                 inner._buffers[key] = distribute_tensor(buffer, mesh)
@@ -128,14 +192,24 @@ def distribute_module(
                 stacklevel=2,
             )
         elif count != 3:
-            raise ArgumentValueError(f"{what} should take in 3 arguments, but got {count} arguments!")
+            raise ArgumentValueError(
+                f"{what} should take in 3 arguments, but got {count} arguments!"
+            )
         _hook(module, mesh, function, count == 3, what == "input_fn")
     module._distribute_module_applied = True
     return module
 
 
-def _hook(module: nn.Module, mesh: DeviceMesh, function: Callable[..., Any], whole: bool, before: bool) -> None:
+def _hook(
+    module: nn.Module, mesh: DeviceMesh, function: Callable[..., Any], whole: bool, before: bool
+) -> None:
     if before:
-        module.register_forward_pre_hook(lambda m, inputs: function(m, inputs, mesh) if whole else function(inputs, mesh))
+        module.register_forward_pre_hook(
+            lambda m, inputs: function(m, inputs, mesh) if whole else function(inputs, mesh)
+        )
     else:
-        module.register_forward_hook(lambda m, inputs, outputs: function(m, outputs, mesh) if whole else function(outputs, mesh))
+        module.register_forward_hook(
+            lambda m, inputs, outputs: (
+                function(m, outputs, mesh) if whole else function(outputs, mesh)
+            )
+        )

@@ -1,6 +1,8 @@
-"""`ZeroRedundancyOptimizer`: each rank updates some of the parameters and keeps their state alone, then sends them to the others.
+"""`ZeroRedundancyOptimizer`: each rank updates some of the parameters and keeps their state alone,
+then sends them to the others.
 
-Source: PyTorch's `torch.distributed.optim.ZeroRedundancyOptimizer`, whose class this is; the scheme is ZeRO-1 of Rajbhandari et al., 2020.
+Source: PyTorch's `torch.distributed.optim.ZeroRedundancyOptimizer`, whose class this is; the scheme
+is ZeRO-1 of Rajbhandari et al., 2020.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from ..errors import ArgumentTypeError, OperationError, UnsupportedError
 
 
 class ZeroRedundancyOptimizer(optim.Optimizer):
-    """An optimizer whose state is divided over the ranks: the parameters with the most elements go to the rank that has the least.
+    """An optimizer whose state is divided over the ranks: the parameters with the most elements go
+    to the rank that has the least.
 
     All ranks have all parameters, and averaged gradients (`DistributedDataParallel`).
 
@@ -27,7 +30,8 @@ class ZeroRedundancyOptimizer(optim.Optimizer):
         params: parameters, or groups of them; the same on all ranks.
         optimizer_class: what updates them, with `defaults`.
         process_group: the ranks; default: all.
-        parameters_as_bucket_view: have the parameters of a rank lie one after the other, so that they are sent without a copy.
+        parameters_as_bucket_view: have the parameters of a rank lie one after the other, so that
+            they are sent without a copy.
         overlap_with_ddp: refused.
 
     Attributes:
@@ -38,22 +42,39 @@ class ZeroRedundancyOptimizer(optim.Optimizer):
     """
 
     def __init__(
-        self, params: Any, optimizer_class: Any, process_group: Any = None, parameters_as_bucket_view: bool = False,
-        overlap_with_ddp: bool = False, **defaults: Any,
-    ) -> None:  # fmt: skip
+        self,
+        params: Any,
+        optimizer_class: Any,
+        process_group: Any = None,
+        parameters_as_bucket_view: bool = False,
+        overlap_with_ddp: bool = False,
+        **defaults: Any,
+    ) -> None:
         if overlap_with_ddp:
-            raise UnsupportedError("torch.distributed.optim: ZeroRedundancyOptimizer(overlap_with_ddp=True) is not supported")
+            raise UnsupportedError(
+                "torch.distributed.optim: ZeroRedundancyOptimizer(overlap_with_ddp=True) is not supported"
+            )
         given = list(params)
         if not given:
-            raise ValueError("params argument given to the optimizer should be an iterable of Tensors, but got []")
+            raise ValueError(
+                "params argument given to the optimizer should be an iterable of Tensors, but got []"
+            )
         if not all(isinstance(p, (Tensor, dict)) for p in given):
-            raise ArgumentTypeError("params argument should be an iterable of Tensors or dicts, but got something else")
+            raise ArgumentTypeError(
+                "params argument should be an iterable of Tensors or dicts, but got something else"
+            )
         self.process_group = groups.group_of(process_group)
         self.rank, self.world_size = self.process_group.rank(), self.process_group.size()
-        self._view, self._optimizer_class, self._defaults = parameters_as_bucket_view, optimizer_class, defaults
+        self._view, self._optimizer_class, self._defaults = (
+            parameters_as_bucket_view,
+            optimizer_class,
+            defaults,
+        )
         self._sizes = [0] * self.world_size
-        self._parts: list[list[list[Tensor]]] = [[] for _ in range(self.world_size)]  # of each rank: for each group, its parameters
-        self._everything: list[Any] | None = None  # the ranks' states, after `consolidate_state_dict`
+        # of each rank: for each group, its parameters
+        self._parts: list[list[list[Tensor]]] = [[] for _ in range(self.world_size)]
+        # the ranks' states, after `consolidate_state_dict`
+        self._everything: list[Any] | None = None
         self._ready = False
         super().__init__(given, defaults)
         self.optim: Any = optimizer_class(
@@ -79,7 +100,9 @@ class ZeroRedundancyOptimizer(optim.Optimizer):
         for k, part in enumerate(parts):
             self._parts[k].append(part)
         if self._ready:
-            self.optim.add_param_group({**{k: v for k, v in group.items() if k != "params"}, "params": parts[self.rank]})
+            self.optim.add_param_group(
+                {**{k: v for k, v in group.items() if k != "params"}, "params": parts[self.rank]}
+            )
             for key, value in self.optim.param_groups[-1].items():
                 group.setdefault(key, value)
             self._buckets = self._bucketed()
@@ -127,10 +150,20 @@ class ZeroRedundancyOptimizer(optim.Optimizer):
         """Send the parameters of each rank to the others."""
         works = []
         for k, params, flat in self._buckets:
-            in_place = self._view and all(np.shares_memory(p._array, flat) for p in params if p._array.size)
+            in_place = self._view and all(
+                np.shares_memory(p._array, flat) for p in params if p._array.size
+            )
             if not in_place and k == self.rank and flat.size:
                 np.concatenate([p._array.reshape(-1) for p in params], out=flat)
-            works.append((k, params, flat, in_place, collectives.broadcast(make_tensor(flat), None, self.process_group, True, k)))
+            works.append(
+                (
+                    k,
+                    params,
+                    flat,
+                    in_place,
+                    collectives.broadcast(make_tensor(flat), None, self.process_group, True, k),
+                )
+            )
         for k, params, flat, in_place, work in works:
             if work is not None:
                 work.wait()
@@ -146,7 +179,9 @@ class ZeroRedundancyOptimizer(optim.Optimizer):
 
     # ---- state -----------------------------------------------------------------------------------
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Gather the state of all ranks on one of them. All ranks call it before `state_dict` there."""
+        """Gather the state of all ranks on one of them. All ranks call it before `state_dict`
+        there.
+        """
         self._sync(self.param_groups, self.optim.param_groups)
         held: list[Any] | None = [None] * self.world_size if self.rank == to else None
         objects.gather_object(self.optim.state_dict(), held, group=self.process_group, group_dst=to)
@@ -183,7 +218,9 @@ class ZeroRedundancyOptimizer(optim.Optimizer):
         every = [p for group in self.param_groups for p in group["params"]]
         places = {id(p): k for k, p in enumerate(every)}
         for group, given in zip(self.param_groups, state_dict["param_groups"], strict=True):
-            group.update({key: copy.deepcopy(value) for key, value in given.items() if key != "params"})
+            group.update(
+                {key: copy.deepcopy(value) for key, value in given.items() if key != "params"}
+            )
         self._sync(self.param_groups, self.optim.param_groups)
         own = self.optim.state_dict()
         own["state"] = {
@@ -200,4 +237,6 @@ class ZeroRedundancyOptimizer(optim.Optimizer):
 
     def join_hook(self, **kwargs: Any) -> Any:
         """Refused."""
-        raise UnsupportedError("torch.distributed.optim: ZeroRedundancyOptimizer.join_hook is not supported")
+        raise UnsupportedError(
+            "torch.distributed.optim: ZeroRedundancyOptimizer.join_hook is not supported"
+        )

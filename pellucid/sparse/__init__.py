@@ -42,7 +42,8 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
     Args:
         mat1: `(n, k)`, sparse or dense.
         mat2: `(k, m)`. The product is sparse where both are.
-        reduce: "sum", "mean", "amax" or "amin" of the products of a row, for `mat1` in compressed rows and a dense `mat2`.
+        reduce: "sum", "mean", "amax" or "amin" of the products of a row, for `mat1` in compressed
+            rows and a dense `mat2`.
 
     Raises:
         RuntimeError: shapes, dtypes or layouts that do not go together.
@@ -70,8 +71,11 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: 
     return _products.sparse_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
-def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
-    """`beta * input + alpha * mat1 @ mat2` at the places of `input` alone, which is in compressed rows.
+def sampled_addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0
+) -> Any:
+    """`beta * input + alpha * mat1 @ mat2` at the places of `input` alone, which is in compressed
+    rows.
 
     >>> import pellucid as torch
     >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).to_dense()
@@ -96,7 +100,8 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Any:
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
-    """Softmax of a tensor in coordinates, over the elements that are stored: the others count as minus infinity.
+    """Softmax of a tensor in coordinates, over the elements that are stored: the others count as
+    minus infinity.
 
     >>> import pellucid as torch
     >>> torch.sparse.softmax(torch.eye(2).to_sparse(), 1).to_dense()

@@ -92,8 +92,12 @@ def _sum(x: Any, y: Any, name: str, sign: int) -> Any:
     a, b = x._array, y._array
     if a.shape != b.shape:
         if is_sparse(x) or b.layout != "coo":
-            raise OperationError(f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}")
-        raise OperationError(f"add: expected 'self' and 'other' to have same size, but got {list(a.shape)} and {list(b.shape)}")
+            raise OperationError(
+                f"add: expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}"
+            )
+        raise OperationError(
+            f"add: expected 'self' and 'other' to have same size, but got {list(a.shape)} and {list(b.shape)}"
+        )
     x, y = _same_dtype(x, y)
     a, b = x._array, y._array
     if is_sparse(x) and is_sparse(y):
@@ -124,7 +128,9 @@ def mul(x: Any, y: Any) -> Any:
             f"mul: operands of layouts {NAMES[a.layout]} and {NAMES[b.layout]} cannot be multiplied; convert one of them"
         )
     if a.shape != b.shape:
-        raise OperationError(f"mul: expected 'self' and 'other' to be of same size, but {list(a.shape)} != {list(b.shape)}")
+        raise OperationError(
+            f"mul: expected 'self' and 'other' to be of same size, but {list(a.shape)} != {list(b.shape)}"
+        )
     if a.dtype.kind == b.dtype.kind == "b":
         raise UnsupportedError("\"mul_out_sparse\" not implemented for 'Bool'")
     if a.layout == "coo" and not (a.coalesced and b.coalesced):
@@ -150,7 +156,9 @@ def _times_dense(x: Any, y: Any) -> Any:
     a = x._array
     if y._array.shape != a.shape:
         if y._array.ndim > a.ndim:
-            raise OperationError(f"mul: a dense tensor of shape {list(y._array.shape)} does not broadcast to {list(a.shape)}")
+            raise OperationError(
+                f"mul: a dense tensor of shape {list(y._array.shape)} does not broadcast to {list(a.shape)}"
+            )
         y = y.expand(a.shape)
     return titled(build(a, values_of(x) * gather(y, a)), "Mul")
 
@@ -186,7 +194,9 @@ def power(x: Any, y: Any) -> Any:
     if x._array.layout != "coo":
         raise _unsupported(x)
     if y == 0:
-        raise OperationError("pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor dense")
+        raise OperationError(
+            "pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor dense"
+        )
     return each("pow", x, y)
 
 

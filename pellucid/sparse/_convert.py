@@ -14,14 +14,33 @@ from ..core.primitive import TENSORS as F
 from ..core.tensor import Tensor, alias, make_tensor
 from ..devices import strided
 from ..errors import ArgumentTypeError, OperationError, UnsupportedError
-from ._tensor import SparseTensor, function, is_sparse, method, operation, overwritten, recorded, refuse, wrapped
+from ._tensor import (
+    SparseTensor,
+    function,
+    is_sparse,
+    method,
+    operation,
+    overwritten,
+    recorded,
+    refuse,
+    wrapped,
+)
 
-NAMES = {"coo": "Sparse", "csr": "SparseCsr", "csc": "SparseCsc", "bsr": "SparseBsr", "bsc": "SparseBsc", "strided": "Strided"}
+NAMES = {
+    "coo": "Sparse",
+    "csr": "SparseCsr",
+    "csc": "SparseCsc",
+    "bsr": "SparseBsr",
+    "bsc": "SparseBsc",
+    "strided": "Strided",
+}
 _ROWS, _COLUMNS = "sparse row compressed", "sparse column compressed"
 
 
 # ---- values and places -----------------------------------------------------------------------
-def build(pattern: SparseArray, values: Tensor, name: str = "SparseCooTensorWithDimsAndTensors") -> Any:
+def build(
+    pattern: SparseArray, values: Tensor, name: str = "SparseCooTensorWithDimsAndTensors"
+) -> Any:
     """The sparse tensor of some values in the places of a sparse array."""
     return recorded(name, pattern.like(values._array), (values,), lambda g: gather(g, pattern))
 
@@ -45,13 +64,19 @@ def gather(x: Any, pattern: SparseArray) -> Any:
     if not is_sparse(x):
         return x[tuple([make_tensor(i) for i in pattern.index()])]
     a = x._array
-    if a.indices is pattern.indices and a.plain is pattern.plain and a.values.shape == pattern.values.shape:
+    if (
+        a.indices is pattern.indices
+        and a.plain is pattern.plain
+        and a.values.shape == pattern.values.shape
+    ):
         return values_of(x)
     return recorded("SparseMask", a.at(pattern), (x,), lambda g: build(pattern, g))
 
 
 def masked(x: Any, pattern: SparseArray) -> Any:
-    """The sparse tensor with the values of `x` at the places of a sparse array, outside of which it is zero."""
+    """The sparse tensor with the values of `x` at the places of a sparse array, outside of which it
+    is zero.
+    """
     return build(pattern, gather(x, pattern))
 
 
@@ -60,23 +85,34 @@ def dense(x: Any) -> Any:
     return to_dense(x) if is_sparse(x) else x
 
 
-def as_layout(x: Any, layout: str, block: Any = None, dense_dim: int = 0, sparse_dim: int | None = None) -> Any:
+def as_layout(
+    x: Any, layout: str, block: Any = None, dense_dim: int = 0, sparse_dim: int | None = None
+) -> Any:
     """A tensor in one of the five layouts, recorded where it was in another."""
     a = x._array
     if not is_sparse(x):
         if layout == "coo":
             made = arrays.from_dense(a, a.ndim - dense_dim if sparse_dim is None else sparse_dim)
-            return recorded("ToSparseBackward0" if sparse_dim is not None else "ToSparseBackward1", made, (x,), dense)
+            return recorded(
+                "ToSparseBackward0" if sparse_dim is not None else "ToSparseBackward1",
+                made,
+                (x,),
+                dense,
+            )
         try:
             made = arrays.compress(a, layout, block, dense_dim)
         except ValueError:
-            raise OperationError("Expect the same number of specified elements per batch.") from None
+            raise OperationError(
+                "Expect the same number of specified elements per batch."
+            ) from None
         return recorded(f"To{NAMES[layout]}", made, (x,), dense)
     if a.layout == layout:
         return x
     own = a.block if a.layout in BLOCKED else None
     name = "ToSparseBackward1" if layout == "coo" else f"To{NAMES[layout]}"
-    return recorded(name, a.to(layout, block), (x,), lambda g: as_layout(g, a.layout, own, a.dense_dim))
+    return recorded(
+        name, a.to(layout, block), (x,), lambda g: as_layout(g, a.layout, own, a.dense_dim)
+    )
 
 
 @method()
@@ -84,7 +120,8 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -
     """The dense tensor of the same elements.
 
     Args:
-        masked_grad: whether the gradient is kept at the stored elements alone (the default), or everywhere.
+        masked_grad: whether the gradient is kept at the stored elements alone (the default), or
+            everywhere.
     """
     if dtype is not None:
         raise OperationError("dtype argument is not supported by sparse_to_dense")
@@ -102,14 +139,18 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -
 def coalesce(self: Any) -> Any:
     a = self._array
     if a.layout != "coo":
-        raise OperationError(f"coalesce expected sparse coordinate tensor layout but got {NAMES[a.layout]}")
+        raise OperationError(
+            f"coalesce expected sparse coordinate tensor layout but got {NAMES[a.layout]}"
+        )
     return self if a.coalesced else recorded("Coalesce", a.coalesce(), (self,), lambda g: g)
 
 
 @method()
 def is_coalesced(self: Any) -> bool:
     if self._array.layout != "coo":
-        raise OperationError(f"is_coalesced expected sparse coordinate tensor layout but got {NAMES[self._array.layout]}")
+        raise OperationError(
+            f"is_coalesced expected sparse coordinate tensor layout but got {NAMES[self._array.layout]}"
+        )
     return bool(self._array.coalesced)
 
 
@@ -117,7 +158,9 @@ def is_coalesced(self: Any) -> bool:
 def values(self: Any) -> Tensor:
     a = self._array
     if a.layout == "coo" and not a.coalesced:
-        raise OperationError("Cannot get values on an uncoalesced tensor, please call .coalesce() first")
+        raise OperationError(
+            "Cannot get values on an uncoalesced tensor, please call .coalesce() first"
+        )
     return values_of(self)
 
 
@@ -125,16 +168,22 @@ def values(self: Any) -> Tensor:
 def indices(self: Any) -> Tensor:
     a = self._array
     if a.layout != "coo":
-        raise OperationError(f"indices expected sparse coordinate tensor layout but got {NAMES[a.layout]}")
+        raise OperationError(
+            f"indices expected sparse coordinate tensor layout but got {NAMES[a.layout]}"
+        )
     if not a.coalesced:
-        raise OperationError("Cannot get indices on an uncoalesced tensor, please call .coalesce() first")
+        raise OperationError(
+            "Cannot get indices on an uncoalesced tensor, please call .coalesce() first"
+        )
     return make_tensor(a.indices)
 
 
 def _part(name: str, wanted: str, layouts: tuple[str, ...], slot: str) -> None:
     def part(self: Any) -> Tensor:
         if self._array.layout not in layouts:
-            raise OperationError(f"{name} expected {wanted} tensor layout but got {NAMES[self._array.layout]}")
+            raise OperationError(
+                f"{name} expected {wanted} tensor layout but got {NAMES[self._array.layout]}"
+            )
         return make_tensor(getattr(self._array, slot))
 
     part.__name__ = name
@@ -191,7 +240,12 @@ def _blocksize(blocksize: Any) -> tuple[int, int] | None:
 
 
 def to_sparse(
-    self: Any, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
+    self: Any,
+    sparse_dim: int | None = None,
+    *,
+    layout: Any = None,
+    blocksize: Any = None,
+    dense_dim: int | None = None,
 ) -> Any:
     """The tensor in a sparse layout; see `Tensor.to_sparse`."""
     if layout is None and blocksize is None and dense_dim is None and isinstance(sparse_dim, int):
@@ -201,7 +255,11 @@ def to_sparse(
     if layout is strided:
         return dense(self)
     return _to_layout(
-        "to_sparse", self, "coo" if layout is None else layout.name.removeprefix("sparse_"), _blocksize(blocksize), dense_dim
+        "to_sparse",
+        self,
+        "coo" if layout is None else layout.name.removeprefix("sparse_"),
+        _blocksize(blocksize),
+        dense_dim,
     )
 
 
@@ -209,7 +267,11 @@ def _to_coo(x: Any, sparse_dim: int) -> Any:
     if is_sparse(x):
         layout = x._array.layout
         if sparse_dim != x._array.sparse_dim:
-            name, most = ("to_sparse", "self.sparse_dim()") if layout == "coo" else ("sparse_compressed_to_sparse", 2)
+            name, most = (
+                ("to_sparse", "self.sparse_dim()")
+                if layout == "coo"
+                else ("sparse_compressed_to_sparse", 2)
+            )
             raise OperationError(
                 f"{name}: conversion from {NAMES[layout]} to Sparse with sparse_dim argument !={most} is not supported"
             )
@@ -230,7 +292,10 @@ def _to_layout(name: str, x: Any, layout: str, block: Any, dense_dim: int | None
     name = (
         name
         if own == layout
-        else {"strided": "dense_", "coo": "sparse_coo_" if whole else "coo_"}.get(own, "sparse_compressed_") + name
+        else {"strided": "dense_", "coo": "sparse_coo_" if whole else "coo_"}.get(
+            own, "sparse_compressed_"
+        )
+        + name
     )
     if layout in BLOCKED and block is None and own != layout:
         raise OperationError(
@@ -255,12 +320,20 @@ def _to_layout(name: str, x: Any, layout: str, block: Any, dense_dim: int | None
             "supported"
         )
     if own in BLOCKED and layout in ("csr", "csc", "bsr", "bsc") and layout != own:
-        wanted = {"csr": "SparseCsr or SparseCsc", "csc": "SparseCsr or SparseCsc", "bsr": "SparseCsr, SparseCsc or SparseBsr",
-                  "bsc": "SparseCsr, SparseCsc or SparseBsc"}[layout]  # fmt: skip
-        raise OperationError(f"sparse_compressed_to_sparse_{layout}: expected {wanted} layout but got {NAMES[own]}")
+        wanted = {
+            "csr": "SparseCsr or SparseCsc",
+            "csc": "SparseCsr or SparseCsc",
+            "bsr": "SparseCsr, SparseCsc or SparseBsr",
+            "bsc": "SparseCsr, SparseCsc or SparseBsc",
+        }[layout]
+        raise OperationError(
+            f"sparse_compressed_to_sparse_{layout}: expected {wanted} layout but got {NAMES[own]}"
+        )
     nd = a.dense_dim if own != "strided" else dense_dim or 0
     if layout in COMPRESSED and a.ndim - nd < 2:
-        raise IndexError(f"select(): index 1 out of range for tensor of size [2, {a.ndim}] at dimension 1")
+        raise IndexError(
+            f"select(): index 1 out of range for tensor of size [2, {a.ndim}] at dimension 1"
+        )
     if layout in COMPRESSED and own == "coo" and a.sparse_dim != 2:
         raise OperationError(
             f"Only tensors with two sparse dimensions can be converted to the {NAMES[layout]} layout, got {a.sparse_dim}"
@@ -367,10 +440,14 @@ def _swapped(a: SparseArray, i: int, j: int) -> SparseArray:
         v = a.values.swapaxes(nb + 1, nb + 2) if a.layout in BLOCKED else a.values
         return SparseArray(other, tuple(shape), v, a.indices, a.plain)
     if max(i, j) < nb:
-        return SparseArray(a.layout, tuple(shape), *(x.swapaxes(i, j) for x in (a.values, a.indices, a.plain)))
+        return SparseArray(
+            a.layout, tuple(shape), *(x.swapaxes(i, j) for x in (a.values, a.indices, a.plain))
+        )
     if min(i, j) >= nb + 2:
         k = 1 - 2 + 2 * (a.layout in BLOCKED)
-        return SparseArray(a.layout, tuple(shape), a.values.swapaxes(i + k, j + k), a.indices, a.plain)
+        return SparseArray(
+            a.layout, tuple(shape), a.values.swapaxes(i + k, j + k), a.indices, a.plain
+        )
     raise OperationError(
         f"transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got {_type(a, i)} and {_type(a, j)}"
     )
@@ -384,12 +461,19 @@ def _type(a: SparseArray, d: int) -> str:
 def _permuted(a: SparseArray, order: Any) -> SparseArray:
     n = a.sparse_dim
     if any((d < n) != (k < n) for k, d in enumerate(order)):
-        raise OperationError("transpose(): can only transpose dimensions of the same type (Sparse, Dense)")
+        raise OperationError(
+            "transpose(): can only transpose dimensions of the same type (Sparse, Dense)"
+        )
     first = list(order[:n])
     values = a.values.transpose(0, *[d - n + 1 for d in order[n:]]) if n < a.ndim else a.values
     same = first == list(range(n))
     return SparseArray(
-        "coo", tuple(a.shape[d] for d in order), values, a.indices if same else a.indices[first], None, a.coalesced and same
+        "coo",
+        tuple(a.shape[d] for d in order),
+        values,
+        a.indices if same else a.indices[first],
+        None,
+        a.coalesced and same,
     )
 
 
@@ -411,7 +495,9 @@ def _t(x: Any, *, dim0: int, dim1: int) -> Any:
 def _dim(x: Any, d: int) -> int:
     n = x._array.ndim
     if not -n <= d < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})"
+        )
     return d % n
 
 
@@ -472,11 +558,16 @@ def zero_(self: Any) -> Any:
     a = self._array
     if a.layout == "coo":
         values, indices = a.values[:0].copy(), a.indices[:, :0].copy()
-        return _replaced(self, SparseArray("coo", a.shape, values, indices, None, a.coalesced), "zero_")
+        return _replaced(
+            self, SparseArray("coo", a.shape, values, indices, None, a.coalesced), "zero_"
+        )
     empty = SparseArray(
-        a.layout, a.shape, a.values[..., :0].reshape(*a.batch, 0, *a.values.shape[len(a.batch) + 1 :]).copy(),
-        np.zeros_like(a.indices), a.plain[..., :0].copy(),
-    )  # fmt: skip
+        a.layout,
+        a.shape,
+        a.values[..., :0].reshape(*a.batch, 0, *a.values.shape[len(a.batch) + 1 :]).copy(),
+        np.zeros_like(a.indices),
+        a.plain[..., :0].copy(),
+    )
     return _replaced(self, empty, "zero_")
 
 
@@ -496,7 +587,9 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
                 "copy_() between dense and sparse Tensors is not implemented! Found self type = "
                 f"{self.type()} and src type = {src.type()}"
             )
-        raise OperationError("copy_sparse_compressed_ expected sparse compressed tensor layout but got Strided")
+        raise OperationError(
+            "copy_sparse_compressed_ expected sparse compressed tensor layout but got Strided"
+        )
     a, b = self._array, src._array
     if a.layout != b.layout:
         raise OperationError(
@@ -553,8 +646,13 @@ def sparse_resize_(self: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any
     if a.nnz:
         for what, old, new in (("sparse", n, sparse_dim), ("dense", a.dense_dim, dense_dim)):
             if old != new:
-                raise OperationError(f"changing the number of {what} dimensions (from {old} to {new}){_SHRINKS}")
-        for what, old_shape, new_shape in (("sparse", a.shape[:n], shape[:n]), ("dense", a.shape[n:], shape[n:])):
+                raise OperationError(
+                    f"changing the number of {what} dimensions (from {old} to {new}){_SHRINKS}"
+                )
+        for what, old_shape, new_shape in (
+            ("sparse", a.shape[:n], shape[:n]),
+            ("dense", a.shape[n:], shape[n:]),
+        ):
             if any(s < t for s, t in zip(new_shape, old_shape, strict=True)):
                 raise OperationError(
                     f"shrinking the size of {what} dimensions (from {list(old_shape)} to {list(new_shape)}){_SHRINKS}"
@@ -562,7 +660,9 @@ def sparse_resize_(self: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any
     values = np.zeros((a.nnz, *shape[sparse_dim:]), a.dtype)
     values[tuple(slice(0, s) for s in a.values.shape)[: values.ndim]] = a.values if a.nnz else 0
     indices = a.indices if n == sparse_dim else np.zeros((sparse_dim, 0), np.int64)
-    return _replaced(self, SparseArray("coo", shape, values, indices, None, a.coalesced), "sparse_resize_")
+    return _replaced(
+        self, SparseArray("coo", shape, values, indices, None, a.coalesced), "sparse_resize_"
+    )
 
 
 @method()
@@ -575,7 +675,14 @@ def sparse_resize_and_clear_(self: Any, size: Any, sparse_dim: int, dense_dim: i
             f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(shape)}, sparse_dim = {sparse_dim}, "
             f"dense_dim = {dense_dim}"
         )
-    made = SparseArray("coo", shape, np.zeros((0, *shape[sparse_dim:]), a.dtype), np.zeros((sparse_dim, 0), np.int64), None, True)
+    made = SparseArray(
+        "coo",
+        shape,
+        np.zeros((0, *shape[sparse_dim:]), a.dtype),
+        np.zeros((sparse_dim, 0), np.int64),
+        None,
+        True,
+    )
     return _replaced(self, made, "sparse_resize_and_clear_")
 
 
@@ -597,7 +704,9 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
 @method()
 def share_memory_(self: Any) -> Any:
     raise UnsupportedError(
-        "Cannot access storage of SparseTensorImpl" if self.is_sparse else "Cannot access storage of SparseCsrTensorImpl"
+        "Cannot access storage of SparseTensorImpl"
+        if self.is_sparse
+        else "Cannot access storage of SparseCsrTensorImpl"
     )
 
 

@@ -16,14 +16,22 @@ from ..errors import ArgumentTypeError, OperationError, UnsupportedError
 from ._convert import build
 from ._tensor import SparseTensor, is_sparse, wrapped
 
-NAMES = {"coo": "Sparse", "csr": "SparseCsr", "csc": "SparseCsc", "bsr": "SparseBsr", "bsc": "SparseBsc"}
+NAMES = {
+    "coo": "Sparse",
+    "csr": "SparseCsr",
+    "csc": "SparseCsc",
+    "bsr": "SparseBsr",
+    "bsc": "SparseBsc",
+}
 
 
 class check_sparse_tensor_invariants:  # noqa: N801 (PyTorch's name)
-    """Whether indices are looked at when a sparse tensor is made: a context manager, a decorator, and two functions.
+    """Whether indices are looked at when a sparse tensor is made: a context manager, a decorator,
+    and two functions.
 
-    Without it they are looked at when they are first used: no operation reads or writes outside of an array. What it adds is that
-    mistakes are found early, and that compressed indices are asked to be in order.
+    Without it they are looked at when they are first used: no operation reads or writes outside of
+    an array. What it adds is that mistakes are found early, and that compressed indices are asked
+    to be in order.
 
     >>> import pellucid as torch
     >>> with torch.sparse.check_sparse_tensor_invariants():
@@ -63,7 +71,12 @@ class check_sparse_tensor_invariants:  # noqa: N801 (PyTorch's name)
         self.saved_state = self.is_enabled()
         check_sparse_tensor_invariants._enabled = self.state
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         assert self.saved_state is not None
         check_sparse_tensor_invariants._enabled = self.saved_state
         self.saved_state = None
@@ -88,13 +101,19 @@ def _values(values: Any, dtype: Any) -> Tensor:
     if isinstance(values, Tensor):
         if is_sparse(values):
             raise OperationError("expected values to have layout Strided, but got layout Sparse")
-        return values if dtype is None or values.dtype is dtype else F.cast(values, dtype=dtype.numpy)
+        return (
+            values if dtype is None or values.dtype is dtype else F.cast(values, dtype=dtype.numpy)
+        )
     made: Tensor = FUNCTIONS["torch"]["tensor"](values, dtype=dtype)
     return made
 
 
 def _indices(indices: Any, integer: bool = True) -> Any:
-    a = indices._array if isinstance(indices, Tensor) else FUNCTIONS["torch"]["tensor"](indices)._array
+    a = (
+        indices._array
+        if isinstance(indices, Tensor)
+        else FUNCTIONS["torch"]["tensor"](indices)._array
+    )
     if integer and (a.dtype != np.int64):
         a = a.astype(np.int64)
     if not integer and a.dtype.kind == "f" and not a.size:
@@ -107,20 +126,31 @@ def _size(size: Any) -> tuple[int, ...]:
 
 
 def sparse_coo_tensor(
-    indices: Any = None, values: Any = None, size: Any = None, *, dtype: dtypes.dtype | None = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None, is_coalesced: bool | None = None,
-) -> Any:  # fmt: skip
+    indices: Any = None,
+    values: Any = None,
+    size: Any = None,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    is_coalesced: bool | None = None,
+) -> Any:
     """A sparse tensor of values and their coordinates; values in the same place count as their sum.
 
     Args:
         indices: integers `(sparse dims, nnz)`.
         values: `(nnz, *dense dims)`; gradients flow through a tensor.
-        size: the shape; as small as the indices allow when left out. Given alone, an empty tensor of this shape is made.
-        check_invariants: whether the indices are looked at now, as `torch.sparse.check_sparse_tensor_invariants` says when left out.
+        size: the shape; as small as the indices allow when left out. Given alone, an empty tensor
+            of this shape is made.
+        check_invariants: whether the indices are looked at now, as
+            `torch.sparse.check_sparse_tensor_invariants` says when left out.
         is_coalesced: says that the indices are in order and each there once.
 
     Raises:
-        RuntimeError: shapes that do not fit together, or indices outside of the shape (when they are looked at).
+        RuntimeError: shapes that do not fit together, or indices outside of the shape (when they
+            are looked at).
 
     >>> import pellucid as torch
     >>> s = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
@@ -131,7 +161,11 @@ def sparse_coo_tensor(
     if values is None:
         shape = _shape_alone(indices if size is None else size)
         kind = (dtype or dtypes.get_default_dtype()).numpy
-        made = wrapped(SparseArray("coo", shape, np.zeros(0, kind), np.zeros((len(shape), 0), np.int64), None, True))
+        made = wrapped(
+            SparseArray(
+                "coo", shape, np.zeros(0, kind), np.zeros((len(shape), 0), np.int64), None, True
+            )
+        )
         set_requires_grad(made, requires_grad)
         return made
     if size is not None and not isinstance(size, (tuple, list)):
@@ -154,7 +188,10 @@ def sparse_coo_tensor(
         if places.size and places.min() < 0:
             dim = int(np.argmax(places.min(1) < 0))
             raise OperationError(f"found negative index {places[dim].min()} for dim {dim}")
-        shape = (*((places.max(1) + 1).tolist() if places.shape[1] else [0] * len(places)), *v.shape[1:])
+        shape = (
+            *((places.max(1) + 1).tolist() if places.shape[1] else [0] * len(places)),
+            *v.shape[1:],
+        )
     else:
         shape = _size(size)
         if len(shape) != len(places) + v.ndim - 1:
@@ -166,7 +203,9 @@ def sparse_coo_tensor(
             raise OperationError("numel: integer multiplication overflow")
         expected = (v.shape[0], *shape[len(places) :])
         if v.shape != expected:
-            raise OperationError(f"values has incorrect size, expected {list(expected)}, got {list(v.shape)}")
+            raise OperationError(
+                f"values has incorrect size, expected {list(expected)}, got {list(v.shape)}"
+            )
     known = v.shape[0] < 2 if is_coalesced is None else bool(is_coalesced)
     pattern = SparseArray("coo", shape, v, places, None, known and is_coalesced is not None)
     if _checks(check_invariants):
@@ -198,7 +237,14 @@ def _shape_alone(size: Any) -> tuple[int, ...]:
 
 # ---- compressed layouts ----------------------------------------------------------------------
 def _compressed_tensor(
-    layout: str, compressed: Any, plain: Any, values: Any, size: Any, dtype: Any, requires_grad: bool, check: bool | None
+    layout: str,
+    compressed: Any,
+    plain: Any,
+    values: Any,
+    size: Any,
+    dtype: Any,
+    requires_grad: bool,
+    check: bool | None,
 ) -> Any:
     given = _values(values, dtype)
     starts, others, v = _indices(compressed, False), _indices(plain, False), given._array
@@ -209,7 +255,12 @@ def _compressed_tensor(
         shape = _size(size)
     if _checks(check):
         _check_invariants(layout, starts, others, v, shape)
-    elif starts.ndim == 0 or others.ndim == 0 or starts.dtype.kind not in "iu" or v.ndim < 1 + 2 * (layout in BLOCKED):
+    elif (
+        starts.ndim == 0
+        or others.ndim == 0
+        or starts.dtype.kind not in "iu"
+        or v.ndim < 1 + 2 * (layout in BLOCKED)
+    ):
         _check_invariants(layout, starts, others, v, shape)
     pattern = SparseArray(layout, shape, v, starts, others)
     if not _checks(check):
@@ -230,7 +281,9 @@ def _estimated(layout: str, starts: Any, others: Any, v: Any) -> tuple[int, ...]
     return (*starts.shape[:-1], rows * height, columns * width, *rest)
 
 
-def _check_invariants(layout: str, starts: Any, others: Any, v: Any, shape: tuple[int, ...], values_too: bool = True) -> None:
+def _check_invariants(
+    layout: str, starts: Any, others: Any, v: Any, shape: tuple[int, ...], values_too: bool = True
+) -> None:
     """PyTorch's invariants of compressed tensors, its sentences, in its order."""
     first, second = ("crow", "col") if layout in BY_ROWS else ("ccol", "row")
     blocked, rows_first = layout in BLOCKED, layout in BY_ROWS
@@ -319,14 +372,35 @@ def _maker(layout: str) -> Any:
     by_rows, blocked = layout in BY_ROWS, layout in BLOCKED
     first, second = ("crow", "col") if by_rows else ("ccol", "row")
     line, other = ("row", "column") if by_rows else ("column", "row")
-    plain = "[0, 1, 3], [0, 0, 1], [1.0, 2.0, 3.0]" if by_rows else "[0, 2, 3], [0, 1, 1], [1.0, 2.0, 3.0]"
+    plain = (
+        "[0, 1, 3], [0, 0, 1], [1.0, 2.0, 3.0]"
+        if by_rows
+        else "[0, 2, 3], [0, 1, 1], [1.0, 2.0, 3.0]"
+    )
     example = f"s = torch.sparse_{layout}_tensor({'[0, 1], [0], [[[1.0, 0.0], [2.0, 3.0]]]' if blocked else plain}, (2, 2))"
 
     def make(
-        compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, dtype: dtypes.dtype | None = None, device: Any = None,
-        pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
-    ) -> Any:  # fmt: skip
-        return _compressed_tensor(layout, compressed_indices, plain_indices, values, size, dtype, requires_grad, check_invariants)
+        compressed_indices: Any,
+        plain_indices: Any,
+        values: Any,
+        size: Any = None,
+        *,
+        dtype: dtypes.dtype | None = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        check_invariants: bool | None = None,
+    ) -> Any:
+        return _compressed_tensor(
+            layout,
+            compressed_indices,
+            plain_indices,
+            values,
+            size,
+            dtype,
+            requires_grad,
+            check_invariants,
+        )
 
     # The names of the first two arguments tell the layouts apart.
     scope: dict[str, Any] = {"make": make}
@@ -340,10 +414,17 @@ def _maker(layout: str) -> Any:
     made = scope[name]
     made.__module__ = __name__
     made.__doc__ = _COMPRESSED_DOC.format(
-        lines=line + "s", blocks=", of blocks" if blocked else "", first=first, second=second, n="blocks of " + line + "s" if blocked
-        else line + "s", line=line, other=other, value="block" if blocked else "value",
-        shape="rows of a block, columns of a block, " if blocked else "", example=example,
-    )  # fmt: skip
+        lines=line + "s",
+        blocks=", of blocks" if blocked else "",
+        first=first,
+        second=second,
+        n="blocks of " + line + "s" if blocked else line + "s",
+        line=line,
+        other=other,
+        value="block" if blocked else "value",
+        shape="rows of a block, columns of a block, " if blocked else "",
+        example=example,
+    )
     return made
 
 
@@ -351,10 +432,20 @@ sparse_csr_tensor, sparse_csc_tensor, sparse_bsr_tensor, sparse_bsc_tensor = map
 
 
 def sparse_compressed_tensor(
-    compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, dtype: dtypes.dtype | None = None, layout: Any = None,
-    device: Any = None, pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
-) -> Any:  # fmt: skip
-    """A sparse tensor in the compressed layout that `layout` names; see `sparse_csr_tensor` and its kin.
+    compressed_indices: Any,
+    plain_indices: Any,
+    values: Any,
+    size: Any = None,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+) -> Any:
+    """A sparse tensor in the compressed layout that `layout` names; see `sparse_csr_tensor` and its
+    kin.
 
     Raises:
         RuntimeError: as there, and for a layout that is not compressed.
@@ -367,8 +458,19 @@ def sparse_compressed_tensor(
     name = "" if layout is None else layout.name.removeprefix("sparse_")
     if name not in COMPRESSED:
         got = "none" if layout is None else NAMES.get(name, "Strided")
-        raise OperationError(f"sparse_compressed_tensor expected sparse compressed tensor layout but got {got}")
-    return _compressed_tensor(name, compressed_indices, plain_indices, values, size, dtype, requires_grad, check_invariants)
+        raise OperationError(
+            f"sparse_compressed_tensor expected sparse compressed tensor layout but got {got}"
+        )
+    return _compressed_tensor(
+        name,
+        compressed_indices,
+        plain_indices,
+        values,
+        size,
+        dtype,
+        requires_grad,
+        check_invariants,
+    )
 
 
 def check_whole(a: SparseArray) -> None:
@@ -382,14 +484,20 @@ def check_whole(a: SparseArray) -> None:
         return
     keys = a.keys()
     if a.coalesced and (keys[1:] <= keys[:-1]).any():
-        raise OperationError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
+        raise OperationError(
+            "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor"
+        )
 
 
 # ---- empty, and by diagonals -----------------------------------------------------------------
 def empty(shape: tuple[int, ...], layout: str, dtype: Any, block: Any = None) -> SparseTensor:
     """A sparse tensor of zeros, of which none is stored."""
     if layout == "coo":
-        return wrapped(SparseArray("coo", shape, np.zeros(0, dtype), np.zeros((len(shape), 0), np.int64), None, True))
+        return wrapped(
+            SparseArray(
+                "coo", shape, np.zeros(0, dtype), np.zeros((len(shape), 0), np.int64), None, True
+            )
+        )
     if len(shape) < 2:
         raise OperationError(
             f"torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size {list(shape)}"
@@ -410,7 +518,8 @@ def empty(shape: tuple[int, ...], layout: str, dtype: Any, block: Any = None) ->
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Any:
-    """A sparse matrix whose diagonals are rows of `diagonals`, as SciPy's function of this name makes it.
+    """A sparse matrix whose diagonals are rows of `diagonals`, as SciPy's function of this name
+    makes it.
 
     Args:
         diagonals: `(k, n)` or `(n,)`; element j of a row stands in column j.
@@ -430,7 +539,11 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
         raise OperationError("Diagonals must be vector or matrix")
     if len(shape) != 2:
         raise OperationError("Output shape must be 2d")
-    if layout is not None and layout not in (devices.sparse_coo, devices.sparse_csc, devices.sparse_csr):
+    if layout is not None and layout not in (
+        devices.sparse_coo,
+        devices.sparse_csc,
+        devices.sparse_csr,
+    ):
         raise OperationError(
             f"Only output layouts ({devices.sparse_coo}, {devices.sparse_csc}, and {devices.sparse_csr}) are supported, got {layout}".replace(
                 "torch.sparse_", "Sparse"
@@ -440,7 +553,9 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     if where.ndim > 1:
         raise OperationError("Offsets must be scalar or vector")
     if len(where) != lines.shape[0]:
-        raise OperationError(f"Number of diagonals ({lines.shape[0]}) does not match the number of offsets ({len(where)})")
+        raise OperationError(
+            f"Number of diagonals ({lines.shape[0]}) does not match the number of offsets ({len(where)})"
+        )
     if len(set(where.tolist())) != len(where):
         raise OperationError("Offset tensor contains duplicate values")
     rows, columns = _size(shape)

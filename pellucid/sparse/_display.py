@@ -16,7 +16,11 @@ def _repr(self: Any, *, tensor_contents: str | None = None) -> str:
     if a.layout == "coo":
         parts = [("indices", a.indices), ("values", a.values)]
     else:
-        first, second = ("crow_indices", "col_indices") if a.layout in BY_ROWS else ("ccol_indices", "row_indices")
+        first, second = (
+            ("crow_indices", "col_indices")
+            if a.layout in BY_ROWS
+            else ("ccol_indices", "row_indices")
+        )
         parts = [(first, a.indices), (second, a.plain), ("values", a.values)]
     suffixes = [f"size={tuple(a.shape)}", f"nnz={a.nnz}", f"layout={self.layout}"]
     node = self.grad_fn
@@ -26,9 +30,13 @@ def _repr(self: Any, *, tensor_contents: str | None = None) -> str:
         suffixes.append("requires_grad=True")
     kind = type(self).__name__
     return parts_str(
-        parts, suffixes, self.dtype, class_name="Tensor" if kind in ("SparseTensor", "SparseParameter") else kind, new_line=a.layout == "coo",
+        parts,
+        suffixes,
+        self.dtype,
+        class_name="Tensor" if kind in ("SparseTensor", "SparseParameter") else kind,
+        new_line=a.layout == "coo",
         parameter=isinstance(self, Parameter) or getattr(self, "_is_param", False),
-    )  # fmt: skip
+    )
 
 
 method("__repr__ __str__")(_repr)
@@ -56,7 +64,9 @@ def storage_offset(self: Any) -> int:
 @method()
 def is_contiguous(self: Any, memory_format: Any = None) -> bool:
     if self._array.layout != "coo":
-        raise OperationError(f"Sparse {self._array.layout.upper()} tensors do not have is_contiguous")
+        raise OperationError(
+            f"Sparse {self._array.layout.upper()} tensors do not have is_contiguous"
+        )
     return False
 
 
@@ -67,7 +77,9 @@ def contiguous(self: Any, memory_format: Any = None) -> Any:
 
 @method("numpy __array__")
 def numpy(self: Any, *args: Any, **kwargs: Any) -> Any:
-    raise ArgumentTypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+    raise ArgumentTypeError(
+        "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first."
+    )
 
 
 @method("tolist data_ptr")
@@ -78,14 +90,18 @@ def tolist(self: Any) -> Any:
 @method("storage untyped_storage")
 def storage(self: Any) -> Any:
     raise UnsupportedError(
-        "Cannot access storage of SparseTensorImpl" if self.is_sparse else "Cannot access storage of SparseCsrTensorImpl"
+        "Cannot access storage of SparseTensorImpl"
+        if self.is_sparse
+        else "Cannot access storage of SparseCsrTensorImpl"
     )
 
 
 @method()
 def item(self: Any) -> Any:
     if self._array.size != 1:
-        raise OperationError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        raise OperationError(
+            f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
+        )
     return self._array.dense().reshape(-1)[0].item()
 
 
@@ -93,7 +109,9 @@ def item(self: Any) -> Any:
 def __bool__(self: Any) -> bool:  # noqa: N807
     if self._array.size != 1:
         raise OperationError(
-            "Boolean value of Tensor with " + ("no values" if not self._array.size else "more than one value") + " is ambiguous"
+            "Boolean value of Tensor with "
+            + ("no values" if not self._array.size else "more than one value")
+            + " is ambiguous"
         )
     return bool(item(self))
 

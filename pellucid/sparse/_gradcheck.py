@@ -17,7 +17,8 @@ from ._tensor import is_sparse
 def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
     """`gradcheck`, or `gradgradcheck`, for functions that take or return sparse tensors.
 
-    The function is checked as one of the stored values: of those that are there with `masked=True`, of all elements otherwise.
+    The function is checked as one of the stored values: of those that are there with `masked=True`,
+    of all elements otherwise.
 
     >>> import pellucid as torch
     >>> check = torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)
@@ -43,11 +44,15 @@ def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
                 places.values, places.shape = whole[tuple(places.indices)], a.shape
                 a = places.to(a.layout, a.block)
             patterns.append(a)
-            arguments.append(values_of(x).detach().clone() if masked else make_tensor(a.values.copy()))
+            arguments.append(
+                values_of(x).detach().clone() if masked else make_tensor(a.values.copy())
+            )
             arguments[-1].requires_grad_()
 
         def of_values(*given: Any) -> Any:
-            made = func(*[x if p is None else build(p, x) for p, x in zip(patterns, given, strict=True)])
+            made = func(
+                *[x if p is None else build(p, x) for p, x in zip(patterns, given, strict=True)]
+            )
             return tuple(map(_dense, made)) if isinstance(made, (tuple, list)) else _dense(made)
 
         return gradcheck(of_values, tuple(arguments), **kwargs)

@@ -50,12 +50,20 @@ def _type(name: str, kind: dtypes.dtype) -> _SparseType:
             f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
         )
 
-    made = _SparseType(name, (), {"__new__": new, "tensor_dtype": kind, "__module__": "torch.sparse"})
-    made.__doc__ = f"Old name of sparse tensors of {kind!r}: made of indices, values and size, or of sizes."
+    made = _SparseType(
+        name, (), {"__new__": new, "tensor_dtype": kind, "__module__": "torch.sparse"}
+    )
+    made.__doc__ = (
+        f"Old name of sparse tensors of {kind!r}: made of indices, values and size, or of sizes."
+    )
     return made
 
 
-_BY_TYPE = {kind: _type(name, kind) for kind, name in TYPE_NAMES.items() if not name.startswith(("UInt", "Bool", "Complex"))}
+_BY_TYPE = {
+    kind: _type(name, kind)
+    for kind, name in TYPE_NAMES.items()
+    if not name.startswith(("UInt", "Bool", "Complex"))
+}
 __all__ = []
 for _made in _BY_TYPE.values():
     globals()[_made.__name__] = _made

@@ -52,7 +52,9 @@ def _check_matrices(a: Any, b: Any) -> None:
     if kind.kind == "b":
         raise UnsupportedError("\"addmm_sparse_dense\" not implemented for 'Bool'")
     if compressed is not None and kind.char not in "fdFD":
-        raise UnsupportedError(f"\"addmm_out_sparse_csr_impl_mkl\" not implemented for '{_name(a)}'")
+        raise UnsupportedError(
+            f"\"addmm_out_sparse_csr_impl_mkl\" not implemented for '{_name(a)}'"
+        )
 
 
 def _values_rule(a: Any, like: bool) -> Any:
@@ -85,7 +87,13 @@ def sampled(pattern: Any, left: Any, right: Any) -> Any:
         s = build(pattern, g)
         return mm(s, _conj(right)), adjoint_mm(_conj(s), _conj(left))
 
-    return recorded("SparseSampled", kernels.at_places(pattern, left._array, right._array), (left, right), rule, (left, right))
+    return recorded(
+        "SparseSampled",
+        kernels.at_places(pattern, left._array, right._array),
+        (left, right),
+        rule,
+        (left, right),
+    )
 
 
 def mm(a: Any, b: Any, name: str = "Mm", like: bool = False) -> Any:
@@ -96,7 +104,9 @@ def mm(a: Any, b: Any, name: str = "Mm", like: bool = False) -> Any:
     for x in (a, b):
         if x._array.ndim != 2:
             if x._array.ndim == 1:
-                raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+                raise IndexError(
+                    "Dimension out of range (expected to be in range of [-1, 0], but got 1)"
+                )
             raise ShapeError(f"addmm: matrices expected, got {x._array.ndim}D tensor")
     if lb == "strided":
         _check_matrices(a, b)
@@ -108,7 +118,11 @@ def mm(a: Any, b: Any, name: str = "Mm", like: bool = False) -> Any:
         return recorded(name, kernels.times_dense(a._array, b._array), (a, b), both, (a, b))
     if la == "strided":
         if a._array.shape[1] != b._array.shape[0]:
-            raise ShapeError("mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})".format(*a._array.shape, *b._array.shape))
+            raise ShapeError(
+                "mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})".format(
+                    *a._array.shape, *b._array.shape
+                )
+            )
         _check_matrices(a, b)
         made = np.ascontiguousarray(kernels.times_dense(b._array, a._array.T, True).T)
         pattern = b._array.coalesce() if lb == "coo" else b._array
@@ -126,10 +140,16 @@ def mm(a: Any, b: Any, name: str = "Mm", like: bool = False) -> Any:
 
         return recorded(name, made, (a, b), rules, (a, b))
     if la != lb and (la, lb) != ("csc", "csr") or la in BLOCKED:
-        raise OperationError(f"addmm: computation on CPU is not implemented for {NAMES[lb]} + {NAMES[la]} @ {NAMES[lb]}")
+        raise OperationError(
+            f"addmm: computation on CPU is not implemented for {NAMES[lb]} + {NAMES[la]} @ {NAMES[lb]}"
+        )
     if la == "coo":
         if a._array.shape[1] != b._array.shape[0]:
-            raise ShapeError("mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})".format(*a._array.shape, *b._array.shape))
+            raise ShapeError(
+                "mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})".format(
+                    *a._array.shape, *b._array.shape
+                )
+            )
         if a._array.dtype != b._array.dtype:
             raise DtypeError(f"mat1 dtype {_name(a)} does not match mat2 dtype {_name(b)}")
     else:
@@ -138,11 +158,21 @@ def mm(a: Any, b: Any, name: str = "Mm", like: bool = False) -> Any:
     ca, cb = (x._array.coalesce() if la == "coo" else x._array for x in (a, b))
 
     def sparse_rules(g: Any, a: Any, b: Any) -> Any:
-        ga = masked(mm(g, _adjoint(b).coalesce() if la == "coo" else as_layout(_adjoint(b), lb)), ca) if a._rg else None
-        gb = masked(mm(_adjoint(a).coalesce() if la == "coo" else as_layout(_adjoint(a), lb), g), cb) if b._rg else None
+        ga = (
+            masked(mm(g, _adjoint(b).coalesce() if la == "coo" else as_layout(_adjoint(b), lb)), ca)
+            if a._rg
+            else None
+        )
+        gb = (
+            masked(mm(_adjoint(a).coalesce() if la == "coo" else as_layout(_adjoint(a), lb), g), cb)
+            if b._rg
+            else None
+        )
         return ga, gb
 
-    return recorded("SparseSparseMatmul" if la == "coo" else name, made, (a, b), sparse_rules, (a, b))
+    return recorded(
+        "SparseSparseMatmul" if la == "coo" else name, made, (a, b), sparse_rules, (a, b)
+    )
 
 
 def adjoint_mm(a: Any, b: Any) -> Any:
@@ -169,7 +199,9 @@ def mv(a: Any, v: Any) -> Any:
     if m != v._array.shape[0]:
         if a._array.layout == "coo":
             raise ShapeError("mv: expected self.size(-1) == vec.size(-1)")
-        raise ShapeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({v._array.shape[0]})")
+        raise ShapeError(
+            f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({v._array.shape[0]})"
+        )
     _check_matrices(a, v.reshape((-1, 1)))
 
     def rule(g: Any, a: Any, v: Any) -> Any:
@@ -216,10 +248,15 @@ def bmm(a: Any, b: Any) -> Any:
         raise OperationError("bmm_sparse: Tensor 'mat2' must be dense")
     s, d = a._array, b._array
     if s.dense_dim:
-        raise OperationError(f"bmm_sparse: Tensor 'self' must have no dense dims, but has {s.dense_dim}")
+        raise OperationError(
+            f"bmm_sparse: Tensor 'self' must have no dense dims, but has {s.dense_dim}"
+        )
     if s.shape[0] != d.shape[0] or s.shape[2] != d.shape[1]:
-        raise ShapeError("bmm_sparse: 'self.size(0)' and 'mat2.size(0)' must match" if s.shape[0] != d.shape[0] else
-                         "bmm_sparse: 'self.size(2)' and 'mat2.size(1)' must match")  # fmt: skip
+        raise ShapeError(
+            "bmm_sparse: 'self.size(0)' and 'mat2.size(0)' must match"
+            if s.shape[0] != d.shape[0]
+            else "bmm_sparse: 'self.size(2)' and 'mat2.size(1)' must match"
+        )
     if s.dtype != d.dtype:
         raise DtypeError(f"expected scalar type {_name(a)} but found {_name(b)}")
     made = np.zeros((s.shape[0], s.shape[1], d.shape[2]), d.dtype)
@@ -254,7 +291,9 @@ def _addmm(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any, like: bool) 
     layouts = [_layout(x) for x in (input, mat1, mat2)]
     if "coo" in layouts:
         if layouts[0] != "strided":
-            raise OperationError(f"addmm_sparse_dense: expected strided result tensor, got tensor with layout {NAMES[layouts[0]]}")
+            raise OperationError(
+                f"addmm_sparse_dense: expected strided result tensor, got tensor with layout {NAMES[layouts[0]]}"
+            )
         if layouts[1] != "coo" or layouts[2] != "strided":
             raise OperationError(
                 "addmm_sparse_dense: expected either 'mat1' to have sparse layout and 'mat2' to have strided layout, got 'mat1' with "
@@ -289,21 +328,31 @@ def sampled_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: A
         raise refuse("sparse_sampled_addmm", input)
     for x in (mat1, mat2):
         if is_sparse(x):
-            raise OperationError(f"Expected mat1 to have strided layout, but got {NAMES[_layout(x)]}")
+            raise OperationError(
+                f"Expected mat1 to have strided layout, but got {NAMES[_layout(x)]}"
+            )
     a, b, c = input._array, mat1._array, mat2._array
     if b.shape[-1] != c.shape[-2]:
-        raise ShapeError(f"mat1 and mat2 shapes cannot be multiplied ({b.shape[-2]}x{b.shape[-1]} and {c.shape[-2]}x{c.shape[-1]})")
+        raise ShapeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({b.shape[-2]}x{b.shape[-1]} and {c.shape[-2]}x{c.shape[-1]})"
+        )
     for what, mine, theirs in (("-2", a.shape[-2], b.shape[-2]), ("-1", a.shape[-1], c.shape[-1])):
         if mine != theirs:
-            raise ShapeError(f"self.shape[{what}] must match {'mat1' if what == '-2' else 'mat2'}.shape[{what}]")
+            raise ShapeError(
+                f"self.shape[{what}] must match {'mat1' if what == '-2' else 'mat2'}.shape[{what}]"
+            )
     if not a.dtype == b.dtype == c.dtype:
-        raise DtypeError(f"Expected mat1 and mat2 to have the same dtype, but got {mat1.dtype.c_name} and {mat2.dtype.c_name}")
+        raise DtypeError(
+            f"Expected mat1 and mat2 to have the same dtype, but got {mat1.dtype.c_name} and {mat2.dtype.c_name}"
+        )
     v = _scaled(values_of(input), beta) + _scaled(sampled(a, mat1, mat2.transpose(0, 1)), alpha)
     return titled(build(a, v), "SparseSampledAddmm")
 
 
 def reduced_mm(a: Any, b: Any, how: str) -> Any:
-    """The product of a matrix in compressed rows and a dense one, with another reduction than the sum of products."""
+    """The product of a matrix in compressed rows and a dense one, with another reduction than the
+    sum of products.
+    """
     if how not in ("sum", "mean", "amax", "amin"):
         raise OperationError(f"sparse_mm_reduce: reduce type of {how} has not been enabled.")
     if not is_sparse(a) or a._array.layout != "csr" or is_sparse(b):
@@ -329,12 +378,15 @@ def reduced_mm(a: Any, b: Any, how: str) -> Any:
         place[filled] = np.minimum(np.minimum.reduceat(hit, starts, 0), len(t) - 1)
     if not len(t):
         return titled(mm(a, b, "SparseMmReduceImpl", True), "SparseMmReduceImpl")
-    made = F.gather(terms, make_tensor(place), dim=0) * make_tensor((count > 0).astype(t.dtype)[:, None])
+    made = F.gather(terms, make_tensor(place), dim=0) * make_tensor(
+        (count > 0).astype(t.dtype)[:, None]
+    )
     return titled(made, "SparseMmReduceImpl")
 
 
 def hspmm(mat1: Any, mat2: Any) -> Any:
-    """The product of a sparse and a dense matrix, of which only the rows are stored in which the sparse one has something.
+    """The product of a sparse and a dense matrix, of which only the rows are stored in which the
+    sparse one has something.
 
     Returns:
         `(n, m)` in coordinates, with one sparse dimension.
@@ -349,7 +401,9 @@ def hspmm(mat1: Any, mat2: Any) -> Any:
     _check_matrices(mat1, mat2)
     line = np.unique(a.sound().indices[0])
     v = F.index_select(mm(mat1, mat2), make_tensor(line), dim=0)
-    return build(SparseArray("coo", (a.shape[0], mat2._array.shape[1]), v._array, line[None], None, True), v).detach()
+    return build(
+        SparseArray("coo", (a.shape[0], mat2._array.shape[1]), v._array, line[None], None, True), v
+    ).detach()
 
 
 def smm(input: Any, mat: Any) -> Any:
@@ -367,11 +421,19 @@ def smm(input: Any, mat: Any) -> Any:
 
 def as_zeros(a: Any, b: Any) -> SparseArray:
     """Zeros of the shape of a product."""
-    return SparseArray("coo", (a.shape[0], b.shape[1]), np.zeros(0, a.dtype), np.zeros((2, 0), np.int64), None, True)
+    return SparseArray(
+        "coo",
+        (a.shape[0], b.shape[1]),
+        np.zeros(0, a.dtype),
+        np.zeros((2, 0), np.int64),
+        None,
+        True,
+    )
 
 
 def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """`beta * input + alpha * mat1 @ mat2` of a sparse `input`, a sparse and a dense matrix, in coordinates; not differentiable.
+    """`beta * input + alpha * mat1 @ mat2` of a sparse `input`, a sparse and a dense matrix, in
+    coordinates; not differentiable.
 
     >>> import pellucid as torch
     >>> s = torch.eye(2).to_sparse()

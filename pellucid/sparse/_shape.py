@@ -43,12 +43,16 @@ def select(x: Any, *, dim: int, index: int) -> Any:
     a, n = _coo(x, "select.int"), x._array.sparse_dim
     size = a.shape[dim]
     if not -size <= index < size:
-        raise IndexOutOfRangeError(f"select(): index {index} out of range for tensor of size {list(a.shape)} at dimension {dim}")
+        raise IndexOutOfRangeError(
+            f"select(): index {index} out of range for tensor of size {list(a.shape)} at dimension {dim}"
+        )
     index %= size
     shape = a.shape[:dim] + a.shape[dim + 1 :]
     if dim >= n:
         v = values_of(x).select(dim - n + 1, index)
-        return titled(build(SparseArray("coo", shape, v._array, a.indices, None, a.coalesced), v), "Select")
+        return titled(
+            build(SparseArray("coo", shape, v._array, a.indices, None, a.coalesced), v), "Select"
+        )
     kept = np.flatnonzero(a.indices[dim] == index)
     if n == 1:
         return titled(F.index_select(values_of(x), make_tensor(kept), dim=0).sum(0), "Select")
@@ -61,7 +65,9 @@ def _select_compressed(x: Any, dim: int, index: int) -> Any:
     if dim < nb:
         shape = a.shape[:dim] + a.shape[dim + 1 :]
         v = values_of(x).select(dim, index)
-        part = SparseArray(a.layout, shape, v._array, a.indices.take(index, dim), a.plain.take(index, dim))
+        part = SparseArray(
+            a.layout, shape, v._array, a.indices.take(index, dim), a.plain.take(index, dim)
+        )
         return titled(build(part, v), "Select")
     if a.layout in BLOCKED:
         raise refuse("select.int", x)
@@ -73,7 +79,9 @@ def indexed(x: Any, *, index: Any) -> Any:
     dim = 0
     for item in index:
         if item is ...:
-            dim = x._array.ndim - sum(i is not None and i is not ... for i in index[index.index(...) + 1 :])
+            dim = x._array.ndim - sum(
+                i is not None and i is not ... for i in index[index.index(...) + 1 :]
+            )
         elif item is None:
             x, dim = unsqueeze(x, dim=dim), dim + 1
         elif isinstance(item, slice):
@@ -106,7 +114,9 @@ def unsqueeze(x: Any, *, dim: int) -> Any:
     shape = (*a.shape[:dim], 1, *a.shape[dim:])
     if dim > n:
         v = values_of(x).unsqueeze(dim - n + 1)
-        return titled(build(SparseArray("coo", shape, v._array, a.indices, None, a.coalesced), v), "Unsqueeze")
+        return titled(
+            build(SparseArray("coo", shape, v._array, a.indices, None, a.coalesced), v), "Unsqueeze"
+        )
     indices = np.insert(a.indices, dim, 0, 0)
     return _moved(x, indices, shape, None, "Unsqueeze", a.coalesced)
 
@@ -122,11 +132,16 @@ def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
     a = _coo(self, "narrow_copy")
     dim %= a.ndim
     if not 0 <= start <= a.shape[dim] - length:
-        raise OperationError(f"start ({start}) + length ({length}) exceeds dimension size ({a.shape[dim]}).")
+        raise OperationError(
+            f"start ({start}) + length ({length}) exceeds dimension size ({a.shape[dim]})."
+        )
     shape = (*a.shape[:dim], length, *a.shape[dim + 1 :])
     if dim >= a.sparse_dim:
         v = values_of(self).narrow(dim - a.sparse_dim + 1, start, length)
-        return titled(build(SparseArray("coo", shape, v._array, a.indices, None, a.coalesced), v), "NarrowCopy")
+        return titled(
+            build(SparseArray("coo", shape, v._array, a.indices, None, a.coalesced), v),
+            "NarrowCopy",
+        )
     kept = np.flatnonzero((a.indices[dim] >= start) & (a.indices[dim] < start + length))
     indices = a.indices[:, kept].copy()
     indices[dim] -= start
@@ -148,13 +163,20 @@ def index_select(x: Any, index: Any, *, dim: int) -> Any:
     shape = (*a.shape[:dim], len(wanted), *a.shape[dim + 1 :])
     if dim >= a.sparse_dim:
         v = F.index_select(values_of(x), make_tensor(wanted), dim=dim - a.sparse_dim + 1)
-        return titled(build(SparseArray("coo", shape, v._array, a.indices, None, a.coalesced), v), "IndexSelect")
+        return titled(
+            build(SparseArray("coo", shape, v._array, a.indices, None, a.coalesced), v),
+            "IndexSelect",
+        )
     order = np.argsort(a.indices[dim], kind="stable")
     line = a.indices[dim][order]
     first, last = np.searchsorted(line, wanted), np.searchsorted(line, wanted, "right")
     count = last - first
     place = np.repeat(np.arange(len(wanted)), count)
-    kept = order[np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)]
+    kept = order[
+        np.arange(count.sum())
+        - np.repeat(np.cumsum(count) - count, count)
+        + np.repeat(first, count)
+    ]
     indices = a.indices[:, kept].copy()
     indices[dim] = place
     return _moved(x, indices, shape, kept, "IndexSelect", a.coalesced and dim == 0)
@@ -170,11 +192,15 @@ def cat(*tensors: Any, dim: int) -> Any:
         if not is_sparse(x):
             if not k:
                 raise refuse("_values", x)
-            raise OperationError(f"Concatenating sparse tensors, but a dense tensor was found at position {k}.")
+            raise OperationError(
+                f"Concatenating sparse tensors, but a dense tensor was found at position {k}."
+            )
     first = tensors[0]._array
     for k, x in enumerate(tensors):
         other = x._array.shape
-        if len(other) != first.ndim or any(s != t for d, (s, t) in enumerate(zip(other, first.shape, strict=True)) if d != dim):
+        if len(other) != first.ndim or any(
+            s != t for d, (s, t) in enumerate(zip(other, first.shape, strict=True)) if d != dim
+        ):
             raise OperationError(
                 f"All tensors must have the same shape: {list(first.shape)} (except in the concatenating dimension), but found shape: "
                 f"{list(other)} at position {k}."
@@ -201,12 +227,19 @@ def cat(*tensors: Any, dim: int) -> Any:
             rest = shape[dim] - at - a.shape[dim]
             before, after = list(v._array.shape), list(v._array.shape)
             before[dim - n + 1], after[dim - n + 1] = at, rest
-            v = F.cat(make_tensor(np.zeros(before, kind)), v, make_tensor(np.zeros(after, kind)), dim=dim - n + 1)
+            v = F.cat(
+                make_tensor(np.zeros(before, kind)),
+                v,
+                make_tensor(np.zeros(after, kind)),
+                dim=dim - n + 1,
+            )
         indices.append(places)
         values.append(v)
         at += a.shape[dim]
     v = F.cat(*values, dim=0)
-    return titled(build(SparseArray("coo", tuple(shape), v._array, np.concatenate(indices, 1)), v), "Cat")
+    return titled(
+        build(SparseArray("coo", tuple(shape), v._array, np.concatenate(indices, 1)), v), "Cat"
+    )
 
 
 @operation("stack")
@@ -214,7 +247,10 @@ def stack(*tensors: Any, dim: int) -> Any:
     for x in tensors:
         if is_sparse(x) and x._array.layout != "coo":
             raise OperationError("Sparse CSR tensors do not have is_contiguous")
-    return cat(*[unsqueeze(x, dim=dim) if is_sparse(x) else F.unsqueeze(x, dim=dim) for x in tensors], dim=dim)
+    return cat(
+        *[unsqueeze(x, dim=dim) if is_sparse(x) else F.unsqueeze(x, dim=dim) for x in tensors],
+        dim=dim,
+    )
 
 
 # ---- sums ------------------------------------------------------------------------------------
@@ -254,12 +290,18 @@ def sum_all(x: Any) -> Any:
 @operation("sum")
 def sum_dims(x: Any, *, dim: Any, keepdim: bool) -> Any:
     a = x._array
-    dims = tuple(d % a.ndim for d in ((dim,) if isinstance(dim, int) else dim)) if dim is not None else tuple(range(a.ndim))
+    dims = (
+        tuple(d % a.ndim for d in ((dim,) if isinstance(dim, int) else dim))
+        if dim is not None
+        else tuple(range(a.ndim))
+    )
     if a.layout == "coo":
         made = summed(x, dims, keepdim, "Sum")
         return made
     if not keepdim:
-        raise OperationError("reduction operations on CSR tensors with keepdim=False is unsupported")
+        raise OperationError(
+            "reduction operations on CSR tensors with keepdim=False is unsupported"
+        )
     return titled(as_layout(summed(as_layout(x, "coo"), dims, True, "Sum"), a.layout), "Sum")
 
 
@@ -274,7 +316,9 @@ def sparse_sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     given = (dim,) if isinstance(dim, int) else tuple(dim)
     for d in given:
         if not -a.ndim <= d < a.ndim:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-a.ndim}, {a.ndim - 1}], but got {d})")
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-a.ndim}, {a.ndim - 1}], but got {d})"
+            )
     dims = tuple(d % a.ndim for d in given)
     if dtype is not None:
         input = input.to(dtype)
@@ -282,7 +326,9 @@ def sparse_sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
 
 
 @function("norm")
-def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None, **_: Any) -> Any:
+def norm(
+    self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None, **_: Any
+) -> Any:
     if isinstance(dim, int):
         dim = (dim,)
     if dim and len(dim) < self._array.ndim:
@@ -295,7 +341,9 @@ def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtyp
         raise OperationError("norm_sparse currently does not support 'dtype' argument")
     if self._array.layout == "coo":
         self = self.coalesce()
-    made = FUNCTIONS["torch"]["norm"](values_of(self).reshape((-1,)), 2 if p in (None, "fro") else p)
+    made = FUNCTIONS["torch"]["norm"](
+        values_of(self).reshape((-1,)), 2 if p in (None, "fro") else p
+    )
     return titled(made, "Norm")
 
 
@@ -311,13 +359,17 @@ def _any(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 # ---- softmax ---------------------------------------------------------------------------------
 def softmax(input: Any, dim: int, dtype: Any, log: bool) -> Any:
-    """Softmax over the stored elements of each line along `dim`; what is not stored counts as minus infinity."""
+    """Softmax over the stored elements of each line along `dim`; what is not stored counts as minus
+    infinity.
+    """
     name = "_sparse_log_softmax" if log else "_sparse_softmax"
     a = _coo(input, name) if is_sparse(input) else None
     if a is None:
         raise refuse(name, input)
     if not -a.ndim <= dim < a.ndim:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-a.ndim}, {a.ndim - 1}], but got {dim})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-a.ndim}, {a.ndim - 1}], but got {dim})"
+        )
     dim %= a.ndim
     if dtype is not None:
         input = input.to(dtype)
@@ -340,7 +392,11 @@ def softmax(input: Any, dim: int, dtype: Any, log: bool) -> Any:
     shifted = v - make_tensor(np.where(np.isfinite(top), top, 0).astype(a.dtype)[line])
     e = shifted.exp()
     total = F.index_add(make_tensor(np.zeros_like(top)), where, e, dim=0, alpha=1)
-    made = shifted - F.index_select(total.log(), where, dim=0) if log else e / F.index_select(total, where, dim=0)
+    made = (
+        shifted - F.index_select(total.log(), where, dim=0)
+        if log
+        else e / F.index_select(total, where, dim=0)
+    )
     return titled(build(a, made), title)
 
 
@@ -359,7 +415,12 @@ def like(x: Any, layout: Any, dtype: Any, name: str) -> Any:
         )
     if wanted == "coo" and own == "coo":
         made = SparseArray(
-            "coo", a.shape, np.zeros((0, *a.values.shape[1:]), kind), np.zeros((a.sparse_dim, 0), np.int64), None, True
+            "coo",
+            a.shape,
+            np.zeros((0, *a.values.shape[1:]), kind),
+            np.zeros((a.sparse_dim, 0), np.int64),
+            None,
+            True,
         )
         return wrapped(made)
     return empty(a.shape, wanted, kind, a.block if own in BLOCKED else None)
@@ -373,11 +434,21 @@ def made(name: str, shape: tuple[int, ...], layout: Any, dtype: Any) -> Any:
 
 
 def _new(
-    self: Any, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
+    self: Any,
+    *size: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **_: Any,
 ) -> Any:
     shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     kind = dtype or self.dtype
-    new = make_tensor(np.zeros(shape, kind.numpy)) if layout is strided else made("zeros", shape, layout or self.layout, kind)
+    new = (
+        make_tensor(np.zeros(shape, kind.numpy))
+        if layout is strided
+        else made("zeros", shape, layout or self.layout, kind)
+    )
     return new.requires_grad_() if requires_grad else new
 
 

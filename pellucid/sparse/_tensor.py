@@ -1,9 +1,11 @@
 """Sparse tensors, and how what an operation does with them is found.
 
-A `SparseTensor` is a Tensor whose array is a `SparseArray`: a sparse leaf has a place in the graph of its own, and its gradients may be
-sparse or dense, as PyTorch's are. An operation of the engine that meets one comes to the interpreter here, which looks into `HANDLERS.operations`;
-what is not there is refused by PyTorch's words. Functions that are no single operation are found in the same way by their public name:
-`function` makes them methods of SparseTensor and puts them before the dense ones in the namespaces. Dense calls pass none of this.
+A `SparseTensor` is a Tensor whose array is a `SparseArray`: a sparse leaf has a place in the graph
+of its own, and its gradients may be sparse or dense, as PyTorch's are. An operation of the engine
+that meets one comes to the interpreter here, which looks into `HANDLERS.operations`; what is not
+there is refused by PyTorch's words. Functions that are no single operation are found in the same
+way by their public name: `function` makes them methods of SparseTensor and puts them before the
+dense ones in the namespaces. Dense calls pass none of this.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ _new = object.__new__
 
 
 class SparseTensor(Tensor):
-    """A tensor of which only some elements are stored, in one of five layouts; PyTorch's `torch.sparse`.
+    """A tensor of which only some elements are stored, in one of five layouts; PyTorch's
+    `torch.sparse`.
 
     Made by `sparse_coo_tensor` and its kin and by `Tensor.to_sparse`.
     """
@@ -113,20 +116,47 @@ def refuse(name: str, *args: Any) -> Exception:
     return refusal(ATEN.get(name, name), layout_of(*args))
 
 
-# What PyTorch calls the overload that it looks for first, where that is not the operation's own name here.
+# What PyTorch calls the overload that it looks for first, where that is not the operation's own
+# name here.
 ATEN = {
-    "eq": "eq.Tensor", "ne": "ne.Tensor", "lt": "lt.Tensor", "le": "le.Tensor", "gt": "gt.Tensor", "ge": "ge.Tensor", "mean": "mean.dim",
-    "mean_all": "mean.dim", "max_all": "max", "min_all": "min", "remainder": "remainder.Tensor", "fmod": "fmod.Tensor", "softmax": "_softmax",
-    "log_softmax": "_log_softmax", "vector_norm": "linalg_vector_norm", "index": "index.Tensor", "where": "where.self", "sort": "sort.stable",
-    "count_nonzero": "count_nonzero.dim_IntList", "logical_not": "logical_not.out", "bitwise_and": "bitwise_and.Tensor",
-    "bitwise_or": "bitwise_or.Tensor", "bitwise_xor": "bitwise_xor.Tensor", "isfinite": "ne.Scalar", "diagonal": "as_strided",
-    "index_put": "_index_put_impl_", "lerp_number": "lerp.Scalar", "masked_fill": "masked_fill_.Scalar", "dropout": "bernoulli_.float",
-    "squared_difference": "mse_loss", "contiguous": "select_copy.int",
-}  # fmt: skip
+    "eq": "eq.Tensor",
+    "ne": "ne.Tensor",
+    "lt": "lt.Tensor",
+    "le": "le.Tensor",
+    "gt": "gt.Tensor",
+    "ge": "ge.Tensor",
+    "mean": "mean.dim",
+    "mean_all": "mean.dim",
+    "max_all": "max",
+    "min_all": "min",
+    "remainder": "remainder.Tensor",
+    "fmod": "fmod.Tensor",
+    "softmax": "_softmax",
+    "log_softmax": "_log_softmax",
+    "vector_norm": "linalg_vector_norm",
+    "index": "index.Tensor",
+    "where": "where.self",
+    "sort": "sort.stable",
+    "count_nonzero": "count_nonzero.dim_IntList",
+    "logical_not": "logical_not.out",
+    "bitwise_and": "bitwise_and.Tensor",
+    "bitwise_or": "bitwise_or.Tensor",
+    "bitwise_xor": "bitwise_xor.Tensor",
+    "isfinite": "ne.Scalar",
+    "diagonal": "as_strided",
+    "index_put": "_index_put_impl_",
+    "lerp_number": "lerp.Scalar",
+    "masked_fill": "masked_fill_.Scalar",
+    "dropout": "bernoulli_.float",
+    "squared_difference": "mse_loss",
+    "contiguous": "select_copy.int",
+}
 
 
 class _Rule(Primitive):
-    """What a node of a sparse operation goes by: its gradient rule is a function of tensors, sparse or dense."""
+    """What a node of a sparse operation goes by: its gradient rule is a function of tensors, sparse
+    or dense.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -158,14 +188,21 @@ def _record_of(name: str) -> _Rule:
     return _Rule(name)
 
 
-def recorded(name: str, array: Any, inputs: Sequence[Any], rule: Callable[..., Any], saved: Sequence[Tensor] = ()) -> Any:
+def recorded(
+    name: str,
+    array: Any,
+    inputs: Sequence[Any],
+    rule: Callable[..., Any],
+    saved: Sequence[Tensor] = (),
+) -> Any:
     """The tensor of a result, recorded where a gradient will be wanted.
 
     Args:
         name: PyTorch's name of the node, without `Backward0`.
         array: the result, dense or sparse.
         inputs: what is differentiated.
-        rule: `rule(g, *saved)` gives a gradient (or None) for each input, by differentiable functions of tensors.
+        rule: `rule(g, *saved)` gives a gradient (or None) for each input, by differentiable
+            functions of tensors.
     """
     if tracing.tracer():
         tracing.tracer().refuse("the step computes with a sparse tensor")
@@ -177,7 +214,9 @@ def recorded(name: str, array: Any, inputs: Sequence[Any], rule: Callable[..., A
     node: Any = _new(node_type(op))
     node.op = node.plan = op
     node.params = {"rule": rule}
-    node.inputs = tuple([(x._node or x) if need else None for x, need in zip(inputs, needs, strict=True)])
+    node.inputs = tuple(
+        [(x._node or x) if need else None for x, need in zip(inputs, needs, strict=True)]
+    )
     node.saved = (tuple(saved),) if saved else ()
     node.versions = tuple([version_of(t) for t in saved])
     node.total = sum([v.count for v in node.versions])
@@ -201,7 +240,10 @@ def overwritten(tensor: Any, result: Any, name: str) -> Any:
         raise refuse(name, tensor, result)
     a, r = tensor._array, result._array
     if r.shape != a.shape:
-        raise OperationError(f"output with shape {list(a.shape)} doesn't match the broadcast shape {list(r.shape)}", op=name)
+        raise OperationError(
+            f"output with shape {list(a.shape)} doesn't match the broadcast shape {list(r.shape)}",
+            op=name,
+        )
     if r.dtype != a.dtype:
         if not can_cast(BY_NUMPY[r.dtype], BY_NUMPY[a.dtype]):
             raise DtypeError(

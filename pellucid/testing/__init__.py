@@ -1,4 +1,6 @@
-"""Help for tests: comparing results, making arguments, checking derivatives (PyTorch's `torch.testing`)."""
+"""Help for tests: comparing results, making arguments, checking derivatives (PyTorch's
+`torch.testing`).
+"""
 
 from __future__ import annotations
 
@@ -9,4 +11,11 @@ from ._comparison import assert_allclose as assert_allclose
 from ._comparison import assert_close as assert_close
 from ._creation import make_tensor as make_tensor
 
-__all__ = ["GradcheckError", "assert_allclose", "assert_close", "gradcheck", "gradgradcheck", "make_tensor"]
+__all__ = [
+    "GradcheckError",
+    "assert_allclose",
+    "assert_close",
+    "gradcheck",
+    "gradgradcheck",
+    "make_tensor",
+]

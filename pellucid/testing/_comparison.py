@@ -1,7 +1,9 @@
-"""`assert_close`: compare numbers, tensors, arrays and containers of them, and say where they differ.
+"""`assert_close`: compare numbers, tensors, arrays and containers of them, and say where they
+differ.
 
-A comparison has two steps. `_pairs` walks both containers together and gives one comparison for each pair of leaves, so that a
-difference in structure is reported before any value; then every comparison runs, and the first that fails is reported.
+A comparison has two steps. `_pairs` walks both containers together and gives one comparison for
+each pair of leaves, so that a difference in structure is reported before any value; then every
+comparison runs, and the first that fails is reported.
 """
 
 from __future__ import annotations
@@ -30,7 +32,12 @@ _TOLERANCES = {
     dtypes.complex64: (1.3e-6, 1e-5),
     dtypes.complex128: (1e-7, 1e-7),
 }
-_NUMBER_DTYPES = {bool: dtypes.bool_, int: dtypes.int64, float: dtypes.float64, complex: dtypes.complex128}
+_NUMBER_DTYPES = {
+    bool: dtypes.bool_,
+    int: dtypes.int64,
+    float: dtypes.float64,
+    complex: dtypes.complex128,
+}
 
 Message = str | Callable[[str], str] | None
 
@@ -68,19 +75,23 @@ def assert_close(
     check_stride: bool = False,
     msg: Message = None,
 ) -> None:
-    """Raise AssertionError unless `|actual - expected| <= atol + rtol * |expected|` holds for every element.
+    """Raise AssertionError unless `|actual - expected| <= atol + rtol * |expected|` holds for every
+    element.
 
     Args:
-        actual, expected: tensors, NumPy arrays, Python or NumPy numbers, None, or sequences and mappings of them.
+        actual, expected: tensors, NumPy arrays, Python or NumPy numbers, None, or sequences and
+            mappings of them.
         allow_subclasses: False asks for exactly the same type of tensor on both sides.
-        rtol, atol: give both or none. Without them the dtype decides: 1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64,
-            1e-3 and 1e-5 for float16, 1.6e-2 and 1e-5 for bfloat16, zero for integers and booleans; complex as their parts.
+        rtol, atol: give both or none. Without them the dtype decides: 1.3e-6 and 1e-5 for float32,
+            1e-7 and 1e-7 for float64, 1e-3 and 1e-5 for float16, 1.6e-2 and 1e-5 for bfloat16, zero
+            for integers and booleans; complex as their parts.
         equal_nan: whether two NaN are equal.
         check_device, check_dtype, check_layout, check_stride: whether these must agree.
         msg: replaces the text of the error, or a function of the text.
 
     Raises:
-        AssertionError: with the number of elements that differ, and the place and size of the greatest differences.
+        AssertionError: with the number of elements that differ, and the place and size of the
+            greatest differences.
         ValueError: when one tolerance is given without the other.
         TypeError: for two things that cannot be compared.
 
@@ -95,7 +106,16 @@ def assert_close(
         raise ValueError(
             f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {'rtol' if rtol is None else 'atol'}."
         )
-    options = _Options(allow_subclasses, rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride)
+    options = _Options(
+        allow_subclasses,
+        rtol,
+        atol,
+        equal_nan,
+        check_device,
+        check_dtype,
+        check_layout,
+        check_stride,
+    )
     try:
         comparisons = list(_pairs(actual, expected, (), options))
         with no_grad():
@@ -112,9 +132,15 @@ def assert_close(
 
 
 def assert_allclose(
-    actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True, msg: str = ""
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
 ) -> None:
-    """Older form of `assert_close`: converts both to tensors, ignores dtype and device, and takes two NaN for equal.
+    """Older form of `assert_close`: converts both to tensors, ignores dtype and device, and takes
+    two NaN for equal.
 
     Example:
         >>> import warnings
@@ -132,25 +158,44 @@ def assert_allclose(
     actual = actual if isinstance(actual, Tensor) else tensor(actual)
     expected = expected if isinstance(expected, Tensor) else tensor(expected, dtype=actual.dtype)
     if rtol is None and atol is None:
-        loose = {dtypes.float16: (1e-3, 1e-3), dtypes.float32: (1e-4, 1e-5), dtypes.float64: (1e-5, 1e-8)}
+        loose = {
+            dtypes.float16: (1e-3, 1e-3),
+            dtypes.float32: (1e-4, 1e-5),
+            dtypes.float64: (1e-5, 1e-8),
+        }
         known = [loose.get(t.dtype, (0.0, 0.0)) for t in (actual, expected)]
         rtol, atol = max(r for r, _ in known), max(a for _, a in known)
     assert_close(
-        actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, check_dtype=False, msg=msg or None
-    )  # fmt: skip
+        actual,
+        expected,
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_device=True,
+        check_dtype=False,
+        msg=msg or None,
+    )
 
 
 # ---- containers ------------------------------------------------------------------------------
 def _with_path(text: str, path: tuple[Any, ...]) -> str:
-    return f"{text}\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in path)}" if path else text
+    return (
+        f"{text}\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in path)}"
+        if path
+        else text
+    )
 
 
-def _pairs(actual: Any, expected: Any, path: tuple[Any, ...], options: _Options) -> Iterator[tuple[Any, Callable[[], None]]]:
+def _pairs(
+    actual: Any, expected: Any, path: tuple[Any, ...], options: _Options
+) -> Iterator[tuple[Any, Callable[[], None]]]:
     if _both(actual, expected, Sequence) and not _any(actual, expected, str, bytes):
         if len(actual) != len(expected):
             raise AssertionError(
-                _with_path(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", path)
-            )  # fmt: skip
+                _with_path(
+                    f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", path
+                )
+            )
         for i in range(len(actual)):
             yield from _pairs(actual[i], expected[i], (*path, i), options)
     elif _both(actual, expected, Mapping):
@@ -185,7 +230,9 @@ def _any(actual: Any, expected: Any, *kinds: type) -> bool:
     return isinstance(actual, kinds) or isinstance(expected, kinds)
 
 
-def _leaf(actual: Any, expected: Any, path: tuple[Any, ...], options: _Options) -> Callable[[], None]:
+def _leaf(
+    actual: Any, expected: Any, path: tuple[Any, ...], options: _Options
+) -> Callable[[], None]:
     if actual is None or expected is None:
         return lambda: _compare_none(actual, expected)
     if _both(actual, expected, bool, np.bool_):
@@ -197,12 +244,17 @@ def _leaf(actual: Any, expected: Any, path: tuple[Any, ...], options: _Options) 
     if related and same and (isinstance(actual, Tensor) or hasattr(actual, "__array__")):
         return lambda: _compare_tensors(_as_tensor(actual), _as_tensor(expected), options)
     raise TypeError(
-        _with_path(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.", path)
-    )  # fmt: skip
+        _with_path(
+            f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.",
+            path,
+        )
+    )
 
 
 def _as_tensor(value: Any) -> Tensor:
-    return value if isinstance(value, Tensor) else FUNCTIONS["torch"]["as_tensor"](np.asarray(value))
+    return (
+        value if isinstance(value, Tensor) else FUNCTIONS["torch"]["as_tensor"](np.asarray(value))
+    )
 
 
 # ---- leaves ----------------------------------------------------------------------------------
@@ -224,7 +276,11 @@ def _compare_numbers(actual: Any, expected: Any, options: _Options) -> None:
     if actual == expected or (options.equal_nan and cmath.isnan(actual) and cmath.isnan(expected)):
         return
     difference = abs(actual - expected)
-    if cmath.isfinite(actual) and cmath.isfinite(expected) and difference <= atol + rtol * abs(expected):
+    if (
+        cmath.isfinite(actual)
+        and cmath.isfinite(expected)
+        and difference <= atol + rtol * abs(expected)
+    ):
         return
     raise AssertionError(_scalar_text(actual, expected, rtol, atol))
 
@@ -268,9 +324,12 @@ def _compare_tensors(actual: Tensor, expected: Tensor, options: _Options) -> Non
     if actual.dtype != expected.dtype:
         common = dtypes.promote_types(actual.dtype, expected.dtype)
         actual, expected = actual.to(common), expected.to(common)
-    elif actual.dtype.itemsize == 1 and actual.dtype.is_floating_point:  # eight-bit floats do not compute
+    elif actual.dtype.itemsize == 1 and actual.dtype.is_floating_point:
+        # eight-bit floats do not compute
         actual, expected = actual.to(dtypes.float32), expected.to(dtypes.float32)
-    matches = FUNCTIONS["torch"]["isclose"](actual, expected, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
+    matches = FUNCTIONS["torch"]["isclose"](
+        actual, expected, rtol=rtol, atol=atol, equal_nan=options.equal_nan
+    )
     if matches.all().item():
         return
     if actual.dim() == 0:
@@ -284,9 +343,15 @@ def _compare_sparse(actual: Any, expected: Any, options: _Options) -> None:
     kind = a.layout.upper()
     title = f"Sparse {kind}"
     if a.nnz != b.nnz:
-        raise AssertionError(f"The number of specified values in sparse {kind} tensors does not match: {a.nnz} != {b.nnz}")
-    first, second = ("crow_indices", "col_indices") if a.layout in BY_ROWS else ("ccol_indices", "row_indices")
-    parts: list[tuple[str, Any, Any]] = [("indices" if a.layout == "coo" else first, a.indices, b.indices)]
+        raise AssertionError(
+            f"The number of specified values in sparse {kind} tensors does not match: {a.nnz} != {b.nnz}"
+        )
+    first, second = (
+        ("crow_indices", "col_indices") if a.layout in BY_ROWS else ("ccol_indices", "row_indices")
+    )
+    parts: list[tuple[str, Any, Any]] = [
+        ("indices" if a.layout == "coo" else first, a.indices, b.indices)
+    ]
     if a.plain is not None:
         parts.append((second, a.plain, b.plain))
     exact = replace(options, rtol=0.0, atol=0.0, check_stride=False)
@@ -301,7 +366,9 @@ def _attribute(name: str, actual: Any, expected: Any) -> None:
     raise AssertionError(f"The values for attribute {name!r} do not match: {actual} != {expected}.")
 
 
-def _tensor_text(actual: Tensor, expected: Tensor, matches: Tensor, rtol: float, atol: float) -> str:
+def _tensor_text(
+    actual: Tensor, expected: Tensor, matches: Tensor, rtol: float, atol: float
+) -> str:
     if not (actual.dtype.is_floating_point or actual.dtype.is_complex):
         actual, expected = actual.to(dtypes.int64), expected.to(dtypes.int64)
     shape = tuple(matches.shape)
@@ -313,5 +380,7 @@ def _tensor_text(actual: Tensor, expected: Tensor, matches: Tensor, rtol: float,
         place = int(values.flatten().argmax().item())
         at = tuple(int(i) for i in np.unravel_index(place, shape))
         greatest = values.flatten()[place].item()
-        lines.append(f"Greatest {name} difference: {greatest} at index {at}{_allowed(tolerance, rtol, atol)}")
+        lines.append(
+            f"Greatest {name} difference: {greatest} at index {at}{_allowed(tolerance, rtol, atol)}"
+        )
     return f"Tensor-likes are not {_verdict(rtol, atol)}!\n\n" + "\n".join(lines)

@@ -27,14 +27,16 @@ def make_tensor(
 
     Args:
         shape: integers, or one sequence of them.
-        low, high: limits, clamped to what the dtype holds; by default 0 and 2 for bool, 0 and 10 for unsigned integers, -9 and 10
-            for signed ones, -9 and 9 for floating point and for both parts of complex numbers.
+        low, high: limits, clamped to what the dtype holds; by default 0 and 2 for bool, 0 and 10
+            for unsigned integers, -9 and 10 for signed ones, -9 and 9 for floating point and for
+            both parts of complex numbers.
         noncontiguous: give a tensor with gaps in memory; ignored for fewer than two elements.
-        exclude_zero: put the dtype's smallest normal number (one for integers) in the place of zeros.
+        exclude_zero: put the dtype's smallest normal number (one for integers) in the place of
+            zeros.
 
     Raises:
-        ValueError: for limits that are NaN, reversed or out of the dtype's range; for requires_grad with integers; for
-            noncontiguous together with memory_format.
+        ValueError: for limits that are NaN, reversed or out of the dtype's range; for requires_grad
+            with integers; for noncontiguous together with memory_format.
 
     Example:
         >>> import pellucid as torch
@@ -49,7 +51,9 @@ def make_tensor(
             f"but got {noncontiguous=} and {memory_format=}"
         )
     if requires_grad and integral:
-        raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
+        raise ValueError(
+            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}"
+        )
     gaps = noncontiguous and math.prod(size) > 1
     if gaps:
         size = (*size[:-1], 2 * size[-1])
@@ -70,7 +74,8 @@ def make_tensor(
         result = result.to(dtype)
 
     if gaps:
-        result = result[..., 1::2]  # every second element, not from the start: mistakes with offsets show, too
+        # every second element, not from the start: mistakes with offsets show, too
+        result = result[..., 1::2]
     elif memory_format is not None:
         result = result.clone(memory_format=memory_format)
     if exclude_zero:
@@ -80,7 +85,9 @@ def make_tensor(
     return result
 
 
-def _limits(dtype: dtypes.dtype, low: float | None, high: float | None, integral: bool) -> tuple[float, float]:
+def _limits(
+    dtype: dtypes.dtype, low: float | None, high: float | None, integral: bool
+) -> tuple[float, float]:
     least: float
     most: float
     default: tuple[float, float]

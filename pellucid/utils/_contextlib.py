@@ -9,7 +9,9 @@ from typing import Any
 
 
 def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, each call of which runs inside of a context: an object, or what a call of `ctx` makes."""
+    """The function, each call of which runs inside of a context: an object, or what a call of `ctx`
+    makes.
+    """
     make = ctx if callable(ctx) and not hasattr(ctx, "__enter__") else lambda: ctx
     if inspect.isgeneratorfunction(func):
 

@@ -28,11 +28,19 @@ from ..aten.overload import OpOverload
 from ..core.tensor import Tensor, version_of
 
 __all__ = [
-    "TorchDispatchMode", "_disable_current_modes", "_get_current_dispatch_mode", "_get_current_dispatch_mode_stack",
-    "_pop_mode_temporarily", "autograd_would_have_decomposed", "is_in_any_mode_without_ignore_compile_internals",
-    "is_in_torch_dispatch_mode", "is_traceable_wrapper_subclass", "is_traceable_wrapper_subclass_type", "return_and_correct_aliasing",
+    "TorchDispatchMode",
+    "_disable_current_modes",
+    "_get_current_dispatch_mode",
+    "_get_current_dispatch_mode_stack",
+    "_pop_mode_temporarily",
+    "autograd_would_have_decomposed",
+    "is_in_any_mode_without_ignore_compile_internals",
+    "is_in_torch_dispatch_mode",
+    "is_traceable_wrapper_subclass",
+    "is_traceable_wrapper_subclass_type",
+    "return_and_correct_aliasing",
     "transform_subclass",
-]  # fmt: skip
+]
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
@@ -76,21 +84,36 @@ def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
 
 
 def is_traceable_wrapper_subclass(t: Any) -> bool:
-    """Whether a tensor is of a type that can be taken apart into tensors (`__tensor_flatten__`) and put together again."""
-    return isinstance(t, Tensor) and type(t) is not Tensor and is_traceable_wrapper_subclass_type(type(t))
+    """Whether a tensor is of a type that can be taken apart into tensors (`__tensor_flatten__`) and
+    put together again.
+    """
+    return (
+        isinstance(t, Tensor)
+        and type(t) is not Tensor
+        and is_traceable_wrapper_subclass_type(type(t))
+    )
 
 
 def is_traceable_wrapper_subclass_type(t: Any) -> bool:
     """As `is_traceable_wrapper_subclass`, of a type."""
-    return issubclass(t, Tensor) and t is not Tensor and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
+    return (
+        issubclass(t, Tensor)
+        and t is not Tensor
+        and hasattr(t, "__tensor_flatten__")
+        and hasattr(t, "__tensor_unflatten__")
+    )
 
 
-def transform_subclass(t: Any, callback: Callable[[str, Any], Any], outer_size: Any = None, outer_stride: Any = None) -> Any:
+def transform_subclass(
+    t: Any, callback: Callable[[str, Any], Any], outer_size: Any = None, outer_stride: Any = None
+) -> Any:
     """The tensor with `callback(name, inner)` in the place of each of its inner tensors."""
     size = t.size() if outer_size is None else outer_size
     stride = t.stride() if outer_stride is None else outer_stride
     names, context = t.__tensor_flatten__()
-    made = type(t).__tensor_unflatten__({name: callback(name, getattr(t, name)) for name in names}, context, size, stride)
+    made = type(t).__tensor_unflatten__(
+        {name: callback(name, getattr(t, name)) for name in names}, context, size, stride
+    )
     if tuple(made.shape) != tuple(size):
         raise AssertionError(f"expected size {size}, got {made.shape} after unflatten")
     return made
@@ -98,22 +121,30 @@ def transform_subclass(t: Any, callback: Callable[[str, Any], Any], outer_size: 
 
 def autograd_would_have_decomposed(func: OpOverload, flat_args: Any) -> bool:
     """Whether autograd takes an operator apart for arguments that want a gradient."""
-    return func._can_decompose() and any(isinstance(a, Tensor) and a.requires_grad for a in flat_args)
+    return func._can_decompose() and any(
+        isinstance(a, Tensor) and a.requires_grad for a in flat_args
+    )
 
 
 def return_and_correct_aliasing(func: OpOverload, args: Any, kwargs: Any, out: Any) -> Any:
-    """What a handler returns so that results share memory with arguments as the operator's schema says.
+    """What a handler returns so that results share memory with arguments as the operator's schema
+    says.
 
-    An argument that is written and returned is returned itself; a view's result shares the write counter of its argument.
+    An argument that is written and returned is returned itself; a view's result shares the write
+    counter of its argument.
     """
     schema = func._schema
     given = dict(zip([a.name for a in schema.arguments], args, strict=False)) | (kwargs or {})
     shared = {
-        next(iter(a.alias_info.before_set)): given.get(a.name) for a in schema.arguments if a.alias_info is not None and a.alias_info.before_set
-    }  # fmt: skip
+        next(iter(a.alias_info.before_set)): given.get(a.name)
+        for a in schema.arguments
+        if a.alias_info is not None and a.alias_info.before_set
+    }
     several = isinstance(out, (tuple, list))
     made = []
-    for result, value in zip(schema.returns, out if several and len(schema.returns) > 1 else [out], strict=True):
+    for result, value in zip(
+        schema.returns, out if several and len(schema.returns) > 1 else [out], strict=True
+    ):
         info = result.alias_info
         source = shared.get(next(iter(info.after_set), "")) if info is not None else None
         if isinstance(source, Tensor) and info is not None and info.is_write:

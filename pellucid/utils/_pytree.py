@@ -1,4 +1,6 @@
-"""`torch.utils._pytree`: the module `pellucid._pytree`, which lies below everything that takes containers apart."""
+"""`torch.utils._pytree`: the module `pellucid._pytree`, which lies below everything that takes
+containers apart.
+"""
 
 import sys
 

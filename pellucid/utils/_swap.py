@@ -11,7 +11,8 @@ _PARTS = ("_array", "_grad", "_node", "_rg", "_ver", "_view", "_x")
 
 
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
-    """Exchange values, gradient, type and attributes of two tensors; everybody who holds one of them sees the other's.
+    """Exchange values, gradient, type and attributes of two tensors; everybody who holds one of
+    them sees the other's.
 
     Raises:
         RuntimeError: something refers weakly to one of them, or their classes have different slots.

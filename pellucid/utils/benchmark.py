@@ -1,4 +1,5 @@
-"""Measuring how long a statement takes (`torch.utils.benchmark`): `Timer`, the `Measurement` it gives, and `Compare`, a table of several.
+"""Measuring how long a statement takes (`torch.utils.benchmark`): `Timer`, the `Measurement` it
+gives, and `Compare`, a table of several.
 
 >>> from pellucid.utils.benchmark import Timer
 >>> found = Timer("x + 1", globals={"x": 1}).timeit(10)
@@ -68,7 +69,11 @@ class TaskSpec:
         """The preparation, as it is printed."""
         if not self.setup or self.setup == "pass":
             return ""
-        return f"setup:\n{textwrap.indent(self.setup, '  ')}" if "\n" in self.setup else f"setup: {self.setup}"
+        return (
+            f"setup:\n{textwrap.indent(self.setup, '  ')}"
+            if "\n" in self.setup
+            else f"setup: {self.setup}"
+        )
 
     def summarize(self) -> str:
         """Everything that tells this measurement from others."""
@@ -86,7 +91,9 @@ class Measurement:
     metadata: dict[Any, Any] | None = None
 
     def __getattr__(self, name: str) -> Any:
-        if name != "task_spec" and name in {field.name for field in dataclasses.fields(TaskSpec)} | {"title"}:
+        if name != "task_spec" and name in {
+            field.name for field in dataclasses.fields(TaskSpec)
+        } | {"title"}:
             return getattr(self.task_spec, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -141,16 +148,24 @@ class Measurement:
         groups: dict[TaskSpec, list[Measurement]] = {}
         for m in measurements:
             groups.setdefault(m.task_spec, []).append(m)
-        return [Measurement(1, [t for m in group for t in m.times], task, None) for task, group in groups.items()]
+        return [
+            Measurement(1, [t for m in group for t in m.times], task, None)
+            for task, group in groups.items()
+        ]
 
     def __repr__(self) -> str:
         unit, scale = select_unit(self.median)
-        lines = [f"<{Measurement.__module__}.Measurement object at {hex(id(self))}>", self.task_spec.summarize()]
+        lines = [
+            f"<{Measurement.__module__}.Measurement object at {hex(id(self))}>",
+            self.task_spec.summarize(),
+        ]
         count = len(self.times)
         lines.append(f"  {'Median: ' if count > 1 else ''}{self.median / scale:.2f} {unit}")
         if count > 1:
             low, _, high = statistics.quantiles(self.times, n=4, method="inclusive")
-            lines.append(f"  IQR:    {(high - low) / scale:.2f} {unit} ({low / scale:.2f} to {high / scale:.2f})")
+            lines.append(
+                f"  IQR:    {(high - low) / scale:.2f} {unit} ({low / scale:.2f} to {high / scale:.2f})"
+            )
         runs = f"{count} measurement{'s' if count > 1 else ''}"
         each = f"{self.number_per_run} runs per measurement" if self.number_per_run > 1 else "1 run"
         threads = f"{self.num_threads} thread{'s' if self.num_threads > 1 else ''}"
@@ -201,7 +216,13 @@ class Timer:
         stmt, setup = textwrap.dedent(stmt).strip(), textwrap.dedent(setup).strip()
         self._timer = timeit.Timer(stmt=stmt, setup=setup or "pass", timer=timer, globals=names)
         self._task_spec = TaskSpec(
-            stmt=stmt, setup=setup, label=label, sub_label=sub_label, description=description, env=env, num_threads=num_threads
+            stmt=stmt,
+            setup=setup,
+            label=label,
+            sub_label=sub_label,
+            description=description,
+            env=env,
+            num_threads=num_threads,
         )
 
     def _measured(self, runs: Callable[[], tuple[int, list[float]]]) -> Measurement:
@@ -232,7 +253,9 @@ class Timer:
                 return number
             number *= 10
 
-    def blocked_autorange(self, callback: Callable[[int, float], Any] | None = None, min_run_time: float = 0.2) -> Measurement:
+    def blocked_autorange(
+        self, callback: Callable[[int, float], Any] | None = None, min_run_time: float = 0.2
+    ) -> Measurement:
         """Blocks of executions until `min_run_time` seconds have passed."""
 
         def runs() -> tuple[int, list[float]]:
@@ -254,7 +277,9 @@ class Timer:
         max_run_time: float = 10.0,
         callback: Callable[[int, float], Any] | None = None,
     ) -> Measurement:
-        """Blocks of executions until the quartiles are within `threshold` of the median, or `max_run_time` seconds have passed."""
+        """Blocks of executions until the quartiles are within `threshold` of the median, or
+        `max_run_time` seconds have passed.
+        """
 
         def runs() -> tuple[int, list[float]]:
             number = self._block_size(min_run_time)
@@ -264,7 +289,9 @@ class Timer:
                 if callback is not None:
                     callback(number, times[-1])
                 enough = len(times) > 3 and sum(times) >= min_run_time
-                if enough and Measurement(number, times, self._task_spec).meets_confidence(threshold):
+                if enough and Measurement(number, times, self._task_spec).meets_confidence(
+                    threshold
+                ):
                     break
             return number, times
 
@@ -280,7 +307,9 @@ class Timer:
 
 
 class Compare:
-    """A table of measurements: a block for each label, a row for each sub-label and number of threads, a column for each description."""
+    """A table of measurements: a block for each label, a row for each sub-label and number of
+    threads, a column for each description.
+    """
 
     def __init__(self, results: Sequence[Measurement]) -> None:
         self._results = list(results)
@@ -300,13 +329,22 @@ class Compare:
         rows = list(dict.fromkeys(m.as_row_name for m in group))
         cells = {
             (m.num_threads, m.as_row_name, m.description or ""): (
-                f"{m.median / scale:.{m.significant_figures}g}" if self._trim else f"{m.median / scale:.1f}"
+                f"{m.median / scale:.{m.significant_figures}g}"
+                if self._trim
+                else f"{m.median / scale:.1f}"
             )
             for m in group
         }
         first = max(len(row) for row in rows) + 6
-        widths = [max(len(c), *(len(text) for (_, _, column), text in cells.items() if column == c)) for c in columns]
-        head = " " * first + "  |  " + "  |  ".join(c.rjust(w) for c, w in zip(columns, widths, strict=True))
+        widths = [
+            max(len(c), *(len(text) for (_, _, column), text in cells.items() if column == c))
+            for c in columns
+        ]
+        head = (
+            " " * first
+            + "  |  "
+            + "  |  ".join(c.rjust(w) for c, w in zip(columns, widths, strict=True))
+        )
         bar = f"[{f' {label} '.center(max(len(head) - 2, len(label) + 2), '-')}]"
         lines = [bar, head]
         for count in threads:
@@ -316,7 +354,9 @@ class Compare:
                 if any(texts):
                     best = min((float(text) for text in texts if text), default=0.0)
                     shown = [
-                        f"\033[92m{text.rjust(w)}\033[0m" if self._highlight and text and float(text) == best else text.rjust(w)
+                        f"\033[92m{text.rjust(w)}\033[0m"
+                        if self._highlight and text and float(text) == best
+                        else text.rjust(w)
                         for text, w in zip(texts, widths, strict=True)
                     ]
                     lines.append(f"      {row}".ljust(first) + "  |  " + "  |  ".join(shown))

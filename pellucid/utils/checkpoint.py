@@ -1,4 +1,6 @@
-"""Trading time for memory: what a function saved for backward is dropped and computed again when backward needs it."""
+"""Trading time for memory: what a function saved for backward is dropped and computed again when
+backward needs it.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,15 @@ from ..core.tensor import Tensor, version_of
 from ._python_dispatch import TorchDispatchMode
 
 __all__ = [
-    "CheckpointError", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint", "checkpoint_sequential",
-    "create_selective_checkpoint_contexts", "noop_context_fn", "set_checkpoint_early_stop",
-]  # fmt: skip
+    "CheckpointError",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
+    "checkpoint",
+    "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
+    "noop_context_fn",
+    "set_checkpoint_early_stop",
+]
 
 _early_stop: list[bool | None] = [None]
 
@@ -48,7 +56,9 @@ def set_device_states(devices: Any, states: Any, *, device_type: str | None = No
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Inside the block, checkpoints do or do not stop the second run when all saved tensors are there."""
+    """Inside the block, checkpoints do or do not stop the second run when all saved tensors are
+    there.
+    """
     before = _early_stop[0]
     _early_stop[0] = enable
     try:
@@ -67,14 +77,17 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Run `function(*args, **kwargs)` without keeping what its backward needs; backward runs it again.
+    """Run `function(*args, **kwargs)` without keeping what its backward needs; backward runs it
+    again.
 
     Args:
-        use_reentrant: False (recommended) records the graph and recomputes saved tensors; True runs without a graph and
-            calls backward inside backward. Neither takes keyword arguments of the function with True.
+        use_reentrant: False (recommended) records the graph and recomputes saved tensors; True runs
+            without a graph and calls backward inside backward. Neither takes keyword arguments of
+            the function with True.
         preserve_rng_state: (keyword, default True) the second run draws the same random numbers.
         context_fn: makes two contexts, for the first and for the second run.
-        determinism_check: "default" compares shapes and types of what both runs saved, "none" does not.
+        determinism_check: "default" compares shapes and types of what both runs saved, "none" does
+            not.
         early_stop: end the second run when everything needed is there.
 
     >>> import pellucid as torch
@@ -98,9 +111,13 @@ def checkpoint(
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
     if use_reentrant:
         if context_fn is not noop_context_fn or debug is not False:
-            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+            raise ValueError(
+                "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+            )
         if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+            warnings.warn(
+                "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
+            )
         return _Reentrant.apply(function, preserve, *args)
     stop = early_stop if _early_stop[0] is None else _early_stop[0]
     first, second = context_fn()
@@ -114,9 +131,13 @@ class _Stop(Exception):  # noqa: N818 (no error)
 
 
 class _Frame:
-    """One checkpointed call: how many tensors it saved, what they looked like, and those computed again."""
+    """One checkpointed call: how many tensors it saved, what they looked like, and those computed
+    again.
+    """
 
-    def __init__(self, again: Callable[[], Any], preserve: bool, context: Any, check: str, stop: bool) -> None:
+    def __init__(
+        self, again: Callable[[], Any], preserve: bool, context: Any, check: str, stop: bool
+    ) -> None:
         self.again = again
         self.context = context
         self.check = check
@@ -146,7 +167,9 @@ class _Frame:
             return -1
 
         def refuse(_: int) -> Tensor:
-            raise CheckpointError("torch.utils.checkpoint: backward of the recomputed graph is not possible")
+            raise CheckpointError(
+                "torch.utils.checkpoint: backward of the recomputed graph is not possible"
+            )
 
         if tracing.tracer():
             tracing.tracer().computes_again()
@@ -231,14 +254,22 @@ class _Reentrant(Function):
         with playing("autocast", ctx.autocast), _random_state(ctx.state), enable_grad():
             outputs = ctx.function(*args)
         outs = (outputs,) if isinstance(outputs, Tensor) else outputs
-        pairs = [(o, g) for o, g in zip(outs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]
+        pairs = [
+            (o, g)
+            for o, g in zip(outs, grads, strict=True)
+            if isinstance(o, Tensor) and o.requires_grad
+        ]
         if not pairs:
-            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+            raise RuntimeError(
+                "none of output has requires_grad=True, this checkpoint() is not necessary"
+            )
         reverse.backward([o for o, _ in pairs], [g for _, g in pairs])
         return (None, None, *[a._grad if isinstance(a, Tensor) else None for a in args])
 
 
-def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
     """Run modules in sequence, cut into `segments` of which all but the last are checkpointed.
 
     Args:
@@ -270,13 +301,17 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     end = 0
     for k in range(segments - 1):
         end = (k + 1) * size
-        input = checkpoint(run(k * size, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+        input = checkpoint(
+            run(k * size, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve
+        )
     return run(end, len(steps))(input)
 
 
 # ---- what is kept, operator by operator ----------------------------------------------------------
 class CheckpointPolicy(enum.Enum):
-    """What a policy says of an operator's result: keep it, or compute it again. `MUST_` is the same as `PREFER_` here."""
+    """What a policy says of an operator's result: keep it, or compute it again. `MUST_` is the same
+    as `PREFER_` here.
+    """
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -285,14 +320,17 @@ class CheckpointPolicy(enum.Enum):
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told: the operator's result. It is asked in the first run only, so `is_recompute` is False."""
+    """What a policy is told: the operator's result. It is asked in the first run only, so
+    `is_recompute` is False.
+    """
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute = is_recompute
         self.op_output = op_output
 
 
-_AGAIN, _TAKEN = object(), object()  # an operator that is computed again; a result that was taken before
+# an operator that is computed again; a result that was taken before
+_AGAIN, _TAKEN = object(), object()
 
 
 class _Keeping(TorchDispatchMode):
@@ -306,9 +344,16 @@ class _Keeping(TorchDispatchMode):
         made = func(*args, **(kwargs or {}))
         if func._opname == "detach":
             return made
-        said = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=made), func, *args, **(kwargs or {}))
+        said = self.policy(
+            SelectiveCheckpointContext(is_recompute=False, op_output=made),
+            func,
+            *args,
+            **(kwargs or {}),
+        )
         if said in (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE) or said is True:
-            self.kept[func].append(tree_map(lambda t: _PutAway(t) if isinstance(t, Tensor) else t, made))
+            self.kept[func].append(
+                tree_map(lambda t: _PutAway(t) if isinstance(t, Tensor) else t, made)
+            )
         else:
             self.kept[func].append(_AGAIN)
         return made
@@ -344,7 +389,9 @@ class _Taking(TorchDispatchMode):
         if found is _AGAIN:
             return func(*args, **(kwargs or {}))
         kept[place] = _TAKEN
-        return tree_map(lambda part: part.given(self.mutation) if isinstance(part, _PutAway) else part, found)
+        return tree_map(
+            lambda part: part.given(self.mutation) if isinstance(part, _PutAway) else part, found
+        )
 
 
 class _PutAway:
@@ -366,11 +413,12 @@ class _PutAway:
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Callable[..., Any] | Sequence[Any], allow_cache_entry_mutation: bool = False
 ) -> tuple[Any, Any]:
-    """Two contexts for `checkpoint(..., context_fn=...)`, with which the results of some operators are kept.
+    """Two contexts for `checkpoint(..., context_fn=...)`, with which the results of some operators
+    are kept.
 
     Args:
-        policy_fn_or_list: a function of (context, operator, *args, **kwargs) that gives a `CheckpointPolicy`, or the list of
-            operators to keep.
+        policy_fn_or_list: a function of (context, operator, *args, **kwargs) that gives a
+            `CheckpointPolicy`, or the list of operators to keep.
         allow_cache_entry_mutation: results that were kept may be written to.
 
     >>> import pellucid as torch
@@ -390,7 +438,9 @@ def create_selective_checkpoint_contexts(
                     "Please update the OpOverloadPacket to a specific OpOverload. For example, if you have `torch.ops.aten.mm`, "
                     "change it to `torch.ops.aten.mm.default`."
                 )
-                raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {extra}")
+                raise ValueError(
+                    f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {extra}"
+                )
         listed = set(policy_fn_or_list)
 
         def policy(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:

@@ -1,6 +1,8 @@
-"""`torch.utils.cpp_extension`: extensions in C++ are compiled against PyTorch's library and cannot be loaded. Each name refuses when used.
+"""`torch.utils.cpp_extension`: extensions in C++ are compiled against PyTorch's library and cannot
+be loaded. Each name refuses when used.
 
-Programs that try to build an extension and fall back to Python when that fails find the ImportError or RuntimeError that they expect.
+Programs that try to build an extension and fall back to Python when that fails find the ImportError
+or RuntimeError that they expect.
 """
 
 from __future__ import annotations
@@ -9,9 +11,17 @@ import shutil
 from typing import Any, NoReturn
 
 __all__ = [
-    "BuildExtension", "CUDAExtension", "CppExtension", "SyclExtension", "include_paths", "is_ninja_available", "library_paths", "load",
-    "load_inline", "verify_ninja_availability",
-]  # fmt: skip
+    "BuildExtension",
+    "CUDAExtension",
+    "CppExtension",
+    "SyclExtension",
+    "include_paths",
+    "is_ninja_available",
+    "library_paths",
+    "load",
+    "load_inline",
+    "verify_ninja_availability",
+]
 
 CUDA_HOME: str | None = None
 ROCM_HOME: str | None = None
@@ -67,7 +77,11 @@ def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> 
     _refuse("include_paths")
 
 
-def library_paths(device_type: str = "cpu", torch_include_dirs: bool = True, cross_target_platform: str | None = None) -> NoReturn:
+def library_paths(
+    device_type: str = "cpu",
+    torch_include_dirs: bool = True,
+    cross_target_platform: str | None = None,
+) -> NoReturn:
     """Refuse: there are no libraries."""
     _refuse("library_paths")
 

@@ -1,4 +1,5 @@
-"""Counting multiplications and additions of matrix products, convolutions and attention (`torch.utils.flop_counter`).
+"""Counting multiplications and additions of matrix products, convolutions and attention
+(`torch.utils.flop_counter`).
 
 >>> import pellucid as torch
 >>> with FlopCounterMode(display=False) as counter:
@@ -28,13 +29,15 @@ flop_registry: dict[Any, Callable[..., int]] = {}
 Shape = Sequence[int]
 
 
-def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def register_flop_formula(
+    targets: Any, get_raw: bool = False
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Decorator: how many operations an operator takes.
 
     Args:
         targets: an operator (`torch.ops.aten.mm`), or several.
-        get_raw: the function gets tensors; otherwise it gets their shapes. It is called with the operator's arguments and `out_val` or
-            `out_shape`, the result.
+        get_raw: the function gets tensors; otherwise it gets their shapes. It is called with the
+            operator's arguments and `out_val` or `out_shape`, the result.
     """
 
     def register(formula: Callable[..., int]) -> Callable[..., int]:
@@ -54,7 +57,9 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Call
 
 def _of_shapes(formula: Callable[..., int]) -> Callable[..., int]:
     def counted(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
-        args, kwargs, out_shape = tree_map(lambda x: x.shape if isinstance(x, Tensor) else x, (args, kwargs, out_val))
+        args, kwargs, out_shape = tree_map(
+            lambda x: x.shape if isinstance(x, Tensor) else x, (args, kwargs, out_val)
+        )
         return formula(*args, out_shape=out_shape, **kwargs)
 
     counted._formula = formula  # type: ignore[attr-defined]
@@ -62,7 +67,9 @@ def _of_shapes(formula: Callable[..., int]) -> Callable[..., int]:
 
 
 @register_flop_formula(_aten.mm)
-def mm_flop(a_shape: Shape, b_shape: Shape, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+def mm_flop(
+    a_shape: Shape, b_shape: Shape, *args: Any, out_shape: Any = None, **kwargs: Any
+) -> int:
     """2 m k n of a product of `(m, k)` and `(k, n)`."""
     (m, k), (inner, n) = a_shape, b_shape
     assert k == inner
@@ -70,7 +77,9 @@ def mm_flop(a_shape: Shape, b_shape: Shape, *args: Any, out_shape: Any = None, *
 
 
 @register_flop_formula(_aten.addmm)
-def addmm_flop(self_shape: Shape, a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: Any) -> int:
+def addmm_flop(
+    self_shape: Shape, a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: Any
+) -> int:
     """That of the product."""
     return mm_flop(a_shape, b_shape)
 
@@ -84,39 +93,69 @@ def bmm_flop(a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: An
 
 
 @register_flop_formula(_aten.baddbmm)
-def baddbmm_flop(self_shape: Shape, a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: Any) -> int:
+def baddbmm_flop(
+    self_shape: Shape, a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: Any
+) -> int:
     """That of the products."""
     return bmm_flop(a_shape, b_shape)
 
 
-def conv_flop_count(x_shape: Shape, w_shape: Shape, out_shape: Shape, transposed: bool = False) -> int:
-    """2 of each pair of a weight and a place in the output (transposed: in the input), for every sample.
+def conv_flop_count(
+    x_shape: Shape, w_shape: Shape, out_shape: Shape, transposed: bool = False
+) -> int:
+    """2 of each pair of a weight and a place in the output (transposed: in the input), for every
+    sample.
 
     Args:
         x_shape: `(N, C, *)`; w_shape: `(O, C / groups, *)`; out_shape: `(N, O, *)`.
     """
     c_out, c_in, *filter_size = w_shape
-    return prod((x_shape if transposed else out_shape)[2:]) * prod(filter_size) * x_shape[0] * c_out * c_in * 2
+    return (
+        prod((x_shape if transposed else out_shape)[2:])
+        * prod(filter_size)
+        * x_shape[0]
+        * c_out
+        * c_in
+        * 2
+    )
 
 
 @register_flop_formula([_aten.convolution, _aten._convolution])
 def conv_flop(
-    x_shape: Shape, w_shape: Shape, _bias: Any, _stride: Any, _padding: Any, _dilation: Any, transposed: bool, *args: Any,
-    out_shape: Any = None, **kwargs: Any,
-) -> int:  # fmt: skip
+    x_shape: Shape,
+    w_shape: Shape,
+    _bias: Any,
+    _stride: Any,
+    _padding: Any,
+    _dilation: Any,
+    transposed: bool,
+    *args: Any,
+    out_shape: Any = None,
+    **kwargs: Any,
+) -> int:
     """Those of a convolution."""
     return conv_flop_count(x_shape, w_shape, out_shape, transposed=transposed)
 
 
 @register_flop_formula(_aten.convolution_backward)
 def conv_backward_flop(
-    grad_out_shape: Shape, x_shape: Shape, w_shape: Shape, _bias: Any, _stride: Any, _padding: Any, _dilation: Any, transposed: bool,
-    _output_padding: Any, _groups: int, output_mask: Sequence[bool], out_shape: Any,
-) -> int:  # fmt: skip
+    grad_out_shape: Shape,
+    x_shape: Shape,
+    w_shape: Shape,
+    _bias: Any,
+    _stride: Any,
+    _padding: Any,
+    _dilation: Any,
+    transposed: bool,
+    _output_padding: Any,
+    _groups: int,
+    output_mask: Sequence[bool],
+    out_shape: Any,
+) -> int:
     """Those of the gradients that are wanted: each is a convolution itself.
 
-    The input's is the convolution of the gradient the other way round; the weight's that of the input with the gradient, channels and
-    samples exchanged.
+    The input's is the convolution of the gradient the other way round; the weight's that of the
+    input with the gradient, channels and samples exchanged.
     """
 
     def turned(shape: Shape) -> list[int]:
@@ -127,9 +166,13 @@ def conv_backward_flop(
         count += conv_flop_count(grad_out_shape, w_shape, out_shape[0], not transposed)
     if output_mask[1]:
         if transposed:
-            count += conv_flop_count(turned(grad_out_shape), turned(x_shape), turned(out_shape[1]), transposed=False)
+            count += conv_flop_count(
+                turned(grad_out_shape), turned(x_shape), turned(out_shape[1]), transposed=False
+            )
         else:
-            count += conv_flop_count(turned(x_shape), turned(grad_out_shape), turned(out_shape[1]), transposed=False)
+            count += conv_flop_count(
+                turned(x_shape), turned(grad_out_shape), turned(out_shape[1]), transposed=False
+            )
     return count
 
 
@@ -146,17 +189,23 @@ def _percent(number: int, of: int) -> str:
 
 
 class FlopCounterMode:
-    """Context manager that counts the operations of the operators with a formula, by module, in forward and backward.
+    """Context manager that counts the operations of the operators with a formula, by module, in
+    forward and backward.
 
     Args:
         mods: kept for older programs; modules need not be named.
         depth: how deep modules are shown in the table.
         display: print the table at the end.
-        custom_mapping: further formulas, {operator: function of shapes}; one with the attribute `_get_raw` gets tensors.
+        custom_mapping: further formulas, {operator: function of shapes}; one with the attribute
+            `_get_raw` gets tensors.
     """
 
     def __init__(
-        self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: dict[Any, Any] | None = None
+        self,
+        mods: Any = None,
+        depth: int = 2,
+        display: bool = True,
+        custom_mapping: dict[Any, Any] | None = None,
     ) -> None:
         self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
         self.depth = depth
@@ -165,7 +214,10 @@ class FlopCounterMode:
             from warnings import warn
 
             warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
-        own = {k: v if getattr(v, "_get_raw", False) else _of_shapes(v) for k, v in (custom_mapping or {}).items()}
+        own = {
+            k: v if getattr(v, "_get_raw", False) else _of_shapes(v)
+            for k, v in (custom_mapping or {}).items()
+        }
         self.flop_registry = {**flop_registry, **own}
         self.mod_tracker = ModuleTracker()
         self.mode: Any = None
@@ -192,7 +244,10 @@ class FlopCounterMode:
             count = sum(self.flop_counts[name].values())
             subsumed |= count >= total
             found = [(name, _shown(count, index), _percent(count, total))]
-            return found + [(f"- {k}", _shown(v, index), _percent(v, total)) for k, v in self.flop_counts[name].items()]
+            return found + [
+                (f"- {k}", _shown(v, index), _percent(v, total))
+                for k, v in self.flop_counts[name].items()
+            ]
 
         for name in sorted(self.flop_counts):
             if name != "Global" and name.count(".") + 1 <= depth:
@@ -203,7 +258,9 @@ class FlopCounterMode:
         head = ("Module", "FLOP", "% Total")
         widths = [max(len(h) + 2, *(len(row[k]) for row in rows)) for k, h in enumerate(head)]
         table = [head, tuple("-" * w for w in widths), *rows]
-        return "\n".join(f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}" for a, b, c in table)
+        return "\n".join(
+            f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}" for a, b, c in table
+        )
 
     def __enter__(self) -> FlopCounterMode:
         self.flop_counts.clear()
@@ -228,7 +285,9 @@ class FlopCounterMode:
 
 
 class _Counting(TorchDispatchMode):
-    """The mode of a counter. Operators that are not counted and are made of others are counted by those."""
+    """The mode of a counter. Operators that are not counted and are made of others are counted by
+    those.
+    """
 
     supports_higher_order_operators = True
 
@@ -236,7 +295,9 @@ class _Counting(TorchDispatchMode):
         super().__init__()
         self.counter = counter
 
-    def __torch_dispatch__(self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = kwargs or {}
         if (
             func not in self.counter.flop_registry

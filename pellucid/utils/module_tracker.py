@@ -71,7 +71,10 @@ class ModuleTracker:
         self.is_bw, self.parents = False, self._forward
 
     def __enter__(self) -> ModuleTracker:
-        self._handles = [register_module_forward_pre_hook(self._enter), register_module_forward_hook(self._leave)]
+        self._handles = [
+            register_module_forward_pre_hook(self._enter),
+            register_module_forward_hook(self._leave),
+        ]
         observe.add_observer(self)
         return self
 

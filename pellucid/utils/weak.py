@@ -1,4 +1,5 @@
-"""Dictionaries that do not keep their keys alive, and tell them apart by identity (`torch.utils.weak`).
+"""Dictionaries that do not keep their keys alive, and tell them apart by identity
+(`torch.utils.weak`).
 
 >>> import pellucid as torch
 >>> known = WeakIdKeyDictionary()

@@ -32,7 +32,10 @@ def test_the_policy_of_the_cpu():
 def test_parameters_get_float32_gradients():
     layer = torch.nn.Linear(4, 2)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        loss = layer(layer.weight.new_ones(3, 4)).float().pow(2).sum() + layer(torch.ones(1, 4)).float().sum()
+        loss = (
+            layer(layer.weight.new_ones(3, 4)).float().pow(2).sum()
+            + layer(torch.ones(1, 4)).float().sum()
+        )
     loss.backward()
     assert layer.weight.grad.dtype is torch.float32 and layer.weight.grad.abs().sum().item() > 0
 
@@ -46,7 +49,9 @@ def test_autocast_decorates():
 
 
 def test_cuda_is_warned_about_and_ignored():
-    with pytest.warns(UserWarning, match="CUDA is not available or torch_xla is imported. Disabling autocast."):
+    with pytest.warns(
+        UserWarning, match="CUDA is not available or torch_xla is imported. Disabling autocast."
+    ):
         context = torch.autocast("cuda")
     with context:
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype is torch.float32

@@ -11,20 +11,31 @@ from pellucid.cuda.amp.common import amp_definitely_not_available
 def test_without_a_gpu_they_warn_and_do_nothing():
     with (
         pytest.warns(FutureWarning, match=r"`torch.cuda.amp.autocast\(args...\)` is deprecated"),
-        pytest.warns(UserWarning, match="CUDA is not available or torch_xla is imported. Disabling autocast."),
+        pytest.warns(
+            UserWarning, match="CUDA is not available or torch_xla is imported. Disabling autocast."
+        ),
     ):
         block = autocast()
     with block:
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float32
-    with pytest.warns(FutureWarning, match="GradScaler"), pytest.warns(UserWarning, match="CUDA is not available.  Disabling"):
+    with (
+        pytest.warns(FutureWarning, match="GradScaler"),
+        pytest.warns(UserWarning, match="CUDA is not available.  Disabling"),
+    ):
         scaler = GradScaler()
-    assert not scaler.is_enabled() and scaler.scale(torch.ones(1)).item() == 1 and amp_definitely_not_available()
+    assert (
+        not scaler.is_enabled()
+        and scaler.scale(torch.ones(1)).item() == 1
+        and amp_definitely_not_available()
+    )
     with pytest.warns(FutureWarning, match="is deprecated"):
         assert not GradScaler(enabled=False).is_enabled()
 
 
 def test_on_the_processor():
-    with pytest.warns(FutureWarning, match=r"Please use `torch.amp.autocast\('cpu', args...\)` instead"):
+    with pytest.warns(
+        FutureWarning, match=r"Please use `torch.amp.autocast\('cpu', args...\)` instead"
+    ):
         block = cpu_amp.autocast()
     with block:
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16

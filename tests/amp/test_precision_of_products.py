@@ -21,7 +21,9 @@ bfloat16, float32 = torch.bfloat16, torch.float32
         (nn.ConvTranspose2d, (2, 3, 4, 4)),
     ],
 )
-def test_convolutions(layer: type, shape: tuple[int, ...], given: torch.dtype, kept: torch.dtype) -> None:
+def test_convolutions(
+    layer: type, shape: tuple[int, ...], given: torch.dtype, kept: torch.dtype
+) -> None:
     module = layer(3, 2, 2).to(kept)
     with torch.autocast("cpu", dtype=bfloat16):
         result = module(torch.ones(shape, dtype=given))
@@ -39,9 +41,18 @@ def test_two_convolutions_one_after_the_other() -> None:
 def test_products_with_a_sum() -> None:
     square, stack = torch.ones(3, 3), torch.ones(2, 3, 3)
     with torch.autocast("cpu", dtype=bfloat16):
-        assert torch.addmm(square, square, square).dtype == torch.addbmm(square, stack, stack).dtype == bfloat16
-        assert torch.baddbmm(stack, stack, stack).dtype == torch.linalg.vecdot(square, square).dtype == bfloat16
-        assert torch.addmv(square[0], square, square[0]).dtype == float32  # which autocast does not know
+        assert (
+            torch.addmm(square, square, square).dtype
+            == torch.addbmm(square, stack, stack).dtype
+            == bfloat16
+        )
+        assert (
+            torch.baddbmm(stack, stack, stack).dtype
+            == torch.linalg.vecdot(square, square).dtype
+            == bfloat16
+        )
+        # which autocast does not know
+        assert torch.addmv(square[0], square, square[0]).dtype == float32
         assert square.clone().addmm_(square, square).dtype == float32
 
 
@@ -53,8 +64,11 @@ def test_all_of_an_lstm_is_in_low_precision(options: dict[str, int]) -> None:
         packed, _ = nn.LSTM(4, 3, **options)(nn.utils.rnn.pack_sequence([x[0]]))
         assert out.dtype == h.dtype == c.dtype == packed.data.dtype == bfloat16
         out, (h, c) = nn.LSTM(4, 3, proj_size=2)(x)
-        assert out.dtype == h.dtype == bfloat16 and c.dtype == float32  # whose steps are single operations
-        assert nn.GRU(4, 3)(x)[0].dtype == float32 and nn.GRU(4, 3)(x.bfloat16())[0].dtype == bfloat16
+        # whose steps are single operations
+        assert out.dtype == h.dtype == bfloat16 and c.dtype == float32
+        assert (
+            nn.GRU(4, 3)(x)[0].dtype == float32 and nn.GRU(4, 3)(x.bfloat16())[0].dtype == bfloat16
+        )
 
 
 @pytest.mark.parametrize("given", [bfloat16, float32])
@@ -85,16 +99,33 @@ def test_bilinear_maps_keep_their_precision(biased: bool) -> None:
 def test_linear_layers_refuse_doubles_beside_others(shape: tuple[int, ...]) -> None:
     x, weight, bias = torch.ones(shape), torch.ones(2, 3), torch.ones(2)
     cases = [
-        ((x, weight, bias.double()), "self and mat2 must have the same dtype, but got Double and {}"),
-        ((x, weight.double(), bias), "self and mat2 must have the same dtype, but got {} and Double"),
-        ((x.double(), weight, bias), "mat1 and mat2 must have the same dtype, but got Double and {}"),
+        (
+            (x, weight, bias.double()),
+            "self and mat2 must have the same dtype, but got Double and {}",
+        ),
+        (
+            (x, weight.double(), bias),
+            "self and mat2 must have the same dtype, but got {} and Double",
+        ),
+        (
+            (x.double(), weight, bias),
+            "mat1 and mat2 must have the same dtype, but got Double and {}",
+        ),
     ]
     for arguments, text in cases:
         with pytest.raises(RuntimeError, match=text.format("Float")):
             nn.functional.linear(*arguments)
-        with torch.autocast("cpu", dtype=bfloat16), pytest.raises(RuntimeError, match=text.format("BFloat16")):
+        with (
+            torch.autocast("cpu", dtype=bfloat16),
+            pytest.raises(RuntimeError, match=text.format("BFloat16")),
+        ):
             nn.functional.linear(*arguments)
-    with pytest.raises(RuntimeError, match="expected m1 and m2 to have the same dtype, but got: double != float"):
+    with pytest.raises(
+        RuntimeError, match="expected m1 and m2 to have the same dtype, but got: double != float"
+    ):
         nn.functional.linear(x.double(), weight)
-    with torch.autocast("cpu", dtype=bfloat16), pytest.raises(RuntimeError, match="but got: double != c10::BFloat16"):
+    with (
+        torch.autocast("cpu", dtype=bfloat16),
+        pytest.raises(RuntimeError, match="but got: double != c10::BFloat16"),
+    ):
         nn.functional.linear(x.double(), weight)

@@ -14,7 +14,11 @@ def product():
 def test_on_and_off():
     torch.set_autocast_enabled("cpu", True)
     try:
-        assert torch.is_autocast_enabled("cpu") and not torch.is_autocast_enabled() and product() == torch.bfloat16
+        assert (
+            torch.is_autocast_enabled("cpu")
+            and not torch.is_autocast_enabled()
+            and product() == torch.bfloat16
+        )
         torch.set_autocast_dtype("cpu", torch.float16)
         assert torch.get_autocast_dtype("cpu") == torch.float16 and product() == torch.float16
         with torch.autocast("cpu"):
@@ -63,7 +67,8 @@ def test_other_devices_and_refusals():
 @pytest.mark.parametrize("kind", ["cpu", "ipu", "xla"])
 def test_older_names(kind):
     with pytest.warns(
-        DeprecationWarning, match=rf"torch.get_autocast_{kind}_dtype\(\) is deprecated. Please use torch.get_autocast_dtype"
+        DeprecationWarning,
+        match=rf"torch.get_autocast_{kind}_dtype\(\) is deprecated. Please use torch.get_autocast_dtype",
     ):
         assert getattr(torch, f"get_autocast_{kind}_dtype")() in (torch.bfloat16, torch.float16)
     with pytest.warns(DeprecationWarning, match="is deprecated"):

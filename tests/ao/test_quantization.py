@@ -54,7 +54,10 @@ def test_static_quantisation():
     x = torch.randn(4, 2, 6, 6)
     assert (made(x) - net(x)).abs().max() < 0.15
     assert repr(made.fc).startswith("QuantizedLinear(in_features=144, out_features=3, scale=")
-    assert made.fc.weight().qscheme() is torch.per_channel_affine and made.conv.weight().dtype is torch.qint8
+    assert (
+        made.fc.weight().qscheme() is torch.per_channel_affine
+        and made.conv.weight().dtype is torch.qint8
+    )
     assert type(prepared.fc) is nn.Linear  # a copy was converted
 
 
@@ -63,18 +66,26 @@ def test_a_state_dict_is_saved_and_loaded(weights_only):
     _, prepared = calibrated()
     made, other = tq.convert(prepared), tq.convert(copy.deepcopy(prepared))
     names = list(made.state_dict())
-    assert "fc._packed_params._packed_params" in names and "conv.weight" in names and "twice.scale" in names
+    assert (
+        "fc._packed_params._packed_params" in names
+        and "conv.weight" in names
+        and "twice.scale" in names
+    )
     file = io.BytesIO()
     torch.save(made.state_dict(), file)
     file.seek(0)
-    other.fc.set_weight_bias(torch.quantize_per_tensor(torch.ones(3, 144), 1.0, 0, torch.qint8), None)
+    other.fc.set_weight_bias(
+        torch.quantize_per_tensor(torch.ones(3, 144), 1.0, 0, torch.qint8), None
+    )
     other.load_state_dict(torch.load(file, weights_only=weights_only))
     x = torch.randn(4, 2, 6, 6)
     assert torch.equal(made(x), other(x))
 
 
 def test_a_whole_model_is_saved_and_copied():
-    made = tq.quantize_dynamic(nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 2)), {nn.Linear})
+    made = tq.quantize_dynamic(
+        nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 2)), {nn.Linear}
+    )
     file = io.BytesIO()
     torch.save(made, file)
     file.seek(0)
@@ -108,7 +119,9 @@ def test_dynamic_quantisation_of_recurrent_networks(kind):
     assert (y - expected).abs().max() < 0.05
     h, state = (h[0], state[0]) if kind == "LSTM" else (h, state)
     assert h.shape == state.shape and (h - state).abs().max() < 0.05
-    assert set(made.get_weight()) == {n for n, _ in float_.named_parameters() if n.startswith("weight")}
+    assert set(made.get_weight()) == {
+        n for n, _ in float_.named_parameters() if n.startswith("weight")
+    }
 
 
 @pytest.mark.parametrize("kind", ["LSTMCell", "GRUCell", "RNNCell"])
@@ -126,7 +139,9 @@ def test_embeddings():
     torch.manual_seed(0)
     config = tq.float_qparams_weight_only_qconfig
     rows, bag = nn.Embedding(10, 8), nn.EmbeddingBag(10, 8, mode="sum")
-    made = tq.quantize_dynamic(nn.ModuleDict({"rows": rows, "bag": bag}), {nn.Embedding: config, nn.EmbeddingBag: config})
+    made = tq.quantize_dynamic(
+        nn.ModuleDict({"rows": rows, "bag": bag}), {nn.Embedding: config, nn.EmbeddingBag: config}
+    )
     index, offsets = torch.tensor([1, 2, 4, 9]), torch.tensor([0, 1, 1])
     assert (made["rows"](index) - rows(index)).abs().max() < 0.02
     assert (made["bag"](index, offsets) - bag(index, offsets)).abs().max() < 0.05
@@ -138,7 +153,10 @@ def test_training_with_rounding():
     net = tq.fuse_modules_qat(Net().train(), [["conv", "bn", "relu"]])
     net.qconfig = tq.get_default_qat_qconfig("x86")
     prepared = tq.prepare_qat(net)
-    assert type(prepared.conv) is torch.ao.nn.intrinsic.qat.ConvBnReLU2d and type(prepared.fc) is torch.ao.nn.qat.Linear
+    assert (
+        type(prepared.conv) is torch.ao.nn.intrinsic.qat.ConvBnReLU2d
+        and type(prepared.fc) is torch.ao.nn.qat.Linear
+    )
     x, y = torch.randn(16, 2, 6, 6), torch.randint(0, 3, (16,))
     optimizer = torch.optim.SGD(prepared.parameters(), lr=0.1)
     losses = []

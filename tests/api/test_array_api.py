@@ -16,7 +16,9 @@ def xp():
 def test_code_written_against_the_standard_runs(xp):
     def standardize(x):
         ns = x.__array_namespace__()
-        return (x - ns.mean(x, axis=0, keepdims=True)) / ns.std(x, axis=0, keepdims=True, correction=1)
+        return (x - ns.mean(x, axis=0, keepdims=True)) / ns.std(
+            x, axis=0, keepdims=True, correction=1
+        )
 
     x = torch.tensor([[1.0, 2.0], [3.0, 6.0], [5.0, 1.0]])
     a = x.numpy()
@@ -30,7 +32,10 @@ def test_code_written_against_the_standard_runs(xp):
 def test_reductions_take_axis_and_keepdims(xp, name, axis, keepdims):
     a = np.arange(6, dtype=np.float64).reshape(2, 3) + 1
     got = getattr(xp, name)(
-        torch.from_numpy(a), axis=axis, keepdims=keepdims, **({"correction": 0} if name in ("std", "var") else {})
+        torch.from_numpy(a),
+        axis=axis,
+        keepdims=keepdims,
+        **({"correction": 0} if name in ("std", "var") else {}),
     )
     expected = getattr(np, name)(a, axis=axis, keepdims=keepdims)
     assert got.shape == expected.shape and np.allclose(got.numpy(), expected)
@@ -44,7 +49,11 @@ def test_manipulation_and_sets(xp):
     with pytest.raises(ValueError, match="must be equal to 1"):
         xp.squeeze(x, axis=0)
     values, indices, inverse, counts = xp.unique_all(x)
-    assert values.tolist() == [1, 2, 3] and indices.tolist() == [1, 2, 0] and counts.tolist() == [1, 1, 2]
+    assert (
+        values.tolist() == [1, 2, 3]
+        and indices.tolist() == [1, 2, 0]
+        and counts.tolist() == [1, 1, 2]
+    )
     assert values[inverse].tolist() == x.tolist()
     assert xp.sort(x, axis=0, descending=True).tolist() == [[3, 3], [2, 1]]
     assert xp.cumulative_sum(xp.asarray([1, 2]), include_initial=True).tolist() == [0, 1, 3]
@@ -68,7 +77,10 @@ def test_unknown_names_and_versions_are_refused(xp):
 def test_inspection(xp):
     info = xp.__array_namespace_info__()
     assert info.capabilities()["boolean indexing"] and info.default_device() in info.devices()
-    assert info.dtypes(kind="complex floating") == {"complex64": torch.complex64, "complex128": torch.complex128}
+    assert info.dtypes(kind="complex floating") == {
+        "complex64": torch.complex64,
+        "complex128": torch.complex128,
+    }
     assert len(info.dtypes()) == 13 and info.dtypes(kind=("bool", "bool")) == {"bool": torch.bool}
     with pytest.raises(ValueError, match="unsupported kind"):
         info.dtypes(kind="float")
@@ -79,8 +91,15 @@ def test_inspection(xp):
 
 
 def test_creation(xp):
-    assert xp.eye(2, 3, k=1).tolist() == [[0, 1, 0], [0, 0, 1]] and xp.eye(2, k=5).tolist() == [[0, 0], [0, 0]]
-    assert xp.arange(3, 0).tolist() == [] and xp.arange(3.0, 0).dtype is torch.float32 and xp.arange(2).tolist() == [0, 1]
+    assert xp.eye(2, 3, k=1).tolist() == [[0, 1, 0], [0, 0, 1]] and xp.eye(2, k=5).tolist() == [
+        [0, 0],
+        [0, 0],
+    ]
+    assert (
+        xp.arange(3, 0).tolist() == []
+        and xp.arange(3.0, 0).dtype is torch.float32
+        and xp.arange(2).tolist() == [0, 1]
+    )
     assert xp.linspace(0.0, 1.0, 4, endpoint=False).tolist() == [0, 0.25, 0.5, 0.75]
     assert xp.zeros(2).tolist() == [0, 0] and xp.full((), 3).item() == 3
     assert [a.tolist() for a in xp.meshgrid(xp.arange(2), xp.arange(1))] == [[[0, 1]], [[0, 0]]]
@@ -91,8 +110,12 @@ def test_special_values(xp):
     x = xp.asarray([inf, -inf, 1.0, -1.0])
     assert xp.floor_divide(x, xp.asarray([2.0, 2.0, -inf, inf])).tolist() == [inf, -inf, 0, 0]
     assert xp.floor_divide(xp.asarray([7, -7]), 2).tolist() == [3, -4]
-    assert np.isnan(xp.sign(xp.asarray([nan])).tolist()[0]) and xp.sign(xp.asarray([0j, 3j])).tolist() == [0, 1j]
-    z = xp.expm1(xp.asarray([complex(inf, 0), complex(-inf, nan), complex(1e-9, 1e-9)], dtype=xp.complex128)).tolist()
+    assert np.isnan(xp.sign(xp.asarray([nan])).tolist()[0]) and xp.sign(
+        xp.asarray([0j, 3j])
+    ).tolist() == [0, 1j]
+    z = xp.expm1(
+        xp.asarray([complex(inf, 0), complex(-inf, nan), complex(1e-9, 1e-9)], dtype=xp.complex128)
+    ).tolist()
     assert z[0] == complex(inf, 0) and z[1] == -1 and abs(z[2] - np.expm1(1e-9 + 1e-9j)) < 1e-24
 
 
@@ -100,18 +123,27 @@ def test_unsigned_integers_promote(xp):
     a, b = xp.asarray([1], dtype=xp.uint16), xp.asarray([2], dtype=xp.uint8)
     assert xp.add(a, b).dtype is xp.uint16 and xp.linalg.outer(a, b).dtype is xp.uint16
     assert (
-        xp.result_type(xp.uint16, xp.int16) is xp.int32 and xp.can_cast(xp.uint8, xp.uint16) and not xp.can_cast(xp.bool, xp.uint8)
+        xp.result_type(xp.uint16, xp.int16) is xp.int32
+        and xp.can_cast(xp.uint8, xp.uint16)
+        and not xp.can_cast(xp.bool, xp.uint8)
     )
     assert xp.sum(b).dtype is xp.uint64 and xp.cumulative_sum(b).dtype is xp.uint64
-    assert xp.result_type(xp.asarray([True]), 1) is xp.int64 and xp.result_type(xp.int8, 1.5, 1j) is xp.complex64
+    assert (
+        xp.result_type(xp.asarray([True]), 1) is xp.int64
+        and xp.result_type(xp.int8, 1.5, 1j) is xp.complex64
+    )
     assert xp.finfo(xp.asarray([1j])).dtype is xp.float32 and xp.iinfo(xp.uint8).max == 255
 
 
 def test_axes(xp):
     x = xp.reshape(xp.arange(6), (2, 3))
-    assert xp.sum(x, axis=()).shape == (2, 3) and xp.linalg.vector_norm(xp.astype(x, xp.float32), axis=()).shape == (2, 3)
+    assert xp.sum(x, axis=()).shape == (2, 3) and xp.linalg.vector_norm(
+        xp.astype(x, xp.float32), axis=()
+    ).shape == (2, 3)
     assert xp.linalg.trace(x, offset=1).item() == 6 and xp.linalg.diagonal(x).tolist() == [0, 4]
-    assert xp.count_nonzero(x, axis=1).tolist() == [2, 3] and xp.diff(x, axis=0).tolist() == [[3, 3, 3]]
+    assert xp.count_nonzero(x, axis=1).tolist() == [2, 3] and xp.diff(x, axis=0).tolist() == [
+        [3, 3, 3]
+    ]
     assert xp.cumulative_prod(x[1, :], include_initial=True).tolist() == [1, 3, 12, 60]
     assert xp.nonzero(x)[1].tolist() == [1, 2, 0, 1, 2]
     with pytest.raises(ValueError, match="axis"):

@@ -55,7 +55,12 @@ def test_too_large_an_integer():
         (None, None, RuntimeError, "Could not infer dtype of NoneType"),
         (b"a", None, TypeError, "new(): invalid data type 'bytes'"),
         ([1, "a"], torch.float32, TypeError, "must be real number, not str"),
-        ([[1, 2], [3]], torch.float32, ValueError, "expected sequence of length 2 at dim 1 (got 1)"),
+        (
+            [[1, 2], [3]],
+            torch.float32,
+            ValueError,
+            "expected sequence of length 2 at dim 1 (got 1)",
+        ),
     ],
 )
 def test_what_is_no_number_is_refused_in_the_order_of_pytorch(data, dtype, kind, text):

@@ -1,4 +1,6 @@
-"""Dense tensors asked about sparse and quantised layouts, symbolic numbers that do not exist, control flow as functions."""
+"""Dense tensors asked about sparse and quantised layouts, symbolic numbers that do not exist,
+control flow as functions.
+"""
 
 import pytest
 
@@ -8,7 +10,9 @@ import pellucid as torch
 def test_answers_for_a_dense_tensor():
     x = torch.ones(2, 3, dtype=torch.float64)
     assert x.sparse_dim() == 0 and x.dense_dim() == 2 and x.to_dense() is x
-    assert x.to_dense(torch.float32).dtype is torch.float32 and x.dequantize().dtype is torch.float32
+    assert (
+        x.to_dense(torch.float32).dtype is torch.float32 and x.dequantize().dtype is torch.float32
+    )
     assert not (x.is_xla or x.is_mtia or x.is_distributed())
     assert x.storage_type() is torch.DoubleStorage
     assert torch.equal(torch.spmm(x, x.T), x @ x.T)
@@ -24,7 +28,9 @@ def test_answers_for_a_dense_tensor():
     ],
 )
 def test_parts_of_sparse_tensors(name, layout):
-    with pytest.raises(RuntimeError, match=f"^{name} expected {layout} tensor layout but got Strided"):
+    with pytest.raises(
+        RuntimeError, match=f"^{name} expected {layout} tensor layout but got Strided"
+    ):
         getattr(torch.ones(2), name)()
 
 
@@ -49,8 +55,17 @@ def test_no_number_is_symbolic():
     assert not isinstance(3, (torch.SymInt, torch.SymFloat, torch.SymBool))
     with pytest.raises(NotImplementedError, match="SymInt"):
         torch.SymInt(3)
-    assert torch.sym_max(2, 3.0) == 3.0 and isinstance(torch.sym_min(2, 3.0), float) and torch.sym_sum([1, 2]) == 3
-    assert torch.sym_not(0) and torch.sym_ite(False, 1, 2) == 2 and torch.sym_int(2.7) == 2 and torch.sym_sqrt(4) == 2
+    assert (
+        torch.sym_max(2, 3.0) == 3.0
+        and isinstance(torch.sym_min(2, 3.0), float)
+        and torch.sym_sum([1, 2]) == 3
+    )
+    assert (
+        torch.sym_not(0)
+        and torch.sym_ite(False, 1, 2) == 2
+        and torch.sym_int(2.7) == 2
+        and torch.sym_sqrt(4) == 2
+    )
 
 
 def test_branches_and_loops_are_differentiated():

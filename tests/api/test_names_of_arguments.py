@@ -1,4 +1,6 @@
-"""Arguments under all names that PyTorch knows, and calls that it refuses, where Python itself reads the arguments."""
+"""Arguments under all names that PyTorch knows, and calls that it refuses, where Python itself
+reads the arguments.
+"""
 
 import pytest
 
@@ -34,7 +36,10 @@ def test_other_names(call, same):
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: torch.special.erf(x, no=1), "special_erf() got an unexpected keyword argument 'no'"),
+        (
+            lambda: torch.special.erf(x, no=1),
+            "special_erf() got an unexpected keyword argument 'no'",
+        ),
         (lambda: torch.linalg.inv(x, no=1), "linalg_inv() got an unexpected keyword argument 'no'"),
         (
             lambda: torch.add(x),
@@ -42,7 +47,10 @@ def test_other_names(call, same):
         ),
         (lambda: torch.add(x, x, 2.0, 3, 4), "add() received an invalid combination of arguments"),
         (lambda: torch.unsqueeze(x), 'unsqueeze() missing 1 required positional arguments: "dim"'),
-        (lambda: torch.unsqueeze(x, 0, dim=1), "unsqueeze() got multiple values for argument 'dim'"),
+        (
+            lambda: torch.unsqueeze(x, 0, dim=1),
+            "unsqueeze() got multiple values for argument 'dim'",
+        ),
         (lambda: x.chunk(), 'chunk() missing 1 required positional arguments: "chunks"'),
         (
             lambda: torch.bitwise_and(x, x, no=1),
@@ -72,9 +80,13 @@ def test_an_error_of_what_is_called_is_its_own():
 def test_the_lists_hold_what_needs_other_names():
     for path, found in overloads().items():
         space, _, name = path.rpartition(".")
-        dims = any(s.name in ("dim", "keepdim") for signature in found.signatures for s in slots(signature))
+        dims = any(
+            s.name in ("dim", "keepdim") for signature in found.signatures for s in slots(signature)
+        )
         if space == "torch" and name in FUNCTIONS["torch"] and (not found.single or dims):
-            assert own(FUNCTIONS["torch"][name]).__code__ in WRAPPERS or name in attach._HOT_FUNCTIONS, name
+            assert (
+                own(FUNCTIONS["torch"][name]).__code__ in WRAPPERS or name in attach._HOT_FUNCTIONS
+            ), name
         if space == "Tensor" and name in attach.METHODS and dims:
             try:
                 attach.METHODS[name](torch.ones(3, 3), axis=0)
@@ -85,7 +97,8 @@ def test_the_lists_hold_what_needs_other_names():
 def test_methods_with_numbers_first_are_told_as_methods():
     y = torch.ones(2, 2)
     with pytest.warns(
-        UserWarning, match=r"This overload of addbmm_ is deprecated:\n\taddbmm_\(Number beta, Tensor batch1, Tensor batch2\)"
+        UserWarning,
+        match=r"This overload of addbmm_ is deprecated:\n\taddbmm_\(Number beta, Tensor batch1, Tensor batch2\)",
     ):
         y.addbmm_(2, torch.ones(1, 2, 2), torch.ones(1, 2, 2))
     assert y.sum() == 16
@@ -93,9 +106,21 @@ def test_methods_with_numbers_first_are_told_as_methods():
 
 def test_words_of_functions_that_pytorch_has_in_python():
     for call, kind, text in (
-        (lambda: torch.nn.functional.glu("a"), AttributeError, "'str' object has no attribute 'dim'"),
-        (lambda: torch.meshgrid("a", indexing="ij"), TypeError, "expected Tensor as element 0 in argument 0, but got str"),
-        (lambda: torch.nn.functional.softmin("a", 0), TypeError, "bad operand type for unary -: 'str'"),
+        (
+            lambda: torch.nn.functional.glu("a"),
+            AttributeError,
+            "'str' object has no attribute 'dim'",
+        ),
+        (
+            lambda: torch.meshgrid("a", indexing="ij"),
+            TypeError,
+            "expected Tensor as element 0 in argument 0, but got str",
+        ),
+        (
+            lambda: torch.nn.functional.softmin("a", 0),
+            TypeError,
+            "bad operand type for unary -: 'str'",
+        ),
         (
             lambda: torch.nn.functional.cross_entropy("a", x),
             TypeError,
@@ -107,7 +132,11 @@ def test_words_of_functions_that_pytorch_has_in_python():
             "descriptor 'cauchy_' for 'torch._C.TensorBase' objects doesn't apply to a 'str' object",
         ),
         (lambda: x.float(1), TypeError, "float() takes 0 positional arguments but 1 was given"),
-        (lambda: x.kthvalue("a"), TypeError, "kthvalue(): argument 'k' (position 1) must be int, not str"),
+        (
+            lambda: x.kthvalue("a"),
+            TypeError,
+            "kthvalue(): argument 'k' (position 1) must be int, not str",
+        ),
     ):
         with pytest.raises(kind) as caught:
             call()
@@ -116,5 +145,7 @@ def test_words_of_functions_that_pytorch_has_in_python():
 
 def test_keywords_are_listed_in_the_order_of_a_hash_table():
     # Orders that PyTorch 2.13 gives.
-    with pytest.raises(TypeError, match=r"got \(Tensor, no_such=int, keepdim=bool, correction=float\)"):
+    with pytest.raises(
+        TypeError, match=r"got \(Tensor, no_such=int, keepdim=bool, correction=float\)"
+    ):
         torch.std_mean(x, correction=0.5, keepdim=True, no_such=1)

@@ -1,4 +1,6 @@
-"""Small namespaces: torch.cpu, torch.accelerator, torch.functional, torch.storage, torch.nn.attention."""
+"""Small namespaces: torch.cpu, torch.accelerator, torch.functional, torch.storage,
+torch.nn.attention.
+"""
 
 import pytest
 
@@ -9,12 +11,18 @@ from pellucid.nn.attention import SDPBackend, sdpa_kernel
 def test_there_is_no_accelerator():
     assert not torch.accelerator.is_available() and torch.accelerator.device_count() == 0
     assert torch.accelerator.current_accelerator() is None
-    with pytest.raises(RuntimeError, match="^Cannot access accelerator device when none is available."):
+    with pytest.raises(
+        RuntimeError, match="^Cannot access accelerator device when none is available."
+    ):
         torch.accelerator.synchronize()
 
 
 def test_the_processor_is_one_device_with_nothing_pending():
-    assert torch.cpu.is_available() and torch.cpu.device_count() == 1 and torch.cpu.current_device() == "cpu"
+    assert (
+        torch.cpu.is_available()
+        and torch.cpu.device_count() == 1
+        and torch.cpu.current_device() == "cpu"
+    )
     with torch.cpu.stream(torch.cpu.Stream()):
         assert torch.cpu.current_stream() is torch.cpu.current_stream()
         assert torch.cpu.current_stream().record_event().query()
@@ -22,7 +30,8 @@ def test_the_processor_is_one_device_with_nothing_pending():
 
 
 def test_second_names_are_the_same_objects():
-    # Equal, not identical: once a tensor type takes functions over, torch's own are the dispatching ones.
+    # Equal, not identical: once a tensor type takes functions over, torch's own are the dispatching
+    # ones.
     assert torch.einsum == torch.functional.einsum and torch.stft == torch.functional.stft
     assert torch.storage.UntypedStorage is torch.UntypedStorage
 

@@ -67,11 +67,26 @@ x = torch.ones(2, 3)
         (lambda: x.add("a"), "add(): argument 'other' (position 1) must be Tensor, not str"),
         (lambda: torch.add(x, "a"), "add(): argument 'other' (position 2) must be Tensor, not str"),
         (lambda: torch.add(x, other="a"), "add(): argument 'other' must be Tensor, not str"),
-        (lambda: x.transpose("a", 1), "transpose(): argument 'dim0' (position 1) must be int, not str"),
-        (lambda: torch.transpose(x, 0, 1.5), "transpose(): argument 'dim1' (position 3) must be int, not float"),
-        (lambda: x.index_select("a", x), "index_select(): argument 'dim' (position 1) must be int, not str"),
-        (lambda: torch.linalg.det("a"), "linalg_det(): argument 'A' (position 1) must be Tensor, not str"),
-        (lambda: torch.fft.fftn("a"), "fft_fftn(): argument 'input' (position 1) must be Tensor, not str"),
+        (
+            lambda: x.transpose("a", 1),
+            "transpose(): argument 'dim0' (position 1) must be int, not str",
+        ),
+        (
+            lambda: torch.transpose(x, 0, 1.5),
+            "transpose(): argument 'dim1' (position 3) must be int, not float",
+        ),
+        (
+            lambda: x.index_select("a", x),
+            "index_select(): argument 'dim' (position 1) must be int, not str",
+        ),
+        (
+            lambda: torch.linalg.det("a"),
+            "linalg_det(): argument 'A' (position 1) must be Tensor, not str",
+        ),
+        (
+            lambda: torch.fft.fftn("a"),
+            "fft_fftn(): argument 'input' (position 1) must be Tensor, not str",
+        ),
     ],
 )
 def test_what_no_overload_takes(call, text):
@@ -84,7 +99,10 @@ def test_without_the_source_of_the_call():
     scope = {"torch": torch, "x": x}
     with pytest.raises(TypeError, match=r"got \(str\), but expected one of:\n \* \(Tensor other\)"):
         exec("x.eq('a')", scope)
-    with pytest.raises(TypeError, match=r"got \(Tensor, str\), but expected one of:\n \* \(Tensor input, Tensor other"):
+    with pytest.raises(
+        TypeError,
+        match=r"got \(Tensor, str\), but expected one of:\n \* \(Tensor input, Tensor other",
+    ):
         exec("torch.eq(x, 'a')", scope)
 
 
@@ -109,7 +127,12 @@ class Counted(torch.Tensor):
 
 def test_after_a_subclass_was_seen():
     torch.ones(2).as_subclass(Counted).add(1)
-    with pytest.raises(TypeError, match=r"^max\(\) received an invalid combination of arguments - got \(Tensor, str, bool\)"):
+    with pytest.raises(
+        TypeError,
+        match=r"^max\(\) received an invalid combination of arguments - got \(Tensor, str, bool\)",
+    ):
         torch.max(x, "a", True)
-    with pytest.raises(TypeError, match=r"^eq\(\) received an invalid combination of arguments - got \(str\)"):
+    with pytest.raises(
+        TypeError, match=r"^eq\(\) received an invalid combination of arguments - got \(str\)"
+    ):
         x.eq("a")

@@ -6,11 +6,26 @@ import pellucid as torch
 
 x = torch.ones(2)
 CALLS = {
-    "a wrong type": (lambda: torch.cumsum(x, "a"), "cumsum(): argument 'dim' (position 2) must be int, not str"),
-    "one is missing": (lambda: torch.cumsum(x), 'cumsum() missing 1 required positional arguments: "dim"'),
-    "a whole number": (lambda: torch.chunk(x, "a"), "chunk(): argument 'chunks' (position 2) must be int, not str"),
-    "no tensor": (lambda: torch.isclose(x, 1), "isclose(): argument 'other' (position 2) must be Tensor, not int"),
-    "the first is wrong": (lambda: torch.add("a", 1, alpha=2), "add(): argument 'input' (position 1) must be Tensor, not str"),
+    "a wrong type": (
+        lambda: torch.cumsum(x, "a"),
+        "cumsum(): argument 'dim' (position 2) must be int, not str",
+    ),
+    "one is missing": (
+        lambda: torch.cumsum(x),
+        'cumsum() missing 1 required positional arguments: "dim"',
+    ),
+    "a whole number": (
+        lambda: torch.chunk(x, "a"),
+        "chunk(): argument 'chunks' (position 2) must be int, not str",
+    ),
+    "no tensor": (
+        lambda: torch.isclose(x, 1),
+        "isclose(): argument 'other' (position 2) must be Tensor, not int",
+    ),
+    "the first is wrong": (
+        lambda: torch.add("a", 1, alpha=2),
+        "add(): argument 'input' (position 1) must be Tensor, not str",
+    ),
     "all signatures": (
         lambda: torch.bitwise_and(1, 2),
         (
@@ -43,9 +58,14 @@ def test_an_error_of_an_object_of_the_user_stays_as_it_is():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: torch.movedim(torch.ones(2, 2), (0, -2), (0, 1)), "movedim: repeated dim in `source` ([0, -2])"),
         (
-            lambda: torch.nn.functional.conv1d(torch.ones(1, 2, 4).double(), torch.ones(2, 2, 2), torch.ones(2)),
+            lambda: torch.movedim(torch.ones(2, 2), (0, -2), (0, 1)),
+            "movedim: repeated dim in `source` ([0, -2])",
+        ),
+        (
+            lambda: torch.nn.functional.conv1d(
+                torch.ones(1, 2, 4).double(), torch.ones(2, 2, 2), torch.ones(2)
+            ),
             "Input type (double) and bias type (float) should be the same",
         ),
         (
@@ -85,7 +105,11 @@ def test_texts_of_refused_values(call, text):
 @pytest.mark.parametrize(
     ("call", "kind", "text"),
     [
-        (lambda: ~torch.zeros(2), TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors"),
+        (
+            lambda: ~torch.zeros(2),
+            TypeError,
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors",
+        ),
         (
             lambda: torch.zeros(2).requires_grad_("a"),
             TypeError,
@@ -93,7 +117,9 @@ def test_texts_of_refused_values(call, text):
         ),
         (lambda: torch.zeros(2).type("a"), ValueError, "invalid type: 'a'"),
         (
-            lambda: torch.autograd.functional.hessian(lambda a: a.detach().sum(), torch.ones(2), strict=True),
+            lambda: torch.autograd.functional.hessian(
+                lambda a: a.detach().sum(), torch.ones(2), strict=True
+            ),
             RuntimeError,
             (
                 "Output 0 of the user-provided function does not require gradients. The outputs must be computed in a differentiable manner "

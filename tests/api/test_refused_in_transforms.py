@@ -1,4 +1,6 @@
-"""What PyTorch refuses inside of `torch.func`'s transforms, which keep track of gradients themselves."""
+"""What PyTorch refuses inside of `torch.func`'s transforms, which keep track of gradients
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +45,7 @@ def test_gradients_of_other_kinds(transform: Callable[..., object]) -> None:
     ):
         with pytest.raises(RuntimeError, match=words):
             transform(call)
-    assert torch.autograd.grad(y.sum(), x)[0].tolist() == [1.0, 1.0]  # and afterwards all of it works again
+    # and afterwards all of it works again
+    assert torch.autograd.grad(y.sum(), x)[0].tolist() == [1.0, 1.0]
     Doubled.apply(x).sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]

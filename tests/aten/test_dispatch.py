@@ -55,7 +55,9 @@ class Two(torch.Tensor):
 
     @staticmethod
     def __new__(cls, a, b, size=None, stride=None):
-        return torch.Tensor._make_wrapper_subclass(cls, a.shape, dtype=a.dtype, device=a.device, requires_grad=a.requires_grad)
+        return torch.Tensor._make_wrapper_subclass(
+            cls, a.shape, dtype=a.dtype, device=a.device, requires_grad=a.requires_grad
+        )
 
     def __init__(self, a, b, size=None, stride=None):
         self.a, self.b = a, b
@@ -82,14 +84,30 @@ class Two(torch.Tensor):
 
 
 def test_a_mode_is_told_of_operators():
-    x, w, b = torch.ones(2, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True), torch.ones(4, requires_grad=True)
+    x, w, b = (
+        torch.ones(2, 3, requires_grad=True),
+        torch.ones(4, 3, requires_grad=True),
+        torch.ones(4, requires_grad=True),
+    )
     with Log() as log:
         F.linear(x, w, b).relu().sum().backward()
     assert log.told[:5] == ["t", "addmm", "relu", "detach", "sum"]
     assert [name for name in log.told[5:] if name not in ("detach", "clone")] == [
-        "ones_like", "expand", "threshold_backward", "t", "mm", "t", "mm", "t", "sum.dim_IntList", "view", "t",
-    ]  # fmt: skip
-    assert torch.equal(x.grad, torch.full((2, 3), 4.0)) and torch.equal(b.grad, torch.full((4,), 2.0))
+        "ones_like",
+        "expand",
+        "threshold_backward",
+        "t",
+        "mm",
+        "t",
+        "mm",
+        "t",
+        "sum.dim_IntList",
+        "view",
+        "t",
+    ]
+    assert torch.equal(x.grad, torch.full((2, 3), 4.0)) and torch.equal(
+        b.grad, torch.full((4,), 2.0)
+    )
     assert torch.equal(w.grad, torch.full((4, 3), 2.0))
 
 
@@ -127,7 +145,10 @@ def test_a_mode_replaces_operators():
 
     class OnMeta(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            return func(*args, **({**kwargs, "device": "meta"} if kwargs and "device" in kwargs else kwargs or {}))
+            return func(
+                *args,
+                **({**kwargs, "device": "meta"} if kwargs and "device" in kwargs else kwargs or {}),
+            )
 
     with OnMeta():
         assert torch.nn.Linear(2, 2).weight.is_meta
@@ -175,7 +196,9 @@ def test_gradients_under_a_mode_are_those_without(function):
 def test_second_derivatives_under_a_mode():
     x = torch.randn(4, dtype=torch.float64, requires_grad=True)
     with Log():
-        (g,) = torch.autograd.grad((x.sigmoid() * x.exp() / (x * x + 1)).sum(), x, create_graph=True)
+        (g,) = torch.autograd.grad(
+            (x.sigmoid() * x.exp() / (x * x + 1)).sum(), x, create_graph=True
+        )
         (h,) = torch.autograd.grad(g.sum(), x)
     (g,) = torch.autograd.grad((x.sigmoid() * x.exp() / (x * x + 1)).sum(), x, create_graph=True)
     assert torch.allclose(h, torch.autograd.grad(g.sum(), x)[0])
@@ -183,9 +206,17 @@ def test_second_derivatives_under_a_mode():
 
 def test_a_wrapper_is_told_of_operators():
     Logged.told = []
-    x, w = Logged(torch.ones(3, 4), requires_grad=True), Logged(torch.full((2, 4), 0.5), requires_grad=True)
+    x, w = (
+        Logged(torch.ones(3, 4), requires_grad=True),
+        Logged(torch.full((2, 4), 0.5), requires_grad=True),
+    )
     y = F.linear(x, w).relu()
-    assert type(y) is Logged and y.requires_grad and y.grad_fn.name() == "ReluBackward0" and y.shape == (3, 2)
+    assert (
+        type(y) is Logged
+        and y.requires_grad
+        and y.grad_fn.name() == "ReluBackward0"
+        and y.shape == (3, 2)
+    )
     y.sum().backward()
     assert type(x.grad) is Logged and x.grad.elem.sum() == 12 and w.grad.elem.sum() == 24
     assert Logged.told[:3] == ["aten.t.default", "aten.mm.default", "aten.relu.default"]
@@ -194,7 +225,11 @@ def test_a_wrapper_is_told_of_operators():
 def test_wrappers_and_tensors_mix():
     x = Logged(torch.ones(3))
     assert type(torch.ones(3) * x) is Logged and type(torch.cat([torch.zeros(2), x])) is Logged
-    assert x[0].shape == () and x.view(1, 3).shape == (1, 3) and x.to(torch.float64).dtype == torch.float64
+    assert (
+        x[0].shape == ()
+        and x.view(1, 3).shape == (1, 3)
+        and x.to(torch.float64).dtype == torch.float64
+    )
     x.add_(1).mul_(2)
     assert x.elem.tolist() == [4.0] * 3
     x[0] = 3.0
@@ -219,7 +254,12 @@ def test_two_tensors_in_one():
         x.grad.a, x.grad.b * torch.tensor(3.0).exp()
     )
     v = x.detach()
-    assert v.add_(1) is v and v.a[0, 0] == 2 and type(v.split(1)[0]) is Two and type(v.max(1)[0]) is Two
+    assert (
+        v.add_(1) is v
+        and v.a[0, 0] == 2
+        and type(v.split(1)[0]) is Two
+        and type(v.max(1)[0]) is Two
+    )
     assert is_traceable_wrapper_subclass(x) and not is_traceable_wrapper_subclass(torch.ones(1))
     layer = torch.nn.Linear(3, 2)
     layer.weight = torch.nn.Parameter(Two(torch.ones(2, 3), torch.zeros(2, 3)))
@@ -244,9 +284,13 @@ def test_a_quantised_weight():
         def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
             if func in (aten.t.default, aten.detach.default):
                 turn = (lambda t: t.t()) if func is aten.t.default else (lambda t: t)
-                return return_and_correct_aliasing(func, args, kwargs, cls(turn(args[0].q), turn(args[0].scale), args[0].dtype))
+                return return_and_correct_aliasing(
+                    func, args, kwargs, cls(turn(args[0].q), turn(args[0].scale), args[0].dtype)
+                )
             if func in (aten.mm.default, aten.addmm.default):
-                return func(*[a.full() if isinstance(a, cls) else a for a in args], **(kwargs or {}))
+                return func(
+                    *[a.full() if isinstance(a, cls) else a for a in args], **(kwargs or {})
+                )
             raise NotImplementedError(str(func))
 
     layer, x = torch.nn.Linear(4, 3), torch.ones(2, 4, requires_grad=True)
@@ -271,16 +315,22 @@ def test_nobody_handles():
         def __torch_dispatch__(cls, *args, **kwargs):
             return NotImplemented
 
-    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+: 'Silent' and 'int'"):
+    with pytest.raises(
+        TypeError, match=r"unsupported operand type\(s\) for \+: 'Silent' and 'int'"
+    ):
         Silent(torch.ones(2)) + 1
-    with pytest.raises(TypeError, match="Multiple dispatch failed for 'torch.ops.aten.exp.default'"):
+    with pytest.raises(
+        TypeError, match="Multiple dispatch failed for 'torch.ops.aten.exp.default'"
+    ):
         torch.exp(Silent(torch.ones(2)))
     with pytest.raises(TypeError, match="must define __torch_dispatch__"):
         torch.Tensor._make_wrapper_subclass(type("Nothing", (torch.Tensor,), {}), (2,))
 
 
 class Edges(torch.Tensor):
-    """The places of the ones of a matrix, (2, n): a product with it has none of the sizes that its own shape says."""
+    """The places of the ones of a matrix, (2, n): a product with it has none of the sizes that its
+    own shape says.
+    """
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
@@ -294,7 +344,9 @@ class Edges(torch.Tensor):
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         assert func in (aten.mm.default, aten.mv.default)
         edges, x = args
-        return torch.zeros(edges.rows, *x.shape[1:]).index_add(0, edges.places[0], x[edges.places[1]])
+        return torch.zeros(edges.rows, *x.shape[1:]).index_add(
+            0, edges.places[0], x[edges.places[1]]
+        )
 
 
 def test_a_type_says_which_sizes_fit():
@@ -308,12 +360,32 @@ def test_a_type_says_which_sizes_fit():
     ("a", "b", "told", "message"),
     [
         ((2, 4), (3, 2), ["mm"], r"mat1 and mat2 shapes cannot be multiplied \(2x4 and 3x2\)"),
-        ((4,), (3, 2), ["unsqueeze", "mm"], r"mat1 and mat2 shapes cannot be multiplied \(1x4 and 3x2\)"),
+        (
+            (4,),
+            (3, 2),
+            ["unsqueeze", "mm"],
+            r"mat1 and mat2 shapes cannot be multiplied \(1x4 and 3x2\)",
+        ),
         ((2, 4), (3,), ["mv"], r"size mismatch, got input \(2\), mat \(2x4\), vec \(3\)"),
         ((4,), (3,), ["dot"], "inconsistent tensor size"),
-        ((5, 2, 4), (3, 2), ["view", "mm"], r"mat1 and mat2 shapes cannot be multiplied \(10x4 and 3x2\)"),
-        ((5, 2, 4), (5, 3, 2), ["expand", "view", "expand", "view", "bmm"], "Expected size for first two dimensions"),
-        ((5, 2, 4), (3, 4, 2), [], r"The size of tensor a \(5\) must match the size of tensor b \(3\)"),
+        (
+            (5, 2, 4),
+            (3, 2),
+            ["view", "mm"],
+            r"mat1 and mat2 shapes cannot be multiplied \(10x4 and 3x2\)",
+        ),
+        (
+            (5, 2, 4),
+            (5, 3, 2),
+            ["expand", "view", "expand", "view", "bmm"],
+            "Expected size for first two dimensions",
+        ),
+        (
+            (5, 2, 4),
+            (3, 4, 2),
+            [],
+            r"The size of tensor a \(5\) must match the size of tensor b \(3\)",
+        ),
         ((), (3,), [], "both arguments to matmul need to be at least 1D, but they are 0D and 1D"),
     ],
 )
@@ -326,20 +398,37 @@ def test_operators_refuse_products(a, b, told, message):
 
 def test_products_with_numbers_are_refused_under_a_mode():
     x = torch.zeros(2, 2)
-    with Log(), pytest.raises(TypeError, match=r"matmul\(\): argument 'other' \(position 2\) must be Tensor, not int"):
+    with (
+        Log(),
+        pytest.raises(
+            TypeError, match=r"matmul\(\): argument 'other' \(position 2\) must be Tensor, not int"
+        ),
+    ):
         torch.matmul(x, 3)
-    with Log(), pytest.raises(TypeError, match=r"unsupported operand type\(s\) for @: 'Tensor' and 'int'"):
+    with (
+        Log(),
+        pytest.raises(TypeError, match=r"unsupported operand type\(s\) for @: 'Tensor' and 'int'"),
+    ):
         x @ 3
 
 
 def test_no_chunks_are_refused_under_a_mode():
-    with Log(), pytest.raises(RuntimeError, match="chunk expects `chunks` to be greater than 0, got: 0"):
+    with (
+        Log(),
+        pytest.raises(RuntimeError, match="chunk expects `chunks` to be greater than 0, got: 0"),
+    ):
         torch.zeros(2).chunk(0)
 
 
 def test_a_wrapper_is_described():
     x = Logged(torch.ones(2, 3))
-    assert (x.shape, x.dtype, x.device.type, x.is_meta, x.stride()) == ((2, 3), torch.float32, "cpu", False, (3, 1))
+    assert (x.shape, x.dtype, x.device.type, x.is_meta, x.stride()) == (
+        (2, 3),
+        torch.float32,
+        "cpu",
+        False,
+        (3, 1),
+    )
     assert repr(x) == "Logged(..., size=(2, 3))"
 
 
@@ -389,7 +478,16 @@ def wrapped_like(x, values):
 
 
 @pytest.mark.parametrize(
-    "function", [_chained, _other, _powers, _filled, _copied, _without_gradient, lambda x: x.clone().mul_(2).exp_()]
+    "function",
+    [
+        _chained,
+        _other,
+        _powers,
+        _filled,
+        _copied,
+        _without_gradient,
+        lambda x: x.clone().mul_(2).exp_(),
+    ],
 )
 def test_what_is_written_in_place_is_part_of_the_graph(function):
     plain = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -402,11 +500,22 @@ def test_what_is_written_in_place_is_part_of_the_graph(function):
 def test_values_of_wrappers_in_a_graph_are_read():
     x = Logged(torch.tensor([1.0, 2.0]), requires_grad=True)
     loss = (x * x).sum()
-    assert loss.item() == 5.0 and float(loss) == 5.0 and int(loss) == 5 and bool(loss) and torch.equal(x, x.clone())
+    assert (
+        loss.item() == 5.0
+        and float(loss) == 5.0
+        and int(loss) == 5
+        and bool(loss)
+        and torch.equal(x, x.clone())
+    )
 
 
 @pytest.mark.parametrize(
-    "write", [lambda y: y.view(-1).mul_(2), lambda y: y.__setitem__(0, 5.0), lambda y: y.view(2, 1).t().add_(1)]
+    "write",
+    [
+        lambda y: y.view(-1).mul_(2),
+        lambda y: y.__setitem__(0, 5.0),
+        lambda y: y.view(2, 1).t().add_(1),
+    ],
 )
 def test_writing_through_a_view_of_a_wrapper_is_refused_where_its_gradient_would_be_wrong(write):
     x = Logged(torch.tensor([1.0, 2.0]), requires_grad=True)
@@ -426,7 +535,9 @@ def test_losses_as_operators_reduce_as_their_number_says(name, more):
     x, y, operator = torch.rand(3, 4), torch.ones(3, 4), getattr(torch.ops.aten, name)
     each = operator(x, y, *more, 0)
     assert each.shape == (3, 4)
-    assert torch.allclose(operator(x, y, *more), each.mean()) and torch.allclose(operator(x, y, *more, 1), each.mean())
+    assert torch.allclose(operator(x, y, *more), each.mean()) and torch.allclose(
+        operator(x, y, *more, 1), each.mean()
+    )
     assert torch.allclose(operator(x, y, *more, reduction=2), each.sum())
 
 

@@ -20,20 +20,30 @@ def test_factories_and_operators():
     with FakeTensorMode() as mode:
         x = torch.ones(2, 3)
         y = x @ torch.randn(3, 4)
-    assert repr(y) == "FakeTensor(..., size=(2, 4))" and type(x) is FakeTensor and x.fake_mode is mode
+    assert (
+        repr(y) == "FakeTensor(..., size=(2, 4))" and type(x) is FakeTensor and x.fake_mode is mode
+    )
     assert (x.device.type, x.is_meta, x.shape, x.stride()) == ("cpu", False, (2, 3), (3, 1))
-    assert (x + x).shape == (2, 3) and repr(x > 0) == "FakeTensor(..., size=(2, 3), dtype=torch.bool)"
+    assert (x + x).shape == (2, 3) and repr(
+        x > 0
+    ) == "FakeTensor(..., size=(2, 3), dtype=torch.bool)"
 
 
 def test_modules_and_gradients():
     with FakeTensorMode():
         model = torch.nn.Sequential(
-            torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten(),
+            torch.nn.Conv2d(3, 8, 3),
+            torch.nn.BatchNorm2d(8),
+            torch.nn.ReLU(),
+            torch.nn.AdaptiveAvgPool2d(2),
+            torch.nn.Flatten(),
             torch.nn.Linear(32, 5),
-        )  # fmt: skip
+        )
         loss = F.cross_entropy(model(torch.randn(4, 3, 9, 9)), torch.tensor([0, 1, 2, 3]))
         loss.backward()
-        assert all(type(p.grad) is FakeTensor and p.grad.shape == p.shape for p in model.parameters())
+        assert all(
+            type(p.grad) is FakeTensor and p.grad.shape == p.shape for p in model.parameters()
+        )
         attention = torch.nn.MultiheadAttention(4, 2, batch_first=True)
         assert attention(*[torch.randn(2, 3, 4)] * 3)[0].shape == (2, 3, 4)
         assert torch.nn.LSTM(3, 5)(torch.randn(4, 2, 3))[0].shape == (4, 2, 5)
@@ -43,14 +53,22 @@ def test_modules_and_gradients():
 def test_operations_that_aten_does_not_have():
     with FakeTensorMode():
         x = torch.randn(1, 1, 4, 4)
-        assert F.interpolate(x, scale_factor=2).shape == (1, 1, 8, 8) and torch.linalg.inv(x).shape == x.shape
+        assert (
+            F.interpolate(x, scale_factor=2).shape == (1, 1, 8, 8)
+            and torch.linalg.inv(x).shape == x.shape
+        )
         assert torch.fft.fft(x).dtype == torch.complex64
 
 
 def test_values_are_refused():
     with FakeTensorMode():
         x = torch.ones(2, 3)
-        for read in (lambda: x.sum().item(), lambda: bool(x.sum() > 0), x.tolist, lambda: torch.equal(x, x)):
+        for read in (
+            lambda: x.sum().item(),
+            lambda: bool(x.sum() > 0),
+            x.tolist,
+            lambda: torch.equal(x, x),
+        ):
             with pytest.raises(DataDependentOutputException):
                 read()
         for count in (x.nonzero, lambda: x[x > 0], x.unique):
@@ -80,7 +98,10 @@ def test_fake_and_real():
 def test_devices():
     with FakeTensorMode():
         x = torch.ones(2, device="cuda")
-        assert repr(x) == "FakeTensor(..., device='cuda:0', size=(2,))" and (x + torch.tensor(1.0)).device.type == "cuda"
+        assert (
+            repr(x) == "FakeTensor(..., device='cuda:0', size=(2,))"
+            and (x + torch.tensor(1.0)).device.type == "cuda"
+        )
         with pytest.raises(RuntimeError, match="found at least two devices, cuda:0 and cpu!"):
             x + torch.ones(2)
 

@@ -24,11 +24,21 @@ def test_operators_on_lists_have_overloads_and_compute():
 def test_scan_carries_a_value_along_and_stacks_results():
     xs = torch.arange(6.0).reshape(3, 2).requires_grad_()
     last, every = scan(lambda carry, x: (carry + x, {"before": carry * 1}), torch.zeros(2), xs)
-    assert last.tolist() == [6.0, 9.0] and every["before"].tolist() == [[0.0, 0.0], [0.0, 1.0], [2.0, 4.0]]
+    assert last.tolist() == [6.0, 9.0] and every["before"].tolist() == [
+        [0.0, 0.0],
+        [0.0, 1.0],
+        [2.0, 4.0],
+    ]
     last.sum().backward()
     assert xs.grad.tolist() == [[1.0, 1.0]] * 3
-    last, every = scan(lambda carry, x: (carry + x, carry * 1), torch.zeros(3), xs.detach(), dim=1, reverse=True)
-    assert last.tolist() == [1.0, 5.0, 9.0] and every.tolist() == [[1.0, 0.0], [3.0, 0.0], [5.0, 0.0]]
+    last, every = scan(
+        lambda carry, x: (carry + x, carry * 1), torch.zeros(3), xs.detach(), dim=1, reverse=True
+    )
+    assert last.tolist() == [1.0, 5.0, 9.0] and every.tolist() == [
+        [1.0, 0.0],
+        [3.0, 0.0],
+        [5.0, 0.0],
+    ]
     with pytest.raises(RuntimeError, match="All xs leaves must be a Tensor"):
         scan(lambda c, x: (c, x), torch.zeros(1), [3])
 
@@ -59,7 +69,9 @@ def test_a_type_that_follows_where_values_come_from_sees_plain_sizes():
         def __torch_function__(cls, func, types, args=(), kwargs=None):
             with torch._C.DisableTorchFunctionSubclass():
                 made = func(*args, **(kwargs or {}))
-            return torch.utils._pytree.tree_map(lambda x: x.as_subclass(cls) if isinstance(x, torch.Tensor) else x, made)
+            return torch.utils._pytree.tree_map(
+                lambda x: x.as_subclass(cls) if isinstance(x, torch.Tensor) else x, made
+            )
 
     assert torch.ones(2, 3).as_subclass(Traced).shape == (2, 3)
     x = torch.ones(1)

@@ -16,7 +16,12 @@ class Labelled(torch.Tensor):
     @staticmethod
     def __new__(cls, data, label):
         made = torch.Tensor._make_wrapper_subclass(
-            cls, data.shape, data.stride(), dtype=data.dtype, device=data.device, requires_grad=data.requires_grad
+            cls,
+            data.shape,
+            data.stride(),
+            dtype=data.dtype,
+            device=data.device,
+            requires_grad=data.requires_grad,
         )
         made.data_, made.label = data, label
         return made
@@ -39,7 +44,12 @@ def restricted(x):
         return saved(x)
 
 
-WAYS = [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x)), lambda x: saved(x, weights_only=False), restricted]
+WAYS = [
+    copy.deepcopy,
+    lambda x: pickle.loads(pickle.dumps(x)),
+    lambda x: saved(x, weights_only=False),
+    restricted,
+]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=["deepcopy", "pickle", "save", "weights_only"])
@@ -50,8 +60,18 @@ def test_a_wrapper_comes_back_with_what_it_holds(way, shape):
     y = way({"x": x, "again": x})
     assert y["x"] is y["again"] and type(y["x"]) is Labelled
     y = y["x"]
-    assert y.shape == x.shape and y.dtype is x.dtype and y.stride() == x.stride() and y.device == x.device
-    assert torch.equal(y.data_, data) and y.data_ is not data and y.label["parts"][0] is y.data_ and y.label["name"] == "ids"
+    assert (
+        y.shape == x.shape
+        and y.dtype is x.dtype
+        and y.stride() == x.stride()
+        and y.device == x.device
+    )
+    assert (
+        torch.equal(y.data_, data)
+        and y.data_ is not data
+        and y.label["parts"][0] is y.data_
+        and y.label["name"] == "ids"
+    )
     assert torch.equal(y + 1, data + 1)
 
 
@@ -68,9 +88,15 @@ def test_a_file_needs_permission_for_the_class():
 
 
 GIVEN = {
-    "kind": Labelled, "dtype": torch.float32, "size": (2,), "stride": (1,), "offset": 0, "layout": torch.strided,
-    "device": torch.device("cpu"), "requires_grad": False,
-}  # fmt: skip
+    "kind": Labelled,
+    "dtype": torch.float32,
+    "size": (2,),
+    "stride": (1,),
+    "offset": 0,
+    "layout": torch.strided,
+    "device": torch.device("cpu"),
+    "requires_grad": False,
+}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Names of nodes of functions that are made of several operations: PyTorch's, since tensors print them."""
+"""Names of nodes of functions that are made of several operations: PyTorch's, since tensors print
+them.
+"""
 
 import pytest
 
@@ -21,7 +23,9 @@ SIDES = (1, 1, 1, 1)
         "CeluBackward0": lambda: F.celu(X),
         "GluBackward0": lambda: F.glu(X),
         "NormBackward1": lambda: F.pairwise_distance(X, 2 * X),
-        "NativeBatchNormBackward0": lambda: F.batch_norm(X, torch.zeros(6), torch.ones(6), training=False),
+        "NativeBatchNormBackward0": lambda: F.batch_norm(
+            X, torch.zeros(6), torch.ones(6), training=False
+        ),
         "ReflectionPad2DBackward0": lambda: F.pad(IMAGE, SIDES, "reflect"),
         "ReplicationPad2DBackward0": lambda: F.pad(IMAGE, SIDES, "replicate"),
         "PixelShuffleBackward0": lambda: F.pixel_shuffle(IMAGE, 2),

@@ -1,8 +1,10 @@
-"""A second kind of array, as another device would have it: no NumPy array, no implicit conversion, no mixing with the host's arrays.
+"""A second kind of array, as another device would have it: no NumPy array, no implicit conversion,
+no mixing with the host's arrays.
 
-`StrictArray` keeps its values to itself. NumPy refuses it, it refuses NumPy's arrays, and values leave it only through `to_host`, which counts.
-`namespace` is its array namespace: the functions of `pellucid.backends.numpy_cpu` on such arrays. What runs with both was written
-against the array namespace alone, and would run on a device.
+`StrictArray` keeps its values to itself. NumPy refuses it, it refuses NumPy's arrays, and values
+leave it only through `to_host`, which counts. `namespace` is its array namespace: the functions of
+`pellucid.backends.numpy_cpu` on such arrays. What runs with both was written against the array
+namespace alone, and would run on a device.
 """
 
 import numbers
@@ -66,7 +68,9 @@ class StrictArray:
         transfers["decisions"] += 1
         return bool(self._held)
 
-    __int__ = __float__ = __complex__ = __index__ = item = tolist = __iter__ = tobytes = ctypes = _no_value
+    __int__ = __float__ = __complex__ = __index__ = item = tolist = __iter__ = tobytes = ctypes = (
+        _no_value
+    )
 
     def __getitem__(self, index):
         return wrapped(self._held[inside(index)])
@@ -132,7 +136,9 @@ for _name in (
 
 
 def inside(value):
-    """The host's arrays of strict ones, in tuples, lists, dictionaries and slices too; the host's own arrays are refused."""
+    """The host's arrays of strict ones, in tuples, lists, dictionaries and slices too; the host's
+    own arrays are refused.
+    """
     if isinstance(value, StrictArray):
         return value._held
     if isinstance(value, np.ndarray):
@@ -178,7 +184,9 @@ def to_host(value):
 
 
 class Namespace:
-    """The array namespace of strict arrays: `numpy_cpu` or a part of it (`fft`, a function with `reduce` and `accumulate`)."""
+    """The array namespace of strict arrays: `numpy_cpu` or a part of it (`fft`, a function with
+    `reduce` and `accumulate`).
+    """
 
     def __init__(self, part=numpy_cpu):
         self._part = part
@@ -190,7 +198,9 @@ class Namespace:
 
     def __getattr__(self, name):
         found = getattr(self._part, name)
-        if not isinstance(found, types.ModuleType) and (not callable(found) or isinstance(found, type)):
+        if not isinstance(found, types.ModuleType) and (
+            not callable(found) or isinstance(found, type)
+        ):
             return found
         made = Namespace(found)
         setattr(self, name, made)

@@ -1,8 +1,8 @@
-"""The examples' models forward and backward on strict arrays, against the same on the host. Run as a module of its own process; it says what
-it compared.
+"""The examples' models forward and backward on strict arrays, against the same on the host. Run as
+a module of its own process; it says what it compared.
 
-A model is made on the host and moved (`.to("privateuseone")`), like its batch. What the engine, the modules and the losses make on the way
-must then lie on the device, or they raise.
+A model is made on the host and moved (`.to("privateuseone")`), like its batch. What the engine, the
+modules and the losses make on the way must then lie on the device, or they raise.
 """
 
 import importlib.util
@@ -29,14 +29,21 @@ def actor_critic(e):
     def loss(model, states, actions):
         probs, values = model(states)
         m = torch.distributions.Categorical(probs)
-        return -(m.log_prob(actions) * (1 - values[:, 0])).sum() + F.smooth_l1_loss(values, torch.ones_like(values))
+        return -(m.log_prob(actions) * (1 - values[:, 0])).sum() + F.smooth_l1_loss(
+            values, torch.ones_like(values)
+        )
 
     return e.Policy(), loss, states, actions
 
 
 def char_gpt(e):
     text = torch.randint(0, 11, (2, 9))
-    return e.GPT(11, 8, 2, 2, 16), lambda model, x, y: model(x, y)[1], text[:, :-1].contiguous(), text[:, 1:].contiguous()
+    return (
+        e.GPT(11, 8, 2, 2, 16),
+        lambda model, x, y: model(x, y)[1],
+        text[:, :-1].contiguous(),
+        text[:, 1:].contiguous(),
+    )
 
 
 def dcgan(e):
@@ -51,11 +58,21 @@ def dcgan(e):
 
 
 def ddpm(e):
-    return e.Unet(), lambda model, x, t: F.mse_loss(model(x, t), x), images(), torch.tensor([1, 5, 7, 2])
+    return (
+        e.Unet(),
+        lambda model, x, t: F.mse_loss(model(x, t), x),
+        images(),
+        torch.tensor([1, 5, 7, 2]),
+    )
 
 
 def digits(e):
-    return e.Network(), lambda model, x, y: F.cross_entropy(model(x), y), images(), torch.tensor([1, 5, 7, 2])
+    return (
+        e.Network(),
+        lambda model, x, y: F.cross_entropy(model(x), y),
+        images(),
+        torch.tensor([1, 5, 7, 2]),
+    )
 
 
 def gcn(e):
@@ -67,15 +84,27 @@ def gcn(e):
 
 
 def neural_ode(e):
-    return e.ODEFunc(), lambda f, y, t: e.odeint(f, y, t).abs().mean(), torch.randn(6, 2), torch.linspace(0, 1, 5)
+    return (
+        e.ODEFunc(),
+        lambda f, y, t: e.odeint(f, y, t).abs().mean(),
+        torch.randn(6, 2),
+        torch.linspace(0, 1, 5),
+    )
 
 
 def quantize_digits(e):
-    return e.Network(4), lambda model, x, y: F.cross_entropy(model(x), y), images(), torch.tensor([1, 5, 7, 2])
+    return (
+        e.Network(4),
+        lambda model, x, y: F.cross_entropy(model(x), y),
+        images(),
+        torch.tensor([1, 5, 7, 2]),
+    )
 
 
 def realnvp(e):
-    flow = torch.nn.ModuleList([e.AffineCoupling(mask) for mask in torch.tensor([[1.0, 0.0], [0.0, 1.0]])])
+    flow = torch.nn.ModuleList(
+        [e.AffineCoupling(mask) for mask in torch.tensor([[1.0, 0.0], [0.0, 1.0]])]
+    )
 
     def loss(flow, x, zeros, ones):
         base = torch.distributions.Independent(torch.distributions.Normal(zeros, ones), 1)
@@ -85,27 +114,44 @@ def realnvp(e):
 
 
 def resnet(e):
-    x, y = images(16, e.shapes(1, 16, torch.Generator().manual_seed(0))[0].shape[1]), torch.tensor([0, 3, 1, 2])
+    x, y = (
+        images(16, e.shapes(1, 16, torch.Generator().manual_seed(0))[0].shape[1]),
+        torch.tensor([0, 3, 1, 2]),
+    )
     return e.ResNet([8, 16]), lambda model, x, y: F.cross_entropy(model(x), y), x, y
 
 
 def seq2seq(e):
-    src, trg = torch.tensor([[3, 4, 5, 6], [4, 5, 3, e.PAD]]), torch.tensor([[1, 5, 4, 3], [1, 3, 5, e.PAD]])
+    src, trg = (
+        torch.tensor([[3, 4, 5, 6], [4, 5, 3, e.PAD]]),
+        torch.tensor([[1, 5, 4, 3], [1, 3, 5, e.PAD]]),
+    )
     model = e.Seq2Seq(e.Encoder(9, 8, 12), e.Decoder(9, 8, 12))
 
     def loss(model, src, trg):
         out = model(src, [4, 3], trg)
-        return F.cross_entropy(out.reshape(-1, out.size(-1)), trg[:, 1:].reshape(-1), ignore_index=e.PAD)
+        return F.cross_entropy(
+            out.reshape(-1, out.size(-1)), trg[:, 1:].reshape(-1), ignore_index=e.PAD
+        )
 
     return model, loss, src, trg
 
 
 def vae(e):
-    return e.VAE(), lambda model, x: e.loss_function(*(lambda out: (out[0], x, *out[1:]))(model(x))), torch.rand(4, 64)
+    return (
+        e.VAE(),
+        lambda model, x: e.loss_function(*(lambda out: (out[0], x, *out[1:]))(model(x))),
+        torch.rand(4, 64),
+    )
 
 
 def vit(e):
-    return e.ViT(), lambda model, x, y: F.cross_entropy(model(x), y), images(), torch.tensor([1, 5, 7, 2])
+    return (
+        e.ViT(),
+        lambda model, x, y: F.cross_entropy(model(x), y),
+        images(),
+        torch.tensor([1, 5, 7, 2]),
+    )
 
 
 def word_lstm(e):
@@ -119,7 +165,9 @@ def word_lstm(e):
 
 
 def loaded(name):
-    spec = importlib.util.spec_from_file_location(f"example_{name}", ROOT / "examples" / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(
+        f"example_{name}", ROOT / "examples" / f"{name}.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -151,7 +199,9 @@ def main():
         host, device = trained(name, "cpu"), trained(name, "privateuseone")
         assert host.keys() == device.keys()
         for key, value in host.items():
-            np.testing.assert_allclose(device[key], value, rtol=2e-4, atol=2e-5, err_msg=f"{name}: {key}")
+            np.testing.assert_allclose(
+                device[key], value, rtol=2e-4, atol=2e-5, err_msg=f"{name}: {key}"
+            )
         print(name, len(host))
 
 

@@ -1,4 +1,6 @@
-"""Two-byte floats through native code: every value, every rounding, odd layouts, gradients rounded once."""
+"""Two-byte floats through native code: every value, every rounding, odd layouts, gradients rounded
+once.
+"""
 
 import ml_dtypes
 import numpy as np
@@ -38,15 +40,39 @@ def test_rounding_is_to_nearest_and_ties_to_even(kind):
     # Around the middle between any two neighbours: below it, on it, above it.
     x = every(kind)[: 0x7C00 if kind == KINDS[0] else 0x7F80].astype(np.float64)
     middle = ((x[:-1] + x[1:]) / 2).astype(np.float32)
-    for near in (middle, np.nextafter(middle, np.float32(-np.inf)), np.nextafter(middle, np.float32(np.inf))):
+    for near in (
+        middle,
+        np.nextafter(middle, np.float32(-np.inf)),
+        np.nextafter(middle, np.float32(np.inf)),
+    ):
         for signed in (near, -near):
             same(halves.narrowed(signed, kind), signed.astype(kind))
-    far = np.repeat(np.float32([65519.9, 65520, 70000, 3.39e38, 3.4e38, np.inf, np.nan, -np.inf, 1e-45, -0.0, 6e-8, 2.9e-8]), 50)
+    far = np.repeat(
+        np.float32(
+            [
+                65519.9,
+                65520,
+                70000,
+                3.39e38,
+                3.4e38,
+                np.inf,
+                np.nan,
+                -np.inf,
+                1e-45,
+                -0.0,
+                6e-8,
+                2.9e-8,
+            ]
+        ),
+        50,
+    )
     same(halves.narrowed(far, kind), far.astype(kind))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "true_divide", "maximum", "minimum"])
+@pytest.mark.parametrize(
+    "name", ["add", "subtract", "multiply", "true_divide", "maximum", "minimum"]
+)
 def test_arithmetic_of_all_values(name, kind, thread_count=2):
     x = every(kind)
     for y in (RNG.permutation(x), x[::-1], x[12345:12346], np.full(1, np.nan, kind)):
@@ -83,7 +109,9 @@ def test_layouts(kind):
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_numbers_beside_two_byte_floats_are_not_rounded(kind):
     x = RNG.standard_normal(300).astype(np.float32).astype(kind)
-    t = torch.from_numpy(x.astype(np.float32)).to(torch.bfloat16 if kind == KINDS[1] else torch.float16)
+    t = torch.from_numpy(x.astype(np.float32)).to(
+        torch.bfloat16 if kind == KINDS[1] else torch.float16
+    )
     wide = x.astype(np.float32)
     same((t * 1.003)._array, (wide * np.float32(1.003)).astype(kind))
     same((t / 1.003)._array, (wide / np.float32(1.003)).astype(kind))
@@ -131,7 +159,9 @@ def test_one_operation_rounds_once(kind):
     a, b = x.clone().requires_grad_(), y.clone().requires_grad_()
     (a / b).backward(g)
     wide = -(g.float() * (x.float() / y.float() / y.float()))
-    assert torch.equal(b.grad, wide.to(kind)) and torch.equal(a.grad, (g.float() / y.float()).to(kind))
+    assert torch.equal(b.grad, wide.to(kind)) and torch.equal(
+        a.grad, (g.float() / y.float()).to(kind)
+    )
 
 
 def test_formulas_that_decide_are_told():
@@ -141,15 +171,21 @@ def test_formulas_that_decide_are_told():
 
 
 LAYERS = {
-    "conv2d": lambda x: torch.nn.functional.conv2d(x.view(2, 4, 10, 10), x.view(-1)[:72].view(2, 4, 3, 3), x.view(-1)[:2]),
-    "conv_transpose2d": lambda x: torch.nn.functional.conv_transpose2d(x.view(2, 4, 10, 10), x.view(-1)[:72].view(4, 2, 3, 3)),
+    "conv2d": lambda x: torch.nn.functional.conv2d(
+        x.view(2, 4, 10, 10), x.view(-1)[:72].view(2, 4, 3, 3), x.view(-1)[:2]
+    ),
+    "conv_transpose2d": lambda x: torch.nn.functional.conv_transpose2d(
+        x.view(2, 4, 10, 10), x.view(-1)[:72].view(4, 2, 3, 3)
+    ),
     "max_pool2d": lambda x: torch.nn.functional.max_pool2d(x.view(2, 4, 10, 10), 2),
     "avg_pool2d": lambda x: torch.nn.functional.avg_pool2d(x.view(2, 4, 10, 10), 3, 2),
     "linear": lambda x: torch.nn.functional.linear(x, x[:10], x[0, :10]),
     "cumsum": lambda x: x.cumsum(1),
     "sort": lambda x: x.sort(1).values,
     "topk": lambda x: x.topk(3, 1, largest=False).values,
-    "batch_norm": lambda x: torch.nn.functional.batch_norm(x.view(2, 4, 10, 10), None, None, training=True),
+    "batch_norm": lambda x: torch.nn.functional.batch_norm(
+        x.view(2, 4, 10, 10), None, None, training=True
+    ),
     "sum": lambda x: x.sum(0),
     "mean": lambda x: x.mean((0, 1)),
     "amax": lambda x: x.amax(1),
@@ -172,9 +208,14 @@ def test_layers_are_those_of_float32_rounded(name, kind):
 
 
 def test_order_keeps_nan_and_ties():
-    x = torch.tensor([[1.0, float("nan"), -1.0, 1.0, float("-inf"), 0.0, -0.0, float("inf")] * 20]).to(torch.bfloat16)
+    x = torch.tensor(
+        [[1.0, float("nan"), -1.0, 1.0, float("-inf"), 0.0, -0.0, float("inf")] * 20]
+    ).to(torch.bfloat16)
     for down in (False, True):
-        got, want = x.sort(1, descending=down, stable=True), x.float().sort(1, descending=down, stable=True)
+        got, want = (
+            x.sort(1, descending=down, stable=True),
+            x.float().sort(1, descending=down, stable=True),
+        )
         assert torch.equal(got.indices, want.indices) and torch.equal(
             got.values.float().nan_to_num(7.0), want.values.nan_to_num(7.0)
         )

@@ -1,4 +1,6 @@
-"""Rules over many arrays at once, by kernels and with NumPy: scaling, limits, averages; and what is made of them."""
+"""Rules over many arrays at once, by kernels and with NumPy: scaling, limits, averages; and what is
+made of them.
+"""
 
 import numpy as np
 import pytest
@@ -64,10 +66,17 @@ def test_averages(make, dtype, kernels):
     weight = 0.001 if make is swa_utils.get_ema_multi_avg_fn else 0.25
     want = [a + (b.double().numpy() - a) * weight for a, b in zip(want, current)]
     make()(averages, current, 3)
-    tolerance = {torch.float32: 1e-6, torch.float64: 1e-14, torch.bfloat16: 1e-2, torch.int64: 1.01}[dtype]
+    tolerance = {
+        torch.float32: 1e-6,
+        torch.float64: 1e-14,
+        torch.bfloat16: 1e-2,
+        torch.int64: 1.01,
+    }[dtype]
     for t, b, version in zip(averages, want, versions):
         assert t.dtype is dtype
-        np.testing.assert_allclose(t.double().numpy(), b, rtol=0 if dtype is torch.int64 else tolerance, atol=tolerance)
+        np.testing.assert_allclose(
+            t.double().numpy(), b, rtol=0 if dtype is torch.int64 else tolerance, atol=tolerance
+        )
         assert t._version > version
 
 

@@ -32,14 +32,23 @@ SCRIPT = textwrap.dedent("""
 
 
 def faults(**variables):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("MALLOC_") and k != "GLIBC_TUNABLES"}
+    environment = {
+        k: v for k, v in os.environ.items() if not k.startswith("MALLOC_") and k != "GLIBC_TUNABLES"
+    }
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env={**environment, **variables}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", SCRIPT],
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return int(done.stdout)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux") or not hasattr(os, "confstr"), reason="the GNU C library's malloc")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or not hasattr(os, "confstr"),
+    reason="the GNU C library's malloc",
+)
 def test_steps_find_their_memory_again():
     if not (os.confstr("CS_GNU_LIBC_VERSION") or "").startswith("glibc"):
         pytest.skip("another C library")
@@ -89,6 +98,8 @@ AFTER_TRACING = textwrap.dedent("""
 def test_what_tracing_held_is_given_back():
     if not memory.give_back() and not sys.platform.startswith("linux"):
         pytest.skip("another C library")
-    done = subprocess.run([sys.executable, "-c", AFTER_TRACING], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", AFTER_TRACING], capture_output=True, text=True, check=True
+    )
     after, full = map(float, done.stdout.split())
     assert full - after > 45  # the sixty arrays found no freed memory of that size

@@ -20,7 +20,10 @@ def test_the_processor_has_a_word():
 
 @pytest.mark.parametrize("kind", ["flash", "mem_efficient", "math", "cudnn"])
 def test_attention_switches_are_kept(kind):
-    switch, ask = getattr(torch.backends.cuda, f"enable_{kind}_sdp"), getattr(torch.backends.cuda, f"{kind}_sdp_enabled")
+    switch, ask = (
+        getattr(torch.backends.cuda, f"enable_{kind}_sdp"),
+        getattr(torch.backends.cuda, f"{kind}_sdp_enabled"),
+    )
     assert ask() is True
     switch(False)
     assert ask() is False

@@ -1,4 +1,6 @@
-"""The shorter ways give what NumPy's own functions give, on both sides of the size from which kernels are used."""
+"""The shorter ways give what NumPy's own functions give, on both sides of the size from which
+kernels are used.
+"""
 
 import numpy as np
 import pytest
@@ -16,7 +18,9 @@ def test_exponentials_are_within_few_units_in_the_last_place(name, size):
     want = getattr(np, name)(x.astype(np.float64))
     got = getattr(numpy_fast, name)(x)
     assert got.dtype == np.float32
-    assert np.max(np.abs(got - want) / np.spacing(np.abs(want).astype(np.float32))) < (2 if size >= 4096 else 3)
+    assert np.max(np.abs(got - want) / np.spacing(np.abs(want).astype(np.float32))) < (
+        2 if size >= 4096 else 3
+    )
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -28,7 +32,10 @@ def test_special_values_of_exponentials(size):
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("bounds", [(-0.5, 0.7), (None, 0.2), (0.2, None), (0.7, -0.5), (float("nan"), 0.5), (-np.inf, np.inf)])
+@pytest.mark.parametrize(
+    "bounds",
+    [(-0.5, 0.7), (None, 0.2), (0.2, None), (0.7, -0.5), (float("nan"), 0.5), (-np.inf, np.inf)],
+)
 def test_clip(size, bounds):
     x = RNG.standard_normal(size).astype(np.float32)
     x[1] = np.nan
@@ -61,7 +68,9 @@ def test_running_sums(shape, kind):
     for axis in range(len(shape)):
         got = numpy_fast.cumsum(x, axis)
         assert got.dtype == kind
-        np.testing.assert_allclose(got, np.cumsum(x.astype(np.complex128), axis), rtol=2e-5, atol=2e-5)
+        np.testing.assert_allclose(
+            got, np.cumsum(x.astype(np.complex128), axis), rtol=2e-5, atol=2e-5
+        )
 
 
 def test_a_long_running_sum_is_exact_to_rounding():
@@ -75,9 +84,13 @@ def test_a_long_running_sum_is_exact_to_rounding():
 def test_elements_along_an_axis(axis):
     x = RNG.standard_normal((3, 4, 5))
     index = RNG.integers(0, 3, tuple(2 if d == axis % 3 else n for d, n in enumerate(x.shape)))
-    np.testing.assert_array_equal(numpy_fast.take_along_axis(x, index, axis), np.take_along_axis(x, index, axis))
+    np.testing.assert_array_equal(
+        numpy_fast.take_along_axis(x, index, axis), np.take_along_axis(x, index, axis)
+    )
     wide = index[:, :1] if axis in (2, -1) else index  # an index that is broadcast
-    np.testing.assert_array_equal(numpy_fast.take_along_axis(x, wide, axis), np.take_along_axis(x, wide, axis))
+    np.testing.assert_array_equal(
+        numpy_fast.take_along_axis(x, wide, axis), np.take_along_axis(x, wide, axis)
+    )
     with pytest.raises(IndexError):
         numpy_fast.take_along_axis(x, index + 5, axis)
 

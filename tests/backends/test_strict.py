@@ -1,6 +1,8 @@
-"""Every operation that has samples runs, forward and backward, on arrays that are not NumPy's: seam 1 holds.
+"""Every operation that has samples runs, forward and backward, on arrays that are not NumPy's: seam
+1 holds.
 
-What must compute on the host says so in its record (`host`), and its arrays go there and back by name.
+What must compute on the host says so in its record (`host`), and its arrays go there and back by
+name.
 """
 
 import functools
@@ -29,15 +31,28 @@ NAMES = sorted(name for name, op in PRIMITIVES.items() if op.samples is not None
 
 @functools.cache
 def samples(name):
-    """(arguments, parameters, what the host makes of them, what only the gradient rules see) for each sample that is no error."""
+    """(arguments, parameters, what the host makes of them, what only the gradient rules see) for
+    each sample that is no error.
+    """
     op, made = PRIMITIVES[name], []
     for sample in op.samples(np.random.default_rng(zlib.crc32(name.encode()))):
         if sample.error is None:
             args = [np.asarray(a) if isinstance(a, np.generic) else a for a in sample.args]
-            with config.override(kernels=False):  # what a kernel keeps for backward is for kernels, and its sums have another order
+            # what a kernel keeps for backward is for kernels, and its sums have another order
+            with config.override(kernels=False):
                 result = op.run_forward(numpy_cpu, args, dict(sample.params))
             result, aux = result if op.aux else (result, None)
-            made.append((sample, args, [np.asarray(r) for r in (result if isinstance(result, (tuple, list)) else (result,))], aux))
+            made.append(
+                (
+                    sample,
+                    args,
+                    [
+                        np.asarray(r)
+                        for r in (result if isinstance(result, (tuple, list)) else (result,))
+                    ],
+                    aux,
+                )
+            )
     return made
 
 
@@ -47,7 +62,10 @@ def device(value):
 
 def on_device(params):
     """Parameters that are arrays (labels, masks) lie where the operands do."""
-    return {key: device(value) if isinstance(value, np.ndarray) else value for key, value in params.items()}
+    return {
+        key: device(value) if isinstance(value, np.ndarray) else value
+        for key, value in params.items()
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -90,18 +108,28 @@ def test_gradients(name):
         if not any(needs):
             continue
         rng = np.random.default_rng(0)
-        given = [rng.standard_normal(r.shape).astype(r.dtype) if r.dtype.kind in "fc" else np.zeros_like(r) for r in results]
+        given = [
+            rng.standard_normal(r.shape).astype(r.dtype)
+            if r.dtype.kind in "fc"
+            else np.zeros_like(r)
+            for r in results
+        ]
         g = given[0] if op.outputs == 1 else tuple(given)
         plan = op.plan(needs)
-        expected = plan.backward(RAW, g, saved(plan.entries, args, results, aux), dict(sample.params))
-        strictly = saved(plan.entries, [device(a) for a in args], [device(r) for r in results], device(aux))
+        expected = plan.backward(
+            RAW, g, saved(plan.entries, args, results, aux), dict(sample.params)
+        )
+        strictly = saved(
+            plan.entries, [device(a) for a in args], [device(r) for r in results], device(aux)
+        )
         got = plan.backward(F, device(g), strictly, on_device(sample.params))
         tried += 1
         for a, b in zip(got, expected, strict=True):
             assert (a is None) == (b is None)
             if a is not None:
                 assert isinstance(a, StrictArray)
-                np.testing.assert_allclose(to_host(a), b, rtol=1e-14, atol=0)  # the host has kernels of its own, a few ulp away
+                # the host has kernels of its own, a few ulp away
+                np.testing.assert_allclose(to_host(a), b, rtol=1e-14, atol=0)
     assert tried or name == "heaviside"  # whose samples have no place with a derivative
 
 
@@ -127,7 +155,9 @@ def test_strict_arrays_are_strict():
 
 def test_the_examples_run_forward_and_backward_on_strict_arrays():
     command = [sys.executable, "-W", "error", "-m", "tests.backends.strict_examples"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=Path(__file__).parents[2])
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, cwd=Path(__file__).parents[2]
+    )
     assert done.returncode == 0, done.stderr
     names = sorted(path.stem for path in (Path(__file__).parents[2] / "examples").glob("*.py"))
     assert [line.split()[0] for line in done.stdout.splitlines()] == names
@@ -145,7 +175,9 @@ def test_native_functions_refuse_what_is_no_array():
         pytest.skip("no native code here")
     with pytest.raises(TypeError, match="takes NumPy arrays and None"):
         embedding.scatter_add_rows(rows, Impostor(), 2)
-    np.testing.assert_array_equal(embedding.scatter_add_rows(rows, np.array([0, 1, 1]), 2), [[1, 1], [2, 2]])
+    np.testing.assert_array_equal(
+        embedding.scatter_add_rows(rows, np.array([0, 1, 1]), 2), [[1, 1], [2, 2]]
+    )
 
 
 def test_arrays_of_two_devices_do_not_meet(monkeypatch):
@@ -157,6 +189,9 @@ def test_arrays_of_two_devices_do_not_meet(monkeypatch):
         y + torch.ones(3)
     (y * torch.tensor(2.0) * 3).sum().backward()  # single numbers of the host may meet it
     assert x.grad.tolist() == [6, 6, 6] and x.grad.device.type == "cpu"
-    with pytest.raises(TypeError, match=r"can't convert privateuseone:0 device type tensor to numpy. Use Tensor.cpu\(\)"):
+    with pytest.raises(
+        TypeError,
+        match=r"can't convert privateuseone:0 device type tensor to numpy. Use Tensor.cpu\(\)",
+    ):
         y.detach().numpy()
     assert y.cpu().tolist() == y.tolist() == [1, 1, 1]

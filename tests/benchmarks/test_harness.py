@@ -1,4 +1,6 @@
-"""The harness's arithmetic and reports, with a clock that the test turns by hand. Nothing here measures time."""
+"""The harness's arithmetic and reports, with a clock that the test turns by hand. Nothing here
+measures time.
+"""
 
 import importlib.util
 import json
@@ -13,7 +15,12 @@ PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "harness.py"
 
 @pytest.fixture
 def harness(monkeypatch):
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PELLUCID_NUM_THREADS"):
+    for name in (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "PELLUCID_NUM_THREADS",
+    ):
         monkeypatch.setenv(name, "1")
     spec = importlib.util.spec_from_file_location("harness", PATH)
     module = importlib.util.module_from_spec(spec)
@@ -73,19 +80,26 @@ def test_the_garbage_collector_is_as_it_was(harness, clock):
     assert gc.isenabled()
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(2.5e-9, "2.5 ns"), (1.5e-6, "1.5 us"), (0.0123, "12.3 ms"), (3.0, "3 s")])
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(2.5e-9, "2.5 ns"), (1.5e-6, "1.5 us"), (0.0123, "12.3 ms"), (3.0, "3 s")]
+)
 def test_durations_are_readable(harness, seconds, text):
     assert harness.human_time(seconds) == text
 
 
 def test_table_marks_targets(harness):
-    rows = [harness.Result("fast", 1.0, 2.0, 0.5, 0.4, 0.6, 0.7), harness.Result("slow", 2.0, 1.0, 2.0, 1.9, 2.1, 1.0)]
+    rows = [
+        harness.Result("fast", 1.0, 2.0, 0.5, 0.4, 0.6, 0.7),
+        harness.Result("slow", 2.0, 1.0, 2.0, 1.9, 2.1, 1.0),
+    ]
     lines = harness.table(rows).splitlines()
     assert lines[2].split() == ["fast", "1", "s", "2", "s", "0.50", "0.40-0.60", "0.70", "met"]
     assert lines[3].endswith("MISSED")
 
 
-def test_suite_gives_each_library_to_the_case_and_writes_json(harness, clock, monkeypatch, tmp_path, capsys):
+def test_suite_gives_each_library_to_the_case_and_writes_json(
+    harness, clock, monkeypatch, tmp_path, capsys
+):
     libraries = SimpleNamespace(cost=1e-3), SimpleNamespace(cost=2e-3)
     monkeypatch.setattr(harness, "libraries", lambda: libraries)
     suite = harness.Suite("toys")

@@ -1,4 +1,5 @@
-"""Checks many scripts from one interpreter: each runs in a fork of it, so that imports are paid once and nothing is left behind.
+"""Checks many scripts from one interpreter: each runs in a fork of it, so that imports are paid
+once and nothing is left behind.
 
     python batch.py ENGINE SCRIPT [SCRIPT ...]      (a SCRIPT may have arguments after it: "train.py --quick")
 
@@ -28,8 +29,15 @@ def check_one(script, engine):
     with contextlib.redirect_stdout(output), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = check_script(path, arguments, engine=engine, settings=Settings())
-    failure = None if result.failure is None else "".join(traceback.format_exception(result.failure))
-    return {**result.as_dict(), "failure": failure, "notes": result.notes, "output": output.getvalue()}
+    failure = (
+        None if result.failure is None else "".join(traceback.format_exception(result.failure))
+    )
+    return {
+        **result.as_dict(),
+        "failure": failure,
+        "notes": result.notes,
+        "output": output.getvalue(),
+    }
 
 
 def main(engine, scripts):
@@ -37,13 +45,21 @@ def main(engine, scripts):
 
     import pellucid.check
 
-    # What is loaded on first use would be loaded in every fork: by PyTorch with the first optimizer, by Pellucid with the first kernels.
+    # What is loaded on first use would be loaded in every fork: by PyTorch with the first
+    # optimizer, by Pellucid with the first kernels.
     weight = torch.zeros(2, 2, requires_grad=True)
     optimizer = torch.optim.SGD([weight], 0.1)
     if engine == "pellucid":
         with pellucid.check.watching():
-            model = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.ReLU(), torch.nn.BatchNorm1d(4), torch.nn.Dropout(0.1))
-            loss = torch.nn.functional.cross_entropy(model(torch.rand(4, 2) @ weight), torch.zeros(4).long())
+            model = torch.nn.Sequential(
+                torch.nn.Linear(2, 4),
+                torch.nn.ReLU(),
+                torch.nn.BatchNorm1d(4),
+                torch.nn.Dropout(0.1),
+            )
+            loss = torch.nn.functional.cross_entropy(
+                model(torch.rand(4, 2) @ weight), torch.zeros(4).long()
+            )
             loss.backward()
             optimizer.step()
             torch.utils.data.DataLoader(torch.zeros(2))

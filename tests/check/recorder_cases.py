@@ -1,4 +1,6 @@
-"""What the recorder must tell, as functions of (torch, engine): `test_recorder.py` runs them on Pellucid, tests/oracle on PyTorch."""
+"""What the recorder must tell, as functions of (torch, engine): `test_recorder.py` runs them on
+Pellucid, tests/oracle on PyTorch.
+"""
 
 import gc
 import warnings
@@ -38,7 +40,11 @@ def watch(engine, program, **options):
 
 
 def ops(rule, *names):
-    return [record for kind, record in rule.events if kind == "on_op" and (not names or record.name in names)]
+    return [
+        record
+        for kind, record in rule.events
+        if kind == "on_op" and (not names or record.name in names)
+    ]
 
 
 def of(rule, kind):
@@ -52,13 +58,42 @@ def case_names_and_arguments(torch, engine):
     def program():
         _ = x + y, 1 - x, 2 / x, x @ y.T, -x, x**2, x > 0, x[0], x[:, None], x.mT
         _ = x.softmax(1), torch.softmax(x, 1), F.softmax(x, dim=1), torch.nn.Softmax(dim=1)(x)
-        _ = F.cross_entropy(x, torch.tensor([0, 1]), label_smoothing=0.1), x.view(3, 2), x.permute(1, 0), x.sum(dim=0, keepdim=True)
-        _ = torch.cat([x, y], dim=1), F.dropout(x, 0.3), x.clamp(min=0.0), torch.where(x > 0, x, y), x.float(), x.to(torch.float64)
-        _ = F.binary_cross_entropy_with_logits(x, torch.ones_like(x)), F.pad(x, (1, 1)), torch.nn.Conv1d(2, 2, 1)(x)
+        _ = (
+            F.cross_entropy(x, torch.tensor([0, 1]), label_smoothing=0.1),
+            x.view(3, 2),
+            x.permute(1, 0),
+            x.sum(dim=0, keepdim=True),
+        )
+        _ = (
+            torch.cat([x, y], dim=1),
+            F.dropout(x, 0.3),
+            x.clamp(min=0.0),
+            torch.where(x > 0, x, y),
+            x.float(),
+            x.to(torch.float64),
+        )
+        _ = (
+            F.binary_cross_entropy_with_logits(x, torch.ones_like(x)),
+            F.pad(x, (1, 1)),
+            torch.nn.Conv1d(2, 2, 1)(x),
+        )
 
     rule = watch(engine, program)
     names = [op.name for op in ops(rule)]
-    assert names[:12] == ["add", "sub", "div", "T", "matmul", "neg", "pow", "gt", "getitem", "getitem", "mT", "softmax"]
+    assert names[:12] == [
+        "add",
+        "sub",
+        "div",
+        "T",
+        "matmul",
+        "neg",
+        "pow",
+        "gt",
+        "getitem",
+        "getitem",
+        "mT",
+        "softmax",
+    ]
     assert names.count("softmax") == 4
     by = {}
     for op in ops(rule):
@@ -68,15 +103,24 @@ def case_names_and_arguments(torch, engine):
     assert [op.args["dim"] for op in by["softmax"]] == [1] * 4
     assert [op.direct for op in by["softmax"]] == [True, True, True, False]
     loss = by["cross_entropy"][0]
-    assert loss.args["label_smoothing"] == 0.1 and loss.args["ignore_index"] == -100 and loss.args["reduction"] == "mean"
+    assert (
+        loss.args["label_smoothing"] == 0.1
+        and loss.args["ignore_index"] == -100
+        and loss.args["reduction"] == "mean"
+    )
     assert loss.args["target"].dtype == "int64" and loss.written("input") == "x"
     assert by["view"][0].args["shape"] == (3, 2) and by["permute"][0].args["dims"] == (1, 0)
     assert by["sum"][0].args["dim"] == 0 and by["sum"][0].args["keepdim"] is True
-    assert [v.shape for v in by["cat"][0].inputs] == [(2, 3), (2, 3)] and by["cat"][0].args["dim"] == 1
+    assert [v.shape for v in by["cat"][0].inputs] == [(2, 3), (2, 3)] and by["cat"][0].args[
+        "dim"
+    ] == 1
     assert by["dropout"][0].args["p"] == 0.3 and by["dropout"][0].args["training"] is True
     assert by["clamp"][0].args["min"] == 0.0 and by["clamp"][0].args["max"] is None
     assert by["binary_cross_entropy_with_logits"][0].args["pos_weight"] is None
-    assert by["conv1d"][0].args["weight"].shape == (2, 2, 1) and by["conv1d"][0].args["stride"] in (1, (1,))
+    assert by["conv1d"][0].args["weight"].shape == (2, 2, 1) and by["conv1d"][0].args["stride"] in (
+        1,
+        (1,),
+    )
     assert by["getitem"][1].args["index"] == (slice(None), None)
     assert by["where"][0].args["condition"].dtype == "bool"
 
@@ -131,8 +175,19 @@ def case_provenance(torch, engine):
         "clamp",
         "softmax",
     ]
-    assert [op.name for op in lineage(last.inputs[0], VIEWS)] == ["reshape", "getitem", "double", "clamp"]
-    assert {op.name for op in ancestors(last.inputs)} == {"reshape", "getitem", "double", "clamp", "softmax"}
+    assert [op.name for op in lineage(last.inputs[0], VIEWS)] == [
+        "reshape",
+        "getitem",
+        "double",
+        "clamp",
+    ]
+    assert {op.name for op in ancestors(last.inputs)} == {
+        "reshape",
+        "getitem",
+        "double",
+        "clamp",
+        "softmax",
+    }
 
 
 def case_modules(torch, engine):
@@ -156,12 +211,19 @@ def case_modules(torch, engine):
     rule = watch(engine, program)
     calls = of(rule, "on_module_enter")
     assert [(c.path, c.class_name) for c in calls] == [
-        ("model", "Block"), ("model.fc", "Linear"), ("model.parts.0", "Linear"), ("criterion", "MSELoss"),
-    ]  # fmt: skip
+        ("model", "Block"),
+        ("model.fc", "Linear"),
+        ("model.parts.0", "Linear"),
+        ("criterion", "MSELoss"),
+    ]
     assert calls[1].parent is calls[0] and calls[2].root is calls[0] and calls[0].root is calls[0]
     assert not calls[0].training and calls[3].training
     linear = ops(rule, "linear")[0]
-    assert linear.module is calls[1] and not linear.direct and linear.site.text.startswith("return self.parts[0]")
+    assert (
+        linear.module is calls[1]
+        and not linear.direct
+        and linear.site.text.startswith("return self.parts[0]")
+    )
     assert calls[1].made.text == "self.fc = nn.Linear(4, 4)" and calls[0].made is None
     assert [s.training for s in of(rule, "on_switch")] == [False]
     assert ops(rule, "mse_loss")[0].written("target") == "torch.ones(2, 2)"
@@ -177,7 +239,11 @@ def case_recurrent_layers_are_one_operation(torch, engine):
     (op,) = ops(rule, "lstm")
     assert [v.shape for v in op.inputs[:1]] == [(2, 4, 3)] and len(op.inputs) == 9
     assert op.args["dropout"] == 0.25 and op.args["training"] is True and op.args["num_layers"] == 2
-    assert [name for name in (o.name for o in ops(rule)) if name not in ("lstm", "zeros", "sum", "add", "uniform", "empty")] == []
+    assert [
+        name
+        for name in (o.name for o in ops(rule))
+        if name not in ("lstm", "zeros", "sum", "add", "uniform", "empty")
+    ] == []
 
 
 def case_training(torch, engine):
@@ -198,15 +264,29 @@ def case_training(torch, engine):
 
     rule = watch(engine, program)
     kinds = [k for k, _ in rule.events if k not in ("on_op", "on_module_enter", "on_module_exit")]
-    once = ["on_clear", "on_backward_begin", "on_backward", "on_read", "on_step_begin", "on_step", "on_scheduler_step"]
+    once = [
+        "on_clear",
+        "on_backward_begin",
+        "on_backward",
+        "on_read",
+        "on_step_begin",
+        "on_step",
+        "on_scheduler_step",
+    ]
     assert kinds == once * 2
     first, second = of(rule, "on_backward")
     assert [a.value.parameter for a in first.accumulated] == ["model.weight", "model.bias"]
     assert not any(a.onto for a in first.accumulated + second.accumulated)
     assert first.roots[0].producer.name == "mse_loss" and first.site.text == "loss.backward()"
     assert [s.number for s in of(rule, "on_step")] == [0, 1]
-    assert of(rule, "on_step")[0].optimizer.name == "optimizer" and of(rule, "on_step")[0].optimizer.class_name == "SGD"
-    assert [(s.before, s.after) for s in of(rule, "on_scheduler_step")] == [([0.1], [0.05]), ([0.05], [0.025])]
+    assert (
+        of(rule, "on_step")[0].optimizer.name == "optimizer"
+        and of(rule, "on_step")[0].optimizer.class_name == "SGD"
+    )
+    assert [(s.before, s.after) for s in of(rule, "on_scheduler_step")] == [
+        ([0.1], [0.05]),
+        ([0.05], [0.025]),
+    ]
     assert isinstance(of(rule, "on_read")[0].result, float) and of(rule, "on_read")[0].how == "item"
 
 
@@ -248,7 +328,14 @@ def case_updates_by_hand_are_steps(torch, engine):
 
     rule = watch(engine, program)
     updates = of(rule, "on_update")
-    assert [u.op.name for u in updates] == ["sub", "sub"] * 3 and [u.step for u in updates] == [0, 1, 1, 2, 2, 3]
+    assert [u.op.name for u in updates] == ["sub", "sub"] * 3 and [u.step for u in updates] == [
+        0,
+        1,
+        1,
+        2,
+        2,
+        3,
+    ]
     assert len({u.value.id for u in updates}) == 2
     assert [c.how for c in of(rule, "on_clear")] == ["assigned"] * 3
 
@@ -263,7 +350,9 @@ def case_gradients_from_grad(torch, engine):
 
     rule = watch(engine, program)
     first, second = of(rule, "on_backward")
-    assert first.how == "grad" and first.create_graph and first.retain_graph and not first.accumulated
+    assert (
+        first.how == "grad" and first.create_graph and first.retain_graph and not first.accumulated
+    )
     assert second.how == "backward" and len(second.accumulated) == 1 and not second.retain_graph
     assert ops(rule, "mul")[-1].inputs[0].producer.name == "grad"
 
@@ -277,7 +366,9 @@ def case_arguments_of_backward(torch, engine):
         torch.autograd.backward(tensors=(loss,))
 
     calls = of(watch(engine, program), "on_backward")
-    assert [(c.retain_graph, c.create_graph) for c in calls] == [(True, False)] * 3 + [(False, False)]
+    assert [(c.retain_graph, c.create_graph) for c in calls] == [(True, False)] * 3 + [
+        (False, False)
+    ]
     assert all(c.roots[0].producer.name == "sum" and len(c.accumulated) == 1 for c in calls)
     assert [c.accumulated[0].onto for c in calls] == [False, True, True, True]
 
@@ -286,10 +377,30 @@ def case_reads(torch, engine):
     x = torch.tensor([1.5])
 
     def program():
-        x.item(), float(x), bool(x), int(x), x.tolist(), x.numpy(), np.asarray(x), f"{x.sum():.1f}", repr(x)
+        (
+            x.item(),
+            float(x),
+            bool(x),
+            int(x),
+            x.tolist(),
+            x.numpy(),
+            np.asarray(x),
+            f"{x.sum():.1f}",
+            repr(x),
+        )
 
     reads = of(watch(engine, program), "on_read")
-    assert [r.how for r in reads] == ["item", "float", "bool", "int", "tolist", "numpy", "array", "format", "repr"]
+    assert [r.how for r in reads] == [
+        "item",
+        "float",
+        "bool",
+        "int",
+        "tolist",
+        "numpy",
+        "array",
+        "format",
+        "repr",
+    ]
     assert [r.result for r in reads[:4]] == [1.5, 1.5, True, 1]
 
 
@@ -314,10 +425,23 @@ def case_loaders(torch, engine):
 
     rule = watch(engine, program)
     batches = of(rule, "on_batch")
-    assert [(b.epoch, b.position) for b in batches] == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 0), (0, 1)]
+    assert [(b.epoch, b.position) for b in batches] == [
+        (0, 0),
+        (0, 1),
+        (0, 2),
+        (1, 0),
+        (1, 1),
+        (1, 2),
+        (0, 0),
+        (0, 1),
+    ]
     assert [b.values[0].shape for b in batches] == [(2,), (2,), (1,)] * 2 + [(4,), (1,)]
     assert sorted(k for b in batches[:3] for k in b.indices) == [0, 1, 2, 3, 4]
-    assert batches[0].loader.shuffle and not batches[-1].loader.shuffle and batches[0].loader.name == "loader"
+    assert (
+        batches[0].loader.shuffle
+        and not batches[-1].loader.shuffle
+        and batches[0].loader.name == "loader"
+    )
     assert [s.library for s in of(rule, "on_seed")] == ["torch"]
     assert len(ops(rule, "pow")) == 5  # the user's own data set is watched
 
@@ -449,7 +573,9 @@ def case_a_round_is_a_step_of_each_optimizer(torch, engine):
 
 
 def case_views_of_versions(torch, engine):
-    """Running statistics come from nothing however often they are written; a value is the same until it is written."""
+    """Running statistics come from nothing however often they are written; a value is the same
+    until it is written.
+    """
 
     def program():
         norm = torch.nn.BatchNorm1d(2)
@@ -497,18 +623,38 @@ def case_compile_is_looked_through(torch, engine):
 
 
 def case_everything_is_put_back(torch, engine):
-    owners = [torch.nn.Module, torch.optim.Optimizer, torch.optim.SGD, torch.utils.data.DataLoader, torch.autograd.Function]
+    owners = [
+        torch.nn.Module,
+        torch.optim.Optimizer,
+        torch.optim.SGD,
+        torch.utils.data.DataLoader,
+        torch.autograd.Function,
+    ]
     before = [dict(vars(owner)) for owner in owners]
-    shown = warnings.warn, warnings.showwarning, torch.manual_seed, torch.autograd.grad, torch.compile
+    shown = (
+        warnings.warn,
+        warnings.showwarning,
+        torch.manual_seed,
+        torch.autograd.grad,
+        torch.compile,
+    )
     torch.optim.SGD([torch.zeros(1, requires_grad=True)], 0.1)
     before[2] = dict(vars(torch.optim.SGD))
     watch(engine, lambda: torch.optim.SGD([torch.zeros(1, requires_grad=True)], 0.1).step())
     assert [dict(vars(owner)) for owner in owners] == before
-    assert shown == (warnings.warn, warnings.showwarning, torch.manual_seed, torch.autograd.grad, torch.compile)
+    assert shown == (
+        warnings.warn,
+        warnings.showwarning,
+        torch.manual_seed,
+        torch.autograd.grad,
+        torch.compile,
+    )
 
 
 def case_numbers_of_things_that_come_and_go(torch, engine):
-    """Each optimizer has a number of its own, also where the next one gets the memory of one that is gone."""
+    """Each optimizer has a number of its own, also where the next one gets the memory of one that
+    is gone.
+    """
     seen = set()
 
     def program():
@@ -524,4 +670,8 @@ def case_numbers_of_things_that_come_and_go(torch, engine):
     assert [event.number for event in of(rule, "on_optimizer")] == list(range(200))
 
 
-CASES = {name.removeprefix("case_"): function for name, function in list(globals().items()) if name.startswith("case_")}
+CASES = {
+    name.removeprefix("case_"): function
+    for name, function in list(globals().items())
+    if name.startswith("case_")
+}

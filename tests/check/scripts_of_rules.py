@@ -1,4 +1,6 @@
-"""The scripts under `scripts/<slug>/`: which there are, what is expected of them, and all of them checked at once."""
+"""The scripts under `scripts/<slug>/`: which there are, what is expected of them, and all of them
+checked at once.
+"""
 
 import json
 import os
@@ -22,27 +24,42 @@ def checked(engine):
     paths = {f"{path} --quick": path.stem for path in EXAMPLES}  # first, since they take longest
     paths |= {str(path): path.stem for path in CORRECT}
     paths |= {str(SCRIPTS / f"{case}.py"): case for case in CASES}
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONHASHSEED": "0",
+    }
     environment.pop("PELLUCID_CHECK", None)
     command = [sys.executable, str(HERE / "batch.py"), engine, *paths]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
     assert done.returncode == 0, done.stderr[-4000:]
-    return {paths[path]: result for path, result in json.loads(done.stdout.splitlines()[-1]).items()}
+    return {
+        paths[path]: result for path, result in json.loads(done.stdout.splitlines()[-1]).items()
+    }
 
 
 def expected_findings(case):
-    """[(rule, line)], lines from 1, of `# <- finding` (of the folder's rule) and `# <- finding: rule, rule`."""
+    """[(rule, line)], lines from 1, of `# <- finding` (of the folder's rule) and
+    `# <- finding: rule, rule`.
+    """
     slug, _ = case.split("/")
     text = (SCRIPTS / f"{case}.py").read_text(encoding="utf-8")
-    marks = [(number, found) for number, line in enumerate(text.splitlines(), 1) if (found := MARK.search(line))]
-    return sorted((name.strip(), number) for number, found in marks for name in (found[1] or slug).split(","))
+    marks = [
+        (number, found)
+        for number, line in enumerate(text.splitlines(), 1)
+        if (found := MARK.search(line))
+    ]
+    return sorted(
+        (name.strip(), number) for number, found in marks for name in (found[1] or slug).split(",")
+    )
 
 
 def complaint(case, engine):
     """What is wrong with the result for a script; None when it is as expected.
 
-    A buggy script must give its rule's finding on every marked line and nothing else; a correct one nothing at all. A script may
-    fail (end with an exception) only when it is buggy.
+    A buggy script must give its rule's finding on every marked line and nothing else; a correct one
+    nothing at all. A script may fail (end with an exception) only when it is buggy.
     """
     name = case.split("/")[1]
     result = checked(engine)[case]
@@ -55,5 +72,9 @@ def complaint(case, engine):
     if not name.startswith("buggy") and (expected or result["failure"]):
         return f"marked lines {expected}, failure {result['failure']}"
     if found != expected:
-        return f"found {found}, expected {expected}\n" + json.dumps(result["findings"], indent=2) + (result["failure"] or "")
+        return (
+            f"found {found}, expected {expected}\n"
+            + json.dumps(result["findings"], indent=2)
+            + (result["failure"] or "")
+        )
     return None

@@ -52,7 +52,9 @@ class Run:
 def test_series_for_tensorboard_and_wandb():
     result = train(callbacks.Attached(engine="pellucid", measures=True, quiet=True))
     board, run = Board(), Run()
-    assert callbacks.export(result, board) == callbacks.export(result, run) == len(board.points) > 12
+    assert (
+        callbacks.export(result, board) == callbacks.export(result, run) == len(board.points) > 12
+    )
     assert board.points == run.points
     names = {name for name, _, _ in board.points}
     assert "check/loss" in names and any(n.startswith("check/gradient_norms/") for n in names)
@@ -91,5 +93,7 @@ LIGHTNING = """
 
 def test_the_hooks_of_both_trainers():
     """With stand-ins for the base classes; tests/oracle has Lightning itself."""
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(LIGHTNING)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(LIGHTNING)], capture_output=True, text=True
+    )
     assert done.stdout == "['mutual-broadcast', 'mutual-broadcast'] x\n", done.stderr

@@ -48,20 +48,30 @@ def run(*arguments, cwd=None):
 def test_findings_follow_the_script(script):
     path = script(BUGGY)
     done = run(path, "--epochs", "3", "--help", cwd=path.parent)
-    assert done.stdout == "args ['--epochs', '3', '--help'] __main__\nstep 0\nstep 1\nstep 2\nstep 3\n"
-    assert done.stderr.startswith("train.py:12: error PL301 [missing-zero-grad]\n    > loss.backward()\n")
+    assert (
+        done.stdout == "args ['--epochs', '3', '--help'] __main__\nstep 0\nstep 1\nstep 2\nstep 3\n"
+    )
+    assert done.stderr.startswith(
+        "train.py:12: error PL301 [missing-zero-grad]\n    > loss.backward()\n"
+    )
     assert "fix: call `optimizer.zero_grad()` once per step" in done.stderr
-    assert done.stderr.endswith("pellucid check: 1 finding (1 of severity error) in 4 optimizer steps\n")
+    assert done.stderr.endswith(
+        "pellucid check: 1 finding (1 of severity error) in 4 optimizer steps\n"
+    )
     assert done.returncode == 1
 
 
 def test_json_to_a_file_after_some_steps(script, tmp_path):
     target = tmp_path / "findings.json"
     done = run("--format", "json", "--output", target, "--max-steps", "2", script(BUGGY))
-    assert done.stdout == "args [] __main__\nstep 0\n" and done.stderr == "" and done.returncode == 1
+    assert (
+        done.stdout == "args [] __main__\nstep 0\n" and done.stderr == "" and done.returncode == 1
+    )
     (found,) = json.loads(target.read_text())["findings"]
     assert list(found) == ["rule", "name", "severity", "file", "line", "message", "evidence", "fix"]
-    assert (found["name"], found["line"]) == ("missing-zero-grad", 12) and found["file"].endswith("train.py")
+    assert (found["name"], found["line"]) == ("missing-zero-grad", 12) and found["file"].endswith(
+        "train.py"
+    )
     assert found["evidence"]["parameter"] == "model.weight"
 
 
@@ -76,7 +86,9 @@ def test_rules_are_chosen(script):
     path = script(BUGGY)
     assert run("--ignore", "PL3", path).returncode == 0
     assert run("--select=mutual-broadcast", path).returncode == 0
-    path.with_name("pyproject.toml").write_text('[tool.pellucid.check.severity]\nmissing-zero-grad = "warning"\n')
+    path.with_name("pyproject.toml").write_text(
+        '[tool.pellucid.check.severity]\nmissing-zero-grad = "warning"\n'
+    )
     assert run(path).returncode == 0
     assert run("--strict", path).returncode == 1
 
@@ -101,7 +113,8 @@ def test_a_script_that_fails(script):
 
 
 @pytest.mark.parametrize(
-    ("ending", "status"), [("sys.exit(7)", 7), ("sys.exit()", 0), ("sys.exit('sorry')", 1), ("raise SystemExit(0)", 0)]
+    ("ending", "status"),
+    [("sys.exit(7)", 7), ("sys.exit()", 0), ("sys.exit('sorry')", 1), ("raise SystemExit(0)", 0)],
 )
 def test_the_scripts_own_exit_status(script, ending, status):
     done = run(script(f"import sys\nprint('x', flush=True)\n{ending}\n"))
@@ -112,7 +125,9 @@ def test_the_scripts_own_exit_status(script, ending, status):
 def test_a_module(script, tmp_path):
     script(BUGGY)
     done = run("-m", "train", "a", cwd=tmp_path)
-    assert done.stdout.startswith("args ['a'] __main__") and "train.py:12: error PL301" in done.stderr
+    assert (
+        done.stdout.startswith("args ['a'] __main__") and "train.py:12: error PL301" in done.stderr
+    )
 
 
 def test_what_cannot_be_run(tmp_path):
@@ -133,7 +148,9 @@ def usage_error(capsys, *arguments):
 
 def test_usage_errors(capsys, tmp_path):
     assert "give a script" in usage_error(capsys)
-    assert "there is no rule 'softmax-before'" in usage_error(capsys, "--select", "softmax-before", "x.py")
+    assert "there is no rule 'softmax-before'" in usage_error(
+        capsys, "--select", "softmax-before", "x.py"
+    )
     assert "there is no rule 'PL9x'" in usage_error(capsys, "--ignore", "PL9x", "x.py")
     assert "--max-steps must be at least 1" in usage_error(capsys, "--max-steps", "0", "x.py")
     assert "there is no rule 'nothing'" in usage_error(capsys, "--explain-rule", "nothing")
@@ -156,7 +173,9 @@ def test_list_and_pages_of_rules(capsys):
         assert check.main(["--explain-rule", rule.slug]) == 0
         by_slug = capsys.readouterr().out
         assert check.main(["--explain-rule", rule.id]) == 0
-        assert capsys.readouterr().out == by_slug and by_slug.startswith(f"# {rule.slug} ({rule.id})\n")
+        assert capsys.readouterr().out == by_slug and by_slug.startswith(
+            f"# {rule.slug} ({rule.id})\n"
+        )
 
 
 def test_help_has_examples(capsys):

@@ -30,7 +30,9 @@ class Other(Rule):
 
 @pytest.fixture
 def told():
-    """Names of the findings that are left when the rules report the given (rule, keywords) at the same place."""
+    """Names of the findings that are left when the rules report the given (rule, keywords) at the
+    same place.
+    """
 
     def run(*reports):
         session = Session(rules=[Cause, Local, Anywhere, Symptom, Other], settings=Settings())

@@ -8,7 +8,16 @@ import pytest
 
 import pellucid as torch
 from pellucid import nn
-from pellucid.check import CheckError, CheckResult, Finding, Rule, Settings, ignoring, read_settings, watching
+from pellucid.check import (
+    CheckError,
+    CheckResult,
+    Finding,
+    Rule,
+    Settings,
+    ignoring,
+    read_settings,
+    watching,
+)
 from pellucid.check.config import SettingsError, comments
 from pellucid.check.output import as_sarif, render
 from pellucid.check.session import Session
@@ -20,9 +29,15 @@ def column_against_row():
 
 def finding(**changes):
     fields = {
-        "rule": "PL101", "name": "mutual-broadcast", "severity": "error", "file": "/somewhere/train.py", "line": 7,
-        "message": "seen: 50%\nsecond line", "evidence": {"shape": [4, 4]}, "fix": "squeeze it",
-    }  # fmt: skip
+        "rule": "PL101",
+        "name": "mutual-broadcast",
+        "severity": "error",
+        "file": "/somewhere/train.py",
+        "line": 7,
+        "message": "seen: 50%\nsecond line",
+        "evidence": {"shape": [4, 4]},
+        "fix": "squeeze it",
+    }
     return Finding(**{**fields, **changes})
 
 
@@ -77,7 +92,10 @@ def test_a_rule_that_fails_is_switched_off():
     result = session.finish()
     assert x.tolist() == [3.0, 3.0] and result.findings == []
     (note,) = result.notes
-    assert note.startswith("rule broken was switched off: it failed in on_op (KeyError: ") and "test_outputs.py" in note
+    assert (
+        note.startswith("rule broken was switched off: it failed in on_op (KeyError: ")
+        and "test_outputs.py" in note
+    )
 
 
 def test_one_line_is_reported_once_with_a_count():
@@ -111,7 +129,10 @@ def test_symptoms_are_left_out():
     y = x * 2
     z = torch.ones(2) + y
     result = session.finish()
-    assert [(f.name, f.message) for f in result.findings] == [("cause", "cause"), ("covered", "covered")]
+    assert [(f.name, f.message) for f in result.findings] == [
+        ("cause", "cause"),
+        ("covered", "covered"),
+    ]
     assert z.tolist() == [5.0, 5.0]
 
 
@@ -164,21 +185,36 @@ def test_evidence_is_plain_data():
 
         def on_op(self, op):
             array = op.output.numpy()
-            evidence = {"nan": float("nan"), "array": array, "number": array[0], 3: (1, {2}), "site": op.site, "object": object}
+            evidence = {
+                "nan": float("nan"),
+                "array": array,
+                "number": array[0],
+                3: (1, {2}),
+                "site": op.site,
+                "object": object,
+            }
             self.report(op.site, "odd", evidence=evidence)
 
     session = Session(rules=[Odd]).start()
     torch.zeros(2) + 1
     (found,) = session.finish().findings
     assert json.loads(json.dumps(found.evidence, allow_nan=False))["nan"] == "nan"
-    assert found.evidence["array"] == [1.0, 1.0] and found.evidence["3"] == [1, [2]] and found.evidence["site"].startswith(__file__)
+    assert (
+        found.evidence["array"] == [1.0, 1.0]
+        and found.evidence["3"] == [1, [2]]
+        and found.evidence["site"].startswith(__file__)
+    )
 
 
 def test_text():
     text = render(CheckResult(findings=[finding()], notes=["a remark"], steps=1), "text")
-    assert text.startswith("/somewhere/train.py:7: error PL101 [mutual-broadcast]\n    seen: 50%\n    second line\n")
+    assert text.startswith(
+        "/somewhere/train.py:7: error PL101 [mutual-broadcast]\n    seen: 50%\n    second line\n"
+    )
     assert "    seen: shape: (4, 4)\n    fix: squeeze it\n" in text
-    assert text.endswith("note: a remark\n\npellucid check: 1 finding (1 of severity error) in 1 optimizer step\n")
+    assert text.endswith(
+        "note: a remark\n\npellucid check: 1 finding (1 of severity error) in 1 optimizer step\n"
+    )
     assert render(CheckResult(), "text") == "pellucid check: no findings in 0 optimizer steps\n"
     with pytest.raises(ValueError, match="format must be one of"):
         render(CheckResult(), "xml")
@@ -186,18 +222,28 @@ def test_text():
 
 def test_github_annotations_are_escaped():
     text = render(CheckResult(findings=[finding(severity="info", file="a,b:c.py")]), "github")
-    assert text == "::notice file=a%2Cb%3Ac.py,line=7,title=PL101 mutual-broadcast::seen: 50%25%0Asecond line%0Asqueeze it\n"
+    assert (
+        text
+        == "::notice file=a%2Cb%3Ac.py,line=7,title=PL101 mutual-broadcast::seen: 50%25%0Asecond line%0Asqueeze it\n"
+    )
 
 
 def test_sarif_has_what_its_schema_requires(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     log = as_sarif(
-        CheckResult(findings=[finding(file=str(tmp_path / "sub" / "train.py")), finding(name="softmax-before-ce", rule="PL201")])
+        CheckResult(
+            findings=[
+                finding(file=str(tmp_path / "sub" / "train.py")),
+                finding(name="softmax-before-ce", rule="PL201"),
+            ]
+        )
     )
     assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-2.1.0.json")
     (run,) = log["runs"]
     driver = run["tool"]["driver"]
-    assert driver["name"] and all(rule["id"] and rule["shortDescription"]["text"] for rule in driver["rules"])
+    assert driver["name"] and all(
+        rule["id"] and rule["shortDescription"]["text"] for rule in driver["rules"]
+    )
     for result in run["results"]:
         assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
         assert result["level"] in ("none", "note", "warning", "error") and result["message"]["text"]
@@ -207,7 +253,9 @@ def test_sarif_has_what_its_schema_requires(tmp_path, monkeypatch):
         "uri": "sub/train.py",
         "uriBaseId": "%SRCROOT%",
     }
-    assert run["results"][1]["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "file:///somewhere/train.py"}
+    assert run["results"][1]["locations"][0]["physicalLocation"]["artifactLocation"] == {
+        "uri": "file:///somewhere/train.py"
+    }
 
 
 # ---- silencing -------------------------------------------------------------------------------------------------------
@@ -248,7 +296,9 @@ def test_comment_above_the_line_and_for_the_file(tmp_path):
         """)
     )
     assert Settings().silenced(finding(file=str(above), line=5))
-    assert not any(Settings().silenced(finding(file=str(above), line=line)) for line in (1, 2, 6, 7, 8, 10))
+    assert not any(
+        Settings().silenced(finding(file=str(above), line=line)) for line in (1, 2, 6, 7, 8, 10)
+    )
     whole = tmp_path / "whole.py"
     whole.write_text("import torch\n\n# pellucid: ignore-file[mutual-broadcast]\n")
     assert Settings().silenced(finding(file=str(whole)))
@@ -287,7 +337,10 @@ def _line_of(text):
 
 def test_a_finding_raises():
     seen = []
-    with pytest.raises(CheckError, match="broadcast to") as caught, watching(raising=True) as result:
+    with (
+        pytest.raises(CheckError, match="broadcast to") as caught,
+        watching(raising=True) as result,
+    ):
         seen.append("before")
         column_against_row()
         seen.append("after")
@@ -330,9 +383,16 @@ def test_pyproject(tmp_path):
         """,
     )
     settings = read_settings(script, environment={})
-    assert settings.selected("mutual-broadcast", "PL101") and settings.selected("missing-zero-grad", "PL301")
-    assert not settings.selected("loss-shape-mismatch", "PL102") and not settings.selected("softmax-before-ce", "PL201")
-    assert settings.severity("mutual-broadcast", "PL101") == "info" and settings.severity("softmax-before-ce", "PL201") is None
+    assert settings.selected("mutual-broadcast", "PL101") and settings.selected(
+        "missing-zero-grad", "PL301"
+    )
+    assert not settings.selected("loss-shape-mismatch", "PL102") and not settings.selected(
+        "softmax-before-ce", "PL201"
+    )
+    assert (
+        settings.severity("mutual-broadcast", "PL101") == "info"
+        and settings.severity("softmax-before-ce", "PL201") is None
+    )
     assert settings.silenced(finding(file=script, name="missing-zero-grad", rule="PL301"))
     assert not settings.silenced(finding(file=script))
     assert settings.silenced(finding(file=str(tmp_path / "sub" / "other.py")))
@@ -342,7 +402,9 @@ def test_environment_and_options_win(tmp_path):
     script = project(tmp_path, '[tool.pellucid.check]\nselect = ["PL1"]\nignore = ["PL102"]\n')
     settings = read_settings(script, environment={"PELLUCID_CHECK": "PL2, -PL202"})
     assert settings.select == ("PL2",) and settings.ignore == ("PL102", "PL202")
-    settings = read_settings(script, select="PL3,PL4", ignore="PL401", environment={"PELLUCID_CHECK": "PL2"})
+    settings = read_settings(
+        script, select="PL3,PL4", ignore="PL401", environment={"PELLUCID_CHECK": "PL2"}
+    )
     assert settings.select == ("PL3", "PL4") and settings.ignore == ("PL102", "PL401")
 
 
@@ -350,7 +412,10 @@ def test_environment_and_options_win(tmp_path):
     ("text", "message"),
     [
         ("[tool.pellucid.check]\nselekt = []\n", "has no setting 'selekt'"),
-        ('[tool.pellucid.check]\nseverity = { PL1 = "loud" }\n', "must be one of error, warning, info, not 'loud'"),
+        (
+            '[tool.pellucid.check]\nseverity = { PL1 = "loud" }\n',
+            "must be one of error, warning, info, not 'loud'",
+        ),
         ("[tool.pellucid.check]\nselect = 3\n", "must be a list of names of rules, not 3"),
         ("[tool.pellucid.check\n", "pyproject.toml: "),
     ],
@@ -381,7 +446,11 @@ def test_things_are_called_as_the_user_calls_them():
             self.net = nn.Sequential(nn.Linear(2, 1))
 
     session = Session(rules=[Named]).start()
-    trainer, scale, gates = Trainer(), torch.ones(1, requires_grad=True), [torch.ones(1, requires_grad=True)]
+    trainer, scale, gates = (
+        Trainer(),
+        torch.ones(1, requires_grad=True),
+        [torch.ones(1, requires_grad=True)],
+    )
     optimizer = torch.optim.SGD([*trainer.net.parameters(), scale, *gates], lr=0.1)
     (trainer.net(torch.ones(1, 2)) * scale * gates[0]).sum().backward()
     optimizer.step()
@@ -413,8 +482,15 @@ def test_measures():
     assert 0 < seen.backward_seconds < seen.seconds
     nodes = list(seen.graph.nodes())
     assert [n.name for n in nodes if n.kind != "constant"] == [
-        "model.0.weight", "model.0.bias", "linear", "tanh", "model.2.weight", "model.2.bias", "linear", "mse_loss",
-    ]  # fmt: skip
+        "model.0.weight",
+        "model.0.bias",
+        "linear",
+        "tanh",
+        "model.2.weight",
+        "model.2.bias",
+        "linear",
+        "mse_loss",
+    ]
     assert [n.group for n in nodes if n.name == "linear"] == [("model", "0"), ("model", "2")]
     keys = {n.key for n in nodes}
     assert all(e.source in keys and e.target in keys for e in seen.graph.edges())

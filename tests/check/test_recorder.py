@@ -7,7 +7,9 @@ import pytest
 
 import pellucid
 
-_spec = importlib.util.spec_from_file_location("recorder_cases", Path(__file__).parent / "recorder_cases.py")
+_spec = importlib.util.spec_from_file_location(
+    "recorder_cases", Path(__file__).parent / "recorder_cases.py"
+)
 cases = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(cases)
 

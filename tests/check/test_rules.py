@@ -1,4 +1,6 @@
-"""Every rule on its scripts: buggy ones are caught on the marked line and nowhere else, correct look-alikes stay silent."""
+"""Every rule on its scripts: buggy ones are caught on the marked line and nowhere else, correct
+look-alikes stay silent.
+"""
 
 import importlib.util
 import re
@@ -19,11 +21,14 @@ _spec = importlib.util.spec_from_file_location("scripts_of_rules", HERE / "scrip
 scripts = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(scripts)
 
-_spec = importlib.util.spec_from_file_location("rule_examples", ROOT / "tools" / "docs" / "rule_examples.py")
+_spec = importlib.util.spec_from_file_location(
+    "rule_examples", ROOT / "tools" / "docs" / "rule_examples.py"
+)
 rule_examples = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(rule_examples)
 
-RULES = [rule for rule in all_rules() if not issubclass(rule, RankRule)]  # those that compare ranks: tests/check/ranks
+# those that compare ranks: tests/check/ranks
+RULES = [rule for rule in all_rules() if not issubclass(rule, RankRule)]
 
 
 @pytest.mark.parametrize("case", scripts.CASES)
@@ -49,7 +54,9 @@ def test_rule_is_complete(rule):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.slug)
 def test_example_of_the_page_is_what_check_prints(rule):
     """`python tools/docs/rule_examples.py` writes the section anew."""
-    findings = scripts.checked("pellucid")[f"{rule.slug}/buggy_{rule_examples.SHOWN[rule.slug]}"]["findings"]
+    findings = scripts.checked("pellucid")[f"{rule.slug}/buggy_{rule_examples.SHOWN[rule.slug]}"][
+        "findings"
+    ]
     page = (ROOT / "docs" / "checks" / f"{rule.slug}.md").read_text(encoding="utf-8")
     assert rule_examples.section(rule.slug, findings) in page
 
@@ -59,7 +66,9 @@ def test_identifiers_and_slugs_are_unique():
 
 
 def test_no_scripts_without_a_rule():
-    assert {path.name for path in scripts.SCRIPTS.iterdir() if path.is_dir()} == {rule.slug for rule in RULES}
+    assert {path.name for path in scripts.SCRIPTS.iterdir() if path.is_dir()} == {
+        rule.slug for rule in RULES
+    }
 
 
 @pytest.mark.parametrize("path", [*scripts.CORRECT, *scripts.EXAMPLES], ids=lambda path: path.stem)
@@ -69,12 +78,22 @@ def test_correct_programs_have_no_findings(path):
 
 
 def test_memory_that_is_not_filled_yet_is_no_birth_of_nan():
-    """What lies there is left by others, and differs from run to run; here it is a number that is none."""
+    """What lies there is left by others, and differs from run to run; here it is a number that is
+    none.
+    """
     for name, born in (("empty", False), ("new_empty", False), ("log", True)):
         rule = NanBorn()
-        op = types.SimpleNamespace(name=name, number=1, args={}, inputs=[], outputs=[], grad_enabled=False, inplace=False)
+        op = types.SimpleNamespace(
+            name=name, number=1, args={}, inputs=[], outputs=[], grad_enabled=False, inplace=False
+        )
         op.outputs.append(
-            types.SimpleNamespace(producer=op, number=2, numel=1, is_floating_point=True, numpy=lambda: np.full(1, np.nan))
+            types.SimpleNamespace(
+                producer=op,
+                number=2,
+                numel=1,
+                is_floating_point=True,
+                numpy=lambda: np.full(1, np.nan),
+            )
         )
         rule.on_op(op)
         assert (rule._last is not None) == bool(rule._bad) == born

@@ -50,7 +50,9 @@ def test_alone_it_prints_the_help(capsys):
 def test_completion_knows_commands_options_and_rules(capsys, shell):
     assert cli.main(["completion", shell]) == 0
     text = capsys.readouterr().out
-    assert all(name in text for name in (*cli.COMMANDS, "explain-rule", "mutual-broadcast", "question"))
+    assert all(
+        name in text for name in (*cli.COMMANDS, "explain-rule", "mutual-broadcast", "question")
+    )
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
@@ -61,9 +63,7 @@ def test_completion_knows_commands_options_and_rules(capsys, shell):
 )  # fmt: skip
 def test_completion_in_bash(words, expected):
     parts = words.split()
-    program = (
-        f"{completion.bash()}\nCOMP_WORDS=({words}); COMP_CWORD={len(parts) - 1}; _pellucid; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-    )
+    program = f"{completion.bash()}\nCOMP_WORDS=({words}); COMP_CWORD={len(parts) - 1}; _pellucid; printf '%s\\n' \"${{COMPREPLY[@]}}\""
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == expected and not done.stderr
 

@@ -25,7 +25,9 @@ def called(arguments):
 @pytest.fixture(scope="module")
 def command():
     """Calls in a process of their own: the command puts Pellucid in PyTorch's place for good."""
-    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with concurrent.futures.ProcessPoolExecutor(
+        1, mp_context=multiprocessing.get_context("spawn")
+    ) as pool:
         yield lambda *arguments: pool.submit(called, ["compat", *map(str, arguments)]).result()
 
 
@@ -46,7 +48,10 @@ def problems(tmp_path, command, text, *options, name="train.py"):
         ("import torch.nn.functional as G\nG.reluu(1)\n", [(2, "torch.nn.functional.reluu")]),
         ("from torch.nope import thing\n", [(1, "torch.nope")]),
         ("from torch.nn import Linear, Lineal\n", [(1, "torch.nn.Lineal")]),
-        ("import torch\ntorch.optim.Adam([], learning_rate=1)\n", [(2, "torch.optim.Adam(learning_rate=)")]),
+        (
+            "import torch\ntorch.optim.Adam([], learning_rate=1)\n",
+            [(2, "torch.optim.Adam(learning_rate=)")],
+        ),
         ("import torch\nx = torch.ones(2).cuda()\n", [(2, "cuda")]),
         ("import torch\nx = torch.ones(2, device='cuda:0')\n", [(2, "cuda")]),
         ("import torch\nm.to('cuda')\nd = torch.device('cuda')\n", [(2, "cuda"), (3, "cuda")]),
@@ -73,7 +78,9 @@ def test_the_script_is_not_run(tmp_path, command):
 def test_modules_beside_the_script_are_followed(tmp_path, command):
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "__init__.py").write_text("from .model import Net\n")
-    (tmp_path / "lib" / "model.py").write_text("import torch\nfrom . import __init__\nNet = torch.nn.Nett\n")
+    (tmp_path / "lib" / "model.py").write_text(
+        "import torch\nfrom . import __init__\nNet = torch.nn.Nett\n"
+    )
     found, whole = problems(tmp_path, command, "import lib\nfrom nowhere_to_be_found import x\n")
     assert found == [(3, "torch.nn.Nett")]
     assert len(whole["files"]) == 3 and whole["not_installed"] == ["nowhere_to_be_found"]
@@ -97,7 +104,9 @@ def test_what_cannot_be_read(tmp_path, command):
         assert status == 2 and "cannot be read" in err
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name
+)
 def test_the_examples_are_supported(path, command):
     status, out, _ = command(path)
     assert status == 0 and "all supported" in out

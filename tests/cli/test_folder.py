@@ -17,12 +17,18 @@ BAD = "import torch\np = torch.ones(4, 1, requires_grad=True)\n((p - torch.ones(
 @pytest.fixture
 def submissions(tmp_path):
     for name, text in {
-        "anna/hw.py": BAD, "ben/hw.py": "import torch\n", "cleo/hw.py": "1 / 0\n", "dan/hw.py": "def f(:\n", ".venv/x.py": BAD,
+        "anna/hw.py": BAD,
+        "ben/hw.py": "import torch\n",
+        "cleo/hw.py": "1 / 0\n",
+        "dan/hw.py": "def f(:\n",
+        ".venv/x.py": BAD,
         "eve/notes.txt": "x",
-    }.items():  # fmt: skip
+    }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    (tmp_path / "eve" / "hw.ipynb").write_text(json.dumps({"cells": [{"cell_type": "code", "source": ["import torch"]}]}))
+    (tmp_path / "eve" / "hw.ipynb").write_text(
+        json.dumps({"cells": [{"cell_type": "code", "source": ["import torch"]}]})
+    )
     return tmp_path
 
 
@@ -30,7 +36,9 @@ def test_a_folder_of_submissions(submissions, capsys):
     assert cli.main(["check", "--jobs", "2", "--format", "json", str(submissions)]) == 1
     rows = {row["script"]: row for row in json.loads(capsys.readouterr().out)}
     assert list(rows) == ["anna/hw.py", "ben/hw.py", "cleo/hw.py", "dan/hw.py", "eve/hw.ipynb"]
-    assert [f["name"] for f in rows["anna/hw.py"]["findings"]] == ["mutual-broadcast"] and rows["anna/hw.py"]["errors"] == 1
+    assert [f["name"] for f in rows["anna/hw.py"]["findings"]] == ["mutual-broadcast"] and rows[
+        "anna/hw.py"
+    ]["errors"] == 1
     assert rows["cleo/hw.py"]["failure"] == "ZeroDivisionError: division by zero"
     assert rows["dan/hw.py"]["failure"].startswith("SyntaxError")
     assert rows["ben/hw.py"]["failure"] is None is rows["eve/hw.ipynb"]["failure"]
@@ -74,7 +82,9 @@ def test_findings_while_the_script_runs(tmp_path):
     script.write_text(BAD + "import sys\nprint('after', file=sys.__stderr__)\n")
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     command = [sys.executable, "-m", "pellucid", "check", "--live", str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**environment, "FORCE_COLOR": "1"})
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**environment, "FORCE_COLOR": "1"}
+    )
     assert done.returncode == 1, done.stderr
     live, _, rest = done.stderr.partition("after")
     assert "pellucid check: step 0: " in live and "error PL101 [mutual-broadcast]" in live

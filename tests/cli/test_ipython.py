@@ -18,7 +18,8 @@ class Shell:
 
     def __init__(self):
         self.magics, self.user_ns, self.shown, self.compile = {}, {"torch": torch}, [], self
-        self.execution_count, self.numbers = 8, []  # counted on before the cell 7 runs, as by IPython 9
+        # counted on before the cell 7 runs, as by IPython 9
+        self.execution_count, self.numbers = 8, []
         self.user_ns["In"] = [""] * 8
 
     def register_magic_function(self, function, kind, name):
@@ -55,7 +56,9 @@ def shell(monkeypatch):
 
 
 def test_why_a_gradient_is_none_has_an_answer_without_asking_for_notes(shell):
-    shell.run_cell("w = torch.ones(2, requires_grad=True)\n(w.detach() * torch.ones(2, requires_grad=True)).sum().backward()")
+    shell.run_cell(
+        "w = torch.ones(2, requires_grad=True)\n(w.detach() * torch.ones(2, requires_grad=True)).sum().backward()"
+    )
     found = shell.magics["explain"]("w.grad")
     assert found.cause == "detached" and "cell In[7], line 2" in str(found)
 
@@ -86,17 +89,25 @@ def test_other_errors_are_left_alone(shell):
 
 
 def test_check_a_cell(shell):
-    result = shell.magics["check"]("--engine pellucid", "p = torch.zeros(4, 1)\nx = ((p - torch.zeros(4)) ** 2).mean()")
+    result = shell.magics["check"](
+        "--engine pellucid", "p = torch.zeros(4, 1)\nx = ((p - torch.zeros(4)) ** 2).mean()"
+    )
     assert [f.name for f in result.findings] == ["mutual-broadcast"]
-    assert "cell In[7], line 3" in str(result) and "cell In[7], line 3" in result._repr_html_(), "below the line of the magic"
+    assert "cell In[7], line 3" in str(result) and "cell In[7], line 3" in result._repr_html_(), (
+        "below the line of the magic"
+    )
     assert shell.numbers == [7] and shell.execution_count == 8
-    assert not shell.magics["check"]("--engine pellucid --ignore PL1", "x = p - torch.zeros(4)").findings
+    assert not shell.magics["check"](
+        "--engine pellucid --ignore PL1", "x = p - torch.zeros(4)"
+    ).findings
     with pytest.raises(ValueError, match="--nope"):
         shell.magics["check"]("--nope", "1")
 
 
 def test_explain_runs_a_cell_first(shell):
-    found = shell.magics["explain"]("v.grad", "v = torch.ones(2, requires_grad=True)\n(v * 0).sum().backward()")
+    found = shell.magics["explain"](
+        "v.grad", "v = torch.ones(2, requires_grad=True)\n(v * 0).sum().backward()"
+    )
     assert found.cause == "times-zero"
     assert shell.magics["explain"]("v memory") is not None
     with pytest.raises(ValueError, match="no exception"):
@@ -115,7 +126,9 @@ def test_the_python_prompt(variable, cause):
 
     program = "import pellucid as t\nw = t.ones(2, requires_grad=True)\n(w.detach() * t.ones(2, requires_grad=True)).sum().backward()\nprint(t.debug.watching.current() and t.explain(w).cause)\n"
     env = {**os.environ, "PELLUCID_WATCH": variable}
-    done = subprocess.run([sys.executable, "-i", "-q"], input=program, capture_output=True, text=True, env=env)
+    done = subprocess.run(
+        [sys.executable, "-i", "-q"], input=program, capture_output=True, text=True, env=env
+    )
     assert done.stdout.split()[-1:] == [cause], done.stderr
 
 

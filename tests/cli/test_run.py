@@ -21,7 +21,12 @@ FACTS = """
 def call(*arguments, cwd, stdin=""):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
     return subprocess.run(
-        [sys.executable, *map(str, arguments)], cwd=cwd, input=stdin, capture_output=True, text=True, env=environment
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env=environment,
     )
 
 
@@ -41,7 +46,11 @@ def write(tmp_path):
 
 
 def assert_same(mine, theirs):
-    assert (mine.stdout, mine.stderr, mine.returncode) == (theirs.stdout, theirs.stderr, theirs.returncode)
+    assert (mine.stdout, mine.stderr, mine.returncode) == (
+        theirs.stdout,
+        theirs.stderr,
+        theirs.returncode,
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,12 +61,24 @@ def assert_same(mine, theirs):
         pytest.param("import sys; sys.exit(7)", id="exit with a number"),
         pytest.param("import sys; sys.exit('went wrong')", id="exit with a message"),
         pytest.param("def f(n):\n    return 1 / n\n\nf(0)\n", id="uncaught error"),
-        pytest.param("try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise KeyError(3) from e\n", id="cause"),
+        pytest.param(
+            "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise KeyError(3) from e\n",
+            id="cause",
+        ),
         pytest.param("def f(:\n", id="syntax error"),
         pytest.param("import missing_module", id="missing module"),
-        pytest.param("import sys; sys.excepthook = lambda *e: print(e[0], e[2].tb_lineno); 1 / 0", id="own hook"),
-        pytest.param("import atexit; atexit.register(lambda: print(__name__, FACT)); FACT = 3", id="exit handler"),
-        pytest.param("import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))) is A)", id="pickle"),
+        pytest.param(
+            "import sys; sys.excepthook = lambda *e: print(e[0], e[2].tb_lineno); 1 / 0",
+            id="own hook",
+        ),
+        pytest.param(
+            "import atexit; atexit.register(lambda: print(__name__, FACT)); FACT = 3",
+            id="exit handler",
+        ),
+        pytest.param(
+            "import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))) is A)",
+            id="pickle",
+        ),
         pytest.param("x: int = 3\nprint(__annotations__)", id="annotations"),
         pytest.param("import beside; print(beside.VALUE)", id="module beside the script"),
         pytest.param("raise SystemExit(None)", id="SystemExit raised"),
@@ -73,7 +94,9 @@ def test_script_behaves_as_under_python(write, tmp_path, text):
 
 def test_short_form_without_the_word_run(write, tmp_path):
     script = write(FACTS)
-    assert_same(call("-m", "pellucid", script, "-c", cwd=tmp_path), call(script, "-c", cwd=tmp_path))
+    assert_same(
+        call("-m", "pellucid", script, "-c", cwd=tmp_path), call(script, "-c", cwd=tmp_path)
+    )
 
 
 def test_script_found_through_a_link_imports_from_its_own_folder(write, tmp_path):
@@ -147,7 +170,9 @@ def test_nothing_to_run(tmp_path, arguments, status, words):
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_interrupt_ends_the_process_by_signal(write, tmp_path):
-    script = write("import os, signal; os.kill(os.getpid(), signal.SIGINT)\nimport time; time.sleep(60)")
+    script = write(
+        "import os, signal; os.kill(os.getpid(), signal.SIGINT)\nimport time; time.sleep(60)"
+    )
     mine, theirs = run(script, cwd=tmp_path), call(script, cwd=tmp_path)
     assert mine.returncode == theirs.returncode == -signal.SIGINT
     assert mine.stderr.splitlines()[-1] == "KeyboardInterrupt"
@@ -173,7 +198,8 @@ def test_missing_name_is_the_scripts_own_error(write, tmp_path):
     script = write("def f():\n    import torch.nosuch\n\nf()\n")
     done = run(script, cwd=tmp_path)
     assert done.returncode == 1
-    assert [line for line in done.stderr.splitlines() if line.strip(" ~^")] == [  # Python 3.13 underlines calls
+    # Python 3.13 underlines calls
+    assert [line for line in done.stderr.splitlines() if line.strip(" ~^")] == [
         "Traceback (most recent call last):",
         f'  File "{script}", line 4, in <module>',
         "    f()",
@@ -185,6 +211,8 @@ def test_missing_name_is_the_scripts_own_error(write, tmp_path):
 
 
 def test_an_error_of_the_library_ends_at_the_users_line(write, tmp_path):
-    script = write("import torch\n\ndef f(x):\n    return torch.ones(2, 3) @ x\n\nf(torch.ones(2, 3))\n")
+    script = write(
+        "import torch\n\ndef f(x):\n    return torch.ones(2, 3) @ x\n\nf(torch.ones(2, 3))\n"
+    )
     done = run(script, cwd=tmp_path)
     assert done.stderr.count("  File ") == 2 and done.stderr.splitlines()[-1].startswith("  hint:")

@@ -14,7 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def python(text, *folders):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
-    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=environment)
+    return subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, env=environment
+    )
 
 
 @pytest.fixture
@@ -69,7 +71,10 @@ def test_pytorch_is_left_alone(folder):
 def test_without_pellucid_it_says_so(folder):
     stand_in.install(folder)
     done = python("import sys; sys.modules['pellucid'] = None; import torch", folder)
-    assert "torch is Pellucid's stand-in here, and Pellucid is not installed: pip install pellucid" in done.stderr
+    assert (
+        "torch is Pellucid's stand-in here, and Pellucid is not installed: pip install pellucid"
+        in done.stderr
+    )
 
 
 def test_the_command(folder, monkeypatch, capsys):

@@ -1,4 +1,6 @@
-"""Arguments of compiled functions that share memory, that receive gradients, and results that only some of them lead to."""
+"""Arguments of compiled functions that share memory, that receive gradients, and results that only
+some of them lead to.
+"""
 
 import numpy as np
 import pytest
@@ -8,12 +10,19 @@ import pellucid.nn.functional as F
 
 
 def both(f, calls):
-    """What `f` gives for each list of arguments that `calls()` makes, eager and compiled; the compiled function."""
+    """What `f` gives for each list of arguments that `calls()` makes, eager and compiled; the
+    compiled function.
+    """
     run = torch.compile(f)
     found = []
     for function in (f, run):
         torch.manual_seed(0)
-        found.append([[t.clone() for t in function(*args)] + [a.detach().clone() for a in args] for args in calls()])
+        found.append(
+            [
+                [t.clone() for t in function(*args)] + [a.detach().clone() for a in args]
+                for args in calls()
+            ]
+        )
     for want, got in zip(*found, strict=True):
         for a, b in zip(want, got, strict=True):
             assert a.dtype == b.dtype and a.shape == b.shape
@@ -149,7 +158,12 @@ def test_gradients_go_to_the_arguments_of_this_call():
         step(x)
         if k:
             given[k - 1].grad = None
-    assert [None if x.grad is None else x.grad.tolist() for x in given] == [None, None, None, [8.0] * 3]
+    assert [None if x.grad is None else x.grad.tolist() for x in given] == [
+        None,
+        None,
+        None,
+        [8.0] * 3,
+    ]
     assert [v.hits for v in step.versions] == [3]
     weight.grad = None
     step(given[-1])  # added to what is there
@@ -157,7 +171,9 @@ def test_gradients_go_to_the_arguments_of_this_call():
 
 
 def test_an_image_is_changed_by_its_own_gradient():
-    """As in style transfer and adversarial examples: the argument is a leaf, and so is the next one."""
+    """As in style transfer and adversarial examples: the argument is a leaf, and so is the next
+    one.
+    """
 
     def improved(compiling):
         torch.manual_seed(0)
@@ -226,7 +242,8 @@ def test_a_fault_of_the_compiler_leaves_the_step_eager(monkeypatch):
     monkeypatch.setattr(tracing, "executable", broken)
     f = torch.compile(lambda x: x * 2)
     with pytest.warns(
-        torch.compiler.CompileWarning, match="the compiler failed .KeyError: 'nowhere'., which is a fault of its own"
+        torch.compiler.CompileWarning,
+        match="the compiler failed .KeyError: 'nowhere'., which is a fault of its own",
     ):
         assert f(torch.ones(2)).tolist() == [2.0, 2.0]
     assert f(torch.ones(2)).tolist() == [2.0, 2.0]
@@ -235,7 +252,9 @@ def test_a_fault_of_the_compiler_leaves_the_step_eager(monkeypatch):
 
 
 def test_a_compiled_module_is_checked_by_generated_code(monkeypatch):
-    """Each call of a model whose loss is outside; the slower comparison only finds what has changed."""
+    """Each call of a model whose loss is outside; the slower comparison only finds what has
+    changed.
+    """
     from pellucid.compiler.run.admission import Admission
 
     model = torch.nn.Linear(3, 2)
@@ -272,7 +291,9 @@ def test_a_compiled_module_is_checked_by_generated_code(monkeypatch):
 )
 @pytest.mark.parametrize("of_a_view", [False, True])
 def test_views_of_arguments_belong_to_their_graph(f, of_a_view):
-    """What is written to the one counts in the gradient of the other, and what eager execution forbids is forbidden."""
+    """What is written to the one counts in the gradient of the other, and what eager execution
+    forbids is forbidden.
+    """
     compiled = torch.compile(f)
     seen = {True: [], False: []}
     for run in (f, compiled):

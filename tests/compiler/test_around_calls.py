@@ -1,4 +1,6 @@
-"""What is around a call of a compiled function: modes of the caller, arguments that share memory, calls that are all different."""
+"""What is around a call of a compiled function: modes of the caller, arguments that share memory,
+calls that are all different.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from pellucid.compiler.function import SIZES
 
 def training(compiled: bool, around) -> tuple[list[float], nn.Module]:
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(16, 5))
+    model = nn.Sequential(
+        nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(16, 5)
+    )
     run = torch.compile(model) if compiled else model
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     x, y = torch.randn(8, 1, 4, 4), torch.randint(0, 5, (8,))
@@ -203,11 +207,16 @@ def test_calls_of_ever_other_lengths_are_not_traced_for_ever():
         x = torch.randn(rng.randint(1, 120), 3)
         torch.testing.assert_close(run(x), model(x))
     function = run._compiled()
-    assert sum("because" in h and h.startswith("traced") for h in function.history) == len(function.versions) == SIZES
+    assert (
+        sum("because" in h and h.startswith("traced") for h in function.history)
+        == len(function.versions)
+        == SIZES
+    )
     hits = sum(v.hits for v in function.versions)
     known = function.versions[3].admission.signature[0][1]
     run(torch.randn(*known))
-    assert sum(v.hits for v in function.versions) == hits + 1  # the versions that are there serve on
+    # the versions that are there serve on
+    assert sum(v.hits for v in function.versions) == hits + 1
 
 
 def test_calls_under_autocast_need_only_the_quick_check(monkeypatch):

@@ -1,4 +1,6 @@
-"""What a compiled function depends on besides its arguments: each change between two calls must show, as it does eagerly."""
+"""What a compiled function depends on besides its arguments: each change between two calls must
+show, as it does eagerly.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class Constants:
 
 
 def case(make: Callable[[Space], Any]) -> Callable[[Space], Any]:
-    """A function that sets a scene: it returns a function of one tensor, and the changes to make between calls."""
+    """A function that sets a scene: it returns a function of one tensor, and the changes to make
+    between calls.
+    """
     CASES[make.__name__] = make
     return make
 
@@ -190,7 +194,9 @@ def attribute_with_a_default(s: Space) -> Any:
 @case
 def attribute_asked_for(s: Space) -> Any:
     options = Space()
-    return lambda v: v * 5 if hasattr(options, "scale") else v, lambda: setattr(options, "scale", 5.0)
+    return lambda v: v * 5 if hasattr(options, "scale") else v, lambda: setattr(
+        options, "scale", 5.0
+    )
 
 
 @case
@@ -349,7 +355,11 @@ def order_of_a_dict(s: Space) -> Any:
 @case
 def name_missing_in_a_dict(s: Space) -> Any:
     held = {"a": 1.0}
-    return lambda v: v * held.get("b", 7.0), lambda: held.update(b=3.0), lambda: held.pop("a") and None
+    return (
+        lambda v: v * held.get("b", 7.0),
+        lambda: held.update(b=3.0),
+        lambda: held.pop("a") and None,
+    )
 
 
 @case
@@ -368,7 +378,12 @@ def subclasses_of_containers(s: Space) -> Any:
     class Listed(list):  # type: ignore[type-arg]
         pass
 
-    named, listed, user, chain = Named(a=2.0), Listed([3.0]), collections.UserDict(a=2.0), collections.ChainMap({}, {"a": 2.0})
+    named, listed, user, chain = (
+        Named(a=2.0),
+        Listed([3.0]),
+        collections.UserDict(a=2.0),
+        collections.ChainMap({}, {"a": 2.0}),
+    )
     listed.scale = 2.0
     return (
         lambda v: v * named.a * listed.scale * listed[0] + user["a"] * chain["a"],
@@ -400,7 +415,11 @@ def items_of_a_deque(s: Space) -> Any:
 @case
 def bytes_and_typed_arrays(s: Space) -> Any:
     held, typed = bytearray(b"\x02"), array.array("d", [2.0])
-    return lambda v: v * held[0] * typed[0], lambda: held.__setitem__(0, 5), lambda: typed.__setitem__(0, 7.0)
+    return (
+        lambda v: v * held[0] * typed[0],
+        lambda: held.__setitem__(0, 5),
+        lambda: typed.__setitem__(0, 7.0),
+    )
 
 
 @case
@@ -416,7 +435,11 @@ def elements_of_numpy_arrays(s: Space) -> Any:
 @case
 def sign_of_zero(s: Space) -> Any:
     options = Space(zero=0.0)
-    return lambda v: v / options.zero, lambda: setattr(options, "zero", -0.0), lambda: setattr(options, "zero", float("nan"))
+    return (
+        lambda v: v / options.zero,
+        lambda: setattr(options, "zero", -0.0),
+        lambda: setattr(options, "zero", float("nan")),
+    )
 
 
 @case
@@ -524,7 +547,9 @@ def environment_of_the_process(s: Space) -> Any:
 @case
 def default_dtype(s: Space) -> Any:
     torch.set_default_dtype(torch.float32)
-    return lambda v: v.double() * 0 + (torch.ones(3) / 3).double(), lambda: torch.set_default_dtype(torch.float64)
+    return lambda v: v.double() * 0 + (torch.ones(3) / 3).double(), lambda: torch.set_default_dtype(
+        torch.float64
+    )
 
 
 @case
@@ -570,7 +595,13 @@ class Layer(nn.Module):
         self.inner = nn.Linear(3, 3)
 
     def forward(self, v: Any) -> Any:
-        return self.inner(v) * self.scale * self.table["a"] * self.table["b"]["c"][1] * getattr(self, "more", 1.0)
+        return (
+            self.inner(v)
+            * self.scale
+            * self.table["a"]
+            * self.table["b"]["c"][1]
+            * getattr(self, "more", 1.0)
+        )
 
 
 @case
@@ -649,16 +680,21 @@ def data_of_a_parameter(s: Space) -> Any:
 
 
 # ---- the tests ---------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("grad", [True, False], ids=["grad", "no_grad"])  # the checks of a call that leaves no graph are others
+# the checks of a call that leaves no graph are others
+@pytest.mark.parametrize("grad", [True, False], ids=["grad", "no_grad"])
 @pytest.mark.parametrize("name", sorted(CASES))
-def test_a_change_shows(name: str, grad: bool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_shows(
+    name: str, grad: bool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("A_SCALE", "2")
     with torch.set_grad_enabled(grad):
         expected = results(CASES[name], False, tmp_path)
     with torch.set_grad_enabled(grad), warnings.catch_warnings():
         warnings.simplefilter("error")  # all of them compile
         got = results(CASES[name], True, tmp_path)
-    assert any(not torch.equal(a, b) for a, b in itertools.pairwise(expected[1:])), "the change must show eagerly"
+    assert any(not torch.equal(a, b) for a, b in itertools.pairwise(expected[1:])), (
+        "the change must show eagerly"
+    )
     for a, b in zip(expected, got, strict=True):
         assert a.dtype == b.dtype
         torch.testing.assert_close(b, a, equal_nan=True)
@@ -714,7 +750,9 @@ def test_what_cannot_be_watched_runs_eagerly(make: Callable[[], Any], reason: st
 
 def test_file_read_through_the_standard_library(tmp_path: pathlib.Path) -> None:
     f = torch.compile(_file(tmp_path))
-    with pytest.warns(torch.compiler.CompileWarning, match=r"opens a file.*test_captured_environment\.py"):
+    with pytest.warns(
+        torch.compiler.CompileWarning, match=r"opens a file.*test_captured_environment\.py"
+    ):
         f(X)
     (tmp_path / "scale.txt").write_text("5")
     torch.testing.assert_close(f(X), X * 5)
@@ -778,7 +816,9 @@ def test_a_profile_function_of_the_step_is_told() -> None:
 
 
 def test_what_did_not_run_is_not_watched() -> None:
-    """A large array beside what the step reads, a number that only another branch uses: neither is in the way of the program."""
+    """A large array beside what the step reads, a number that only another branch uses: neither is
+    in the way of the program.
+    """
     options = Space(scale=2.0, table=np.zeros(100_000), unusual_offset=1.0)
 
     def other(v: Any) -> Any:

@@ -1,4 +1,6 @@
-"""Checkpoints in compiled functions whose graph leaves them: what they do once more in the backward happens when it is asked for, and not before."""
+"""Checkpoints in compiled functions whose graph leaves them: what they do once more in the backward
+happens when it is asked for, and not before.
+"""
 
 import pytest
 
@@ -29,7 +31,9 @@ class Counting(nn.Module):
 def test_state_is_written_as_often_as_eagerly(kind, reentrant, backward):
     def left_behind(compiling):
         torch.manual_seed(0)
-        model = Counting() if kind == "counting" else nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+        model = (
+            Counting() if kind == "counting" else nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+        )
 
         def function(x):
             return checkpoint(model, x, use_reentrant=reentrant)
@@ -38,10 +42,20 @@ def test_state_is_written_as_often_as_eagerly(kind, reentrant, backward):
         found = []
         for call in range(4):
             result = run((torch.arange(12.0).reshape(3, 4) + call).requires_grad_())
-            found.append({**{k: v.tolist() for k, v in model.named_buffers()}, "calls": getattr(model, "calls", 0)})
+            found.append(
+                {
+                    **{k: v.tolist() for k, v in model.named_buffers()},
+                    "calls": getattr(model, "calls", 0),
+                }
+            )
             if backward:
                 result.sum().backward()
-                found.append({**{k: v.tolist() for k, v in model.named_buffers()}, "calls": getattr(model, "calls", 0)})
+                found.append(
+                    {
+                        **{k: v.tolist() for k, v in model.named_buffers()},
+                        "calls": getattr(model, "calls", 0),
+                    }
+                )
         return found
 
     for got, want in zip(left_behind(True), left_behind(False), strict=True):

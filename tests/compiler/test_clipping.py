@@ -21,14 +21,19 @@ def steps(norm_type, limit, shapes, dtype, scales, compiling):
         return norm, *[p.grad * 1 for p in params]
 
     run = torch.compile(step) if compiling else step
-    return run, [[t.to(torch.float64).numpy() for t in run(torch.tensor(s, dtype=dtype))] for s in scales]
+    return run, [
+        [t.to(torch.float64).numpy() for t in run(torch.tensor(s, dtype=dtype))] for s in scales
+    ]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("norm_type", [2.0, 1.0, float("inf")])
 @pytest.mark.parametrize("limit", [1.0, 1e4])
 def test_norm_and_gradients_are_eagers(norm_type, limit, dtype):
-    shapes, scales = [(3, 5), (1,), (700, 3), (16,), (130, 129)], [1.0, 0.5, 0.0, float("inf"), float("nan"), 1e-30, 3.0]
+    shapes, scales = (
+        [(3, 5), (1,), (700, 3), (16,), (130, 129)],
+        [1.0, 0.5, 0.0, float("inf"), float("nan"), 1e-30, 3.0],
+    )
     run, got = steps(norm_type, limit, shapes, dtype, scales, True)
     _, want = steps(norm_type, limit, shapes, dtype, scales, False)
     for a, b in zip(got, want, strict=True):
@@ -60,7 +65,9 @@ def test_threads_share_the_scaling():
         results = []
         for threads in (1, 2):
             torch.set_num_threads(threads)
-            results.append(steps(2.0, 1.0, [(400, 300), (7,)], torch.float32, [1.0, 2.0, 3.0], True)[1])
+            results.append(
+                steps(2.0, 1.0, [(400, 300), (7,)], torch.float32, [1.0, 2.0, 3.0], True)[1]
+            )
         for a, b in zip(*results, strict=True):
             for x, y in zip(a, b, strict=True):
                 np.testing.assert_array_equal(x, y)
@@ -91,7 +98,9 @@ def test_limits_of_elements_are_eagers(dtype):
         for x, y in zip(a, b, strict=True):
             np.testing.assert_array_equal(x, y)
     items = {item.instructions[0].op: item.kind for item in run.versions[0].code.run.items}
-    assert items["_limit"] == ("native" if target.available() and dtype is torch.float32 else "eager")
+    assert items["_limit"] == (
+        "native" if target.available() and dtype is torch.float32 else "eager"
+    )
 
 
 @pytest.mark.parametrize("clip", ["norm", "value", "unscale"])
@@ -110,7 +119,8 @@ def test_gradients_that_come_after_the_traced_call_are_clipped(clip):
         return x * p
 
     for call in range(4):
-        (limit(torch.full((2,), 4.0)) * 2).sum().backward()  # the first call found no gradient to clip
+        # the first call found no gradient to clip
+        (limit(torch.full((2,), 4.0)) * 2).sum().backward()
         assert torch.equal(p.grad, torch.full((2,), 8.0))
         limit(torch.ones(2))
         want = {"norm": 0.5**0.5, "value": 0.5, "unscale": 1.0}[clip]

@@ -47,7 +47,9 @@ print(sorted(name.split()[0] for name in compiled if "adam" in name or "relu of"
 def test_a_traced_call_compiles_no_kernel_that_its_program_does_not_call(tmp_path):
     """NumPy serves there; the same step run eagerly has its kernels."""
     environment = os.environ | {"PELLUCID_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", SPARED], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", SPARED], env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     before, after = done.stdout.splitlines()
     assert before == "[]"

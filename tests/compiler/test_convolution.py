@@ -1,4 +1,6 @@
-"""Convolutions and max pooling as native items of compiled steps: eager's numbers, whatever the layout, and no call of Python."""
+"""Convolutions and max pooling as native items of compiled steps: eager's numbers, whatever the
+layout, and no call of Python.
+"""
 
 import numpy as np
 import pytest
@@ -71,13 +73,20 @@ def test_convolutions_and_their_gradients_are_native(name, biased):
     compiled = same(lambda x, w, b=None: conv(x, w, b, *args), tensors)
     made = kinds(compiled)
     assert not [op for kind, op in made if kind == "eager"]
-    assert {op for kind, op in made if kind == "native"} >= {"conv", "conv_input_grad", "conv_weight_grad"}
+    assert {op for kind, op in made if kind == "native"} >= {
+        "conv",
+        "conv_input_grad",
+        "conv_weight_grad",
+    }
 
 
 def test_views_are_copied_first():
     x = torch.zeros(2, 10, 12, 4, requires_grad=True)
     w = torch.zeros(3, 3, 4, 6, requires_grad=True)
-    compiled = same(lambda x, w: F.conv2d(x.permute(0, 3, 1, 2), w.permute(3, 2, 0, 1), padding=1)[:, 1:4, ::2], [x, w])
+    compiled = same(
+        lambda x, w: F.conv2d(x.permute(0, 3, 1, 2), w.permute(3, 2, 0, 1), padding=1)[:, 1:4, ::2],
+        [x, w],
+    )
     assert not [op for kind, op in kinds(compiled) if kind == "eager"]
 
 
@@ -88,11 +97,16 @@ def test_a_repeated_image_is_read_where_it_is_repeated():
 
 def test_transposed_convolutions_are_native():
     x, w, b = (torch.zeros(*s, requires_grad=True) for s in ((2, 8, 7, 7), (8, 5, 4, 4), (5,)))
-    compiled = same(lambda x, w, b: F.conv_transpose2d(x, w, b, stride=2, padding=1, output_padding=1), [x, w, b])
+    compiled = same(
+        lambda x, w, b: F.conv_transpose2d(x, w, b, stride=2, padding=1, output_padding=1),
+        [x, w, b],
+    )
     assert not [op for kind, op in kinds(compiled) if kind == "eager"]
 
 
-@pytest.mark.parametrize("options", [{}, {"stride": 1}, {"padding": 1}, {"ceil_mode": True}, {"dilation": 2}])
+@pytest.mark.parametrize(
+    "options", [{}, {"stride": 1}, {"padding": 1}, {"ceil_mode": True}, {"dilation": 2}]
+)
 def test_max_pooling_is_native(options):
     x = torch.zeros(3, 5, 13, 14, requires_grad=True)
     compiled = same(lambda x: F.max_pool2d(x, 3, **options), [x])
@@ -124,9 +138,15 @@ def network():
     torch.manual_seed(0)
     nn = torch.nn
     return nn.Sequential(
-        nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 32, 3, 2, 1), nn.Flatten(),
+        nn.Conv2d(1, 8, 3),
+        nn.ReLU(),
+        nn.Conv2d(8, 32, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(32, 32, 3, 2, 1),
+        nn.Flatten(),
         nn.Linear(32 * 6 * 6, 10),
-    )  # fmt: skip
+    )
 
 
 def train(compiled, steps=6, batch=12):
@@ -142,7 +162,10 @@ def train(compiled, steps=6, batch=12):
         return loss
 
     run = torch.compile(step) if compiled else step
-    x, y = torch.randn(batch, 1, 26, 26, generator=generator), torch.randint(0, 10, (batch,), generator=generator)
+    x, y = (
+        torch.randn(batch, 1, 26, 26, generator=generator),
+        torch.randint(0, 10, (batch,), generator=generator),
+    )
     return [run(x, y).item() for _ in range(steps)], run
 
 
@@ -184,8 +207,13 @@ def test_steps_do_not_depend_on_the_number_of_threads(count):
 
 
 def test_infinities_and_nan_are_eagers():
-    """Winograd's method computes by the definition where numbers differ too much in size, in compiled steps too, and only then."""
-    x, w = torch.randn(2, 16, 12, 12, requires_grad=True), torch.randn(16, 16, 3, 3, requires_grad=True)
+    """Winograd's method computes by the definition where numbers differ too much in size, in
+    compiled steps too, and only then.
+    """
+    x, w = (
+        torch.randn(2, 16, 12, 12, requires_grad=True),
+        torch.randn(16, 16, 3, 3, requires_grad=True),
+    )
 
     def step():
         x.grad = w.grad = None

@@ -1,7 +1,9 @@
-"""The models of `examples/`, each training step compiled as a whole: eager's losses over a hundred steps, to float rounding.
+"""The models of `examples/`, each training step compiled as a whole: eager's losses over a hundred
+steps, to float rounding.
 
-Where training amplifies rounding, compiled and eager steps must not lie farther apart than eager steps do from themselves when every
-parameter starts one unit in the last place away. `python tests/compiler/test_examples.py` prints these distances as a table.
+Where training amplifies rounding, compiled and eager steps must not lie farther apart than eager
+steps do from themselves when every parameter starts one unit in the last place away.
+`python tests/compiler/test_examples.py` prints these distances as a table.
 """
 
 import re
@@ -19,7 +21,8 @@ nn = torch.nn
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STEPS = 100
 ROUNDING = 1e-5  # relative; some tens of roundings in float32
-AS_CHAOTIC = 8  # how many times as far as the nudged runs a compiled one may be where training is chaotic
+# how many times as far as the nudged runs a compiled one may be where training is chaotic
+AS_CHAOTIC = 8
 
 
 def load(name):
@@ -58,7 +61,9 @@ def whole(g, n, *shape):
 
 def char_gpt(e):
     m = e.GPT(30, 16, 2, 2, 32)
-    return trained(m, torch.optim.AdamW(m.parameters(), 1e-3), lambda x, y: m(x, y)[1], 1.0), lambda g: (
+    return trained(
+        m, torch.optim.AdamW(m.parameters(), 1e-3), lambda x, y: m(x, y)[1], 1.0
+    ), lambda g: (
         whole(g, 30, 4, 16),
         whole(g, 30, 4, 16),
     )
@@ -66,7 +71,10 @@ def char_gpt(e):
 
 def dcgan(e):
     net, critic = e.Generator().apply(e.weights_init), e.Discriminator().apply(e.weights_init)
-    slow, fast = torch.optim.Adam(critic.parameters(), lr=2e-4), torch.optim.Adam(net.parameters(), lr=2e-4)
+    slow, fast = (
+        torch.optim.Adam(critic.parameters(), lr=2e-4),
+        torch.optim.Adam(net.parameters(), lr=2e-4),
+    )
     criterion = nn.BCELoss()
 
     def step(real):
@@ -91,23 +99,25 @@ def dcgan(e):
 
 def ddpm(e):
     m, diffusion = e.Unet(), e.Diffusion(20)
-    return trained(m, torch.optim.AdamW(m.parameters(), 1e-3), lambda x, t: diffusion.loss(m, x, t), 1.0), lambda g: (
-        normal(g, 4, 1, 8, 8), whole(g, 20, 4)
-    )  # fmt: skip
+    return trained(
+        m, torch.optim.AdamW(m.parameters(), 1e-3), lambda x, t: diffusion.loss(m, x, t), 1.0
+    ), lambda g: (normal(g, 4, 1, 8, 8), whole(g, 20, 4))
 
 
 def digits(e):
     m = e.Network()
-    return trained(m, torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9), lambda x, y: F.cross_entropy(m(x), y)), lambda g: (
-        normal(g, 16, 1, 8, 8), whole(g, 10, 16)
-    )  # fmt: skip
+    return trained(
+        m,
+        torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9),
+        lambda x, y: F.cross_entropy(m(x), y),
+    ), lambda g: (normal(g, 16, 1, 8, 8), whole(g, 10, 16))
 
 
 def quantize_digits(e):
     m = e.Network(8)
-    return trained(m, torch.optim.Adam(m.parameters(), lr=2e-3), lambda x, y: F.cross_entropy(m(x), y)), lambda g: (
-        normal(g, 16, 1, 8, 8), whole(g, 10, 16)
-    )  # fmt: skip
+    return trained(
+        m, torch.optim.Adam(m.parameters(), lr=2e-3), lambda x, y: F.cross_entropy(m(x), y)
+    ), lambda g: (normal(g, 16, 1, 8, 8), whole(g, 10, 16))
 
 
 def gcn(e):
@@ -115,23 +125,35 @@ def gcn(e):
     g = torch.Generator().manual_seed(0)
     source, target, weight = whole(g, 30, 90), whole(g, 30, 90), torch.rand(90, generator=g)
     known = torch.arange(10)
-    step = trained(m, torch.optim.Adam(m.parameters(), lr=0.01), lambda x, y: F.nll_loss(m(x, source, target, weight)[known], y))
+    step = trained(
+        m,
+        torch.optim.Adam(m.parameters(), lr=0.01),
+        lambda x, y: F.nll_loss(m(x, source, target, weight)[known], y),
+    )
     return step, lambda g: (normal(g, 30, 4), whole(g, 4, 10))
 
 
 def neural_ode(e):
     m = e.ODEFunc()
     t = torch.linspace(0.0, 0.2, 4)
-    step = trained(m, torch.optim.RMSprop(m.parameters(), lr=1e-3), lambda y, wanted: (e.odeint(m, y, t) - wanted).abs().mean())
+    step = trained(
+        m,
+        torch.optim.RMSprop(m.parameters(), lr=1e-3),
+        lambda y, wanted: (e.odeint(m, y, t) - wanted).abs().mean(),
+    )
     return step, lambda g: (normal(g, 6, 1, 2), normal(g, 4, 6, 1, 2))
 
 
 def realnvp(e):
     masks = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     m = nn.ModuleList([e.AffineCoupling(mask) for mask in masks])
-    base = torch.distributions.Independent(torch.distributions.Normal(torch.zeros(2), torch.ones(2)), 1)
+    base = torch.distributions.Independent(
+        torch.distributions.Normal(torch.zeros(2), torch.ones(2)), 1
+    )
     flow = torch.distributions.TransformedDistribution(base, list(m), validate_args=False)
-    return trained(m, torch.optim.Adam(m.parameters(), lr=5e-3), lambda x: -flow.log_prob(x).mean()), lambda g: (normal(g, 16, 2),)
+    return trained(
+        m, torch.optim.Adam(m.parameters(), lr=5e-3), lambda x: -flow.log_prob(x).mean()
+    ), lambda g: (normal(g, 16, 2),)
 
 
 def resnet(e):
@@ -145,9 +167,9 @@ def resnet(e):
 
 def vae(e):
     m = e.VAE()
-    return trained(m, torch.optim.Adam(m.parameters(), lr=1e-3), lambda x: e.loss_function(*_parts(m(x), x))), lambda g: (
-        torch.rand(8, 64, generator=g),
-    )
+    return trained(
+        m, torch.optim.Adam(m.parameters(), lr=1e-3), lambda x: e.loss_function(*_parts(m(x), x))
+    ), lambda g: (torch.rand(8, 64, generator=g),)
 
 
 def _parts(made, x):
@@ -157,9 +179,9 @@ def _parts(made, x):
 
 def vit(e):
     m = e.ViT()
-    return trained(m, torch.optim.AdamW(m.parameters(), lr=2e-3), lambda x, y: F.cross_entropy(m(x), y), 1.0), lambda g: (
-        normal(g, 8, 1, 8, 8), whole(g, 10, 8)
-    )  # fmt: skip
+    return trained(
+        m, torch.optim.AdamW(m.parameters(), lr=2e-3), lambda x, y: F.cross_entropy(m(x), y), 1.0
+    ), lambda g: (normal(g, 8, 1, 8, 8), whole(g, 10, 8))
 
 
 def word_lstm(e):
@@ -177,11 +199,18 @@ def word_lstm(e):
         return loss.detach() + h.detach().sum() + c.detach().sum()
 
     step.modules = [m]
-    return step, lambda g: (whole(g, 20, 6, 4), whole(g, 20, 24), normal(g, 2, 4, 16), normal(g, 2, 4, 16))
+    return step, lambda g: (
+        whole(g, 20, 6, 4),
+        whole(g, 20, 24),
+        normal(g, 2, 4, 16),
+        normal(g, 2, 4, 16),
+    )
 
 
 def seq2seq(e):
-    """With sequences of one length and the known word as input: lengths and the choice of input are no part of a compiled step."""
+    """With sequences of one length and the known word as input: lengths and the choice of input are
+    no part of a compiled step.
+    """
     encoder, decoder = e.Encoder(13, 8, 16), e.Decoder(13, 8, 16)
     m = e.Seq2Seq(encoder, decoder)
 
@@ -192,9 +221,14 @@ def seq2seq(e):
         for t in range(target.size(1) - 1):
             output, hidden, _ = decoder(target[:, t], hidden, outputs, source != e.PAD)
             logits.append(output)
-        return F.cross_entropy(torch.stack(logits, dim=1).flatten(0, 1), target[:, 1:].flatten(), ignore_index=e.PAD)
+        return F.cross_entropy(
+            torch.stack(logits, dim=1).flatten(0, 1), target[:, 1:].flatten(), ignore_index=e.PAD
+        )
 
-    return trained(m, torch.optim.Adam(m.parameters(), lr=3e-3), loss_of, 1.0), lambda g: (whole(g, 13, 6, 7), whole(g, 13, 6, 8))
+    return trained(m, torch.optim.Adam(m.parameters(), lr=3e-3), loss_of, 1.0), lambda g: (
+        whole(g, 13, 6, 7),
+        whole(g, 13, 6, 8),
+    )
 
 
 def actor_critic(e):
@@ -214,12 +248,27 @@ def actor_critic(e):
 
 
 MODELS = [
-    char_gpt, dcgan, ddpm, digits, quantize_digits, gcn, neural_ode, realnvp, resnet, vae, vit, word_lstm, seq2seq, actor_critic,
-]  # fmt: skip
+    char_gpt,
+    dcgan,
+    ddpm,
+    digits,
+    quantize_digits,
+    gcn,
+    neural_ode,
+    realnvp,
+    resnet,
+    vae,
+    vit,
+    word_lstm,
+    seq2seq,
+    actor_critic,
+]
 
 
 def losses(make, example, compiled=False, towards=None):
-    """(the losses of all steps, how many of them ran compiled); each parameter is first moved one unit of the last place `towards`."""
+    """(the losses of all steps, how many of them ran compiled); each parameter is first moved one
+    unit of the last place `towards`.
+    """
     torch.manual_seed(0)
     step, batch = make(example)
     if towards is not None:
@@ -273,7 +322,11 @@ def test_modules_alone(make):
     for compiled in (False, True):
         torch.manual_seed(0)
         step, batch = make(example)
-        found = [part for m in modules_of(step, []) for part in (m if isinstance(m, nn.ModuleList) else [m])]
+        found = [
+            part
+            for m in modules_of(step, [])
+            for part in (m if isinstance(m, nn.ModuleList) else [m])
+        ]
         modules = {id(m): m for m in found}
         assert modules
         if compiled:
@@ -291,7 +344,9 @@ def test_every_example_is_here():
 
 
 if __name__ == "__main__":
-    print(f"| example | compiled from eager, {STEPS} steps | eager from eager nudged by one unit in the last place |")
+    print(
+        f"| example | compiled from eager, {STEPS} steps | eager from eager nudged by one unit in the last place |"
+    )
     print("|---|---|---|")
     for make in MODELS:
         apart, nudged, _ = distances(make)

@@ -1,4 +1,6 @@
-"""`explain()` of compiled functions, what happens where native code cannot be made, and several threads."""
+"""`explain()` of compiled functions, what happens where native code cannot be made, and several
+threads.
+"""
 
 import html.parser
 import re
@@ -58,23 +60,43 @@ def test_the_explanation_of_a_step(tmp_path):
     before = {k: v.clone() for k, v in m.state_dict().items()}
     state = torch.get_rng_state()
     e = torch.compiler.explain(run)
-    assert all(torch.equal(before[k], v) for k, v in m.state_dict().items()) and torch.equal(state, torch.get_rng_state())
+    assert all(torch.equal(before[k], v) for k, v in m.state_dict().items()) and torch.equal(
+        state, torch.get_rng_state()
+    )
     for part in (
-        "step: 1 traced version\n", "linear(x0, m.0.weight, m.0.bias)", "-- backward", "test_explanation.py:", "-- update", "guards, compared at each call",
-        "product 16x20x32", "loop over 16x32", "adam update of 4 parameters", "cross entropy of 16 rows", "GB/s", "bytes for",
+        "step: 1 traced version\n",
+        "linear(x0, m.0.weight, m.0.bias)",
+        "-- backward",
+        "test_explanation.py:",
+        "-- update",
+        "guards, compared at each call",
+        "product 16x20x32",
+        "loop over 16x32",
+        "adam update of 4 parameters",
+        "cross entropy of 16 rows",
+        "GB/s",
+        "bytes for",
         "bernoulli of",
-    ):  # fmt: skip
+    ):
         assert part in e.text, part
     tags = Tags()
     tags.feed(e.html)
     assert tags.seen["table"] == 1 and tags.seen["svg"] == 2 and tags.seen["details"] > 4
     rows = re.findall(r"<tr class=\w+ id='([^']+)'", e.html)
-    assert rows and re.findall(r"<a href='#([^']+)'", e.html) == rows, "each bar of the timeline leads to its row"
-    assert "It runs as " in e.html and "at best, µs" in e.html and re.search(r"<summary>\w[\w.]*</summary><pre>define", e.html)
+    assert rows and re.findall(r"<a href='#([^']+)'", e.html) == rows, (
+        "each bar of the timeline leads to its row"
+    )
+    assert (
+        "It runs as " in e.html
+        and "at best, µs" in e.html
+        and re.search(r"<summary>\w[\w.]*</summary><pre>define", e.html)
+    )
     assert "define" in e.html and "&lt;locals&gt;" in e.html and "<locals>" not in e.html
     e.save(tmp_path / "step.html")
     e.save(tmp_path / "step.txt")
-    assert (tmp_path / "step.html").read_text() == e.html and (tmp_path / "step.txt").read_text() == e.text + "\n"
+    assert (tmp_path / "step.html").read_text() == e.html and (
+        tmp_path / "step.txt"
+    ).read_text() == e.text + "\n"
     assert e._repr_html_().startswith("<details")
     assert run.explain().title == e.title
 
@@ -84,7 +106,10 @@ def test_calls_of_python_are_marked():
     for _ in range(2):
         run(torch.ones(3))
     text = run.explain().text
-    assert "Python calls: logcumsumexp (no native code)" in text and "[a call of Python: no native code]" in text
+    assert (
+        "Python calls: logcumsumexp (no native code)" in text
+        and "[a call of Python: no native code]" in text
+    )
 
 
 def test_timings_do_not_touch_the_state():
@@ -204,10 +229,15 @@ def test_what_was_traced_again_names_the_tensors_that_are_others():
     compiled(torch.ones(2, 3), torch.ones(3, dtype=torch.float64))
     compiled(torch.ones(3, 2).t(), torch.ones(3, dtype=torch.float64, requires_grad=True))
     told = compiled.history
-    assert told[1].endswith(": tensor 0 is float32 [2, 3], was float32 [4, 3], tensor 1 is float64 [3], was float32 [3]")
+    assert told[1].endswith(
+        ": tensor 0 is float32 [2, 3], was float32 [4, 3], tensor 1 is float64 [3], was float32 [3]"
+    )
     assert told[2].endswith(": tensor 0 differs in strides, tensor 1 differs in requires_grad")
     text = compiled.explain().text
-    assert "3 traced versions" in text and "version 3 for float32 [4, 3], float32 [3], used 1 time\n" in text
+    assert (
+        "3 traced versions" in text
+        and "version 3 for float32 [4, 3], float32 [3], used 1 time\n" in text
+    )
 
 
 def test_the_program_after_each_pass():
@@ -224,14 +254,19 @@ def test_the_program_after_each_pass():
 
 
 def test_a_pass_that_breaks_the_program_is_named_by_the_verifier(monkeypatch):
-    """What nothing has made any more is found right after the pass that lost it, and the step runs without native code."""
+    """What nothing has made any more is found right after the pass that lost it, and the step runs
+    without native code.
+    """
 
     def careless(program, context):
         return program.but(program.instructions[1:])
 
     monkeypatch.setattr(execute, "PASSES", (careless, *passes.PASSES))
     f = torch.compile(lambda x: (x * 2).exp())
-    with pytest.warns(RuntimeWarning, match="VerificationError: instruction 0 .exp. reads %2, which nothing has made yet"):
+    with pytest.warns(
+        RuntimeWarning,
+        match="VerificationError: instruction 0 .exp. reads %2, which nothing has made yet",
+    ):
         assert f(torch.zeros(2)).tolist() == [1.0, 1.0]
 
 

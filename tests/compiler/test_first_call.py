@@ -1,4 +1,6 @@
-"""What the first call leaves behind: a trace that holds for the second one, and memory that is free again."""
+"""What the first call leaves behind: a trace that holds for the second one, and memory that is free
+again.
+"""
 
 import gc
 import sys
@@ -16,15 +18,28 @@ X = torch.linspace(-1, 1, 12).reshape(4, 3)
 OPTIMIZERS = {
     name: (lambda p, name=name: getattr(torch.optim, name)(p, lr=0.01))
     for name in (
-        "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD",
+        "ASGD",
+        "Adadelta",
+        "Adafactor",
+        "Adagrad",
+        "Adam",
+        "AdamW",
+        "Adamax",
+        "NAdam",
+        "RAdam",
+        "RMSprop",
+        "Rprop",
+        "SGD",
     )
 } | {
     "amsgrad": lambda p: torch.optim.Adam(p, lr=0.01, amsgrad=True),
     "momentum": lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9),
-    "dampened": lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, dampening=0.5, weight_decay=0.1),
+    "dampened": lambda p: torch.optim.SGD(
+        p, lr=0.01, momentum=0.9, dampening=0.5, weight_decay=0.1
+    ),
     "nesterov": lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, nesterov=True, maximize=True),
     "centered": lambda p: torch.optim.RMSprop(p, lr=0.01, momentum=0.5, centered=True),
-}  # fmt: skip
+}
 
 
 def network():
@@ -44,7 +59,9 @@ def training(model, optimizer):
 
 
 def compare(make, count=6, change=lambda k, model, optimizer: None):
-    """Run what `make` gives, (step, model, optimizer), eagerly and compiled: the same losses, parameters and state. The compiled function."""
+    """Run what `make` gives, (step, model, optimizer), eagerly and compiled: the same losses,
+    parameters and state. The compiled function.
+    """
     results = []
     for compiled in (False, True):
         step, model, optimizer = make()
@@ -53,7 +70,13 @@ def compare(make, count=6, change=lambda k, model, optimizer: None):
         for k in range(count):
             change(k, model, optimizer)
             losses.append(run(X * (1 + 0.1 * k)).item())
-        results.append((losses, dict(model.named_parameters()), [optimizer.state.get(p) for p in model.parameters()]))
+        results.append(
+            (
+                losses,
+                dict(model.named_parameters()),
+                [optimizer.state.get(p) for p in model.parameters()],
+            )
+        )
     (a, pa, sa), (b, pb, sb) = results
     assert b == pytest.approx(a, rel=1e-5)
     for name in pa:
@@ -175,7 +198,9 @@ def by_state_dict(optimizer):
     return lambda: not optimizer.state_dict()["state"]
 
 
-@pytest.mark.parametrize("asked", [by_attribute, by_holding_the_table, by_a_view, by_name, by_state_dict])
+@pytest.mark.parametrize(
+    "asked", [by_attribute, by_holding_the_table, by_a_view, by_name, by_state_dict]
+)
 def test_a_step_that_asks_whether_there_is_state(asked):
     def make():
         model = network()
@@ -315,7 +340,8 @@ def test_temporaries_of_the_traced_call_are_freed_as_it_goes(monkeypatch):
         x = torch.ones(100)
         first, second = f(x), f(x)
     assert torch.equal(first, second) or torch.allclose(first, second)
-    assert len(alive) >= 90 and max(alive) < 60  # constants stay, of 100 temporaries a few at a time
+    # constants stay, of 100 temporaries a few at a time
+    assert len(alive) >= 90 and max(alive) < 60
 
 
 def test_a_dead_array_is_not_taken_for_the_next_at_its_place():
@@ -463,7 +489,9 @@ def test_a_gradient_of_the_users_that_prints_is_refused(capsys):
 
 
 def test_library_calls_are_not_watched(monkeypatch):
-    """A kernel that is slow to write, or a traced operation, is not slowed down by the profile function."""
+    """A kernel that is slow to write, or a traced operation, is not slowed down by the profile
+    function.
+    """
     seen = []
     op = PRIMITIVES["tanh"]
     plain = op.numpy_forward

@@ -85,7 +85,9 @@ def test_reductions_are_spread_over_their_rows_again(name, shape):
 NOT_ROWS = {
     "another axis": lambda x: x - x.mean(0),
     "crosswise": lambda x: x[0, :7, :7] * x[0, :7, :7].mean(-1),
-    "two different ones": lambda x: x / (x * x).sum((1, 2), keepdim=True) + x.mean(0) + x.mean(-1, keepdim=True),
+    "two different ones": lambda x: (
+        x / (x * x).sum((1, 2), keepdim=True) + x.mean(0) + x.mean(-1, keepdim=True)
+    ),
     "everything": lambda x: x - x.mean(),
 }
 
@@ -97,12 +99,16 @@ def test_reductions_that_are_used_otherwise(name):
 
 def test_long_rows_are_left_to_the_threads():
     compiled = compare(lambda x: x - x.mean(-1, keepdim=True), 2, 20000)
-    loops = [[i.op for i in item.instructions] for item in items_of(compiled) if item.kind == "loop"]
+    loops = [
+        [i.op for i in item.instructions] for item in items_of(compiled) if item.kind == "loop"
+    ]
     assert not any("mean" in ops and "sub" in ops[ops.index("mean") :] for ops in loops)
 
 
 CONSTANTS = {
-    "numbers": lambda x: x * (torch.ones(()) / 4) + torch.full((5, 1), 2.0).sqrt() - torch.zeros(5, 7).exp(),
+    "numbers": lambda x: (
+        x * (torch.ones(()) / 4) + torch.full((5, 1), 2.0).sqrt() - torch.zeros(5, 7).exp()
+    ),
     "a mean's gradient": lambda x: (x * 3).mean().reshape(1),
     "integers": lambda x: x * (torch.ones((), dtype=torch.int64) + 2),
 }
@@ -135,7 +141,11 @@ class Attention(nn.Module):
     def forward(self, x):
         b, t, d = x.shape
         q, k, v = self.qkv(x).view(b, t, 3, 3, 8).permute(2, 0, 3, 1, 4)
-        return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal).transpose(1, 2).reshape(b, t, d)
+        return (
+            F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+            .transpose(1, 2)
+            .reshape(b, t, d)
+        )
 
 
 class Pooled(nn.Module):
@@ -179,10 +189,16 @@ class Embedded(nn.Module):
 LAYERS = {
     "layer norm": (lambda: nn.LayerNorm(24), "layer_norm"),
     "layer norm without bias": (lambda: nn.LayerNorm(24, bias=False), "layer_norm"),
-    "layer norm without weight": (lambda: nn.LayerNorm((7, 24), elementwise_affine=False), "layer_norm"),
+    "layer norm without weight": (
+        lambda: nn.LayerNorm((7, 24), elementwise_affine=False),
+        "layer_norm",
+    ),
     "rms norm": (lambda: nn.RMSNorm(24), "layer_norm"),
     "batch norm": (lambda: Norm(lambda: nn.BatchNorm1d(7)), "batch_norm"),
-    "batch norm without weight": (lambda: Norm(lambda: nn.BatchNorm1d(7, affine=False)), "batch_norm"),
+    "batch norm without weight": (
+        lambda: Norm(lambda: nn.BatchNorm1d(7, affine=False)),
+        "batch_norm",
+    ),
     "attention": (lambda: Attention(False), "scaled_dot_product_attention"),
     "causal attention": (lambda: Attention(True), "scaled_dot_product_attention"),
     "embedding": (Embedded, "embedding"),
@@ -198,8 +214,14 @@ LAYERS = {
     "GRU without bias": (lambda: Recurrent(nn.GRU, bias=False), "gru_layer"),
     "GRU with the batch first": (lambda: Recurrent(nn.GRU, batch_first=True), "gru_layer"),
     "RNN": (lambda: Recurrent(nn.RNN), "rnn_tanh_layer"),
-    "RNN both ways": (lambda: Recurrent(nn.RNN, bidirectional=True, num_layers=2), "rnn_tanh_layer"),
-    "RNN of relu": (lambda: Recurrent(nn.RNN, nonlinearity="relu", bidirectional=True), "rnn_relu_layer"),
+    "RNN both ways": (
+        lambda: Recurrent(nn.RNN, bidirectional=True, num_layers=2),
+        "rnn_tanh_layer",
+    ),
+    "RNN of relu": (
+        lambda: Recurrent(nn.RNN, nonlinearity="relu", bidirectional=True),
+        "rnn_relu_layer",
+    ),
     "RNN without bias": (lambda: Recurrent(nn.RNN, bias=False), "rnn_tanh_layer"),
 }
 
@@ -212,7 +234,11 @@ def test_layers_are_native(name, batch):
     def run(compiled):
         torch.manual_seed(5)
         before, model = nn.Linear(24, 24), make()
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9) if list(model.parameters()) else None
+        optimizer = (
+            torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+            if list(model.parameters())
+            else None
+        )
 
         def step(x):
             before.zero_grad()
@@ -245,7 +271,10 @@ def test_a_native_forward_may_have_an_eager_backward():
 
     def step(x):
         y = norm(x.transpose(0, 1).contiguous())
-        return torch.autograd.grad((y * y).sum(), [x, norm.weight], create_graph=True)[0].sum() + y.sum()
+        return (
+            torch.autograd.grad((y * y).sum(), [x, norm.weight], create_graph=True)[0].sum()
+            + y.sum()
+        )
 
     g = torch.Generator().manual_seed(0)
     compiled = torch.compile(step)
@@ -297,10 +326,14 @@ def test_gradients_of_slices_are_native():
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_concatenation(op, dim):
     def f(x):
-        return getattr(torch, op)([x, x.transpose(1, 2).contiguous().transpose(1, 2) * 2, x + 1], dim)
+        return getattr(torch, op)(
+            [x, x.transpose(1, 2).contiguous().transpose(1, 2) * 2, x + 1], dim
+        )
 
     compiled = compare(f, 3, 4, 5)
-    assert op in [i.op for item in items_of(compiled) if item.kind == "native" for i in item.instructions]
+    assert op in [
+        i.op for item in items_of(compiled) if item.kind == "native" for i in item.instructions
+    ]
 
 
 def test_indices_out_of_range_raise_as_in_eager_and_the_next_call_is_good():
@@ -324,7 +357,11 @@ def test_indices_out_of_range_raise_as_in_eager_and_the_next_call_is_good():
         step(bad)
     with pytest.raises(IndexError) as raised:
         compiled(bad)
-    assert str(raised.value).splitlines()[0] == str(eager.value).splitlines()[0] == "index out of range in self"
+    assert (
+        str(raised.value).splitlines()[0]
+        == str(eager.value).splitlines()[0]
+        == "index out of range in self"
+    )
     assert torch.equal(table.weight, before)
     expected = table(good).sum().item()
     assert abs(compiled(good).item() - expected) < 1e-5

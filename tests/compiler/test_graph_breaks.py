@@ -40,8 +40,13 @@ def outcome(function, space, *args):
     try:
         result = repr(function(*args))
     except Exception as error:
-        line = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith("<parts")][-1]
-        # The name of a variable without a value stands in both messages; a variable of a closure is called otherwise.
+        line = [
+            f.lineno
+            for f in traceback.extract_tb(error.__traceback__)
+            if f.filename.startswith("<parts")
+        ][-1]
+        # The name of a variable without a value stands in both messages; a variable of a closure is
+        # called otherwise.
         result = (
             type(error).__name__,
             str(error).replace("cannot access free variable", "cannot access local variable")[:40],
@@ -54,7 +59,9 @@ def check_all_cuts(source, inputs, rounds=40, seed=0):
     function, space = function_of(source)
     body = range(2, source.count("\n") + 1)
     choose = random.Random(seed)
-    cuts = [{line} for line in body] + [set(choose.sample(body, min(len(body), choose.randint(1, 4)))) for _ in range(rounds)]
+    cuts = [{line} for line in body] + [
+        set(choose.sample(body, min(len(body), choose.randint(1, 4)))) for _ in range(rounds)
+    ]
     expected = [outcome(function, space, *given) for given in inputs]
     made = 0
     for lines in cuts:
@@ -97,8 +104,13 @@ class Programs:
         c = self.choose
         lines = []
         for _ in range(size or c.randint(1, 3)):
-            kind = c.choice(["set"] * 5 + ["add", "log", "pair", "del", "global", "walrus"] + ["if", "if", "for", "while", "with", "try"] * (depth < 2)
-                            + ["return"] * (depth > 0) + ["break", "continue"] * (loop and depth > 0))  # fmt: skip
+            kind = c.choice(
+                ["set"] * 5
+                + ["add", "log", "pair", "del", "global", "walrus"]
+                + ["if", "if", "for", "while", "with", "try"] * (depth < 2)
+                + ["return"] * (depth > 0)
+                + ["break", "continue"] * (loop and depth > 0)
+            )
             name, other = c.choice(self.names), c.choice(self.names)
             if kind == "set":
                 lines.append(f"{name} = {self.expression()}")
@@ -121,10 +133,21 @@ class Programs:
             elif kind == "for":
                 lines += [f"for {name} in range({c.randint(0, 3)}):", *self.block(depth + 1, True)]
             elif kind == "while":
-                lines += [f"while len(log) < {c.randint(1, 6)}:", "    log.append(0)", *self.block(depth + 1, True)]
+                lines += [
+                    f"while len(log) < {c.randint(1, 6)}:",
+                    "    log.append(0)",
+                    *self.block(depth + 1, True),
+                ]
             elif kind == "with":
-                lines += [c.choice(["with contextlib.suppress(ZeroDivisionError):", f"with contextlib.nullcontext({self.expression()}) as {name}:"]),
-                          *self.block(depth + 1, loop)]  # fmt: skip
+                lines += [
+                    c.choice(
+                        [
+                            "with contextlib.suppress(ZeroDivisionError):",
+                            f"with contextlib.nullcontext({self.expression()}) as {name}:",
+                        ]
+                    ),
+                    *self.block(depth + 1, loop),
+                ]
             elif kind == "try":
                 lines += [
                     "try:",
@@ -139,7 +162,14 @@ class Programs:
         return ["    " + line for line in lines]
 
     def source(self):
-        return "\n".join(["def f(a, b):", *self.block(0, False, self.choose.randint(4, 9)), "    return a, b", ""])
+        return "\n".join(
+            [
+                "def f(a, b):",
+                *self.block(0, False, self.choose.randint(4, 9)),
+                "    return a, b",
+                "",
+            ]
+        )
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -258,7 +288,9 @@ STEPS = {
 
 def world():
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(6, 16, bias=False), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 3))
+    model = nn.Sequential(
+        nn.Linear(6, 16, bias=False), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 3)
+    )
     return model, torch.optim.Adam(model.parameters(), lr=0.01)
 
 
@@ -275,22 +307,36 @@ def calls(step, times=6):
             result = step(model, optimizer, x, y)
         except RuntimeError as error:
             result = str(error)
-        found.append([result, x, [v for held in SEEN for v in held], [p.detach().clone() for p in model.parameters()],
-                      [p.grad is None or p.grad.clone() for p in model.parameters()], [b.clone() for b in model.buffers()],
-                      torch.rand(1)])  # fmt: skip
+        found.append(
+            [
+                result,
+                x,
+                [v for held in SEEN for v in held],
+                [p.detach().clone() for p in model.parameters()],
+                [p.grad is None or p.grad.clone() for p in model.parameters()],
+                [b.clone() for b in model.buffers()],
+                torch.rand(1),
+            ]
+        )
         SEEN.clear()
     return found
 
 
 def interrupted(source):
-    """The step with something that stays in Python between any two statements, or before or after them."""
+    """The step with something that stays in Python between any two statements, or before or after
+    them.
+    """
     lines = textwrap.dedent(source).strip("\n").splitlines()
     for k in range(1, len(lines)):
         indent = lines[k][: len(lines[k]) - len(lines[k].lstrip())]
         around = next(line for line in reversed(lines[:k]) if not line.startswith(indent))
         if around.lstrip().startswith("if "):
             continue
-        names = ["x", "y"] + [n for n in ("loss", "out", "total") if any(line.startswith(f"    {n} = ") for line in lines[1:k])]
+        names = ["x", "y"] + [
+            n
+            for n in ("loss", "out", "total")
+            if any(line.startswith(f"    {n} = ") for line in lines[1:k])
+        ]
         made = [*lines[:k], f"{indent}seen({', '.join(names)})", *lines[k:], ""]
         yield k, "\n".join(made)
 
@@ -325,7 +371,14 @@ def equal_steps(make, times=6):
     for wrap in (lambda f: f, torch.compile):
         torch.manual_seed(0)
         step = wrap(make())
-        found.append((step, quietly(step, torch.linspace(-1, 1, 48).reshape(8, 6), torch.arange(8) % 3, times=times)))
+        found.append(
+            (
+                step,
+                quietly(
+                    step, torch.linspace(-1, 1, 48).reshape(8, 6), torch.arange(8) % 3, times=times
+                ),
+            )
+        )
     same(found[1][1], found[0][1])
     return found[1][0]
 
@@ -529,7 +582,9 @@ def test_what_is_marked_as_python():
         return step
 
     run = equal_steps(make)
-    assert compiled_calls(run) == [4, 3], "the second part is about an optimizer, whose state begins in its first call"
+    assert compiled_calls(run) == [4, 3], (
+        "the second part is about an optimizer, whose state begins in its first call"
+    )
 
 
 def test_iterators_are_read_by_python():
@@ -600,7 +655,9 @@ def test_a_block_that_catches_errors():
 
 @pytest.mark.parametrize("kind", ["argument", "attribute"])
 def test_refused_steps_are_not_traced_again_at_each_call(kind):
-    """A step that is refused with each number that it is given was traced at each call, and told of each."""
+    """A step that is refused with each number that it is given was traced at each call, and told of
+    each.
+    """
     space = {"k": 0}
 
     def step(x, k):
@@ -685,7 +742,9 @@ def test_a_part_may_begin_a_graph_if_all_other_uses_of_graphs_are_in_it(inside):
 
 
 def test_files_and_pauses_are_no_constants(tmp_path):
-    """A step went on as if a file that it had not found were never there, and did not wait any more."""
+    """A step went on as if a file that it had not found were never there, and did not wait any
+    more.
+    """
     flag = tmp_path / "stop"
 
     def step(x):
@@ -738,7 +797,8 @@ def test_what_is_told(capsys):
 
     run = torch.compile(step)
     with pytest.warns(
-        WARNING, match=r"step is compiled around a line that stays in Python: the step prints.*test_graph_breaks\.py"
+        WARNING,
+        match=r"step is compiled around a line that stays in Python: the step prints.*test_graph_breaks\.py",
     ) as told:
         for _ in range(4):
             run(torch.ones(2))

@@ -1,4 +1,6 @@
-"""Gradients of two-byte floats: a compiled step computes them in float32 and rounds once, as an eager one does."""
+"""Gradients of two-byte floats: a compiled step computes them in float32 and rounds once, as an
+eager one does.
+"""
 
 import pytest
 
@@ -21,12 +23,19 @@ STEPS = {
 @pytest.mark.parametrize("name", STEPS)
 def test_gradients_are_rounded_as_eager_ones(name, dtype):
     g = torch.Generator().manual_seed(0)
-    given = [make(g).detach().to(dtype).requires_grad_() for make in (floats(8, 16), floats(16), floats(16))]
+    given = [
+        make(g).detach().to(dtype).requires_grad_()
+        for make in (floats(8, 16), floats(16), floats(16))
+    ]
 
     def step(*tensors):
         out = STEPS[name](*tensors)
-        return out, *torch.autograd.grad(out, tensors, torch.linspace(-1, 1, out.numel()).reshape(out.shape).to(dtype))
+        return out, *torch.autograd.grad(
+            out, tensors, torch.linspace(-1, 1, out.numel()).reshape(out.shape).to(dtype)
+        )
 
-    for eager, compiled in zip(step(*given), torch.compile(step, fullgraph=True)(*given), strict=True):
+    for eager, compiled in zip(
+        step(*given), torch.compile(step, fullgraph=True)(*given), strict=True
+    ):
         assert compiled.dtype is dtype
         torch.testing.assert_close(compiled, eager, rtol=torch.finfo(dtype).eps / 4, atol=1e-7)

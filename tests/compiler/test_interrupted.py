@@ -1,4 +1,6 @@
-"""What a handler of a signal raises (a time limit, say) comes out of the step it came into, and the step is not made twice."""
+"""What a handler of a signal raises (a time limit, say) comes out of the step it came into, and the
+step is not made twice.
+"""
 
 import contextlib
 import functools
@@ -34,7 +36,9 @@ def handled_by(handler):
 
 
 def interrupted(call, delays):
-    """How often the handler ran, and how often its exception came out, over calls that are interrupted after these times."""
+    """How often the handler ran, and how often its exception came out, over calls that are
+    interrupted after these times.
+    """
     fired = raised = 0
 
     def handler(number, frame):
@@ -80,12 +84,15 @@ def test_it_comes_out_and_no_step_is_made_twice(compiled):
         try:
             step(x, y)
         finally:
-            made = {optimizer.state[p]["step"].item() - b for p, b in zip(params, before, strict=True)}
+            made = {
+                optimizer.state[p]["step"].item() - b for p, b in zip(params, before, strict=True)
+            }
             assert made in ({0.0}, {1.0}), made
 
     delays = np.random.default_rng(4).uniform(2e-6, 4e-4 if not compiled else 1.2e-4, 150).tolist()
     fired, raised = interrupted(call, delays)
-    assert fired > 100 and raised >= fired - 3  # those inside of destructors are lost, by the interpreter
+    # those inside of destructors are lost, by the interpreter
+    assert fired > 100 and raised >= fired - 3
 
 
 class Handler:
@@ -100,7 +107,11 @@ def plain(number, frame, *more):
     raise Limit
 
 
-@pytest.mark.parametrize("handler", [plain, Handler(), Handler().method, functools.partial(plain)], ids=lambda h: type(h).__name__)
+@pytest.mark.parametrize(
+    "handler",
+    [plain, Handler(), Handler().method, functools.partial(plain)],
+    ids=lambda h: type(h).__name__,
+)
 def test_errors_of_handlers_are_told_from_others(handler):
     with handled_by(handler):
         with pytest.raises(Limit) as caught:

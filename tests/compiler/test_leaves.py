@@ -1,4 +1,6 @@
-"""Gradients of arguments, graphs that are kept, closures for LBFGS: what steps do to tensors that the caller has."""
+"""Gradients of arguments, graphs that are kept, closures for LBFGS: what steps do to tensors that
+the caller has.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def steps(compiled: bool, make):
 # ---- gradients of arguments --------------------------------------------------------------------------
 @pytest.mark.parametrize("cleared", [True, False])
 def test_gradients_of_arguments_go_to_the_arguments_of_the_call(cleared):
-    """Adversarial examples: `loss.backward()` inside, `x.grad` outside, which may be cleared or kept, also for earlier arguments."""
+    """Adversarial examples: `loss.backward()` inside, `x.grad` outside, which may be cleared or
+    kept, also for earlier arguments.
+    """
     weight = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 
     @torch.compile
@@ -91,7 +95,9 @@ def test_a_step_may_ask_for_the_gradient_of_a_global():
 
 # ---- graphs that are kept ------------------------------------------------------------------------------
 def test_a_kept_graph_whose_parameters_are_updated():
-    """`backward(retain_graph=True)` out of habit: compiled, and whoever calls backward again is told what eager tells."""
+    """`backward(retain_graph=True)` out of habit: compiled, and whoever calls backward again is
+    told what eager tells.
+    """
 
     def make(model, optimizer):
         def step(x):
@@ -113,7 +119,9 @@ def test_a_kept_graph_whose_parameters_are_updated():
             assert b.requires_grad
             told = []
             for loss in (a, b):
-                with pytest.raises(RuntimeError, match="modified by an inplace operation") as caught:
+                with pytest.raises(
+                    RuntimeError, match="modified by an inplace operation"
+                ) as caught:
                     loss.backward()
                 told.append(str(caught.value).split(" is at version")[0])
             assert told[0] == told[1]
@@ -235,7 +243,10 @@ def test_a_result_whose_gradient_is_lost_beside_one_that_has_it():
         return (w * x).sum(), y
 
     run = torch.compile(f)
-    with pytest.warns(torch.compiler.CompileWarning, match="the gradient of one of its results raises RuntimeError"):
+    with pytest.warns(
+        torch.compiler.CompileWarning,
+        match="the gradient of one of its results raises RuntimeError",
+    ):
         for _ in range(3):
             w.grad = None
             good, bad = run(torch.ones(3))

@@ -1,4 +1,6 @@
-"""Memory of compiled steps: the plan of the arena, what is computed again, and what a traced call holds."""
+"""Memory of compiled steps: the plan of the arena, what is computed again, and what a traced call
+holds.
+"""
 
 import gc
 import weakref
@@ -20,14 +22,27 @@ from pellucid.ir import Buffer, Program
 from pellucid.llvm import jit, target
 
 nn = torch.nn
-native = pytest.mark.skipif(not target.available() or not jit.fastcall_works(), reason="no compiler")
+native = pytest.mark.skipif(
+    not target.available() or not jit.fastcall_works(), reason="no compiler"
+)
 
 
 # ---- the plan ---------------------------------------------------------------------------------------
-@given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 12), st.integers(0, 6)), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 500), st.integers(0, 12), st.integers(0, 6)),
+        min_size=1,
+        max_size=30,
+    )
+)
 def test_a_plan_needs_at_least_what_is_alive_together(entries):
-    lives = {Buffer("temp", size, k): (first, first + length) for k, (size, first, length) in enumerate(entries)}
-    by_hand = max(sum(memory.room_of(b.size) for b, (f, l) in lives.items() if f <= k <= l) for k in range(20))
+    lives = {
+        Buffer("temp", size, k): (first, first + length)
+        for k, (size, first, length) in enumerate(entries)
+    }
+    by_hand = max(
+        sum(memory.room_of(b.size) for b, (f, l) in lives.items() if f <= k <= l) for k in range(20)
+    )
     offsets, total = memory.plan(lives)
     assert memory.least(lives) == by_hand <= total <= sum(memory.room_of(b.size) for b in lives)
 
@@ -39,14 +54,30 @@ def programs(draw):
     start = p.buffer("input", 4)
     for k in range(draw(st.integers(2, 14))):
         known = [start, *buffers]
-        inputs = tuple(p.value(b, "uint8", (b.size,)) for b in draw(st.lists(st.sampled_from(known), min_size=1, max_size=3)))
+        inputs = tuple(
+            p.value(b, "uint8", (b.size,))
+            for b in draw(st.lists(st.sampled_from(known), min_size=1, max_size=3))
+        )
         made = p.buffer("temp", draw(st.integers(1, 900)))
         writes = ()
         if buffers and draw(st.integers(0, 5)) == 0:
             b = draw(st.sampled_from(buffers))
             writes = (p.value(b, "uint8", (b.size,)),)
         kind = "call" if draw(st.integers(0, 6)) == 0 else "op"
-        items.append(Item("native", [p.add(f"op{k}", inputs, (p.value(made, "uint8", (made.size,)),), kind, writes=writes)]))
+        items.append(
+            Item(
+                "native",
+                [
+                    p.add(
+                        f"op{k}",
+                        inputs,
+                        (p.value(made, "uint8", (made.size,)),),
+                        kind,
+                        writes=writes,
+                    )
+                ],
+            )
+        )
         buffers.append(made)
     return items, set(draw(st.lists(st.sampled_from(buffers), max_size=2)))
 
@@ -56,7 +87,9 @@ def outcome(items):
     history, seen = {}, {}
     for item in items:
         (i,) = item.instructions
-        seen[i.op] = [history.get(v.buffer.number) for v in i.inputs] + [history.get(v.buffer.number) for v in i.writes]
+        seen[i.op] = [history.get(v.buffer.number) for v in i.inputs] + [
+            history.get(v.buffer.number) for v in i.writes
+        ]
         for v in i.made():
             history[v.buffer.number] = (i.op, tuple(map(str, seen[i.op])))
     return seen, history
@@ -69,7 +102,9 @@ def test_another_order_computes_the_same_with_no_more_memory(given_items):
     made = memory.ordered(items, stored, leaving)
     assert sorted(map(id, made)) == sorted(map(id, items)) and outcome(made) == outcome(items)
     calls = [item.instructions[0].op for item in items if item.instructions[0].kind == "call"]
-    assert [item.instructions[0].op for item in made if item.instructions[0].kind == "call"] == calls
+    assert [
+        item.instructions[0].op for item in made if item.instructions[0].kind == "call"
+    ] == calls
 
     def peak(order):
         lives = memory.lifetimes([item.instructions for item in order], stored)
@@ -100,18 +135,31 @@ def transformer():
         def forward(self, x):
             return x + self.b(F.gelu(self.a(self.norm(x))))
 
-    return nn.Sequential(*[Block() for _ in range(4)], nn.Linear(64, 10)), torch.randn(96, 64), torch.randint(0, 10, (96,))
+    return (
+        nn.Sequential(*[Block() for _ in range(4)], nn.Linear(64, 10)),
+        torch.randn(96, 64),
+        torch.randint(0, 10, (96,)),
+    )
 
 
 def convolutions():
     model = nn.Sequential(
-        nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 10)
-    )  # fmt: skip
+        nn.Conv2d(1, 8, 3),
+        nn.ReLU(),
+        nn.Conv2d(8, 16, 3),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(400, 10),
+    )
     return model, torch.randn(16, 1, 14, 14), torch.randint(0, 10, (16,))
 
 
 def perceptron():
-    model = nn.Sequential(nn.Linear(100, 300), nn.ReLU(), nn.Linear(300, 200), nn.Tanh(), nn.Linear(200, 10))
+    model = nn.Sequential(
+        nn.Linear(100, 300), nn.ReLU(), nn.Linear(300, 200), nn.Tanh(), nn.Linear(200, 10)
+    )
     return model, torch.randn(128, 100), torch.randint(0, 10, (128,))
 
 
@@ -133,9 +181,16 @@ def test_the_arena_of_real_steps_is_nearly_as_small_as_it_can_be(make):
         assert 0 <= run.memory.offsets[a] and run.memory.offsets[a] + a.size <= run.arena_bytes
         for b, (begin, end) in lives[:k]:
             apart = (
-                run.memory.offsets[a] + a.size <= run.memory.offsets[b] or run.memory.offsets[b] + b.size <= run.memory.offsets[a]
+                run.memory.offsets[a] + a.size <= run.memory.offsets[b]
+                or run.memory.offsets[b] + b.size <= run.memory.offsets[a]
             )
-            assert apart or last < begin or end < first or roots[a] is roots[b] and (last == begin or end == first)
+            assert (
+                apart
+                or last < begin
+                or end < first
+                or roots[a] is roots[b]
+                and (last == begin or end == first)
+            )
     text = str(step.explain())
     assert f"({run.least_bytes:,} are in use at once)" in text
 
@@ -153,7 +208,11 @@ def test_working_memory_of_kernels_is_shared():
         o.zero_grad()
         for norm in net:
             x = norm(x)
-            x = x + F.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None])[:, 0] @ layer.out_proj.weight
+            x = (
+                x
+                + F.scaled_dot_product_attention(x[:, None], x[:, None], x[:, None])[:, 0]
+                @ layer.out_proj.weight
+            )
         x.sum().backward()
         o.step()
         return x.detach()
@@ -191,11 +250,15 @@ def test_a_result_takes_the_place_of_an_operand_that_dies(name, f, shares):
 # ---- computed again ---------------------------------------------------------------------------------
 @native
 # The gradient of tanh follows from its result.
-@pytest.mark.parametrize("act, again", [(F.gelu, 2), (F.silu, 2), (F.hardswish, 2), (torch.tanh, 0)])
+@pytest.mark.parametrize(
+    "act, again", [(F.gelu, 2), (F.silu, 2), (F.hardswish, 2), (torch.tanh, 0)]
+)
 def test_activations_are_computed_again_in_the_backward(act, again):
     def make():
         torch.manual_seed(0)
-        layers = nn.ModuleList([nn.Linear(*sizes) for sizes in ((32, 256), (256, 32), (32, 256), (256, 10))])
+        layers = nn.ModuleList(
+            [nn.Linear(*sizes) for sizes in ((32, 256), (256, 32), (32, 256), (256, 10))]
+        )
 
         class Net(nn.Module):
             def __init__(self):
@@ -339,7 +402,9 @@ def test_gradients_of_the_call_before_are_let_go_while_tracing():
 
 @pytest.mark.parametrize("how", ["tensor", "detached", "array"])
 def test_a_gradient_that_somebody_has_is_kept(how):
-    """A step may read the gradient of the call before through somebody who has it, after it was cleared."""
+    """A step may read the gradient of the call before through somebody who has it, after it was
+    cleared.
+    """
     model = nn.Linear(3, 2)
     o = torch.optim.SGD(model.parameters(), lr=0.1)
     x = torch.randn(8, 3)
@@ -395,4 +460,7 @@ def test_without_a_compiler_the_plan_is_the_same_kind(monkeypatch):
     model, x, y = perceptron()
     step = step_of(model, torch.optim.SGD(model.parameters(), lr=0.1))
     losses = [step(x, y).item() for _ in range(4)]
-    assert losses[-1] < losses[0] and step.versions[0].code.run.arena_bytes >= step.versions[0].code.run.least_bytes
+    assert (
+        losses[-1] < losses[0]
+        and step.versions[0].code.run.arena_bytes >= step.versions[0].code.run.least_bytes
+    )

@@ -1,4 +1,6 @@
-"""No argument makes a compiled function touch memory that is not its operands', or hides a write from the graph."""
+"""No argument makes a compiled function touch memory that is not its operands', or hides a write
+from the graph.
+"""
 
 import warnings
 
@@ -72,10 +74,15 @@ def test_a_write_to_a_tensor_of_the_callers_graph_is_seen_by_its_gradient(name):
         for _ in range(3):
             grads = []
             for function in (compiled, step):
-                leaf, y = torch.tensor([1.0, 2.0]).requires_grad_(), torch.tensor([2.0, 3.0]).requires_grad_()
+                leaf, y = (
+                    torch.tensor([1.0, 2.0]).requires_grad_(),
+                    torch.tensor([2.0, 3.0]).requires_grad_(),
+                )
                 out = function(leaf.clone(), y)
                 grads.append(torch.autograd.grad(out.sum(), [leaf, y], allow_unused=True))
-            assert [g if g is None else g.tolist() for g in grads[0]] == [g if g is None else g.tolist() for g in grads[1]]
+            assert [g if g is None else g.tolist() for g in grads[0]] == [
+                g if g is None else g.tolist() for g in grads[1]
+            ]
 
 
 @pytest.mark.parametrize("write", [lambda y: y.mul_(2), lambda y: y.detach().fill_(3.0)])

@@ -1,4 +1,6 @@
-"""Mistakes in compiled steps: the class, the first line and the explanation are those of eager execution."""
+"""Mistakes in compiled steps: the class, the first line and the explanation are those of eager
+execution.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +126,9 @@ def test_a_mistake_is_told_as_in_eager_execution(mistake):
     (kind, want), (same, got) = told(make(), calls), told(torch.compile(make()), calls)
     assert same is kind and got[0] == want[0]
     ours = [line.split() for line in got[1:]]
-    for line in want[1:]:  # names of arguments in the caller's words, and who made them, are known to eager execution alone
+    # names of arguments in the caller's words, and who made them, are known to eager execution
+    # alone
+    for line in want[1:]:
         words = line.split()
         plain = line.split("  made by ")[0].replace(" (x)", "").replace(" (y)", "").split()
         assert words in ours or plain in ours, f"{line!r} is not among {got}"
@@ -140,6 +144,8 @@ def test_a_parameter_overwritten_before_a_compiled_backward_is_told_with_its_sha
         with pytest.raises(RuntimeError) as caught:
             made.backward()
         lines = full_text(caught.value).splitlines()
-        assert "modified by an inplace operation: [torch.FloatTensor [3, 8]] is at version" in lines[0]
+        assert (
+            "modified by an inplace operation: [torch.FloatTensor [3, 8]] is at version" in lines[0]
+        )
         assert "model[2].weight.mul_(2)" in lines[3]
     assert "CompiledFunctionBackward saved it at" in lines[2] and "made = loss(X, Y)" in lines[2]

@@ -1,5 +1,6 @@
-"""The models of `benchmarks/training_models.py`: whole steps compiled give eager's losses, and call next to nothing from Python; and the
-steps of `benchmarks/talking_models.py`, which are compiled around the lines that stay Python's.
+"""The models of `benchmarks/training_models.py`: whole steps compiled give eager's losses, and call
+next to nothing from Python; and the steps of `benchmarks/talking_models.py`, which are compiled
+around the lines that stay Python's.
 """
 
 import importlib.util
@@ -22,7 +23,8 @@ def benchmark(name):
 
 models, talking = benchmark("training_models"), benchmark("talking_models")
 STEPS = 5
-# What is still called: a decision by a mask's values, and running sums of exponentials (two in the gradient).
+# What is still called: a decision by a mask's values, and running sums of exponentials (two in the
+# gradient).
 CALLED = {"translation": ["decide"], "ranking": ["logcumsumexp"] * 3}
 
 
@@ -43,15 +45,25 @@ def test_steps_of_a_model(name):
     np.testing.assert_allclose(losses, expected, rtol=2e-4, atol=2e-5)
     (version,) = run.versions
     assert version.hits == STEPS - 1
-    called = [i.op for item in version.code.run.items if item.kind == "eager" for i in item.instructions]
+    called = [
+        i.op for item in version.code.run.items if item.kind == "eager" for i in item.instructions
+    ]
     assert called == CALLED.get(name, [])
 
 
 # How many parts there are, and how many of their calls run as programs from the fourth call on.
 PARTS = {
-    "print_at_the_end": 1, "print_before_backward": 2, "print_now_and_then": 1, "logging_meters": 1, "gan": 1, "ppo": 2, "plateau": 1,
-    "batches_of_an_iterator": 1, "epoch": 10, "sharpness_aware": 1,
-}  # fmt: skip
+    "print_at_the_end": 1,
+    "print_before_backward": 2,
+    "print_now_and_then": 1,
+    "logging_meters": 1,
+    "gan": 1,
+    "ppo": 2,
+    "plateau": 1,
+    "batches_of_an_iterator": 1,
+    "epoch": 10,
+    "sharpness_aware": 1,
+}
 
 
 @pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")

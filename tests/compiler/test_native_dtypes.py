@@ -11,12 +11,21 @@ F = torch.nn.functional
 
 
 def conv():
-    layers = nn.Conv2d(2, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.GroupNorm(2, 4), nn.Flatten()
+    layers = (
+        nn.Conv2d(2, 4, 3, padding=1),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.GroupNorm(2, 4),
+        nn.Flatten(),
+    )
     return nn.Sequential(*layers, nn.Linear(64, 5)), torch.randn(3, 2, 8, 8)
 
 
 def rows():
-    return nn.Sequential(nn.Linear(9, 12), nn.LayerNorm(12), nn.GELU(), nn.RMSNorm(12), nn.Linear(12, 5)), torch.randn(3, 9)
+    return nn.Sequential(
+        nn.Linear(9, 12), nn.LayerNorm(12), nn.GELU(), nn.RMSNorm(12), nn.Linear(12, 5)
+    ), torch.randn(3, 9)
 
 
 class Attention(nn.Module):
@@ -28,12 +37,18 @@ class Attention(nn.Module):
         return self.out(self.inner(x, x, x, need_weights=False)[0].mean(1))
 
 
-MODELS = {"convolution": conv, "rows": rows, "attention": lambda: (Attention(), torch.randn(3, 6, 8))}
+MODELS = {
+    "convolution": conv,
+    "rows": rows,
+    "attention": lambda: (Attention(), torch.randn(3, 6, 8)),
+}
 # What has no kernel in float64 yet.
 PYTHON = {"conv", "conv_weight_grad", "conv_input_grad", "scaled_dot_product_attention"}
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64], ids=["bfloat16", "float16", "float64"])
+@pytest.mark.parametrize(
+    "dtype", [torch.bfloat16, torch.float16, torch.float64], ids=["bfloat16", "float16", "float64"]
+)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_step_is_native(name, dtype):
     found = []
@@ -50,12 +65,18 @@ def test_a_step_is_native(name, dtype):
         run(x, y)
         found.append(run(x, y))
         if compiled:
-            items = [item for part in run.versions[-1].code.executables for item in part.items if item.kind == "eager"]
+            items = [
+                item
+                for part in run.versions[-1].code.executables
+                for item in part.items
+                if item.kind == "eager"
+            ]
             called = {i.op for item in items for i in item.instructions}
             assert called <= (PYTHON if dtype == torch.float64 else set())
     for eager, made in zip(*found, strict=True):
         assert made.dtype == eager.dtype == dtype
-        scale = float(eager.detach().double().abs().max()) + 0.5  # the gradient of a bias before a norm is nothing but rounding
+        # the gradient of a bias before a norm is nothing but rounding
+        scale = float(eager.detach().double().abs().max()) + 0.5
         assert (made - eager).abs().max() <= scale * 8 * torch.finfo(dtype).eps
 
 
@@ -91,9 +112,14 @@ def test_a_scaler_inside_of_a_step(dtype):
 OTHERS = {
     "draws": lambda x: torch.bernoulli(x.sigmoid()) + torch.randn_like(x) + torch.rand_like(x),
     "drawn in place": lambda x: x.clone().exponential_() + x.clone().bernoulli_(0.3),
-    "sums by index": lambda x: x.index_add(0, torch.zeros(40, dtype=torch.int64), x) + x.scatter_add(0, torch.arange(40), x),
+    "sums by index": lambda x: (
+        x.index_add(0, torch.zeros(40, dtype=torch.int64), x)
+        + x.scatter_add(0, torch.arange(40), x)
+    ),
     "dropout": lambda x: F.dropout(torch.cat([x, x]), 0.4),
-    "a resized image": lambda x: F.interpolate(x.reshape(1, 2, 4, 5), scale_factor=2, mode="bilinear"),
+    "a resized image": lambda x: F.interpolate(
+        x.reshape(1, 2, 4, 5), scale_factor=2, mode="bilinear"
+    ),
 }
 
 
@@ -109,7 +135,10 @@ def test_what_is_not_computed_in_float32_stays_as_it_is(name, dtype):
     assert torch.equal(made, OTHERS[name](x))
 
 
-@pytest.mark.parametrize("kernel, stride, padding, dilation, ceil", [(2, 2, 0, 1, False), (3, 2, 1, 1, True), (2, 1, 1, 2, False)])
+@pytest.mark.parametrize(
+    "kernel, stride, padding, dilation, ceil",
+    [(2, 2, 0, 1, False), (3, 2, 1, 1, True), (2, 1, 1, 2, False)],
+)
 @pytest.mark.parametrize("spatial", [(11,), (7, 9), (5, 6, 4)])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.int64])
 def test_pools_of_eight_bytes_are_native(dtype, spatial, kernel, stride, padding, dilation, ceil):
@@ -127,11 +156,18 @@ def test_pools_of_eight_bytes_are_native(dtype, spatial, kernel, stride, padding
 
     compiled = torch.compile(f)
     for k in range(3):
-        x = (torch.arange(6.0 * math.prod(spatial)).reshape(2, 3, *spatial) * 7.3 + k).sin().mul(9).to(dtype)
+        x = (
+            (torch.arange(6.0 * math.prod(spatial)).reshape(2, 3, *spatial) * 7.3 + k)
+            .sin()
+            .mul(9)
+            .to(dtype)
+        )
         if dtype is torch.float64:
             x[0, 0, ..., k] = float("nan") if k else -1.0
             x.requires_grad_()
         for a, b in zip(compiled(x), f(x), strict=True):
             torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12, equal_nan=True)
     items = compiled.versions[0].code.run.items
-    assert compiled.versions[0].hits == 2 and not [i.instructions[0].op for i in items if i.kind == "eager"]
+    assert compiled.versions[0].hits == 2 and not [
+        i.instructions[0].op for i in items if i.kind == "eager"
+    ]

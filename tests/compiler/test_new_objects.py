@@ -1,4 +1,6 @@
-"""Steps that store new dictionaries, records and numbers at each call, and read the rates of their schedules."""
+"""Steps that store new dictionaries, records and numbers at each call, and read the rates of their
+schedules.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,9 @@ def storing(make):
 
 
 CASES["dictionary of tensors"] = storing(lambda loss, x: {"loss": loss.detach(), "n": x.size(0)})
-CASES["dictionary of numbers"] = storing(lambda loss, x: {"loss": loss.item(), "n": x.size(0), "parts": {"half": loss.item() / 2}})
+CASES["dictionary of numbers"] = storing(
+    lambda loss, x: {"loss": loss.item(), "n": x.size(0), "parts": {"half": loss.item() / 2}}
+)
 CASES["list"] = storing(lambda loss, x: [loss.item(), [loss.detach()]])
 CASES["named tuple"] = storing(lambda loss, x: Pair(loss.item(), 3))
 CASES["dataclass"] = storing(lambda loss, x: Result(loss.detach(), 3))
@@ -203,7 +207,9 @@ def flag_that_is_stored_and_never_read():
 def rates(make, read):
     def new():
         m = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
-        o = torch.optim.SGD([{"params": m[0].parameters()}, {"params": m[2].parameters(), "lr": 0.01}], 0.1, 0.9)
+        o = torch.optim.SGD(
+            [{"params": m[0].parameters()}, {"params": m[2].parameters(), "lr": 0.01}], 0.1, 0.9
+        )
         s = make(o)
         log = []
 
@@ -265,7 +271,11 @@ def test_a_dictionary_that_is_stored_and_returned_is_one():
         t.other = t.last
         return x + 1
 
-    for f, one in ((kept, lambda r: r[0] is t.last), (appended, lambda r: r is log[-1]), (twice, lambda r: t.last is t.other)):
+    for f, one in (
+        (kept, lambda r: r[0] is t.last),
+        (appended, lambda r: r is log[-1]),
+        (twice, lambda r: t.last is t.other),
+    ):
         run = torch.compile(f)
         with pytest.warns(torch.compiler.CompileWarning, match="used elsewhere|it also reads"):
             for _ in range(5):
@@ -319,7 +329,12 @@ def test_objects_with_a_state_of_their_own_are_not_made_again():
     class Counted(dict):
         pass
 
-    for make in (lambda v: Slots(v), lambda v: Counted(x=v), lambda v: nn.Parameter(v), lambda v: iter([v])):
+    for make in (
+        lambda v: Slots(v),
+        lambda v: Counted(x=v),
+        lambda v: nn.Parameter(v),
+        lambda v: iter([v]),
+    ):
         t = Space(last=None)
 
         def step(x, t=t, make=make):

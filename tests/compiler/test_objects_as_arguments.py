@@ -1,4 +1,6 @@
-"""Objects among the arguments whose tensors and numbers a call reads and changes, such as caches; and arguments of many sizes."""
+"""Objects among the arguments whose tensors and numbers a call reads and changes, such as caches;
+and arguments of many sizes.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,11 @@ def test_a_cache_that_grows():
     assert sum(v.hits for v in run.opened.versions) >= 16
     cache = Cache()
     layers = cache.layers
-    assert run(*xs[0], cache)["cache"] is cache and cache.layers is layers and type(layers[0].seen) is int
+    assert (
+        run(*xs[0], cache)["cache"] is cache
+        and cache.layers is layers
+        and type(layers[0].seen) is int
+    )
 
 
 def test_an_object_in_a_result_and_twice_among_the_arguments():
@@ -104,7 +110,12 @@ def test_an_object_in_a_result_and_twice_among_the_arguments():
         return SimpleNamespace(pair=(a, a))
 
     def apart():
-        return SimpleNamespace(pair=(SimpleNamespace(total=torch.zeros(()), n=0), SimpleNamespace(total=torch.zeros(()), n=0)))
+        return SimpleNamespace(
+            pair=(
+                SimpleNamespace(total=torch.zeros(()), n=0),
+                SimpleNamespace(total=torch.zeros(()), n=0),
+            )
+        )
 
     for way in (make, apart):
         run = in_step(f, way, [(torch.ones(2) * k,) for k in range(5)], 2)
@@ -212,13 +223,27 @@ def change(draw, depth=0):
     """A random statement about a state `s`, a tensor `x` and a number `n`."""
     return draw.choice(
         [
-            "s.x = s.x * 0.5 + x", "s.n += 1", "s.items.append(s.x + n)", "s.items[-1] = x - s.x", "s.table['a'] = x * s.n",
-            "s.inner.y = torch.cat([s.inner.y, x])[-6:]", "s.inner.count = s.inner.count + n", "s.late = s.x.sum()",
-            "del s.items[0]", "s.items = s.items + [x]", "s.inner, s.other = s.other, s.inner", "s.x.add_(x)",
-            "s.table = {'b': s.x, **s.table}", "s.told = Told(s.x * 2, s.n)", "s.fresh = type(s.inner)()", "x = x + s.inner.y[:3]",
-            "s.table.pop('a', None)", "s.items.reverse()", "s.inner.y = s.items[0]",
+            "s.x = s.x * 0.5 + x",
+            "s.n += 1",
+            "s.items.append(s.x + n)",
+            "s.items[-1] = x - s.x",
+            "s.table['a'] = x * s.n",
+            "s.inner.y = torch.cat([s.inner.y, x])[-6:]",
+            "s.inner.count = s.inner.count + n",
+            "s.late = s.x.sum()",
+            "del s.items[0]",
+            "s.items = s.items + [x]",
+            "s.inner, s.other = s.other, s.inner",
+            "s.x.add_(x)",
+            "s.table = {'b': s.x, **s.table}",
+            "s.told = Told(s.x * 2, s.n)",
+            "s.fresh = type(s.inner)()",
+            "x = x + s.inner.y[:3]",
+            "s.table.pop('a', None)",
+            "s.items.reverse()",
+            "s.inner.y = s.items[0]",
         ]
-    )  # fmt: skip
+    )
 
 
 class Inner:
@@ -228,7 +253,9 @@ class Inner:
 
 
 def state():
-    s = SimpleNamespace(x=torch.zeros(3), n=0, items=[torch.ones(3), torch.zeros(3)], table={"a": torch.ones(3)})
+    s = SimpleNamespace(
+        x=torch.zeros(3), n=0, items=[torch.ones(3), torch.zeros(3)], table={"a": torch.ones(3)}
+    )
     s.inner, s.other = Inner(), Inner()
     return s
 
@@ -267,8 +294,12 @@ def test_an_object_that_holds_itself():
 def test_random_changes_of_an_object(seed):
     draw = random.Random(seed)
     lines = [change(draw) for _ in range(draw.randint(1, 5))]
-    answer = draw.choice(["s.x * 1", "(s, s.x * 2)", "[s.inner.y + 1, s.n]", "{'s': s.inner, 'x': x * 1}", "s.items"])
-    text = "def f(x, n, s):\n" + "".join(f"    {line}\n" for line in lines) + f"    return {answer}\n"
+    answer = draw.choice(
+        ["s.x * 1", "(s, s.x * 2)", "[s.inner.y + 1, s.n]", "{'s': s.inner, 'x': x * 1}", "s.items"]
+    )
+    text = (
+        "def f(x, n, s):\n" + "".join(f"    {line}\n" for line in lines) + f"    return {answer}\n"
+    )
     scope = {"torch": torch, "Told": Told}
     exec(text, scope)
     f = scope["f"]

@@ -1,4 +1,6 @@
-"""PyTorch's names around `torch.compile`: `torch._dynamo`, `torch._inductor`, `torch._logging`, `torch.compiler`, backends."""
+"""PyTorch's names around `torch.compile`: `torch._dynamo`, `torch._inductor`, `torch._logging`,
+`torch.compiler`, backends.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,11 @@ def test_a_script_that_sets_all_there_is(tmp_path):
 @pytest.mark.parametrize("room", ["_dynamo", "_inductor"])
 def test_settings_that_do_not_exist_are_refused(room):
     config = getattr(torch, room).config
-    for attempt in (lambda: config.nope, lambda: setattr(config, "nope", 1), lambda: config.patch("nope", 1).__enter__()):
+    for attempt in (
+        lambda: config.nope,
+        lambda: setattr(config, "nope", 1),
+        lambda: config.patch("nope", 1).__enter__(),
+    ):
         with pytest.raises(AttributeError, match=rf"torch\.{room}\.config\.nope does not exist"):
             attempt()
 
@@ -103,7 +109,10 @@ def test_disable_and_errors_on_recompile():
     with torch._dynamo.config.patch(disable=True):
         assert compiled(torch.ones(2)).tolist() == [2, 2] and not compiled.versions
     compiled(torch.ones(2))
-    with torch._dynamo.config.patch(error_on_recompile=True), pytest.raises(RuntimeError, match="Detected recompile"):
+    with (
+        torch._dynamo.config.patch(error_on_recompile=True),
+        pytest.raises(RuntimeError, match="Detected recompile"),
+    ):
         compiled(torch.ones(3))
     assert compiled(torch.ones(3)).tolist() == [2, 2, 2]
 
@@ -119,11 +128,23 @@ def test_explain_counts_programs_operations_and_reasons():
         split = torch._dynamo.explain(decides)(torch.ones(2))
         eager = torch._dynamo.explain(lambda x: x[x > 0])(torch.ones(2))
         module = torch._dynamo.explain(torch.compile(nn.Linear(2, 1)), torch.ones(1, 2))
-    assert (whole.graph_count, whole.graph_break_count, whole.op_count, whole.break_reasons) == (1, 0, 2, [])
-    assert (split.graph_count, split.graph_break_count) == (1, 1) and "decision" in split.break_reasons[0]
+    assert (whole.graph_count, whole.graph_break_count, whole.op_count, whole.break_reasons) == (
+        1,
+        0,
+        2,
+        [],
+    )
+    assert (split.graph_count, split.graph_break_count) == (
+        1,
+        1,
+    ) and "decision" in split.break_reasons[0]
     assert (eager.graph_count, eager.graph_break_count, eager.op_count) == (0, 1, 0)
     assert "depends on values" in str(eager) and "Graph Break Count: 1" in str(eager)
-    assert module.graph_count == 1 and "Linear" in module.text and module.html.startswith("<!doctype html>")
+    assert (
+        module.graph_count == 1
+        and "Linear" in module.text
+        and module.html.startswith("<!doctype html>")
+    )
 
 
 def test_the_older_decorator_and_marks():
@@ -149,7 +170,10 @@ def test_the_older_decorator_and_marks():
         broken(x)
     with pytest.warns(torch.compiler.CompileWarning, match="break of its graph"):
         assert [parted(x).tolist() for _ in range(4)] == [[3, 3]] * 4
-    assert [sum(v.hits for v in part.versions) for part in parted.graph_breaks.made.values()] == [2, 2]
+    assert [sum(v.hits for v in part.versions) for part in parted.graph_breaks.made.values()] == [
+        2,
+        2,
+    ]
     assert d.explain(parted)(x).graph_count == 2
     for mark in (
         lambda: d.mark_dynamic(x, 0, min=1),
@@ -186,7 +210,9 @@ def test_compiler_functions_that_do_nothing_here():
     assert c.save_cache_artifacts() is None and c.load_cache_artifacts(b"") is None
     assert c.nested_compile_region(abs) is abs and c.nested_compile_region()(abs) is abs
     assert c.substitute_in_graph(sum)(abs) is abs
-    made = c.wrap_numpy(lambda a, scale: {"twice": a * scale, "sum": float(a.sum())})(torch.ones(2), scale=np.float32(2))
+    made = c.wrap_numpy(lambda a, scale: {"twice": a * scale, "sum": float(a.sum())})(
+        torch.ones(2), scale=np.float32(2)
+    )
     assert made["twice"].tolist() == [2, 2] and made["sum"] == 2
 
 

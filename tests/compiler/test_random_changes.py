@@ -1,6 +1,8 @@
-"""Two equal worlds of a model, an optimizer and what a training script has around them, one with a compiled function. Between calls something
-happens to both (a learning rate, a mode, a parameter, a hook, an attribute, other state of the optimizer, ...), and everything must go on
-being equal: results, parameters, gradients, the optimizer's state, averages, counters, and the stream of random numbers.
+"""Two equal worlds of a model, an optimizer and what a training script has around them, one with a
+compiled function. Between calls something happens to both (a learning rate, a mode, a parameter, a
+hook, an attribute, other state of the optimizer, ...), and everything must go on being equal:
+results, parameters, gradients, the optimizer's state, averages, counters, and the stream of random
+numbers.
 """
 
 import copy
@@ -19,7 +21,9 @@ from .eager_and_compiled import same
 
 
 class Net(nn.Module):
-    """One of several kinds of models over 6 numbers, with what users keep in a module besides its layers."""
+    """One of several kinds of models over 6 numbers, with what users keep in a module besides its
+    layers.
+    """
 
     def __init__(self, choose):
         super().__init__()
@@ -29,10 +33,15 @@ class Net(nn.Module):
         self.drop = nn.Dropout(choose.choice([0.0, 0.3]))
         self.act = choose.choice([nn.ReLU(), nn.GELU(), nn.Tanh(), nn.SiLU()])
         self.scale, self.calls, self.with_bias, self.aux = 1.0, 0, choose.random() < 0.7, None
-        self.body = nn.Linear(3 if self.kind == "attention" else 6, 6 if self.kind == "recurrent" else width)
+        self.body = nn.Linear(
+            3 if self.kind == "attention" else 6, 6 if self.kind == "recurrent" else width
+        )
         if self.kind == "conv":
             self.body = nn.Sequential(
-                nn.Unflatten(1, (1, 3, 2)), nn.Conv2d(1, width, 2, padding=1), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+                nn.Unflatten(1, (1, 3, 2)),
+                nn.Conv2d(1, width, 2, padding=1),
+                nn.AdaptiveAvgPool2d(1),
+                nn.Flatten(),
             )
         elif self.kind == "recurrent":
             self.rnn = choose.choice([nn.GRU, nn.LSTM, nn.RNN])(3, width, batch_first=True)
@@ -71,14 +80,20 @@ class Net(nn.Module):
         return out + self.bias if self.with_bias else out
 
 
-# A large eps: where a gradient is only rounding (the bias before a norm), it is not made a step of full length.
+# A large eps: where a gradient is only rounding (the bias before a norm), it is not made a step of
+# full length.
 OPTIMIZERS = [
-    lambda p: torch.optim.SGD(p, lr=0.05), lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True),
-    lambda p: torch.optim.Adam(p, lr=0.01, eps=1e-2), lambda p: torch.optim.AdamW(p, lr=0.01, amsgrad=True, eps=1e-2),
-    lambda p: torch.optim.RMSprop(p, lr=0.01, eps=1e-2), lambda p: torch.optim.Adagrad(p, lr=0.05, eps=1e-2),
-    lambda p: torch.optim.NAdam(p, lr=0.01, eps=1e-2), lambda p: torch.optim.RAdam(p, lr=0.01, eps=1e-2),
-    lambda p: torch.optim.Adadelta(p, eps=1e-2), lambda p: torch.optim.Adamax(p, eps=1e-2),
-]  # fmt: skip
+    lambda p: torch.optim.SGD(p, lr=0.05),
+    lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True),
+    lambda p: torch.optim.Adam(p, lr=0.01, eps=1e-2),
+    lambda p: torch.optim.AdamW(p, lr=0.01, amsgrad=True, eps=1e-2),
+    lambda p: torch.optim.RMSprop(p, lr=0.01, eps=1e-2),
+    lambda p: torch.optim.Adagrad(p, lr=0.05, eps=1e-2),
+    lambda p: torch.optim.NAdam(p, lr=0.01, eps=1e-2),
+    lambda p: torch.optim.RAdam(p, lr=0.01, eps=1e-2),
+    lambda p: torch.optim.Adadelta(p, eps=1e-2),
+    lambda p: torch.optim.Adamax(p, eps=1e-2),
+]
 SCHEDULES = [
     lambda o: lr_scheduler.StepLR(o, 2, 0.5), lambda o: lr_scheduler.CosineAnnealingLR(o, 5),
     lambda o: lr_scheduler.LambdaLR(o, lambda epoch: 1 / (1 + epoch)),
@@ -87,7 +102,9 @@ SCHEDULES = [
 
 
 class World:
-    """What a script has; `compiled` is the function that is compiled, if any: the whole step, the loss, or the model."""
+    """What a script has; `compiled` is the function that is compiled, if any: the whole step, the
+    loss, or the model.
+    """
 
     def __init__(self, seed, compiled):
         choose = random.Random(seed)
@@ -100,9 +117,14 @@ class World:
         self.counts, self.kept = {"steps": 0}, []
         self.average = {name: p.detach().clone() for name, p in self.model.named_parameters()}
         self.averages, self.schedules = choose.random() < 0.3, choose.random() < 0.5
-        self.to_none, self.clear_first, self.penalty = choose.random() < 0.8, choose.random() < 0.8, choose.choice([0.0, 1e-2])
+        self.to_none, self.clear_first, self.penalty = (
+            choose.random() < 0.8,
+            choose.random() < 0.8,
+            choose.choice([0.0, 1e-2]),
+        )
         self.mode = choose.choice(["step", "loss", "net"])
-        self.talks = self.net.talks = choose.choice([None, None, *range(9)])  # where it prints, if anywhere
+        # where it prints, if anywhere
+        self.talks = self.net.talks = choose.choice([None, None, *range(9)])
         self.compiled = None
         if compiled:
             self.compiled = torch.compile(getattr(self, self.mode))
@@ -119,7 +141,11 @@ class World:
         self.say(1, x)
         loss = F.cross_entropy(self.net(x), y, label_smoothing=self.smoothing)
         self.say(2, loss)
-        return loss + self.penalty * sum((p**2).sum() for p in self.model.parameters()) if self.penalty else loss
+        return (
+            loss + self.penalty * sum((p**2).sum() for p in self.model.parameters())
+            if self.penalty
+            else loss
+        )
 
     def step(self, x, y):
         if self.clear_first:
@@ -130,7 +156,11 @@ class World:
             self.say(4, loss)
             (loss / self.accumulate).backward()
         self.say(5, loss)
-        norm = None if self.clip is None else nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        norm = (
+            None
+            if self.clip is None
+            else nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        )
         if self.smallest is not None:
             nn.utils.clip_grad_value_(self.model.parameters(), self.smallest)
         self.optimizer.step()
@@ -151,21 +181,38 @@ class World:
     def everything(self):
         """All that must be equal in both worlds."""
         parameters = list(self.model.parameters())
-        state = [self.optimizer.state.get(p) for g in self.optimizer.param_groups for p in g["params"]]
+        state = [
+            self.optimizer.state.get(p) for g in self.optimizer.param_groups for p in g["params"]
+        ]
         rates = [g["lr"] for g in self.optimizer.param_groups]
         grads = [p.grad for p in parameters]
-        return self.model.state_dict(), grads, state, rates, self.average, self.kept, self.model.calls, self.counts
+        return (
+            self.model.state_dict(),
+            grads,
+            state,
+            rates,
+            self.average,
+            self.kept,
+            self.model.calls,
+            self.counts,
+        )
 
     def parameter(self, k):
         named = sorted(self.model.named_parameters())
         return named[k % len(named)][1]
 
     def group(self, **options):
-        self.optimizer.param_groups[0].update({k: v for k, v in options.items() if k in self.optimizer.param_groups[0]})
+        self.optimizer.param_groups[0].update(
+            {k: v for k, v in options.items() if k in self.optimizer.param_groups[0]}
+        )
 
     def load(self, change, **how):
         self.model.load_state_dict(
-            {k: change(t) if t.is_floating_point() else t for k, t in self.model.state_dict().items()}, **how
+            {
+                k: change(t) if t.is_floating_point() else t
+                for k, t in self.model.state_dict().items()
+            },
+            **how,
         )
 
     def anew(self, k):
@@ -175,7 +222,9 @@ class World:
     def grow(self):
         if self.model.aux is None:
             self.model.aux = nn.Linear(self.model.head.in_features, 3)
-            self.optimizer.add_param_group({"params": list(self.model.aux.parameters()), "initial_lr": 0.01})
+            self.optimizer.add_param_group(
+                {"params": list(self.model.aux.parameters()), "initial_lr": 0.01}
+            )
 
     def any_module(self, k):
         return list(self.model.modules())[k % len(list(self.model.modules()))]
@@ -183,26 +232,50 @@ class World:
 
 # What may happen: functions of a world, a number out of three, and an integer that chooses.
 CHANGES = {
-    "rate": lambda w, v, k: w.group(lr=w.optimizer.param_groups[0]["lr"] * v), "decay": lambda w, v, k: w.group(weight_decay=v * 1e-2),
-    "betas": lambda w, v, k: w.group(betas=(0.8, 0.95)), "eval": lambda w, v, k: w.model.eval(), "train": lambda w, v, k: w.model.train(),
-    "part eval": lambda w, v, k: w.any_module(k).eval(), "freeze": lambda w, v, k: w.parameter(k).requires_grad_(False),
-    "thaw": lambda w, v, k: w.model.requires_grad_(True), "scale": lambda w, v, k: setattr(w.model, "scale", v),
-    "clip": lambda w, v, k: setattr(w, "clip", v), "no clip": lambda w, v, k: setattr(w, "clip", None),
-    "smallest": lambda w, v, k: setattr(w, "smallest", v), "smoothing": lambda w, v, k: setattr(w, "smoothing", v * 0.1),
-    "talks": lambda w, v, k: w.talk(k % 10), "accumulate": lambda w, v, k: setattr(w, "accumulate", 1 + k % 3), "penalty": lambda w, v, k: setattr(w, "penalty", v * 1e-2),
-    "data": lambda w, v, k: setattr(w.parameter(k), "data", w.parameter(k).data * v), "write": lambda w, v, k: w.parameter(k).detach().mul_(v),
-    "layout": lambda w, v, k: setattr(w.model.head.weight, "data", w.model.head.weight.data.t().contiguous().t()),
-    "load": lambda w, v, k: w.load(lambda t: t * 0.9), "assign": lambda w, v, k: w.load(lambda t: t.clone(), assign=True),
-    "load optimizer": lambda w, v, k: w.optimizer.load_state_dict(copy.deepcopy(w.optimizer.state_dict())), "anew": lambda w, v, k: w.anew(k),
-    "p": lambda w, v, k: setattr(w.model.drop, "p", v / 4), "act": lambda w, v, k: setattr(w.model, "act", [nn.ReLU(), nn.ELU()][k % 2]),
-    "bias": lambda w, v, k: setattr(w.model, "with_bias", not w.model.with_bias), "grow": lambda w, v, k: w.grow(),
-    "keep": lambda w, v, k: w.kept.append([p.grad for p in w.model.parameters()]), "clear": lambda w, v, k: w.model.zero_grad(),
+    "rate": lambda w, v, k: w.group(lr=w.optimizer.param_groups[0]["lr"] * v),
+    "decay": lambda w, v, k: w.group(weight_decay=v * 1e-2),
+    "betas": lambda w, v, k: w.group(betas=(0.8, 0.95)),
+    "eval": lambda w, v, k: w.model.eval(),
+    "train": lambda w, v, k: w.model.train(),
+    "part eval": lambda w, v, k: w.any_module(k).eval(),
+    "freeze": lambda w, v, k: w.parameter(k).requires_grad_(False),
+    "thaw": lambda w, v, k: w.model.requires_grad_(True),
+    "scale": lambda w, v, k: setattr(w.model, "scale", v),
+    "clip": lambda w, v, k: setattr(w, "clip", v),
+    "no clip": lambda w, v, k: setattr(w, "clip", None),
+    "smallest": lambda w, v, k: setattr(w, "smallest", v),
+    "smoothing": lambda w, v, k: setattr(w, "smoothing", v * 0.1),
+    "talks": lambda w, v, k: w.talk(k % 10),
+    "accumulate": lambda w, v, k: setattr(w, "accumulate", 1 + k % 3),
+    "penalty": lambda w, v, k: setattr(w, "penalty", v * 1e-2),
+    "data": lambda w, v, k: setattr(w.parameter(k), "data", w.parameter(k).data * v),
+    "write": lambda w, v, k: w.parameter(k).detach().mul_(v),
+    "layout": lambda w, v, k: setattr(
+        w.model.head.weight, "data", w.model.head.weight.data.t().contiguous().t()
+    ),
+    "load": lambda w, v, k: w.load(lambda t: t * 0.9),
+    "assign": lambda w, v, k: w.load(lambda t: t.clone(), assign=True),
+    "load optimizer": lambda w, v, k: w.optimizer.load_state_dict(
+        copy.deepcopy(w.optimizer.state_dict())
+    ),
+    "anew": lambda w, v, k: w.anew(k),
+    "p": lambda w, v, k: setattr(w.model.drop, "p", v / 4),
+    "act": lambda w, v, k: setattr(w.model, "act", [nn.ReLU(), nn.ELU()][k % 2]),
+    "bias": lambda w, v, k: setattr(w.model, "with_bias", not w.model.with_bias),
+    "grow": lambda w, v, k: w.grow(),
+    "keep": lambda w, v, k: w.kept.append([p.grad for p in w.model.parameters()]),
+    "clear": lambda w, v, k: w.model.zero_grad(),
     "halve": lambda w, v, k: [p.grad.mul_(0.5) for p in w.model.parameters() if p.grad is not None],
-    "hook": lambda w, v, k: w.any_module(k).register_forward_hook(lambda m, i, o: o * 1.5 if isinstance(o, torch.Tensor) else None),
-    "parameter": lambda w, v, k: setattr(w.model, "bias", nn.Parameter(torch.ones(3) * v)), "schedule": lambda w, v, k: w.scheduler.step(),
-    "fill": lambda w, v, k: w.model.mean.fill_(v), "buffer": lambda w, v, k: setattr(w.model, "mean", torch.full_like(w.model.mean, v)),
-    "to none": lambda w, v, k: setattr(w, "to_none", not w.to_none), "clear first": lambda w, v, k: setattr(w, "clear_first", not w.clear_first),
-}  # fmt: skip
+    "hook": lambda w, v, k: w.any_module(k).register_forward_hook(
+        lambda m, i, o: o * 1.5 if isinstance(o, torch.Tensor) else None
+    ),
+    "parameter": lambda w, v, k: setattr(w.model, "bias", nn.Parameter(torch.ones(3) * v)),
+    "schedule": lambda w, v, k: w.scheduler.step(),
+    "fill": lambda w, v, k: w.model.mean.fill_(v),
+    "buffer": lambda w, v, k: setattr(w.model, "mean", torch.full_like(w.model.mean, v)),
+    "to none": lambda w, v, k: setattr(w, "to_none", not w.to_none),
+    "clear first": lambda w, v, k: setattr(w, "clear_first", not w.clear_first),
+}
 
 
 def called(world, stream, work):
@@ -210,7 +283,8 @@ def called(world, stream, work):
     torch.set_rng_state(stream)
     try:
         result = work(world)
-    except (RuntimeError, KeyError, ValueError) as error:  # ValueError: a schedule whose optimizer was given another group
+    except (RuntimeError, KeyError, ValueError) as error:
+        # ValueError: a schedule whose optimizer was given another group
         result = str(error).splitlines()[0]
     return result, torch.get_rng_state()
 
@@ -241,10 +315,15 @@ def test_what_happens_between_calls_shows(seed):
         return failed
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a schedule's, that the step came first; reasons for what runs eagerly
+        # a schedule's, that the step came first; reasons for what runs eagerly
+        warnings.simplefilter("ignore")
         for number in range(12):
             for _ in range(choose.choice([0, 0, 1, 1, 2])):
-                name, v, k = choose.choice(sorted(CHANGES)), choose.choice([0.1, 0.5, 2.0]), choose.randrange(1000)
+                name, v, k = (
+                    choose.choice(sorted(CHANGES)),
+                    choose.choice([0.1, 0.5, 2.0]),
+                    choose.randrange(1000),
+                )
                 told.append(name)
                 if both(lambda w, name=name, v=v, k=k: CHANGES[name](w, v, k) and None):
                     return
@@ -255,9 +334,12 @@ def test_what_happens_between_calls_shows(seed):
         for number in range(12, 20):
             call(number)
         function = worlds[1].compiled
-        versions = getattr(function, "_compiled", lambda: function)().versions  # a module has its function inside
+        # a module has its function inside
+        versions = getattr(function, "_compiled", lambda: function)().versions
         parts = getattr(function, "_compiled", lambda: function)().graph_breaks
-        versions = versions + [v for part in (parts.made.values() if parts else ()) for v in part.versions]
+        versions = versions + [
+            v for part in (parts.made.values() if parts else ()) for v in part.versions
+        ]
         hits = sum(v.hits for v in versions)
         call(20)
         assert sum(v.hits for v in versions) > hits, "the compiled function runs eagerly"

@@ -1,5 +1,5 @@
-"""Random programs (views, broadcasting, reductions, in-place writes, products, updates of parameters): compiled as a whole they give
-what eager execution gives, call after call.
+"""Random programs (views, broadcasting, reductions, in-place writes, products, updates of
+parameters): compiled as a whole they give what eager execution gives, call after call.
 """
 
 import random
@@ -34,27 +34,76 @@ def last_column_moved(y):
 
 
 ONE = [
-    torch.relu, torch.tanh, torch.sigmoid, torch.abs, torch.sin, torch.sign, F.gelu, F.silu, F.softplus,
-    lambda x: -x, lambda x: (x * 0.1).exp(), lambda x: (x.abs() + 0.1).sqrt(), lambda x: x.square() * 0.1, lambda x: x.abs().log1p(),
-    lambda x: x.double().mul(1.5).float(), lambda x: x.detach() + 0.1 * x, lambda x: x.clone(),
-    lambda x: x.sum(-1), lambda x: x.mean(0), lambda x: x.max(-1).values, lambda x: x.softmax(0), lambda x: x.softmax(-1),
-    lambda x: x - x.mean(-1, keepdim=True), lambda x: x - 0.1 * x.sum(0, keepdim=True), lambda x: x.logsumexp(-1), lambda x: x.cumsum(0),
-    lambda x: x + x.var(-1, unbiased=False, keepdim=True), lambda x: F.normalize(x, dim=0), lambda x: x.argmax(-1).float(),
-    lambda x: (x.abs() * 0.5 + 0.5).prod(-1), lambda x: F.layer_norm(x, x.shape[-1:]),
-    lambda x: x.transpose(0, -1), lambda x: x[..., 1:], lambda x: x.unsqueeze(0), lambda x: x.unsqueeze(-1), lambda x: x.reshape(-1),
-    lambda x: x.expand(2, *x.shape), lambda x: x.flip(0), lambda x: x.chunk(2, 0)[0], lambda x: x.select(0, 0), lambda x: x[::2],
-    lambda x: x.tril(), lambda x: x.permute(*reversed(range(x.dim()))), lambda x: torch.cat([x, x * 2], 0), lambda x: x.mT @ x,
-    write(lambda y: y.add_(1.5)), write(lambda y: y.mul_(0.5)), write(torch.relu_), write(first_set), write(last_column_moved),
+    torch.relu,
+    torch.tanh,
+    torch.sigmoid,
+    torch.abs,
+    torch.sin,
+    torch.sign,
+    F.gelu,
+    F.silu,
+    F.softplus,
+    lambda x: -x,
+    lambda x: (x * 0.1).exp(),
+    lambda x: (x.abs() + 0.1).sqrt(),
+    lambda x: x.square() * 0.1,
+    lambda x: x.abs().log1p(),
+    lambda x: x.double().mul(1.5).float(),
+    lambda x: x.detach() + 0.1 * x,
+    lambda x: x.clone(),
+    lambda x: x.sum(-1),
+    lambda x: x.mean(0),
+    lambda x: x.max(-1).values,
+    lambda x: x.softmax(0),
+    lambda x: x.softmax(-1),
+    lambda x: x - x.mean(-1, keepdim=True),
+    lambda x: x - 0.1 * x.sum(0, keepdim=True),
+    lambda x: x.logsumexp(-1),
+    lambda x: x.cumsum(0),
+    lambda x: x + x.var(-1, unbiased=False, keepdim=True),
+    lambda x: F.normalize(x, dim=0),
+    lambda x: x.argmax(-1).float(),
+    lambda x: (x.abs() * 0.5 + 0.5).prod(-1),
+    lambda x: F.layer_norm(x, x.shape[-1:]),
+    lambda x: x.transpose(0, -1),
+    lambda x: x[..., 1:],
+    lambda x: x.unsqueeze(0),
+    lambda x: x.unsqueeze(-1),
+    lambda x: x.reshape(-1),
+    lambda x: x.expand(2, *x.shape),
+    lambda x: x.flip(0),
+    lambda x: x.chunk(2, 0)[0],
+    lambda x: x.select(0, 0),
+    lambda x: x[::2],
+    lambda x: x.tril(),
+    lambda x: x.permute(*reversed(range(x.dim()))),
+    lambda x: torch.cat([x, x * 2], 0),
+    lambda x: x.mT @ x,
+    write(lambda y: y.add_(1.5)),
+    write(lambda y: y.mul_(0.5)),
+    write(torch.relu_),
+    write(first_set),
+    write(last_column_moved),
     write(lambda y: y.copy_(y * 2)),
-]  # fmt: skip
+]
 TWO = [
-    torch.add, torch.mul, torch.maximum, torch.minimum, torch.outer, lambda x, y: x - y * 0.5, lambda x, y: x / (y.abs() + 1),
-    lambda x, y: torch.where(x > y, x, y * 2), lambda x, y: (x > y).float(), lambda x, y: x @ y,
-]  # fmt: skip
+    torch.add,
+    torch.mul,
+    torch.maximum,
+    torch.minimum,
+    torch.outer,
+    lambda x, y: x - y * 0.5,
+    lambda x, y: x / (y.abs() + 1),
+    lambda x, y: torch.where(x > y, x, y * 2),
+    lambda x, y: (x > y).float(),
+    lambda x, y: x @ y,
+]
 
 
 def recipe(seed):
-    """Shapes of the inputs, and operations with the numbers of their operands: inputs, two parameters, then each other's results."""
+    """Shapes of the inputs, and operations with the numbers of their operands: inputs, two
+    parameters, then each other's results.
+    """
     choose = random.Random(seed)
     shapes = [choose.choice(SHAPES) for _ in range(2)]
     pool = [*(torch.ones(s) for s in shapes), torch.ones(4, 4), torch.ones(4)]
@@ -74,7 +123,10 @@ def recipe(seed):
 
 def trained(shapes, steps, seed, compiling):
     g = torch.Generator().manual_seed(seed)
-    params = [torch.randn(4, 4, generator=g).requires_grad_(), torch.randn(4, generator=g).requires_grad_()]
+    params = [
+        torch.randn(4, 4, generator=g).requires_grad_(),
+        torch.randn(4, generator=g).requires_grad_(),
+    ]
 
     def step(*inputs):
         for p in params:
@@ -93,7 +145,9 @@ def trained(shapes, steps, seed, compiling):
         return loss.detach(), *[r.detach() for r in results[-3:]]
 
     run = torch.compile(step) if compiling else step
-    made = [[t.clone() for t in run(*[torch.randn(*s, generator=g) for s in shapes])] for _ in range(4)]
+    made = [
+        [t.clone() for t in run(*[torch.randn(*s, generator=g) for s in shapes])] for _ in range(4)
+    ]
     return made, params, run
 
 
@@ -105,7 +159,9 @@ def test_random_program(seed):
     for call, (a, b) in enumerate(zip(got, want, strict=True)):
         for x, y in zip(a, b, strict=True):
             assert x.shape == y.shape and x.dtype == y.dtype
-            np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=2e-3, atol=2e-4, err_msg=f"call {call}")
+            np.testing.assert_allclose(
+                x.numpy(), y.numpy(), rtol=2e-3, atol=2e-4, err_msg=f"call {call}"
+            )
     for x, y in zip(moved, params, strict=True):
         np.testing.assert_allclose(x.detach().numpy(), y.detach().numpy(), rtol=2e-3, atol=2e-4)
     assert run.versions[0].hits == 3

@@ -1,4 +1,6 @@
-"""Results that hold objects of the user's classes, as the outputs of transformers do, which carry their caches of keys and values."""
+"""Results that hold objects of the user's classes, as the outputs of transformers do, which carry
+their caches of keys and values.
+"""
 
 import abc
 import warnings
@@ -51,7 +53,9 @@ def test_a_new_object_is_made_at_each_call():
         past = out["past"]
         assert type(past) is Cache and all(past is not p for p in before)
         before.append(past)
-        assert past.kind is Layer and past.offloading is None and past.layers[0].dtype is torch.float32
+        assert (
+            past.kind is Layer and past.offloading is None and past.layers[0].dtype is torch.float32
+        )
         WEIGHT.grad = None
         (out["loss"] + past.layers[1].history[1].sum()).backward()
         want = 2 * x * x * WEIGHT.detach() + 2 * x

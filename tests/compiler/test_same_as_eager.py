@@ -1,4 +1,6 @@
-"""Whatever eager execution gives, a compiled function gives at every call: what was found to differ, and what is of its kind."""
+"""Whatever eager execution gives, a compiled function gives at every call: what was found to
+differ, and what is of its kind.
+"""
 
 import copy
 import functools
@@ -35,33 +37,63 @@ def agree(function, makers, calls=5, strides=True):
 
 # ---- numbers that leave a tensor and come back ----------------------------------------------------------------
 OUT = {
-    "item": lambda t: t.sum().item(), "float": lambda t: float(t.sum()), "int": lambda t: int(t.abs().sum()) + 1,
-    "bool": lambda t: bool(t.sum() > 0) + 1, "tolist": lambda t: t.tolist()[0], "numpy": lambda t: float(t.detach().numpy()[1]),
-    "numpy scalar": lambda t: t.detach().numpy()[1], "format": lambda t: float(f"{t.sum().item():.3f}"), "max": lambda t: max(t.tolist()),
-    "min of tensors": lambda t: min(t[0], t[1], t[2]).item(), "math": lambda t: __import__("math").sqrt(t.abs().sum()),
-    "round": lambda t: round(t.sum().item(), 2), "product": lambda t: 2 * t.sum().item() - 1, "index": lambda t: [5.0, 2.0, 3.0][t.argmax()],
-    "len": lambda t: float(len(t[t > 0])) + 1, "power": lambda t: abs(t.sum().item()) ** 0.5, "comparison": lambda t: 2.0 if t.sum() > 0 else 3.0,
-}  # fmt: skip
+    "item": lambda t: t.sum().item(),
+    "float": lambda t: float(t.sum()),
+    "int": lambda t: int(t.abs().sum()) + 1,
+    "bool": lambda t: bool(t.sum() > 0) + 1,
+    "tolist": lambda t: t.tolist()[0],
+    "numpy": lambda t: float(t.detach().numpy()[1]),
+    "numpy scalar": lambda t: t.detach().numpy()[1],
+    "format": lambda t: float(f"{t.sum().item():.3f}"),
+    "max": lambda t: max(t.tolist()),
+    "min of tensors": lambda t: min(t[0], t[1], t[2]).item(),
+    "math": lambda t: __import__("math").sqrt(t.abs().sum()),
+    "round": lambda t: round(t.sum().item(), 2),
+    "product": lambda t: 2 * t.sum().item() - 1,
+    "index": lambda t: [5.0, 2.0, 3.0][t.argmax()],
+    "len": lambda t: float(len(t[t > 0])) + 1,
+    "power": lambda t: abs(t.sum().item()) ** 0.5,
+    "comparison": lambda t: 2.0 if t.sum() > 0 else 3.0,
+}
 IN = {
-    "factor": lambda x, s: x * s, "reflected": lambda x, s: s - x, "divisor": lambda x, s: x / (abs(s) + 1), "alpha": lambda x, s: torch.add(x, x * x, alpha=s),
-    "exponent": lambda x, s: (x.abs() + 1) ** (s / 8), "clamp": lambda x, s: x.clamp(-abs(s) / 4, abs(s) / 4), "base": lambda x, s: (abs(s) + 0.5) ** x,
-    "value": lambda x, s: torch.addcmul(x, x, x, value=s), "in place": lambda x, s: (x * 2).mul_(s).add_(s), "lerp": lambda x, s: x.lerp(x * x, s),
-    "where": lambda x, s: torch.where(x > 0, x * s, s), "full": lambda x, s: x * torch.full((3,), s), "tensor": lambda x, s: x * torch.tensor(s),
-    "eps": lambda x, s: F.layer_norm(x, (3,), eps=abs(s)), "elu": lambda x, s: F.elu(x, abs(s)), "weight": lambda x, s: F.mse_loss(x, x * 2) * s,
-    "set": lambda x, s: (x * 3).index_fill(0, torch.tensor([1]), s), "beta": lambda x, s: F.softplus(x, abs(s) + 0.1), "grad": lambda x, s: x.exp() * s + s,
-}  # fmt: skip
+    "factor": lambda x, s: x * s,
+    "reflected": lambda x, s: s - x,
+    "divisor": lambda x, s: x / (abs(s) + 1),
+    "alpha": lambda x, s: torch.add(x, x * x, alpha=s),
+    "exponent": lambda x, s: (x.abs() + 1) ** (s / 8),
+    "clamp": lambda x, s: x.clamp(-abs(s) / 4, abs(s) / 4),
+    "base": lambda x, s: (abs(s) + 0.5) ** x,
+    "value": lambda x, s: torch.addcmul(x, x, x, value=s),
+    "in place": lambda x, s: (x * 2).mul_(s).add_(s),
+    "lerp": lambda x, s: x.lerp(x * x, s),
+    "where": lambda x, s: torch.where(x > 0, x * s, s),
+    "full": lambda x, s: x * torch.full((3,), s),
+    "tensor": lambda x, s: x * torch.tensor(s),
+    "eps": lambda x, s: F.layer_norm(x, (3,), eps=abs(s)),
+    "elu": lambda x, s: F.elu(x, abs(s)),
+    "weight": lambda x, s: F.mse_loss(x, x * 2) * s,
+    "set": lambda x, s: (x * 3).index_fill(0, torch.tensor([1]), s),
+    "beta": lambda x, s: F.softplus(x, abs(s) + 0.1),
+    "grad": lambda x, s: x.exp() * s + s,
+}
 
 
 @pytest.mark.parametrize("out", OUT)
 def test_gradients_through_numbers_are_those_of_the_call(out):
-    """Forward, gradient and gradient of the gradient, where the number becomes part of an operation."""
+    """Forward, gradient and gradient of the gradient, where the number becomes part of an
+    operation.
+    """
     place = [*OUT].index(out)
     for into in [*IN][place % 5 :: 5]:
 
         def step(x, get=OUT[out], put=IN[into]):
             y = put(x, get(x.detach()))
             (g,) = torch.autograd.grad(y.sin().sum(), x, create_graph=True)
-            return y.detach(), g.detach(), torch.autograd.grad(g.square().sum(), x, allow_unused=True)[0]
+            return (
+                y.detach(),
+                g.detach(),
+                torch.autograd.grad(g.square().sum(), x, allow_unused=True)[0],
+            )
 
         def backward(x, get=OUT[out], put=IN[into]):
             put(x, get(x.detach())).cos().sum().backward()
@@ -93,7 +125,9 @@ def test_a_graph_that_begins_before_a_part_has_its_own_numbers(step):
 
 
 def test_backward_through_the_callers_graph():
-    """The graph of an argument may be another one at each call, with other numbers and other operations."""
+    """The graph of an argument may be another one at each call, with other numbers and other
+    operations.
+    """
 
     def step(y, x):
         return torch.autograd.grad(y.sum(), x, retain_graph=True)
@@ -104,7 +138,12 @@ def test_backward_through_the_callers_graph():
 
     for function in (step, twice, lambda y, x: y.sum().backward()):
         for k, make in enumerate(
-            [lambda x, k: x * k, lambda x, k: x.sin() * k, lambda x, k: x[:2] ** k, lambda x, k: (x, 2 * x)[k % 2] * 1]
+            [
+                lambda x, k: x * k,
+                lambda x, k: x.sin() * k,
+                lambda x, k: x[:2] ** k,
+                lambda x, k: (x, 2 * x)[k % 2] * 1,
+            ]
         ):
             compiled = torch.compile(function)
             for n in range(4):
@@ -115,16 +154,29 @@ def test_backward_through_the_callers_graph():
 
 # ---- memory that is looked at in another way -------------------------------------------------------------------
 STRIDED = {
-    "clone": lambda x: x.mT.clone(), "abs": lambda x: x.mT.abs(), "tril": lambda x: x.mT.tril(), "where": lambda x: torch.where(x.mT > 0, x.mT, 0.0),
-    "flip": lambda x: x.mT.flip(0), "cumsum": lambda x: x.mT.cumsum(0), "permuted": lambda x: x.permute(2, 0, 1).exp(),
-    "channels_last": lambda x: x.unsqueeze(0).contiguous(memory_format=torch.channels_last) * 2, "dense": lambda x: x * 2,
-}  # fmt: skip
+    "clone": lambda x: x.mT.clone(),
+    "abs": lambda x: x.mT.abs(),
+    "tril": lambda x: x.mT.tril(),
+    "where": lambda x: torch.where(x.mT > 0, x.mT, 0.0),
+    "flip": lambda x: x.mT.flip(0),
+    "cumsum": lambda x: x.mT.cumsum(0),
+    "permuted": lambda x: x.permute(2, 0, 1).exp(),
+    "channels_last": lambda x: x.unsqueeze(0).contiguous(memory_format=torch.channels_last) * 2,
+    "dense": lambda x: x * 2,
+}
 WRITES = {
-    "unsqueeze": lambda t: t.unsqueeze(0).add_(1), "inner unsqueeze": lambda t: t.unsqueeze(-1).mul_(2), "index": lambda t: t[None, 0].add_(1),
-    "diagonal": lambda t: t.diagonal(0, -2, -1).fill_(7), "unfold": lambda t: t.unfold(-1, 1, 1).add_(1.5), "slice": lambda t: t[..., 1:].neg_(),
-    "as_strided": lambda t: t.as_strided((2,), (1,)).zero_(), "view_as_complex": lambda t: t.movedim(0, 1).unsqueeze(2).mul_(3),
-    "expand": lambda t: t.unsqueeze(1).squeeze(1).sub_(1), "chunk": lambda t: t.chunk(2, -1)[1].exp_(), "data": lambda t: t.unsqueeze(0).detach().add_(1),
-}  # fmt: skip
+    "unsqueeze": lambda t: t.unsqueeze(0).add_(1),
+    "inner unsqueeze": lambda t: t.unsqueeze(-1).mul_(2),
+    "index": lambda t: t[None, 0].add_(1),
+    "diagonal": lambda t: t.diagonal(0, -2, -1).fill_(7),
+    "unfold": lambda t: t.unfold(-1, 1, 1).add_(1.5),
+    "slice": lambda t: t[..., 1:].neg_(),
+    "as_strided": lambda t: t.as_strided((2,), (1,)).zero_(),
+    "view_as_complex": lambda t: t.movedim(0, 1).unsqueeze(2).mul_(3),
+    "expand": lambda t: t.unsqueeze(1).squeeze(1).sub_(1),
+    "chunk": lambda t: t.chunk(2, -1)[1].exp_(),
+    "data": lambda t: t.unsqueeze(0).detach().add_(1),
+}
 
 
 @pytest.mark.parametrize("make", STRIDED)
@@ -138,7 +190,10 @@ def test_writes_through_views_of_any_layout(make):
             return t, seen, t.mT * 2
 
         agree(step, lambda k: [leaf(2, 3, 4, seed=k).detach()], 3)
-        compiled, eager = torch.compile(write), [STRIDED[make](leaf(2, 3, 4).detach()) for _ in range(2)]
+        compiled, eager = (
+            torch.compile(write),
+            [STRIDED[make](leaf(2, 3, 4).detach()) for _ in range(2)],
+        )
         for _ in range(3):  # of an argument
             compiled(eager[0])
             write(eager[1])
@@ -191,11 +246,15 @@ def test_resize_of_an_argument():
 
 # ---- sums over no dimensions --------------------------------------------------------------------------------------
 NORMS = {
-    "layer_norm": lambda x, w, b: F.layer_norm(x, x.shape, w, b), "rms_norm": lambda x, w, b: F.rms_norm(x, x.shape, w) + b,
-    "group_norm": lambda x, w, b: F.group_norm(x[None], 1, w[:, 0], b[:, 0]), "instance_norm": lambda x, w, b: F.instance_norm(x[None], weight=w[:, 0], bias=b[:, 0]),
-    "batch_norm": lambda x, w, b: F.batch_norm(x, None, None, w[0], b[0], training=True), "linear": lambda x, w, b: F.linear(x[0], w, b[:, 0]),
-    "one row": lambda x, w, b: F.layer_norm(x[None], x.shape, w, b), "last": lambda x, w, b: F.layer_norm(x, x.shape[-1:], w[0], b[0]),
-}  # fmt: skip
+    "layer_norm": lambda x, w, b: F.layer_norm(x, x.shape, w, b),
+    "rms_norm": lambda x, w, b: F.rms_norm(x, x.shape, w) + b,
+    "group_norm": lambda x, w, b: F.group_norm(x[None], 1, w[:, 0], b[:, 0]),
+    "instance_norm": lambda x, w, b: F.instance_norm(x[None], weight=w[:, 0], bias=b[:, 0]),
+    "batch_norm": lambda x, w, b: F.batch_norm(x, None, None, w[0], b[0], training=True),
+    "linear": lambda x, w, b: F.linear(x[0], w, b[:, 0]),
+    "one row": lambda x, w, b: F.layer_norm(x[None], x.shape, w, b),
+    "last": lambda x, w, b: F.layer_norm(x, x.shape[-1:], w[0], b[0]),
+}
 LAYOUTS = {
     "dense": lambda t: t,
     "transposed": lambda t: t.t().contiguous().t(),
@@ -207,7 +266,13 @@ LAYOUTS = {
 @pytest.mark.parametrize("name", NORMS)
 def test_gradients_of_norms_over_all_dimensions(name):
     for dtype, (one, other) in itertools.product(
-        (torch.float32, torch.float64), [("dense", "dense"), ("dense", "strided"), ("transposed", "dense"), ("strided", "expanded")]
+        (torch.float32, torch.float64),
+        [
+            ("dense", "dense"),
+            ("dense", "strided"),
+            ("transposed", "dense"),
+            ("strided", "expanded"),
+        ],
     ):
 
         def step(x, w, b):
@@ -215,15 +280,23 @@ def test_gradients_of_norms_over_all_dimensions(name):
 
         def make(k, dtype=dtype, one=one, other=other):
             x, w, b = (leaf(5, 4, seed=k + j, dtype=dtype).detach() for j in range(3))
-            return [LAYOUTS[one](x).requires_grad_(), *[LAYOUTS[other](t).requires_grad_() for t in (w, b)]]
+            return [
+                LAYOUTS[one](x).requires_grad_(),
+                *[LAYOUTS[other](t).requires_grad_() for t in (w, b)],
+            ]
 
         agree(step, make, 3, strides=False)  # gradients may be laid out otherwise
 
 
-@pytest.mark.parametrize("name", ["sum", "mean", "amax", "prod", "var", "logsumexp", "all", "norm", "count_nonzero", "nansum"])
+@pytest.mark.parametrize(
+    "name",
+    ["sum", "mean", "amax", "prod", "var", "logsumexp", "all", "norm", "count_nonzero", "nansum"],
+)
 def test_reductions_over_no_dimensions(name):
     def step(x):
-        return getattr(torch.linalg if name == "norm" else torch, "vector_norm" if name == "norm" else name)(x, dim=())
+        return getattr(
+            torch.linalg if name == "norm" else torch, "vector_norm" if name == "norm" else name
+        )(x, dim=())
 
     agree(step, lambda k: [leaf(2, 3, seed=k).detach()], 3)
 
@@ -262,9 +335,19 @@ def proxy():
 
 
 THINGS = [
-    odd, lambda: type(odd()), proxy, _Descriptor, lambda: _Descriptor, lambda: functools.partial(torch.mul, other=2), lambda: len, lambda: "a".join,
-    lambda: np.add, lambda: np.vectorize(abs), lambda: type.__dict__["__mro__"], lambda: functools.singledispatch(abs),
-]  # fmt: skip
+    odd,
+    lambda: type(odd()),
+    proxy,
+    _Descriptor,
+    lambda: _Descriptor,
+    lambda: functools.partial(torch.mul, other=2),
+    lambda: len,
+    lambda: "a".join,
+    lambda: np.add,
+    lambda: np.vectorize(abs),
+    lambda: type.__dict__["__mro__"],
+    lambda: functools.singledispatch(abs),
+]
 
 
 @pytest.mark.parametrize("number", range(len(THINGS)))
@@ -289,7 +372,11 @@ def test_objects_without_readable_code_can_be_reached(number):
 def test_a_function_of_another_language_is_compiled_like_any():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for f in (_Descriptor(), functools.partial(torch.mul, other=3), functools.partial(_Descriptor())):
+        for f in (
+            _Descriptor(),
+            functools.partial(torch.mul, other=3),
+            functools.partial(_Descriptor()),
+        ):
             compiled = torch.compile(f)
             for k in range(3):
                 assert compiled(torch.ones(2) * k).tolist() == [3.0 * k] * 2
@@ -325,7 +412,10 @@ def test_attributes_that_users_set_on_tensors():
             if k == 4:
                 kept.mark = 5.0
             a, b = function(x), compiled(y)
-            assert torch.equal(a, b) and a.__dict__ == b.__dict__ and x.__dict__ == y.__dict__, (function, k)
+            assert torch.equal(a, b) and a.__dict__ == b.__dict__ and x.__dict__ == y.__dict__, (
+                function,
+                k,
+            )
 
 
 def test_a_write_to_data_does_not_count():
@@ -444,14 +534,22 @@ class Small:
 
 
 def test_compiled_methods_of_all_kinds():
-    """Of classes, of objects without a dictionary, those that call the one they override, and those of copies."""
+    """Of classes, of objects without a dictionary, those that call the one they override, and those
+    of copies.
+    """
     small = [Small(), Small()]
     small[0].k, small[1].k = 5.0, 6.0
     first, second = Scaled(2.0), Shifted(4.0)
     for n in range(4):
         x = torch.full((2,), float(n))
-        assert first.times(x).tolist() == [2.0 * n] * 2 and second.times(x).tolist() == [4.0 * n + 1] * 2
-        assert Scaled.of_class(x).tolist() == [2.0 * n] * 2 and second.of_class(x).tolist() == [3.0 * n] * 2
+        assert (
+            first.times(x).tolist() == [2.0 * n] * 2
+            and second.times(x).tolist() == [4.0 * n + 1] * 2
+        )
+        assert (
+            Scaled.of_class(x).tolist() == [2.0 * n] * 2
+            and second.of_class(x).tolist() == [3.0 * n] * 2
+        )
         assert Scaled.plus(x).tolist() == second.plus(x).tolist() == [n + 1.0] * 2
         assert [s.times(x).tolist() for s in small] == [[5.0 * n] * 2, [6.0 * n] * 2]
     for copied in (copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))):
@@ -459,7 +557,12 @@ def test_compiled_methods_of_all_kinds():
         one.k, other.k = 10.0, 20.0
         for n in range(3):
             x = torch.full((1,), float(n))
-            assert [v.times(x).item() for v in (one, other, first, second)] == [10.0 * n, 20.0 * n + 1, 2.0 * n, 4.0 * n + 1]
+            assert [v.times(x).item() for v in (one, other, first, second)] == [
+                10.0 * n,
+                20.0 * n + 1,
+                2.0 * n,
+                4.0 * n + 1,
+            ]
 
 
 def test_results_made_in_inference_mode():
@@ -477,28 +580,57 @@ def test_results_made_in_inference_mode():
 
 
 SETTERS = {
-    "grad mode": (lambda: torch.set_grad_enabled(False), torch.is_grad_enabled, lambda: torch.set_grad_enabled(True)),
-    "default dtype": (lambda: torch.set_default_dtype(torch.float64), torch.get_default_dtype, lambda: torch.set_default_dtype(torch.float32)),
+    "grad mode": (
+        lambda: torch.set_grad_enabled(False),
+        torch.is_grad_enabled,
+        lambda: torch.set_grad_enabled(True),
+    ),
+    "default dtype": (
+        lambda: torch.set_default_dtype(torch.float64),
+        torch.get_default_dtype,
+        lambda: torch.set_default_dtype(torch.float32),
+    ),
     "deterministic": (
-        lambda: torch.use_deterministic_algorithms(True), torch.are_deterministic_algorithms_enabled,
+        lambda: torch.use_deterministic_algorithms(True),
+        torch.are_deterministic_algorithms_enabled,
         lambda: torch.use_deterministic_algorithms(False),
     ),
-    "threads": (lambda: torch.set_num_threads(1), torch.get_num_threads, lambda: torch.set_num_threads(2)),
-    "anomaly": (lambda: torch.autograd.set_detect_anomaly(True), torch.is_anomaly_enabled, lambda: torch.autograd.set_detect_anomaly(False)),
+    "threads": (
+        lambda: torch.set_num_threads(1),
+        torch.get_num_threads,
+        lambda: torch.set_num_threads(2),
+    ),
+    "anomaly": (
+        lambda: torch.autograd.set_detect_anomaly(True),
+        torch.is_anomaly_enabled,
+        lambda: torch.autograd.set_detect_anomaly(False),
+    ),
     "precision": (
-        lambda: torch.set_float32_matmul_precision("high"), torch.get_float32_matmul_precision,
+        lambda: torch.set_float32_matmul_precision("high"),
+        torch.get_float32_matmul_precision,
         lambda: torch.set_float32_matmul_precision("highest"),
     ),
     "autocast": (
-        lambda: torch.set_autocast_enabled("cpu", True), lambda: torch.is_autocast_enabled("cpu"),
+        lambda: torch.set_autocast_enabled("cpu", True),
+        lambda: torch.is_autocast_enabled("cpu"),
         lambda: torch.set_autocast_enabled("cpu", False),
     ),
-    "device": (lambda: torch.set_default_device("meta"), torch.get_default_device, lambda: torch.set_default_device(None)),
-    "printing": (
-        lambda: torch.set_printoptions(precision=2), lambda: str(torch.tensor(1.23456)), lambda: torch.set_printoptions(profile="default"),
+    "device": (
+        lambda: torch.set_default_device("meta"),
+        torch.get_default_device,
+        lambda: torch.set_default_device(None),
     ),
-    "warnings": (lambda: torch.set_warn_always(True), torch.is_warn_always_enabled, lambda: torch.set_warn_always(False)),
-}  # fmt: skip
+    "printing": (
+        lambda: torch.set_printoptions(precision=2),
+        lambda: str(torch.tensor(1.23456)),
+        lambda: torch.set_printoptions(profile="default"),
+    ),
+    "warnings": (
+        lambda: torch.set_warn_always(True),
+        torch.is_warn_always_enabled,
+        lambda: torch.set_warn_always(False),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", SETTERS)
@@ -632,7 +764,10 @@ def test_layouts_of_gradients_and_of_one_hot() -> None:
     def vectors(x):
         return torch.nn.functional.one_hot(x, 3)
 
-    for function, x in ((gradient, torch.randn(2, 3, 4).requires_grad_()), (vectors, torch.tensor([[0, 1], [2, 0]]).t())):
+    for function, x in (
+        (gradient, torch.randn(2, 3, 4).requires_grad_()),
+        (vectors, torch.tensor([[0, 1], [2, 0]]).t()),
+    ):
         compiled = torch.compile(function)
         for _ in range(2):
             assert compiled(x).stride() == function(x).stride()

@@ -1,4 +1,6 @@
-"""Steps that change Python objects: results, and all that they change, must be eager's after each call, also where calls fail."""
+"""Steps that change Python objects: results, and all that they change, must be eager's after each
+call, also where calls fail.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,10 @@ def follow(make, compiled, bad=(), calls=12):
     rows = []
     for k in range(calls):
         generator = torch.Generator().manual_seed(k)
-        x, y = torch.randn(8, 4, generator=generator), torch.randint(0, 3, (8,), generator=generator)
+        x, y = (
+            torch.randn(8, 4, generator=generator),
+            torch.randint(0, 3, (8,), generator=generator),
+        )
         if k in bad:
             y[3] = 7
         for change in rest:
@@ -69,7 +74,13 @@ def follow(make, compiled, bad=(), calls=12):
                 result = copy.deepcopy(run(x, y).detach())
             except (IndexError, ValueError, ZeroDivisionError) as error:
                 result = type(error).__name__ + str(error)[:40]
-        rows.append((result, copy.deepcopy(state()), [str(w.message) for w in told if w.category is not WARNING]))
+        rows.append(
+            (
+                result,
+                copy.deepcopy(state()),
+                [str(w.message) for w in told if w.category is not WARNING],
+            )
+        )
     return rows, run
 
 
@@ -282,7 +293,11 @@ def buffers_that_are_replaced():
         if k == 9:
             m.eval()
 
-    return (lambda x, y: train(m, o, x, y)), lambda: (m.state_dict(), m.plain, m.calls, m.history), change
+    return (
+        (lambda x, y: train(m, o, x, y)),
+        lambda: (m.state_dict(), m.plain, m.calls, m.history),
+        change,
+    )
 
 
 @case
@@ -335,7 +350,12 @@ def what_stands_at_the_place_is_changed():
         return loss + t.h.sum()
 
     def change(k):
-        others = {4: None, 6: torch.ones(4), 7: torch.ones(2, 4), 9: torch.ones(4, dtype=torch.float64)}
+        others = {
+            4: None,
+            6: torch.ones(4),
+            7: torch.ones(2, 4),
+            9: torch.ones(4, dtype=torch.float64),
+        }
         if k in others:
             t.h = others[k]
 
@@ -466,7 +486,11 @@ def losses_with_a_graph():
             o.step()
             t.sum = torch.zeros(())
 
-    return step, lambda: (t.sum.detach(), t.last, m.state_dict(), [p.grad for p in m.parameters()]), change
+    return (
+        step,
+        lambda: (t.sum.detach(), t.last, m.state_dict(), [p.grad for p in m.parameters()]),
+        change,
+    )
 
 
 # ---- lists ------------------------------------------------------------------------------------------
@@ -519,7 +543,9 @@ SCHEDULES = {
     "CosineAnnealingLR": lambda o: schedules.CosineAnnealingLR(o, 5),
     "CosineAnnealingWarmRestarts": lambda o: schedules.CosineAnnealingWarmRestarts(o, 3),
     "LambdaLR": lambda o: schedules.LambdaLR(o, lambda epoch: 0.9**epoch),
-    "MultiplicativeLR": lambda o: schedules.MultiplicativeLR(o, lambda epoch: 0.9 if epoch % 2 else 1.0),
+    "MultiplicativeLR": lambda o: schedules.MultiplicativeLR(
+        o, lambda epoch: 0.9 if epoch % 2 else 1.0
+    ),
     "StepLR": lambda o: schedules.StepLR(o, 2),
     "MultiStepLR": lambda o: schedules.MultiStepLR(o, [3, 6]),
     "ConstantLR": lambda o: schedules.ConstantLR(o, 0.5, 4),
@@ -530,7 +556,9 @@ SCHEDULES = {
     "SequentialLR": lambda o: schedules.SequentialLR(
         o, [schedules.LinearLR(o, 0.1, total_iters=3), schedules.ExponentialLR(o, 0.9)], [3]
     ),
-    "ChainedScheduler": lambda o: schedules.ChainedScheduler([schedules.ConstantLR(o, 0.5, 2), schedules.ExponentialLR(o, 0.9)]),
+    "ChainedScheduler": lambda o: schedules.ChainedScheduler(
+        [schedules.ConstantLR(o, 0.5, 2), schedules.ExponentialLR(o, 0.9)]
+    ),
     "SWALR": lambda o: swa_utils.SWALR(o, 0.05, 3),
 }
 
@@ -557,7 +585,11 @@ def with_schedule(make, before):
             if k == 9:
                 o.param_groups[0]["lr"] = 0.03
 
-        kept = lambda: {k: v for k, v in s.state_dict().items() if k not in ("lr_lambdas", "_schedulers") and not callable(v)}
+        kept = lambda: {
+            k: v
+            for k, v in s.state_dict().items()
+            if k not in ("lr_lambdas", "_schedulers") and not callable(v)
+        }
         return step, lambda: (kept(), options(o), m.state_dict()), change
 
     return made
@@ -693,7 +725,14 @@ def failing_schedule(before):
             t.k += 1
             return loss
 
-        return step, lambda: (t.n, t.k, options(o), s.last_epoch, m.state_dict(), [p.grad for p in m.parameters()])
+        return step, lambda: (
+            t.n,
+            t.k,
+            options(o),
+            s.last_epoch,
+            m.state_dict(),
+            [p.grad for p in m.parameters()],
+        )
 
     return make
 
@@ -769,7 +808,9 @@ def averaged(**settings):
 
 
 CASES["AveragedModel"] = averaged()
-CASES["AveragedModel with decay"] = averaged(multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.9), use_buffers=True)
+CASES["AveragedModel with decay"] = averaged(
+    multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.9), use_buffers=True
+)
 
 
 @case
@@ -831,7 +872,16 @@ def failing(before):
             return loss
 
         grads = lambda: [p.grad for p in m.parameters()]
-        return step, lambda: (t.n, t.k, log, s.last_epoch, options(o), m.state_dict(), grads(), torch.get_rng_state())
+        return step, lambda: (
+            t.n,
+            t.k,
+            log,
+            s.last_epoch,
+            options(o),
+            m.state_dict(),
+            grads(),
+            torch.get_rng_state(),
+        )
 
     return make
 
@@ -869,7 +919,12 @@ def labels_after_an_update():
         t.n += 1
         return loss + other
 
-    return step, lambda: (t.n, m.state_dict(), m2.state_dict(), [v for e in o.state.values() for v in e.values()])
+    return step, lambda: (
+        t.n,
+        m.state_dict(),
+        m2.state_dict(),
+        [v for e in o.state.values() for v in e.values()],
+    )
 
 
 FAILING["labels after an update"] = labels_after_an_update
@@ -893,7 +948,10 @@ def test_calls_that_fail_change_what_eager_ones_do(name):
     assert sum(v.hits for v in run.versions) >= 4, run.history
 
 
-@pytest.mark.parametrize("name", ["counter_that_is_used", "lists_that_grow", "hidden_state", "OneCycleLR", "decision_by_a_loss"])
+@pytest.mark.parametrize(
+    "name",
+    ["counter_that_is_used", "lists_that_grow", "hidden_state", "OneCycleLR", "decision_by_a_loss"],
+)
 def test_collections_of_garbage_at_any_time(name):
     expected, _ = follow(CASES[name], False, calls=6)
     before = gc.get_threshold()
@@ -1117,7 +1175,10 @@ def test_what_cannot_be_repeated_runs_eagerly(name):
         run = torch.compile(step)
         for k, row in enumerate(expected):
             generator = torch.Generator().manual_seed(k)
-            x, y = torch.randn(8, 4, generator=generator), torch.randint(0, 3, (8,), generator=generator)
+            x, y = (
+                torch.randn(8, 4, generator=generator),
+                torch.randint(0, 3, (8,), generator=generator),
+            )
             same(row[0], run(x, y).detach())
             same(row[1], copy.deepcopy(state()))
     reasons = [str(w.message) for w in told if w.category is WARNING]
@@ -1210,7 +1271,11 @@ def test_the_explanation_lists_what_changes():
     for _ in range(4):
         run(x, y)
     made = run.explain()
-    for text in ("sets t.n after the program", "appends to log after the program", "calls ExponentialLR.step after the program"):
+    for text in (
+        "sets t.n after the program",
+        "appends to log after the program",
+        "calls ExponentialLR.step after the program",
+    ):
         assert text in made.text and text in made.html
     assert "read again at each call:\n  t.n" in made.text
 

@@ -1,4 +1,6 @@
-"""What changes between calls must change the result: a compiled function never answers for a call that it was not traced for."""
+"""What changes between calls must change the result: a compiled function never answers for a call
+that it was not traced for.
+"""
 
 import cProfile
 import datetime
@@ -21,7 +23,9 @@ RNG = np.random.default_rng(0)
 
 
 def same(f, *calls):
-    """`f` compiled gives for each call what `f` gives; `calls` are argument tuples or functions that change something."""
+    """`f` compiled gives for each call what `f` gives; `calls` are argument tuples or functions
+    that change something.
+    """
     compiled = torch.compile(f)
     for call in calls:
         if callable(call):
@@ -33,7 +37,16 @@ def same(f, *calls):
 
 
 def test_shapes_dtypes_and_layouts():
-    c = same(lambda x: (x * 2).sum(0), (X,), (X.T,), (X.double(),), (X[:, 1:],), (X[0],), (X.int(),), (X.flip(0),))
+    c = same(
+        lambda x: (x * 2).sum(0),
+        (X,),
+        (X.T,),
+        (X.double(),),
+        (X[:, 1:],),
+        (X[0],),
+        (X.int(),),
+        (X.flip(0),),
+    )
     assert len(c.versions) > 3
 
 
@@ -42,7 +55,9 @@ def test_numbers_and_flags_as_arguments():
 
 
 def test_fills_with_a_number_compile():
-    """The number is an array of its own, which belongs to the step; one that is read from a tensor does not."""
+    """The number is an array of its own, which belongs to the step; one that is read from a tensor
+    does not.
+    """
     value = 2.0
     index = torch.tensor([1, 2])
 
@@ -59,12 +74,18 @@ def test_fills_with_a_number_compile():
     assert sum(v.hits for v in compiled.versions) >= 4
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        same(lambda x, k: x.masked_fill(x > 1, k.item()), (X, torch.tensor(3.0)), (X, torch.tensor(4.0)))
+        same(
+            lambda x, k: x.masked_fill(x > 1, k.item()),
+            (X, torch.tensor(3.0)),
+            (X, torch.tensor(4.0)),
+        )
 
 
 @pytest.mark.parametrize("settles", [True, False])
 def test_what_a_traced_call_computed_is_freed_at_once(settles):
-    """Not only when the collector comes by: an exception's traceback, or the tracer, kept all values of a step."""
+    """Not only when the collector comes by: an exception's traceback, or the tracer, kept all
+    values of a step.
+    """
     kept = []
     seen = []
 
@@ -74,7 +95,9 @@ def test_what_a_traced_call_computed_is_freed_at_once(settles):
         seen.append(weakref.ref(y._array)) if not seen else None
         z = (y * 2).sum()
         if not settles:
-            kept.append(0)  # changes what the step reads, which a program would not do: the trace ends with a refusal
+            # changes what the step reads, which a program would not do: the trace ends with a
+            # refusal
+            kept.append(0)
         return z + len(kept)
 
     gc.disable()
@@ -99,9 +122,17 @@ def test_closures_globals_and_attributes():
         scale = 3.0
 
     same(
-        f, (X,), change_cell, (X,), lambda: setattr(holder, "shift", 5.0), (X,), lambda: holder.deep.k.__setitem__(1, 7.0), (X,),
-        lambda: setattr(holder, "deep", types.SimpleNamespace(k=[0.0, 9.0])), (X,),
-    )  # fmt: skip
+        f,
+        (X,),
+        change_cell,
+        (X,),
+        lambda: setattr(holder, "shift", 5.0),
+        (X,),
+        lambda: holder.deep.k.__setitem__(1, 7.0),
+        (X,),
+        lambda: setattr(holder, "deep", types.SimpleNamespace(k=[0.0, 9.0])),
+        (X,),
+    )
 
 
 def test_attributes_by_made_up_names_and_numpy_arrays():
@@ -111,7 +142,14 @@ def test_attributes_by_made_up_names_and_numpy_arrays():
     def f(x):
         return x * getattr(holder, f"scale{1}") + float(table[1])
 
-    same(f, (X,), lambda: setattr(holder, "scale1", 5.0), (X,), lambda: table.__setitem__(1, 9.0), (X,))
+    same(
+        f,
+        (X,),
+        lambda: setattr(holder, "scale1", 5.0),
+        (X,),
+        lambda: table.__setitem__(1, 9.0),
+        (X,),
+    )
 
     class Net(nn.Module):
         def __init__(self):
@@ -190,7 +228,11 @@ def test_training_mode_of_batch_norm_moves_the_statistics():
     results = []
     for compiled in (False, True):
         m = nn.BatchNorm1d(3)
-        f = torch.compile(lambda x, m=m: m(x).detach()) if compiled else (lambda x, m=m: m(x).detach())
+        f = (
+            torch.compile(lambda x, m=m: m(x).detach())
+            if compiled
+            else (lambda x, m=m: m(x).detach())
+        )
         for k in range(4):
             f(X + k)
             if k == 1:
@@ -228,7 +270,11 @@ def both(change, optimizer=None, count=8):
             change(k, m, o)
             losses.append(run(X * 0.1).item())
         results.append(
-            (losses, {n: p.detach().clone() for n, p in m.named_parameters()}, {n: p.grad for n, p in m.named_parameters()})
+            (
+                losses,
+                {n: p.detach().clone() for n, p in m.named_parameters()},
+                {n: p.grad for n, p in m.named_parameters()},
+            )
         )
     (a, pa, ga), (b, pb, gb) = results
     assert b == pytest.approx(a, rel=1e-5)
@@ -251,7 +297,10 @@ def test_learning_rate_and_schedule():
     assert run.versions[0].hits >= 5  # options are read at each call, none of this traces again
 
 
-@pytest.mark.parametrize("optimizer", [lambda p: torch.optim.Adam(p, lr=0.01), lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9)])
+@pytest.mark.parametrize(
+    "optimizer",
+    [lambda p: torch.optim.Adam(p, lr=0.01), lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9)],
+)
 def test_optimizer_options_and_state(optimizer):
     saved = []
 
@@ -427,7 +476,11 @@ def test_what_cannot_be_compiled_says_why_and_runs_eagerly(f, reason):
         first = compiled(X)
     assert "test_soundness.py" in str(caught[0].message)
     again = compiled(X)
-    assert type(again) is type(first) and getattr(first, "shape", None) == getattr(again, "shape", None) and not compiled.versions
+    assert (
+        type(again) is type(first)
+        and getattr(first, "shape", None) == getattr(again, "shape", None)
+        and not compiled.versions
+    )
     with pytest.raises(torch.compiler.CompileError, match=reason):
         torch.compile(f, fullgraph=True)(X)
 
@@ -436,7 +489,9 @@ def test_a_number_may_be_returned():
     compiled = torch.compile(lambda x: {"loss": (x * x).mean().item(), "x": x + 1})
     for k in range(3):
         made = compiled(X + k)
-        assert type(made["loss"]) is float and made["loss"] == pytest.approx(((X + k) ** 2).mean().item())
+        assert type(made["loss"]) is float and made["loss"] == pytest.approx(
+            ((X + k) ** 2).mean().item()
+        )
     assert compiled.versions[0].hits == 2
 
 
@@ -473,7 +528,13 @@ def test_errors_are_those_of_eager():
 
 
 def test_random_numbers_are_those_of_eager():
-    f = lambda x: x + torch.rand(3) + torch.randint(0, 5, (3,)) + torch.empty(3).normal_() + F.dropout(torch.ones(3))
+    f = lambda x: (
+        x
+        + torch.rand(3)
+        + torch.randint(0, 5, (3,))
+        + torch.empty(3).normal_()
+        + F.dropout(torch.ones(3))
+    )
     compiled = torch.compile(f)
     torch.manual_seed(0)
     wanted = [f(X) for _ in range(4)]
@@ -570,7 +631,10 @@ def test_the_last_short_batch_costs_no_compile_per_epoch():
     for _ in range(4):
         run(X)
         run(X[:1])
-    assert sum("traced, because" in h for h in run.history) == 2 and sum(v.hits for v in run.versions) >= 5
+    assert (
+        sum("traced, because" in h for h in run.history) == 2
+        and sum(v.hits for v in run.versions) >= 5
+    )
 
 
 def test_stances():
@@ -704,7 +768,9 @@ SHOWN = torch.arange(12.0).reshape(3, 4)[1]
 @pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
 @pytest.mark.parametrize("asked", ASKED.values(), ids=list(ASKED))
 def test_what_compiled_code_does_not_keep_of_a_tensor_is_asked_in_each_call(asked):
-    """Two tensors may differ in nothing but that: no guard tells them apart, so the step runs eagerly."""
+    """Two tensors may differ in nothing but that: no guard tells them apart, so the step runs
+    eagerly.
+    """
     scope = {"SHOWN": SHOWN}
     exec(f"def step(x):\n    return x.detach() * 2, {asked}", scope)
     step = scope["step"]
@@ -713,7 +779,14 @@ def test_what_compiled_code_does_not_keep_of_a_tensor_is_asked_in_each_call(aske
     written.add_(1).add_(1)
     shared = torch.randn(4)
     shared.share_memory_()
-    inputs = [torch.randn(4), torch.randn(12)[:4], SHOWN, torch.randn(8).split(4)[1], written, shared]
+    inputs = [
+        torch.randn(4),
+        torch.randn(12)[:4],
+        SHOWN,
+        torch.randn(8).split(4)[1],
+        written,
+        shared,
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", torch.compiler.CompileWarning)
         run = torch.compile(step)
@@ -731,7 +804,10 @@ def test_no_part_of_a_step_that_asks_for_counts_of_writes_is_compiled():
         return v, x * v._version
 
     run, x = torch.compile(step), torch.randn(3)
-    with pytest.warns(torch.compiler.CompileWarning, match="runs eagerly: the step asks how often a tensor was written"):
+    with pytest.warns(
+        torch.compiler.CompileWarning,
+        match="runs eagerly: the step asks how often a tensor was written",
+    ):
         run(x)
     for _ in range(3):
         assert all(torch.equal(a, b) for a, b in zip(run(x), step(x)))

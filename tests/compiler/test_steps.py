@@ -1,4 +1,6 @@
-"""Whole training steps, compiled, against the same steps run eagerly: losses, parameters and random streams."""
+"""Whole training steps, compiled, against the same steps run eagerly: losses, parameters and random
+streams.
+"""
 
 import copy
 
@@ -46,9 +48,16 @@ def mlp(optimizer):
 
 def cnn():
     m = nn.Sequential(
-        nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3), nn.ReLU(), nn.Flatten(),
-        nn.Dropout(0.3), nn.Linear(16 * 5 * 5, 10),
-    )  # fmt: skip
+        nn.Conv2d(1, 8, 3, padding=1),
+        nn.BatchNorm2d(8),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(8, 16, 3),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Dropout(0.3),
+        nn.Linear(16 * 5 * 5, 10),
+    )
     o = torch.optim.SGD(m.parameters(), lr=0.05, momentum=0.9)
 
     def step(x, y):
@@ -72,7 +81,9 @@ class Block(nn.Module):
 
     def forward(self, x):
         b, t, d = x.shape
-        q, k, v = self.qkv(self.ln1(x)).view(b, t, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
+        q, k, v = (
+            self.qkv(self.ln1(x)).view(b, t, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
+        )
         mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(mixed.transpose(1, 2).reshape(b, t, d))
         return x + self.ff(self.ln2(x))
@@ -108,7 +119,9 @@ def gpt():
 
 
 def lstm():
-    m = nn.ModuleDict({"e": nn.Embedding(20, 16), "l": nn.LSTM(16, 24, 2, dropout=0.2), "d": nn.Linear(24, 20)})
+    m = nn.ModuleDict(
+        {"e": nn.Embedding(20, 16), "l": nn.LSTM(16, 24, 2, dropout=0.2), "d": nn.Linear(24, 20)}
+    )
     o = torch.optim.Adam(m.parameters())
 
     def step(x, y):
@@ -135,7 +148,9 @@ def vae():
         mean, log_var = m["mu"](h), m["var"](h)
         z = mean + torch.randn_like(mean) * torch.exp(0.5 * log_var)
         rebuilt = torch.sigmoid(m["d"](z))
-        loss = F.binary_cross_entropy(rebuilt, x, reduction="sum") - 0.5 * torch.sum(1 + log_var - mean.pow(2) - log_var.exp())
+        loss = F.binary_cross_entropy(rebuilt, x, reduction="sum") - 0.5 * torch.sum(
+            1 + log_var - mean.pow(2) - log_var.exp()
+        )
         o.zero_grad()
         loss.backward()
         o.step()
@@ -147,7 +162,9 @@ def vae():
 STEPS = {
     "mlp with Adam": mlp(lambda p: torch.optim.Adam(p, lr=1e-2)),
     "mlp with AdamW": mlp(lambda p: torch.optim.AdamW(p, lr=1e-2, amsgrad=True)),
-    "mlp with SGD": mlp(lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-3)),
+    "mlp with SGD": mlp(
+        lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-3)
+    ),
     "mlp with Adagrad": mlp(lambda p: torch.optim.Adagrad(p)),
     "cnn": (cnn, batches(normal(8, 1, 14, 14), classes(10, 8))),
     "gpt": (gpt, batches(classes(50, 4, 16), classes(50, 4, 16))),
@@ -167,7 +184,9 @@ def test_a_compiled_step_is_the_eager_one(name):
         torch.manual_seed(5)
         losses = [run(*batch).item() for batch in data]
         results.append((losses, model.state_dict(), torch.rand(3)))
-    assert [v.hits for v in run.versions] == [len(data) - 2] or [v.hits for v in run.versions] == [len(data) - 1], run.history
+    assert [v.hits for v in run.versions] == [len(data) - 2] or [v.hits for v in run.versions] == [
+        len(data) - 1
+    ], run.history
     (a, state_a, next_a), (b, state_b, next_b) = results
     assert b == pytest.approx(a, rel=2e-5)
     for key, value in state_a.items():
@@ -224,8 +243,20 @@ def test_a_module_is_compiled_with_its_backward():
 
 
 OPTIMIZERS = [
-    "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD",
-]  # fmt: skip
+    "ASGD",
+    "Adadelta",
+    "Adafactor",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "Muon",
+    "NAdam",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SGD",
+]
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -337,18 +368,26 @@ def test_functions_of_the_user():
 
 
 class LanguageModel(nn.Module):
-    """Attention with dropout and a causal mask, and the loss inside: what comes back are logits and loss."""
+    """Attention with dropout and a causal mask, and the loss inside: what comes back are logits and
+    loss.
+    """
 
     def __init__(self):
         super().__init__()
-        self.tokens, self.project, self.head = nn.Embedding(11, 8), nn.Linear(8, 24), nn.Linear(8, 11)
+        self.tokens, self.project, self.head = (
+            nn.Embedding(11, 8),
+            nn.Linear(8, 24),
+            nn.Linear(8, 11),
+        )
         self.dropout = nn.Dropout(0.2)
 
     def forward(self, index, targets=None):
         b, t = index.size()
         parts = self.project(self.dropout(self.tokens(index))).split(8, dim=2)
         q, k, v = (x.view(b, t, 2, 4).transpose(1, 2) for x in parts)
-        y = F.scaled_dot_product_attention(q, k, v, dropout_p=0.1 if self.training else 0.0, is_causal=True)
+        y = F.scaled_dot_product_attention(
+            q, k, v, dropout_p=0.1 if self.training else 0.0, is_causal=True
+        )
         logits = self.head(y.transpose(1, 2).contiguous().view(b, t, 8))
         if targets is None:
             return logits, None
@@ -365,7 +404,8 @@ def test_a_module_with_the_loss_inside():
         losses = []
         for x, y in batches(classes(11, 3, 6), classes(11, 3, 6), count=6):
             halves = []
-            for part in (slice(0, 2), slice(2, 4), slice(0, 2)):  # several forwards before their backward, of other counts
+            # several forwards before their backward, of other counts
+            for part in (slice(0, 2), slice(2, 4), slice(0, 2)):
                 target = y[:, :6].clone()
                 target[:, part] = -1
                 target[0] = -1 if part.start else target[0]
@@ -385,7 +425,9 @@ def test_a_module_with_the_loss_inside():
 
 
 def test_a_module_applied_to_what_it_gave():
-    """The argument's own graph leads to the same parameters, and is none of the compiled function's business."""
+    """The argument's own graph leads to the same parameters, and is none of the compiled function's
+    business.
+    """
     torch.manual_seed(0)
     eager = nn.Sequential(nn.Linear(5, 5), nn.Tanh())
     module = copy.deepcopy(eager)

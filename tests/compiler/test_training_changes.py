@@ -1,4 +1,6 @@
-"""Whole training steps between whose calls something changes: losses, parameters and gradients must be those of eager steps."""
+"""Whole training steps between whose calls something changes: losses, parameters and gradients must
+be those of eager steps.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,18 @@ from pellucid import nn
 Change = Callable[[Space], Any]
 
 
-def scene(optimizer: Callable[[Any], Any] | None = None, model: Callable[[], nn.Module] | None = None, clear: bool = True) -> Space:
+def scene(
+    optimizer: Callable[[Any], Any] | None = None,
+    model: Callable[[], nn.Module] | None = None,
+    clear: bool = True,
+) -> Space:
     """A model, its optimizer and a step, which clears the gradients or leaves them."""
     s = Space()
     s.model = model() if model else nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
     s.parameters = lambda: list(s.model.parameters())
-    s.optimizer = optimizer(s.parameters()) if optimizer else torch.optim.Adam(s.parameters(), lr=1e-2)
+    s.optimizer = (
+        optimizer(s.parameters()) if optimizer else torch.optim.Adam(s.parameters(), lr=1e-2)
+    )
 
     def step(x: Any, y: Any) -> Any:
         if clear:
@@ -48,7 +56,10 @@ def run(make: Callable[[], Space], changes: tuple[Change, ...], compiled: bool) 
         if change is not None:
             change(s)
         generator = torch.Generator().manual_seed(k)
-        x, y = torch.randn(8, 4, generator=generator), torch.randint(0, 3, (8,), generator=generator)
+        x, y = (
+            torch.randn(8, 4, generator=generator),
+            torch.randint(0, 3, (8,), generator=generator),
+        )
         out.append(f(x, y).detach().clone())
         out += [p.detach().clone() for p in s.parameters()]
         out += [torch.zeros(()) if p.grad is None else p.grad.clone() for p in s.parameters()]
@@ -92,26 +103,48 @@ STATES: dict[str, tuple[Change, ...]] = {
     ),
     "state cleared": (lambda s: s.optimizer.state.clear(),),
     "state of one parameter gone": (lambda s: s.optimizer.state.pop(s.parameters()[0]),),
-    "state loaded": (lambda s: s.optimizer.load_state_dict(copy.deepcopy(s.optimizer.state_dict())),),
+    "state loaded": (
+        lambda s: s.optimizer.load_state_dict(copy.deepcopy(s.optimizer.state_dict())),
+    ),
     "a moment replaced": (lambda s: state(s, 0).update(exp_avg=torch.ones(8, 4)),),
     "a moment written to": (lambda s: state(s, 0)["exp_avg"].fill_(1),),
     "the first counter": (lambda s: state(s, 0)["step"].fill_(0),),
     "another counter": (lambda s: state(s, 1)["step"].fill_(0),),
     "all counters": (lambda s: [entry["step"].fill_(7) for entry in s.optimizer.state.values()],),
-    "counters replaced": (lambda s: [entry.update(step=torch.tensor(3.0)) for entry in s.optimizer.state.values()],),
-    "weights loaded": (lambda s: s.model.load_state_dict({k: v * 0 + 0.1 for k, v in s.model.state_dict().items()}),),
-    "weights assigned": (lambda s: s.model.load_state_dict({k: v + 0.1 for k, v in s.model.state_dict().items()}, assign=True),),
-    "memory of the parameters": (lambda s: [setattr(p, "data", p.data * 2) for p in s.parameters()],),
+    "counters replaced": (
+        lambda s: [entry.update(step=torch.tensor(3.0)) for entry in s.optimizer.state.values()],
+    ),
+    "weights loaded": (
+        lambda s: s.model.load_state_dict(
+            {k: v * 0 + 0.1 for k, v in s.model.state_dict().items()}
+        ),
+    ),
+    "weights assigned": (
+        lambda s: s.model.load_state_dict(
+            {k: v + 0.1 for k, v in s.model.state_dict().items()}, assign=True
+        ),
+    ),
+    "memory of the parameters": (
+        lambda s: [setattr(p, "data", p.data * 2) for p in s.parameters()],
+    ),
     "gradients set": (lambda s: [setattr(p, "grad", torch.ones_like(p)) for p in s.parameters()],),
     "hook on a parameter": (lambda s: s.parameters()[0].register_hook(lambda g: g * 2),),
     "hook after accumulation": (
-        lambda s: s.parameters()[0].register_post_accumulate_grad_hook(lambda p: [p.grad.mul_(2)] and None),
+        lambda s: s.parameters()[0].register_post_accumulate_grad_hook(
+            lambda p: [p.grad.mul_(2)] and None
+        ),
     ),
     "hook before the update": (
-        lambda s: s.optimizer.register_step_pre_hook(lambda *_: [p.grad.mul_(2) for p in s.parameters()] and None),
+        lambda s: s.optimizer.register_step_pre_hook(
+            lambda *_: [p.grad.mul_(2) for p in s.parameters()] and None
+        ),
     ),
-    "hook before forward": (lambda s: s.model[0].register_forward_pre_hook(lambda m, i: (i[0] * 2,)),),
-    "hook after backward": (lambda s: s.model[2].register_full_backward_hook(lambda m, i, o: (i[0] * 2,)),),
+    "hook before forward": (
+        lambda s: s.model[0].register_forward_pre_hook(lambda m, i: (i[0] * 2,)),
+    ),
+    "hook after backward": (
+        lambda s: s.model[2].register_full_backward_hook(lambda m, i, o: (i[0] * 2,)),
+    ),
     "layers replaced": (
         lambda s: s.model.__setitem__(1, nn.Tanh()),
         lambda s: s.model.append(nn.Softplus()),
@@ -130,7 +163,9 @@ def test_hooks_that_were_there_are_taken_away() -> None:
         s = scene()
         s.hooks = [
             s.parameters()[0].register_hook(lambda g: g * 2),
-            s.parameters()[1].register_post_accumulate_grad_hook(lambda p: [p.grad.mul_(2)] and None),
+            s.parameters()[1].register_post_accumulate_grad_hook(
+                lambda p: [p.grad.mul_(2)] and None
+            ),
         ]
         return s
 
@@ -147,7 +182,8 @@ def test_options_of_other_rules() -> None:
         option("momentum", 0.0),
     )
     check(
-        lambda: scene(lambda p: torch.optim.Adam(p, lr=torch.tensor(0.01))), lambda s: s.optimizer.param_groups[0]["lr"].fill_(0.1)
+        lambda: scene(lambda p: torch.optim.Adam(p, lr=torch.tensor(0.01))),
+        lambda s: s.optimizer.param_groups[0]["lr"].fill_(0.1),
     )
 
 
@@ -158,7 +194,9 @@ def test_parameters_join_later() -> None:
 
 def test_statistics_and_dropout() -> None:
     def model() -> nn.Module:
-        return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.ReLU(), nn.Linear(8, 3))
+        return nn.Sequential(
+            nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.ReLU(), nn.Linear(8, 3)
+        )
 
     check(
         lambda: scene(sgd(lr=0.01), model),
@@ -235,7 +273,12 @@ def test_a_learning_rate_that_the_step_returns() -> None:
         rows = []
         for k in range(20):
             generator = torch.Generator().manual_seed(k)
-            rows.append(run(torch.randn(8, 4, generator=generator), torch.randint(0, 3, (8,), generator=generator)))
+            rows.append(
+                run(
+                    torch.randn(8, 4, generator=generator),
+                    torch.randint(0, 3, (8,), generator=generator),
+                )
+            )
             s.schedule.step()
         found.append(rows)
     for (a, rate), (b, other) in zip(*found, strict=True):
@@ -266,7 +309,13 @@ def test_a_step_that_sets_its_learning_rate() -> None:
         x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
         rows = []
         for k in range(8):
-            rows.append((run(x, y, 0.1 / (k + 1)), s.optimizer.param_groups[0]["lr"], s.parameters()[0].detach().clone()))
+            rows.append(
+                (
+                    run(x, y, 0.1 / (k + 1)),
+                    s.optimizer.param_groups[0]["lr"],
+                    s.parameters()[0].detach().clone(),
+                )
+            )
         found.append(rows)
     for (a, rate, w), (b, other, v) in zip(*found, strict=True):
         torch.testing.assert_close(b, a, rtol=1e-5, atol=1e-6)
@@ -277,7 +326,9 @@ def test_a_step_that_sets_its_learning_rate() -> None:
 
 # ---- tensors that are given other memory ------------------------------------------------------------------
 def averaged(compiling, between):
-    """A student, and a teacher whose parameters become averages of the student's by `.data =`; losses, the teacher and the function."""
+    """A student, and a teacher whose parameters become averages of the student's by `.data =`;
+    losses, the teacher and the function.
+    """
     torch.manual_seed(0)
     student, teacher = torch.nn.Linear(4, 3), torch.nn.Linear(4, 3)
     for p in teacher.parameters():
@@ -330,7 +381,8 @@ def test_averages_by_other_memory(between):
     for a, b in zip(got[1], want[1], strict=True):
         assert torch.allclose(a, b, rtol=1e-5)
     if between is average:
-        assert sum(v.hits for v in got[2].versions) == 10  # of twelve: the first, and the one that found other memory
+        # of twelve: the first, and the one that found other memory
+        assert sum(v.hits for v in got[2].versions) == 10
 
 
 def test_other_memory_between_forward_and_backward():
@@ -348,7 +400,12 @@ def test_other_memory_between_forward_and_backward():
 
 @pytest.mark.parametrize(
     "look",
-    [lambda w: w[1:], lambda w: w.detach()[1:], lambda w: torch.from_numpy(w.numpy()[1:]), lambda w: w.detach()],
+    [
+        lambda w: w[1:],
+        lambda w: w.detach()[1:],
+        lambda w: torch.from_numpy(w.numpy()[1:]),
+        lambda w: w.detach(),
+    ],
     ids=["view", "detached", "array", "same"],
 )
 def test_a_look_into_memory_is_given_other_memory(look):
@@ -377,7 +434,9 @@ def test_a_look_into_memory_is_given_other_memory(look):
 
 @pytest.mark.parametrize("owner", ["optimizer", "module"])
 def test_zeros_instead_of_none(owner: str) -> None:
-    """Whether there are gradients decides what `zero_grad(set_to_none=False)` leaves, and what the step after it does."""
+    """Whether there are gradients decides what `zero_grad(set_to_none=False)` leaves, and what the
+    step after it does.
+    """
 
     def run(compiled: bool) -> list[Any]:
         torch.manual_seed(0)

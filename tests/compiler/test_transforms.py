@@ -1,4 +1,6 @@
-"""`torch.func` inside compiled functions and around them: derivatives and batches of functions, and parameters given as arguments."""
+"""`torch.func` inside compiled functions and around them: derivatives and batches of functions, and
+parameters given as arguments.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,17 @@ import pellucid.nn.functional as F
 from pellucid import nn
 from pellucid.compiler import CompileWarning
 from pellucid.core import source
-from pellucid.func import functional_call, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, stack_module_state, vmap
+from pellucid.func import (
+    functional_call,
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    stack_module_state,
+    vmap,
+)
 from pellucid.utils import _pytree as pytree
 
 
@@ -52,12 +64,18 @@ CASES = {
     "grad": (grad(u), lambda: (x(),)),
     "gradients of samples": (vmap(grad(u)), lambda: (rows(),)),
     "gradients of parameters": (grad(loss), lambda: (detached(), rows(), torch.randn(4, 1))),
-    "gradients of parameters by samples": (vmap(grad_and_value(loss), (None, 0, 0)), lambda: (detached(), rows(), torch.randn(4, 1))),
+    "gradients of parameters by samples": (
+        vmap(grad_and_value(loss), (None, 0, 0)),
+        lambda: (detached(), rows(), torch.randn(4, 1)),
+    ),
     "samples with dropout": (
         vmap(grad(lambda p, a, b: loss(p, a, b, drops)), (None, 0, 0), randomness="different"),
         lambda: (detached(drops), rows(), torch.randn(4, 1)),
     ),
-    "jacrev of parameters": (jacrev(lambda p, a: functional_call(net, p, (a,)).squeeze()), lambda: (detached(), x())),
+    "jacrev of parameters": (
+        jacrev(lambda p, a: functional_call(net, p, (a,)).squeeze()),
+        lambda: (detached(), x()),
+    ),
     "jacfwd": (vmap(jacfwd(lambda a: net[0](a))), lambda: (rows(),)),
     "hessian": (hessian(u), lambda: (x(),)),
     "Laplacian": (lambda a: vmap(lambda r: hessian(u)(r).diagonal().sum())(a), lambda: (rows(),)),
@@ -66,13 +84,21 @@ CASES = {
         lambda a: vmap(lambda p, b: functional_call(base, p, (b,)), (0, None))(stacked, a),
         lambda: (rows(),),
     ),
-    "jacobian": (lambda a: torch.autograd.functional.jacobian(lambda y: y.sin() * 2, a), lambda: (x(),)),
-    "jacobian forward": (
-        lambda a: torch.autograd.functional.jacobian(torch.sin, a, strategy="forward-mode", vectorize=True),
+    "jacobian": (
+        lambda a: torch.autograd.functional.jacobian(lambda y: y.sin() * 2, a),
         lambda: (x(),),
     ),
-    "functional hessian": (lambda a: torch.autograd.functional.hessian(lambda y: y.sin().sum(), a), lambda: (x(),)),
-}  # fmt: skip
+    "jacobian forward": (
+        lambda a: torch.autograd.functional.jacobian(
+            torch.sin, a, strategy="forward-mode", vectorize=True
+        ),
+        lambda: (x(),),
+    ),
+    "functional hessian": (
+        lambda a: torch.autograd.functional.hessian(lambda y: y.sin().sum(), a),
+        lambda: (x(),),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -100,7 +126,9 @@ def test_the_reason_names_the_users_line():
 
 
 def test_parameters_as_arguments_follow_training():
-    """Arguments in the memory of parameters that the function also reaches: where they are, and where they are not any more."""
+    """Arguments in the memory of parameters that the function also reaches: where they are, and
+    where they are not any more.
+    """
     own = model()
 
     def f(params, a):
@@ -167,7 +195,9 @@ def test_a_hessian_inside_a_training_step():
         @run
         def step(a, own=own, optimizer=optimizer):
             optimizer.zero_grad()
-            found = (vmap(lambda r: hessian(lambda q: own(q).squeeze())(r).diagonal().sum())(a) ** 2).mean()
+            found = (
+                vmap(lambda r: hessian(lambda q: own(q).squeeze())(r).diagonal().sum())(a) ** 2
+            ).mean()
             found.backward()
             optimizer.step()
             return found.detach()

@@ -8,7 +8,9 @@ from pellucid.llvm import target
 
 nn = torch.nn
 
-pytestmark = pytest.mark.skipif(not target.available(), reason="needs llvmlite and a processor with vectors")
+pytestmark = pytest.mark.skipif(
+    not target.available(), reason="needs llvmlite and a processor with vectors"
+)
 
 CASES = [
     ("SGD", {"lr": 0.1}),
@@ -73,7 +75,11 @@ def test_the_update_is_native_and_eagers(name, options, dtype):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
     kinds = {item.kind for item in run.versions[-1].code.run.items}
     assert "update" in kinds
-    assert "eager" not in kinds, [(i.instructions[0].op, i.reason) for i in run.versions[-1].code.run.items if i.kind == "eager"]
+    assert "eager" not in kinds, [
+        (i.instructions[0].op, i.reason)
+        for i in run.versions[-1].code.run.items
+        if i.kind == "eager"
+    ]
     assert len(run.versions) == 1
 
 
@@ -114,9 +120,13 @@ def test_a_subclass_is_native_where_the_update_is_the_library_s():
 
 
 @pytest.mark.parametrize("clears_first", [True, False])
-@pytest.mark.parametrize("name, options", [*CASES, ("Adafactor", {"lr": 0.1}), ("Muon", {"lr": 0.1})])
+@pytest.mark.parametrize(
+    "name, options", [*CASES, ("Adafactor", {"lr": 0.1}), ("Muon", {"lr": 0.1})]
+)
 def test_updates_of_parameters_in_another_order_see_new_options(name, options, clears_first):
-    """A call of Python gets the optimizer's own dictionaries: it was given copies, with the first call's learning rate."""
+    """A call of Python gets the optimizer's own dictionaries: it was given copies, with the first
+    call's learning rate.
+    """
     made = []
     for compiling in (False, True):
         w = nn.Parameter(torch.linspace(-1, 1, 15).reshape(5, 3).t())

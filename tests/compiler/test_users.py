@@ -1,4 +1,6 @@
-"""What programs do around `compile`: wrapped modules that are changed, copied and saved; names that meet; errors and warnings."""
+"""What programs do around `compile`: wrapped modules that are changed, copied and saved; names that
+meet; errors and warnings.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def test_attributes_set_on_a_compiled_module_are_the_modules():
     compiled.weight = nn.Parameter(torch.zeros(2))
     assert module.weight.tolist() == [0, 0] and compiled(ones).tolist() == [0, 0]
     compiled.extra = nn.Linear(1, 1)
-    assert "extra.weight" in module.state_dict() and "_orig_mod.extra.weight" in compiled.state_dict()
+    assert (
+        "extra.weight" in module.state_dict() and "_orig_mod.extra.weight" in compiled.state_dict()
+    )
     compiled.training = False
     assert not module.training
     module.train()
@@ -70,7 +74,11 @@ def test_compiled_modules_are_copied_and_saved():
     file = io.BytesIO()
     torch.save(compiled, file)
     file.seek(0)
-    for other in (copy.deepcopy(compiled), pickle.loads(pickle.dumps(compiled)), torch.load(file, weights_only=False)):
+    for other in (
+        copy.deepcopy(compiled),
+        pickle.loads(pickle.dumps(compiled)),
+        torch.load(file, weights_only=False),
+    ):
         torch.testing.assert_close(other(value), want)
         assert list(other.state_dict()) == list(compiled.state_dict())
         with torch.no_grad():
@@ -110,7 +118,10 @@ def test_a_step_may_decide_after_a_check():
     index = torch.tensor([1, 3])
     for _ in range(2):
         for mask in ([True], [False]):
-            assert compiled(index, torch.tensor(mask)).tolist() == f(index, torch.tensor(mask)).tolist()
+            assert (
+                compiled(index, torch.tensor(mask)).tolist()
+                == f(index, torch.tensor(mask)).tolist()
+            )
     assert len(compiled.versions) == 2
     with pytest.raises(IndexError, match="index out of range in self") as raised:
         compiled(torch.tensor([1, 4]), torch.tensor([True]))
@@ -133,26 +144,56 @@ def test_warnings_name_the_module_the_line_and_the_call():
             compiled(torch.ones(1))
     (warning,) = [w for w in told if w.category is torch.compiler.CompileWarning]
     assert warning.filename == __file__
-    assert "Counting is compiled around a line that stays in Python: the step changes seen" in str(warning.message)
+    assert "Counting is compiled around a line that stays in Python: the step changes seen" in str(
+        warning.message
+    )
     assert "# what changes" in str(warning.message)
 
 
 LINALG = torch.linalg
 REFUSED = {
     "solve": (lambda a: LINALG.solve(a, torch.ones(2, 2)), torch.eye(2), torch.ones(2, 2)),
-    "solve of several": (lambda a: LINALG.solve(a, torch.ones(2, 2, 2)), torch.eye(2).expand(2, 2, 2).clone(), torch.ones(2, 2, 2)),
+    "solve of several": (
+        lambda a: LINALG.solve(a, torch.ones(2, 2, 2)),
+        torch.eye(2).expand(2, 2, 2).clone(),
+        torch.ones(2, 2, 2),
+    ),
     "inv": (lambda a: LINALG.inv(a) + 1, torch.eye(2), torch.ones(2, 2)),
     "power": (lambda a: LINALG.matrix_power(a, -2), torch.eye(2), torch.ones(2, 2)),
     "eigh": (lambda a: LINALG.eigh(a)[0], torch.eye(2), torch.full((2, 2), float("nan"))),
     "index": (lambda i: torch.zeros(3, 3)[i], torch.tensor([1, 2]), torch.tensor([1, 5])),
-    "gather": (lambda i: torch.zeros(2, 3).gather(1, i), torch.tensor([[1], [2]]), torch.tensor([[1], [7]])),
-    "embedding": (lambda i: F.embedding(i, torch.ones(4, 2)), torch.tensor([1, 2]), torch.tensor([1, -1])),
-    "labels": (lambda y: F.cross_entropy(torch.zeros(2, 3), y), torch.tensor([1, 2]), torch.tensor([1, 5])),
-    "labels without mean": (lambda y: F.cross_entropy(torch.zeros(2, 3), y, reduction="none"), torch.tensor([1, 2]), torch.tensor([-5, 0])),
+    "gather": (
+        lambda i: torch.zeros(2, 3).gather(1, i),
+        torch.tensor([[1], [2]]),
+        torch.tensor([[1], [7]]),
+    ),
+    "embedding": (
+        lambda i: F.embedding(i, torch.ones(4, 2)),
+        torch.tensor([1, 2]),
+        torch.tensor([1, -1]),
+    ),
+    "labels": (
+        lambda y: F.cross_entropy(torch.zeros(2, 3), y),
+        torch.tensor([1, 2]),
+        torch.tensor([1, 5]),
+    ),
+    "labels without mean": (
+        lambda y: F.cross_entropy(torch.zeros(2, 3), y, reduction="none"),
+        torch.tensor([1, 2]),
+        torch.tensor([-5, 0]),
+    ),
     "division": (lambda y: torch.tensor([4, 4]) // y, torch.tensor([1, 2]), torch.tensor([1, 0])),
-    "scale": (lambda s: torch.distributions.Normal(0.0, s).log_prob(s), torch.tensor([1.0, 2.0]), torch.tensor([1.0, -1.0])),
-    "logits": (lambda s: torch.distributions.Categorical(logits=s).sample(), torch.tensor([1.0, 2.0]), torch.tensor([1.0, float("nan")])),
-}  # fmt: skip
+    "scale": (
+        lambda s: torch.distributions.Normal(0.0, s).log_prob(s),
+        torch.tensor([1.0, 2.0]),
+        torch.tensor([1.0, -1.0]),
+    ),
+    "logits": (
+        lambda s: torch.distributions.Categorical(logits=s).sample(),
+        torch.tensor([1.0, 2.0]),
+        torch.tensor([1.0, float("nan")]),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -215,14 +256,20 @@ def test_a_whole_step_with_a_weight_that_grows():
     assert compiled.versions[0].hits == 12 and len(compiled.versions) == 2
 
 
-@pytest.mark.parametrize("kind", [torch.float64, torch.int64, torch.int32, torch.bool, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    "kind", [torch.float64, torch.int64, torch.int32, torch.bool, torch.float16, torch.bfloat16]
+)
 def test_numbers_are_promoted_as_in_eager_execution(kind):
     def f(x, s):
         return x * s, x + s, s - x.float(), x > s
 
     half = kind.itemsize == 2
     same_for(f, [(torch.tensor([1, 0, 2]).to(kind), s) for s in (1, 2, 3, 70000)], 4 if half else 2)
-    same_for(f, [(torch.tensor([1, 0, 2]).to(kind), s) for s in (1.5, 2.25, -3.0, 1e-9, float("inf"))], 5 if half else 2)
+    same_for(
+        f,
+        [(torch.tensor([1, 0, 2]).to(kind), s) for s in (1.5, 2.25, -3.0, 1e-9, float("inf"))],
+        5 if half else 2,
+    )
 
 
 def test_numbers_that_decide_or_are_handed_to_kernels_hold_for_one_value():
@@ -234,7 +281,9 @@ def test_numbers_that_decide_or_are_handed_to_kernels_hold_for_one_value():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", torch.compiler.CompileWarning)
         for k in range(24):
-            for a, b in zip(compiled(torch.arange(4.0), k / 4), f(torch.arange(4.0), k / 4), strict=True):
+            for a, b in zip(
+                compiled(torch.arange(4.0), k / 4), f(torch.arange(4.0), k / 4), strict=True
+            ):
                 assert a.tolist() == b.tolist()
     assert len(compiled.history) < 40 and compiled.refused
 
@@ -289,7 +338,9 @@ def test_numbers_that_the_step_itself_changes_are_not_inputs():
 )
 @pytest.mark.parametrize("made", [True, False], ids=["made inside", "argument"])
 def test_draws_read_their_parameters_and_leave_them_alone(draw, made):
-    """Parameters of a distribution were taken for what the draw fills: constants among them were never there."""
+    """Parameters of a distribution were taken for what the draw fills: constants among them were
+    never there.
+    """
 
     def f(p):
         p = torch.full((3,), 0.4) if made else p
@@ -312,7 +363,9 @@ def test_numbers_that_change_reach_kernels_as_plain_numbers():
         return (
             torch.addcmul(x, x, x, value=v)
             + F.dropout(x, v)
-            + torch.nn.functional.batch_norm(x, torch.zeros(3), torch.ones(3), training=True, momentum=v)
+            + torch.nn.functional.batch_norm(
+                x, torch.zeros(3), torch.ones(3), training=True, momentum=v
+            )
         )
 
     def g(x, v):

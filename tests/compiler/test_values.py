@@ -1,4 +1,6 @@
-"""Values that reach Python during a compiled step: decisions, indices, numbers that are returned, and what must not be baked in."""
+"""Values that reach Python during a compiled step: decisions, indices, numbers that are returned,
+and what must not be baked in.
+"""
 
 import collections
 import copy
@@ -67,7 +69,10 @@ OF_INTS = {
     "factor": (lambda x, read: torch.ones(2) * read(x.sum()), True),
     "dimension": (lambda x, read: torch.arange(9.0).view(3, 3).select(0, read(x.sum()) % 3), True),
     "shift": (lambda x, read: torch.ones(2) * (2 << read(x.sum())), True),
-    "repeated": (lambda x, read: torch.ones(2) * len("x" * read(x.sum()) + "y" * len([0] * read(x.sum()))), True),
+    "repeated": (
+        lambda x, read: torch.ones(2) * len("x" * read(x.sum()) + "y" * len([0] * read(x.sum()))),
+        True,
+    ),
     "factorial": (lambda x, read: torch.ones(2) * math.factorial(read(x.sum())), True),
     "key": (lambda x, read: torch.ones(2) * {3: 1.0, 1: 2.0, 4: 3.0}[read(x.sum())], True),
     "as a float": (lambda x, read: torch.ones(2) * float(read(x.sum())), True),
@@ -75,7 +80,7 @@ OF_INTS = {
     "accuracy": (lambda x, read: read((x > 1).sum()) / 2, True),
     "truth of a bool": (lambda x, read: x * 2 if read((x > 0).all()) else x, True),
     "truth of a tensor": (lambda x, read: x * 2 if (x > 0).all() and read(x.sum()) else x, True),
-}  # fmt: skip
+}
 
 
 def shown(value):
@@ -91,8 +96,16 @@ def same(a, b):
 @pytest.mark.parametrize("returned", [False, True], ids=["used", "used and returned"])
 @pytest.mark.parametrize(
     ("f", "compiles", "inputs"),
-    [(*case, values) for cases, values in ((OF_FLOATS, FLOATS), (OF_INTS, INTS)) for case in cases.values()],
-    ids=[f"{kind} {name}" for kind, cases in (("float", OF_FLOATS), ("int", OF_INTS)) for name in cases],
+    [
+        (*case, values)
+        for cases, values in ((OF_FLOATS, FLOATS), (OF_INTS, INTS))
+        for case in cases.values()
+    ],
+    ids=[
+        f"{kind} {name}"
+        for kind, cases in (("float", OF_FLOATS), ("int", OF_INTS))
+        for name in cases
+    ],
 )
 def test_no_value_is_baked_in(f, compiles, inputs, returned):
     def step(x):
@@ -122,7 +135,9 @@ def test_no_value_is_baked_in(f, compiles, inputs, returned):
 def test_a_step_that_skips_bad_batches():
     def make():
         torch.manual_seed(0)
-        model = nn.Sequential(nn.Linear(4, 8, bias=False), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 3))
+        model = nn.Sequential(
+            nn.Linear(4, 8, bias=False), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 3)
+        )
         optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
 
         def step(x, y):
@@ -140,20 +155,32 @@ def test_a_step_that_skips_bad_batches():
         return step, model
 
     g = torch.Generator().manual_seed(1)
-    data = [(torch.randn(6, 4, generator=g), torch.randint(0, 3, (6,), generator=g)) for _ in range(14)]
+    data = [
+        (torch.randn(6, 4, generator=g), torch.randint(0, 3, (6,), generator=g)) for _ in range(14)
+    ]
     for bad in (5, 9):
         data[bad][0][0] = float("nan")
     (eager, one), (step, two) = make(), make()
     compiled = torch.compile(step)
     results = []
     for f in (eager, compiled):
-        torch.manual_seed(3)  # a call that turns out otherwise has drawn, and moved statistics, by then
+        # a call that turns out otherwise has drawn, and moved statistics, by then
+        torch.manual_seed(3)
         results.append([f(x, y) for x, y in data])
     for a, b in zip(*results, strict=True):
-        assert (a[0] is None) == (b[0] is None) and (a[0] is None or b[0] == pytest.approx(a[0], rel=1e-5))
+        assert (a[0] is None) == (b[0] is None) and (
+            a[0] is None or b[0] == pytest.approx(a[0], rel=1e-5)
+        )
     assert results[1][5] == results[1][9] == (None, None)
     for name, p in one.state_dict().items():
-        np.testing.assert_allclose(two.state_dict()[name].numpy(), p.numpy(), rtol=1e-4, atol=1e-5, equal_nan=True, err_msg=name)
+        np.testing.assert_allclose(
+            two.state_dict()[name].numpy(),
+            p.numpy(),
+            rtol=1e-4,
+            atol=1e-5,
+            equal_nan=True,
+            err_msg=name,
+        )
     assert len(compiled.versions) == 2 and sum("fell otherwise" in h for h in compiled.history) == 1
     assert "decide" in compiled.explain().text
 
@@ -190,13 +217,20 @@ def test_a_decision_after_the_update_is_refused():
         optimizer.step()
         return x if w.sum() > 0 else -x
 
-    with pytest.warns(torch.compiler.CompileWarning, match=r"after an optimizer's update.*test_values\.py"):
+    with pytest.warns(
+        torch.compiler.CompileWarning, match=r"after an optimizer's update.*test_values\.py"
+    ):
         for _ in range(3):
             torch.compile(step)(torch.ones(2))
 
 
 def test_fullgraph_refuses_to_split():
-    for f in (OF_INTS["truth of a tensor"][0], OF_FLOATS["comparison"][0], OF_INTS["index"][0], OF_FLOATS["not a number"][0]):
+    for f in (
+        OF_INTS["truth of a tensor"][0],
+        OF_FLOATS["comparison"][0],
+        OF_INTS["index"][0],
+        OF_FLOATS["not a number"][0],
+    ):
         with pytest.raises(torch.compiler.CompileError, match=r"a tensor's value.*test_values\.py"):
             torch.compile(lambda x, f=f: f(x, lambda t: t.item()), fullgraph=True)(INTS[0])
     whole = torch.compile(lambda x: (x.sum().item() / 2, x + 1), fullgraph=True)
@@ -208,7 +242,13 @@ class Meter:
 
 
 def test_numbers_that_are_kept_are_plain():
-    meter, holder, several, queue, cell = Meter(), types.SimpleNamespace(), [], collections.deque(), None
+    meter, holder, several, queue, cell = (
+        Meter(),
+        types.SimpleNamespace(),
+        [],
+        collections.deque(),
+        None,
+    )
 
     def step(x):
         nonlocal cell

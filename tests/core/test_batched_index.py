@@ -1,4 +1,6 @@
-"""Index tensors under `vmap`: every place, batched or not, against the function run sample by sample."""
+"""Index tensors under `vmap`: every place, batched or not, against the function run sample by
+sample.
+"""
 
 import itertools
 
@@ -41,14 +43,21 @@ def test_index_by_samples(number):
         whole = X if dims[0] == 0 else X[0]
         args = [whole, I0 if dims[1] == 0 else I0[0], I1 if dims[2] == 0 else I1[0]]
         result = vmap(pick, in_dims=dims)(*args)
-        expected = torch.stack([pick(*[a[k] if d == 0 else a for a, d in zip(args, dims, strict=True)]) for k in range(5)])
+        expected = torch.stack(
+            [
+                pick(*[a[k] if d == 0 else a for a, d in zip(args, dims, strict=True)])
+                for k in range(5)
+            ]
+        )
         assert torch.equal(result, expected), dims
 
 
 def test_index_by_two_levels_and_gradients():
     table = torch.randn(7, generator=torch.manual_seed(0), dtype=torch.float64).requires_grad_()
     rows, columns = torch.arange(4), torch.arange(3)
-    both = vmap(vmap(lambda i, j: table[i - j + 3], in_dims=(None, 0)), in_dims=(0, None))(rows, columns)
+    both = vmap(vmap(lambda i, j: table[i - j + 3], in_dims=(None, 0)), in_dims=(0, None))(
+        rows, columns
+    )
     expected = table[rows[:, None] - columns + 3]
     assert torch.equal(both, expected)
     (both**2).sum().backward()

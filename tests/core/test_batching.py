@@ -1,4 +1,6 @@
-"""Every public function gives under `vmap` what it gives sample by sample, or refuses; it never gives something else."""
+"""Every public function gives under `vmap` what it gives sample by sample, or refuses; it never
+gives something else.
+"""
 
 import warnings
 
@@ -11,11 +13,21 @@ import pellucid.nn.functional
 from pellucid.core.public import FUNCTIONS, METHODS
 
 TABLES = {**FUNCTIONS, "Tensor": METHODS}
-UNDEFINED = {"empty_like", "new", "new_empty", "new_empty_strided", "resize_", "resize_as_"}  # results with undefined values
+# results with undefined values
+UNDEFINED = {"empty_like", "new", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
 OTHERS = {
-    "manual_seed", "seed", "set_num_threads", "set_num_interop_threads", "__init__", "__setstate__", "__reduce_ex__", "__repr__", "__str__",
-    "__format__", "__deepcopy__",
-}  # fmt: skip
+    "manual_seed",
+    "seed",
+    "set_num_threads",
+    "set_num_interop_threads",
+    "__init__",
+    "__setstate__",
+    "__reduce_ex__",
+    "__repr__",
+    "__str__",
+    "__format__",
+    "__deepcopy__",
+}
 rng = np.random.default_rng(0)
 
 
@@ -26,7 +38,11 @@ def tensors(value):
 
 
 def stacked(rows):
-    return tuple(map(stacked, zip(*rows, strict=True))) if isinstance(rows[0], tuple) else torch.stack(rows)
+    return (
+        tuple(map(stacked, zip(*rows, strict=True)))
+        if isinstance(rows[0], tuple)
+        else torch.stack(rows)
+    )
 
 
 def compare(wanted, got):
@@ -43,8 +59,12 @@ def compare(wanted, got):
 
 
 def check(function, arguments, dims):
-    """Compare where the function takes samples; what it refuses under vmap must be an error, not another value."""
-    samples = [[x[k] if d == 0 else x for x, d in zip(arguments, dims, strict=True)] for k in range(3)]
+    """Compare where the function takes samples; what it refuses under vmap must be an error, not
+    another value.
+    """
+    samples = [
+        [x[k] if d == 0 else x for x, d in zip(arguments, dims, strict=True)] for k in range(3)
+    ]
     try:
         rows = [function(*[x.clone() for x in sample]) for sample in samples]
         wanted = stacked(rows) if tensors(rows[0]) else None
@@ -53,7 +73,9 @@ def check(function, arguments, dims):
     if wanted is None:
         return False
     try:
-        got = torch.func.vmap(lambda *xs: function(*[x.clone() for x in xs]), in_dims=dims)(*arguments)
+        got = torch.func.vmap(lambda *xs: function(*[x.clone() for x in xs]), in_dims=dims)(
+            *arguments
+        )
     except Exception:
         return False
     compare(wanted, got)
@@ -66,7 +88,12 @@ def test_functions_of_one_tensor(space):
     x = torch.tensor(rng.random((3, 4, 4)) * 0.8 + 0.1)
     compared = 0
     for name, function in list(TABLES[space].items()):
-        if name in UNDEFINED | OTHERS or name.startswith("set_") or isinstance(function, type) or not callable(function):
+        if (
+            name in UNDEFINED | OTHERS
+            or name.startswith("set_")
+            or isinstance(function, type)
+            or not callable(function)
+        ):
             continue
         compared += check(function, (x,), (0,))
         compared += check(lambda a, f=function: f(a, 0), (x,), (0,))
@@ -77,14 +104,24 @@ def test_functions_of_one_tensor(space):
 @pytest.mark.parametrize("space", ["torch", "nn.functional", "linalg"])
 @pytest.mark.parametrize("dims", [(0, 0), (0, None), (None, 0)])
 def test_functions_of_two_tensors(space, dims):
-    pairs = [(rng.random((3, 4, 4)) + 0.1, rng.random((3, 4)) + 0.1), (rng.random((3, 4, 4)), rng.integers(0, 4, (3, 2)))]
+    pairs = [
+        (rng.random((3, 4, 4)) + 0.1, rng.random((3, 4)) + 0.1),
+        (rng.random((3, 4, 4)), rng.integers(0, 4, (3, 2))),
+    ]
     compared = 0
     for name, function in list(TABLES[space].items()):
-        if name in UNDEFINED | OTHERS or name.startswith("set_") or isinstance(function, type) or not callable(function):
+        if (
+            name in UNDEFINED | OTHERS
+            or name.startswith("set_")
+            or isinstance(function, type)
+            or not callable(function)
+        ):
             continue
         for p, q in pairs:
             x, y = torch.tensor(p), torch.tensor(q)
-            compared += check(function, (x if dims[0] == 0 else x[0], y if dims[1] == 0 else y[0]), dims)
+            compared += check(
+                function, (x if dims[0] == 0 else x[0], y if dims[1] == 0 else y[0]), dims
+            )
     assert compared > 5
 
 
@@ -93,7 +130,11 @@ def test_gradients_of_samples():
     x = torch.tensor(rng.standard_normal((5, 1, 1, 6, 6)))
 
     def loss(weight, image):
-        return torch.nn.functional.max_pool2d(torch.nn.functional.conv2d(image, weight).relu(), 2).square().sum()
+        return (
+            torch.nn.functional.max_pool2d(torch.nn.functional.conv2d(image, weight).relu(), 2)
+            .square()
+            .sum()
+        )
 
     got = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(w, x)
     for k in range(5):
@@ -137,7 +178,9 @@ def test_gradients_of_samples_of_a_module():
     got = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, 0))(parameters, x, y)
     torch.nn.functional.cross_entropy(module(x), y).backward()
     for name, parameter in module.named_parameters():
-        np.testing.assert_allclose(got[name].mean(0).tolist(), parameter.grad.tolist(), rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(
+            got[name].mean(0).tolist(), parameter.grad.tolist(), rtol=1e-5, atol=1e-7
+        )
         assert parameter is parameters[name]
 
 
@@ -147,7 +190,9 @@ def test_an_ensemble_of_modules():
     parameters, buffers = torch.func.stack_module_state(models)
     call = torch.func.functional_call
     got = torch.func.vmap(lambda p, b: call(models[0], (p, b), (x,)))(parameters, buffers)
-    np.testing.assert_allclose(got.tolist(), torch.stack([m(x) for m in models]).tolist(), rtol=1e-6)
+    np.testing.assert_allclose(
+        got.tolist(), torch.stack([m(x) for m in models]).tolist(), rtol=1e-6
+    )
     assert got.requires_grad
 
 

@@ -1,4 +1,6 @@
-"""The callers of operations: arrays without data, several results, many arguments; recorded and not."""
+"""The callers of operations: arrays without data, several results, many arguments; recorded and
+not.
+"""
 
 import inspect
 
@@ -31,7 +33,11 @@ READERS = {
     "nary": ("x y z", lambda xp, x, y, z: np.zeros(x.shape), {"aval": same}),
     "parameters": ("x", lambda xp, x, *, k=1: np.zeros(x.shape), {"aval": same}),
     "variadic": ("*x", lambda xp, *x: np.zeros(x[0].shape), {"aval": same}),
-    "several": ("x", lambda xp, x: (np.zeros(x.shape), np.zeros(x.shape)), {"aval": lambda x: [x, x], "outputs": 2}),
+    "several": (
+        "x",
+        lambda xp, x: (np.zeros(x.shape), np.zeros(x.shape)),
+        {"aval": lambda x: [x, x], "outputs": 2},
+    ),
     "aux": ("x", lambda xp, x: (np.zeros(x.shape), None), {"aval": same, "aux": True}),
     "promoted": ("x y", lambda xp, x, y: np.zeros(x.shape), {"aval": same, "promote": "common"}),
 }
@@ -44,7 +50,10 @@ def test_no_rule_sees_an_array_without_data(record, case):
     count = len(op.args)
     for k in range(count):
         # 0-d tensors with data may stand beside those without.
-        arrays = [make_tensor(np.zeros(()) if j < k else MetaArray((2, 3), np.float64)) for j in range(count)]
+        arrays = [
+            make_tensor(np.zeros(()) if j < k else MetaArray((2, 3), np.float64))
+            for j in range(count)
+        ]
         if k and case != "promoted":
             continue
         made = op.call(*arrays)
@@ -54,7 +63,13 @@ def test_no_rule_sees_an_array_without_data(record, case):
 
 
 def test_a_number_beside_a_tensor_without_data(record):
-    op = record("toy_number", "x y", forward=lambda xp, x, y: np.zeros((2, 3)), elementwise=True, promote="common")
+    op = record(
+        "toy_number",
+        "x y",
+        forward=lambda xp, x, y: np.zeros((2, 3)),
+        elementwise=True,
+        promote="common",
+    )
     meta = make_tensor(MetaArray((2, 3), np.float64))
     assert op.call(meta, 1.0).is_meta
     assert op.call(1.0, meta).is_meta
@@ -113,7 +128,8 @@ def test_two_dtypes(grad):
     whole = torch.tensor([1, 2])
     assert (x + whole).dtype is torch.float32 and (whole * x).tolist() == [0.5, 3.0]
     assert (whole + torch.tensor(2.5)).dtype is torch.float32
-    assert (whole.to(torch.int8) + torch.tensor(300)).dtype is torch.int8  # a tensor without dimensions does not widen
+    # a tensor without dimensions does not widen
+    assert (whole.to(torch.int8) + torch.tensor(300)).dtype is torch.int8
     assert (x > whole).tolist() == [False, False]
     double = torch.tensor([1.0, 2.0], dtype=torch.float64)
     assert (x + double).dtype is torch.float64
@@ -124,7 +140,9 @@ def test_two_dtypes(grad):
         assert x.grad.tolist() == [1.0, 2.0] and x.grad.dtype is torch.float32
 
 
-@pytest.mark.parametrize("name", ["item", "tolist", "__float__", "__int__", "__bool__", "__index__"])
+@pytest.mark.parametrize(
+    "name", ["item", "tolist", "__float__", "__int__", "__bool__", "__index__"]
+)
 def test_reading_what_is_no_tensor(name):
     with pytest.raises(TypeError, match="doesn't apply to a 'list' object"):
         getattr(torch.Tensor, name)([])
@@ -145,7 +163,9 @@ def test_parameters_may_have_any_names(record):
     op = record(
         "crowded",
         "input",
-        forward=lambda xp, x, *, op, general, r, t, forward, state: x * (op + general + r + t + forward + state),
+        forward=lambda xp, x, *, op, general, r, t, forward, state: (
+            x * (op + general + r + t + forward + state)
+        ),
         vjp={"input": lambda g, op, forward: g * (op + forward)},
     )
     x = torch.ones(2, requires_grad=True)

@@ -1,4 +1,6 @@
-"""Places in the graph as what is differentiated, or with respect to what; zeros for what is missing; older names."""
+"""Places in the graph as what is differentiated, or with respect to what; zeros for what is
+missing; older names.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def test_backward_in_two_steps():
     place, out = get_gradient_edge(y), y.exp().sum()
     del y
     (middle,) = torch.autograd.grad(out, place)
-    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+    with pytest.raises(
+        RuntimeError, match="grad can be implicitly created only for scalar outputs"
+    ):
         torch.autograd.grad(place, x)
     with pytest.raises(RuntimeError, match="Mismatch in shape"):
         torch.autograd.grad(place, x, grad_outputs=torch.ones(3))

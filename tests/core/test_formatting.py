@@ -38,11 +38,23 @@ def test_text(array, text):
 def test_suffixes():
     x = np.float32([1])
     assert tensor_str(x, requires_grad=True) == "tensor([1.], requires_grad=True)"
-    assert tensor_str(x, requires_grad=True, grad_fn_name="MulBackward0") == "tensor([1.], grad_fn=<MulBackward0>)"
+    assert (
+        tensor_str(x, requires_grad=True, grad_fn_name="MulBackward0")
+        == "tensor([1.], grad_fn=<MulBackward0>)"
+    )
     assert tensor_str(x, device=devices.meta) == "tensor(..., device='meta', size=(1,))"
-    assert tensor_str(x, device=devices.device("cuda:0"), to_host=np.array) == "tensor([1.], device='cuda:0')"
-    assert tensor_str(x, class_name="Parameter", parameter=True) == "Parameter containing:\ntensor([1.])"
-    assert tensor_str(x, class_name="Waves", tangent="tensor([2.])") == "Waves([1.], tangent=tensor([2.]))"
+    assert (
+        tensor_str(x, device=devices.device("cuda:0"), to_host=np.array)
+        == "tensor([1.], device='cuda:0')"
+    )
+    assert (
+        tensor_str(x, class_name="Parameter", parameter=True)
+        == "Parameter containing:\ntensor([1.])"
+    )
+    assert (
+        tensor_str(x, class_name="Waves", tangent="tensor([2.])")
+        == "Waves([1.], tangent=tensor([2.]))"
+    )
     assert tensor_str(x, contents="here") == "tensor(here)"
 
 
@@ -71,7 +83,9 @@ def test_default_dtype_is_not_named():
 
 def test_only_the_ends_are_brought_to_the_host():
     seen = []
-    tensor_str(np.zeros((5000, 5000), np.int8), to_host=lambda part: seen.append(part.shape) or part)
+    tensor_str(
+        np.zeros((5000, 5000), np.int8), to_host=lambda part: seen.append(part.shape) or part
+    )
     assert seen == [(6, 6)]
 
 

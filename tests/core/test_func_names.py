@@ -3,7 +3,13 @@
 import pytest
 
 import pellucid as torch
-from pellucid.func import functional_call, rearrange, replace_all_batch_norm_modules_, stack_module_state, vmap
+from pellucid.func import (
+    functional_call,
+    rearrange,
+    replace_all_batch_norm_modules_,
+    stack_module_state,
+    vmap,
+)
 
 X = torch.arange(48.0).reshape(2, 4, 6)
 
@@ -14,7 +20,11 @@ X = torch.arange(48.0).reshape(2, 4, 6)
         ("a b c -> c a b", {}, lambda x: x.permute(2, 0, 1)),
         ("a b c -> (a b) c", {}, lambda x: x.reshape(8, 6)),
         ("a (b d) c -> a d b c", {"d": 2}, lambda x: x.reshape(2, 2, 2, 6).transpose(1, 2)),
-        ("a b (h w) -> a 1 w (b h)", {"h": 3}, lambda x: x.reshape(2, 4, 3, 2).permute(0, 3, 1, 2).reshape(2, 1, 2, 12)),
+        (
+            "a b (h w) -> a 1 w (b h)",
+            {"h": 3},
+            lambda x: x.reshape(2, 4, 3, 2).permute(0, 3, 1, 2).reshape(2, 1, 2, 12),
+        ),
         ("... c -> c ...", {}, lambda x: x.permute(2, 0, 1)),
         ("a ... -> (...) a", {}, lambda x: x.permute(1, 2, 0).reshape(24, 2)),
         ("a b c -> a b c", {}, lambda x: x),
@@ -58,7 +68,9 @@ def test_debug_unwrap():
     shapes = []
 
     def look(x, y):
-        shapes.append((torch.func.debug_unwrap(x).shape, torch.func.debug_unwrap(x, recurse=False).shape))
+        shapes.append(
+            (torch.func.debug_unwrap(x).shape, torch.func.debug_unwrap(x, recurse=False).shape)
+        )
         return x * y
 
     vmap(vmap(look, in_dims=(0, None)), in_dims=(0, 0))(torch.ones(3, 4, 2), torch.ones(3, 2))

@@ -1,4 +1,6 @@
-"""The stack of interpreters: who steps in at what the engine does, in which order, and what it costs when nobody does."""
+"""The stack of interpreters: who steps in at what the engine does, in which order, and what it
+costs when nobody does.
+"""
 
 import threading
 
@@ -49,8 +51,11 @@ def test_the_highest_goes_around_and_the_lowest_is_told_first(pushed):
     pushed(Doubling(log, "high"))
     assert (torch.ones(2) + torch.ones(2)).tolist() == [5.0, 5.0]
     assert [entry for entry in log if entry[2] == "add"] == [
-        ("high", "run", "add"), ("low", "run", "add"), ("low", "ran", "add"), ("high", "ran", "add"),
-    ]  # fmt: skip
+        ("high", "run", "add"),
+        ("low", "run", "add"),
+        ("low", "ran", "add"),
+        ("high", "ran", "add"),
+    ]
 
 
 def test_writes_are_told_and_gradients_go_through(pushed):

@@ -1,4 +1,6 @@
-"""What random programs found: small things in which a program could differ from PyTorch without a word."""
+"""What random programs found: small things in which a program could differ from PyTorch without a
+word.
+"""
 
 import copy
 
@@ -13,7 +15,9 @@ def test_out_tells_the_dtype_to_compute_in(name):
     x = torch.tensor([1e8, 1.0, -1e8])
     function = getattr(torch, name)
     out = torch.empty(3 if name.startswith("cum") else (), dtype=torch.float64)
-    assert torch.equal(function(x, 0, out=out), function(x.double(), 0)) and out.dtype == torch.float64
+    assert (
+        torch.equal(function(x, 0, out=out), function(x.double(), 0)) and out.dtype == torch.float64
+    )
 
 
 def test_sum_of_integers_into_bools():
@@ -52,7 +56,9 @@ def test_tensors_that_have_the_common_shape_are_not_viewed():
     assert first is x and second.shape == (2, 3)
 
 
-@pytest.mark.parametrize(("fill", "error"), [("normal_", NotImplementedError), ("exponential_", RuntimeError)])
+@pytest.mark.parametrize(
+    ("fill", "error"), [("normal_", NotImplementedError), ("exponential_", RuntimeError)]
+)
 def test_refused_fills_say_the_same_while_watched(fill, error):
     def run():
         with pytest.raises(error) as caught:
@@ -68,7 +74,8 @@ def test_refused_fills_say_the_same_while_watched(fill, error):
 
 def test_copied_parameters_start_without_gradient():
     model = torch.nn.Linear(2, 2)
-    model(torch.ones(2)).sum().backward(create_graph=True)  # a gradient with a graph is no reason to refuse the copy
+    # a gradient with a graph is no reason to refuse the copy
+    model(torch.ones(2)).sum().backward(create_graph=True)
     assert copy.deepcopy(model).weight.grad is None
     leaf = torch.ones(2, requires_grad=True)
     leaf.sum().backward()
@@ -92,7 +99,9 @@ def test_gradients_of_distinct_values_are_refused(name):
     assert made.requires_grad and not getattr(x.detach(), name)().requires_grad
     values, counts = getattr(x, name)(return_counts=True)
     assert values.requires_grad and counts.tolist() == [1, 2]
-    with pytest.raises(NotImplementedError, match="the derivative for '.*unique.*' is not implemented"):
+    with pytest.raises(
+        NotImplementedError, match="the derivative for '.*unique.*' is not implemented"
+    ):
         made.sum().backward()
 
 
@@ -125,7 +134,10 @@ def test_a_tensor_is_not_written_into_itself_by_index(index: torch.Tensor, compi
         x[index] = x
         return x
 
-    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single memory"):
+    with pytest.raises(
+        RuntimeError,
+        match="some elements of the input tensor and the written-to tensor refer to a single memory",
+    ):
         (torch.compile(program) if compiled else program)(torch.arange(4.0), index)
 
 
@@ -141,7 +153,14 @@ IN_PLACE = {
 
 
 @pytest.mark.parametrize(
-    "view", [lambda y: y[0], lambda y: y[:, 1:], lambda y: y.view(-1), lambda y: y.t()[0], lambda y: y.unsqueeze(0)]
+    "view",
+    [
+        lambda y: y[0],
+        lambda y: y[:, 1:],
+        lambda y: y.view(-1),
+        lambda y: y.t()[0],
+        lambda y: y.unsqueeze(0),
+    ],
 )
 @pytest.mark.parametrize("change", IN_PLACE.values(), ids=IN_PLACE)
 @pytest.mark.parametrize("shape", [(3, 4), (1, 3)])
@@ -170,7 +189,9 @@ def test_tensors_in_a_list_keep_their_dtype():
     assert torch.tensor([[torch.tensor([1.0]), double], [3, True]]).dtype == torch.float64
     assert torch.tensor([half, 1j]).dtype == torch.complex64
     assert torch.tensor([[1], torch.tensor([2.0])]).shape == (2, 1)
-    with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
+    with pytest.raises(
+        ValueError, match="only one element tensors can be converted to Python scalars"
+    ):
         torch.tensor([torch.ones(2), [1, 2]])
 
 
@@ -202,14 +223,21 @@ def test_a_vmap_does_not_move_statistics():
     for module in (torch.nn.BatchNorm1d(3), torch.nn.InstanceNorm1d(4, track_running_stats=True)):
         with pytest.raises(RuntimeError, match="Batch norm got a batched tensor as input"):
             torch.vmap(module)(x if isinstance(module, torch.nn.BatchNorm1d) else x[:, None])
-        assert torch.vmap(module.eval())(x if isinstance(module, torch.nn.BatchNorm1d) else x[:, None]).shape[:1] == (2,)
+        assert torch.vmap(module.eval())(
+            x if isinstance(module, torch.nn.BatchNorm1d) else x[:, None]
+        ).shape[:1] == (2,)
 
 
 def test_map_takes_tensors_of_its_own_type():
     x = torch.ones(3)
-    with pytest.raises(TypeError, match=r"map_: expected torch.FloatTensor for 'other' \(got CPUBoolType\)"):
+    with pytest.raises(
+        TypeError, match=r"map_: expected torch.FloatTensor for 'other' \(got CPUBoolType\)"
+    ):
         x.map_(torch.ones(3).bool(), lambda a, b: a)
-    with pytest.raises(TypeError, match=r"map2_: expected torch.FloatTensor for argument 'y' \(got torch.IntTensor\)"):
+    with pytest.raises(
+        TypeError,
+        match=r"map2_: expected torch.FloatTensor for argument 'y' \(got torch.IntTensor\)",
+    ):
         x.map2_(torch.ones(3), torch.ones(3).int(), lambda a, b, c: a)
     with pytest.raises(RuntimeError, match=r"Can't call map_\(\) on Variable that requires grad"):
         x.map_(torch.ones(3, requires_grad=True), lambda a, b: a)
@@ -219,16 +247,25 @@ def test_a_tensor_serves_as_the_number():
     one = torch.ones(3)
     assert one.addcmul(one, one, value=torch.tensor(3)).tolist() == [4.0] * 3
     assert one.addcdiv(one, one, value=torch.tensor(3)).tolist() == [4.0] * 3
-    assert torch.tensor(3).addcmul_(torch.tensor(2), torch.tensor(2), value=torch.tensor(3)).item() == 15
+    assert (
+        torch.tensor(3).addcmul_(torch.tensor(2), torch.tensor(2), value=torch.tensor(3)).item()
+        == 15
+    )
     with pytest.raises(TypeError, match="argument 'value' must be Number, not Tensor"):
         one.addcmul(one, one, value=one)
 
 
 def test_several_results_are_not_written_over_what_is_read():
     m = torch.arange(9.0).reshape(3, 3)
-    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single memory"):
+    with pytest.raises(
+        RuntimeError,
+        match="some elements of the input tensor and the written-to tensor refer to a single memory",
+    ):
         torch.sort(m, out=(m.t(), torch.zeros(3, 3, dtype=torch.long)))
-    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single memory"):
+    with pytest.raises(
+        RuntimeError,
+        match="some elements of the input tensor and the written-to tensor refer to a single memory",
+    ):
         torch.linalg.cross(m, m + 1, out=m)
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         torch.zeros(1).expand(3).fill_(torch.tensor(2.0))
@@ -241,7 +278,11 @@ def test_filling_an_expanded_tensor_writes_the_elements_that_there_are():
     torch.set_warn_always(True)
     try:
         with pytest.warns(UserWarning, match="on expanded tensors is deprecated"):
-            assert expanded().index_fill_(1, torch.tensor([0]), 7).tolist() == [[7, 7], [7, 7], [7, 7]]
+            assert expanded().index_fill_(1, torch.tensor([0]), 7).tolist() == [
+                [7, 7],
+                [7, 7],
+                [7, 7],
+            ]
             mask = torch.tensor([[True, False], [False, False], [False, True]])
             assert expanded().masked_fill_(mask, 7).tolist() == [[7, 7], [1, 1], [7, 7]]
             x = expanded()
@@ -256,7 +297,8 @@ def test_filling_an_expanded_tensor_writes_the_elements_that_there_are():
 def test_what_a_write_reads_of_itself_is_refused_in_every_layout():
     for x in (torch.ones(4, 5)[:, 1:], torch.ones(6, 3)[::2], torch.ones(0, 4)):
         with pytest.raises(
-            RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single memory"
+            RuntimeError,
+            match="some elements of the input tensor and the written-to tensor refer to a single memory",
         ):
             x.scatter_add_(1, torch.zeros_like(x, dtype=torch.long), x)
 
@@ -280,7 +322,10 @@ def test_gradients_of_inference_mode_take_no_others(compiled):
     step = torch.compile(program) if compiled else program
     with torch.inference_mode():
         step()
-    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode is not allowed"):
+    with pytest.raises(
+        RuntimeError,
+        match="Inplace update to inference tensor outside InferenceMode is not allowed",
+    ):
         step()
     assert p.grad.item() == 1.0
 
@@ -312,7 +357,9 @@ def test_modules_with_backward_hooks_run_under_transforms():
 def test_backward_to_what_requires_no_gradient():
     x = torch.ones(2, requires_grad=True)
     for call in (x.sum().backward, lambda inputs: torch.autograd.backward(x.sum(), inputs=inputs)):
-        with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+        with pytest.raises(
+            RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"
+        ):
             call(inputs=[torch.ones(1)])
 
 
@@ -320,11 +367,16 @@ def test_other_refusals():
     one = torch.ones(2)
     with pytest.raises(RuntimeError, match="expects a tensor with <= 2 dimensions, but self is 3D"):
         torch.nn.functional.linear(one, torch.ones(1, 2, 2))
-    with pytest.raises(RuntimeError, match="value cannot be converted to type float without overflow"):
+    with pytest.raises(
+        RuntimeError, match="value cannot be converted to type float without overflow"
+    ):
         one.addcmul(one, one, value=1j)
     with pytest.raises(RuntimeError, match="Boolean alpha only supported for Boolean results"):
         torch.add(one, one, alpha=torch.tensor(True))
-    with pytest.raises(RuntimeError, match="Destination slice shape: 4 at dimension 0 and source slice shape:  at dimension 0"):
+    with pytest.raises(
+        RuntimeError,
+        match="Destination slice shape: 4 at dimension 0 and source slice shape:  at dimension 0",
+    ):
         torch.ones(3, 4).index_copy_(0, torch.tensor([0]), torch.ones(()))
 
 
@@ -352,7 +404,9 @@ def test_watching_asks_no_foreign_object_for_its_class():
         (lambda x: x.as_strided_((4,), (1,)), (4,)),
     ],
 )
-@pytest.mark.parametrize("made", [lambda p: p * 2, lambda p: (p * 2)[:], lambda p: (p * 2).swapaxes(0, 1)])
+@pytest.mark.parametrize(
+    "made", [lambda p: p * 2, lambda p: (p * 2)[:], lambda p: (p * 2).swapaxes(0, 1)]
+)
 def test_a_tensor_that_takes_a_view_on_itself_stays_in_the_graph(mode, change, shape, made):
     p = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     x = made(p)

@@ -69,17 +69,48 @@ GOLDEN = {
     "uniform": [0.5822692513465881, 0.6150039434432983, 0.08286374807357788],
     "randn": [0.33669036626815796, 0.12880940735340118, 0.23446236550807953],
     "randn17": [
-        1.9269152879714966, -0.1595974713563919, -0.4973975419998169, 0.439589262008667, -0.7581311464309692,
-        1.078317642211914, 0.8008005619049072, 1.680620551109314, 0.3558599054813385, 1.2964228391647339,
-        0.610466480255127, 1.334737777709961, -0.2316243201494217, 0.041759490966796875, -0.2515752911567688,
-        0.859858512878418, -0.3097267746925354,
+        1.9269152879714966,
+        -0.1595974713563919,
+        -0.4973975419998169,
+        0.439589262008667,
+        -0.7581311464309692,
+        1.078317642211914,
+        0.8008005619049072,
+        1.680620551109314,
+        0.3558599054813385,
+        1.2964228391647339,
+        0.610466480255127,
+        1.334737777709961,
+        -0.2316243201494217,
+        0.041759490966796875,
+        -0.2515752911567688,
+        0.859858512878418,
+        -0.3097267746925354,
     ],
     "randn64": [0.2995562877502637, 1.504572275678796, 1.2715909667771088, 0.618669993885617],
     "randn_bf": [
-        1.9296875, 1.640625, -0.1591796875, -0.498046875, 0.439453125, -0.7578125, 1.078125, 0.80078125, 1.6796875,
-        1.28125, 1.296875, 0.609375, 1.3359375, -0.2314453125, 0.041748046875, -0.251953125, 0.859375,
+        1.9296875,
+        1.640625,
+        -0.1591796875,
+        -0.498046875,
+        0.439453125,
+        -0.7578125,
+        1.078125,
+        0.80078125,
+        1.6796875,
+        1.28125,
+        1.296875,
+        0.609375,
+        1.3359375,
+        -0.2314453125,
+        0.041748046875,
+        -0.251953125,
+        0.859375,
     ],
-    "randn_c": [[0.23807603120803833, 0.09108200669288635], [0.16578993201255798, 0.16287004947662354]],
+    "randn_c": [
+        [0.23807603120803833, 0.09108200669288635],
+        [0.16578993201255798, 0.16287004947662354],
+    ],
     "normal": [1.673380732536316, 1.25761878490448, 1.4689247608184814],
     "randint": [2, 7, 6, 4, 6, 5],
     "randint_wide": [-658003837517, 395924837646, -640896347065],
@@ -91,7 +122,11 @@ GOLDEN = {
     "bernoulli": [1, 1, 1, 1, 0, 0, 0, 0],
     "bernoulli_like": [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0],
     "dropout": [
-        1.3333333730697632, 1.3333333730697632, 1.3333333730697632, 1.3333333730697632, 1.3333333730697632,
+        1.3333333730697632,
+        1.3333333730697632,
+        1.3333333730697632,
+        1.3333333730697632,
+        1.3333333730697632,
         1.3333333730697632,
     ],
     "geometric": [13, 13, 10, 14],
@@ -103,7 +138,7 @@ GOLDEN = {
     "binomial": [0.0, 30.0, 131.0],
     "gamma": [1.2379944324493408, 0.8415495753288269, 2.665004253387451],
     "dirichlet": [0.24279317259788513, 0.4549908936023712, 0.30221593379974365],
-}  # fmt: skip
+}
 
 
 def seeded(seed=42):
@@ -112,21 +147,25 @@ def seeded(seed=42):
 
 @pytest.mark.parametrize("name", FILLS)
 def test_numbers_that_pytorch_made(name):
-    np.testing.assert_array_equal(np.asarray(FILLS[name](seeded()), np.float64), np.array(GOLDEN[name]))
+    np.testing.assert_array_equal(
+        np.asarray(FILLS[name](seeded()), np.float64), np.array(GOLDEN[name])
+    )
 
 
 def digest(array):
     return hashlib.sha256(array.tobytes()).hexdigest()[:16]
 
 
-def test_large_draws_that_pytorch_made():  # PyTorch 2.13, torch.manual_seed(42); SHA-256 of the values
+# PyTorch 2.13, torch.manual_seed(42); SHA-256 of the values
+def test_large_draws_that_pytorch_made():
     g = seeded()
     assert digest(normal(g, (70000,))) == "e5d3e03a08849636"
     assert digest(uniform(g, (70000,))) == "e0b9b49293f1ddad"
     assert digest(randperm(g, 140000)) == "35d3e2771e9e343e"
 
 
-def test_a_state_that_pytorch_made():  # PyTorch 2.13: manual_seed(42), rand(700), randn(1); SHA-256 of get_rng_state()
+# PyTorch 2.13: manual_seed(42), rand(700), randn(1); SHA-256 of get_rng_state()
+def test_a_state_that_pytorch_made():
     g = seeded()
     uniform(g, (700,))
     normal(g, (1,))
@@ -277,13 +316,19 @@ def test_memory_order_undoes_any_permutation(axes, shape):
 # Values.
 
 
-@given(st.floats(-(2.0**99), 2.0**99), st.floats(2.0**-10, 2.0**99), st.sampled_from(["f2", "f4", "f8"]))
+@given(
+    st.floats(-(2.0**99), 2.0**99),
+    st.floats(2.0**-10, 2.0**99),
+    st.sampled_from(["f2", "f4", "f8"]),
+)
 def test_uniforms_stay_below_the_end(low, span, kind):
     scale = 1e-27 if kind == "f2" else 1.0
     low, high = low * scale, (low + span) * scale
     values = uniform(seeded(), (2000,), low, high, kind)
     assert (values >= np.dtype(kind).type(low)).all()
-    assert (values < np.dtype(kind).type(high)).all() or np.dtype(kind).type(low) == np.dtype(kind).type(high)
+    assert (values < np.dtype(kind).type(high)).all() or np.dtype(kind).type(low) == np.dtype(
+        kind
+    ).type(high)
 
 
 def test_float16_uniforms_never_reach_one():
@@ -300,8 +345,13 @@ def test_fma_rounds_once():
         for factor, addend in ((1.7, -0.3), (3e4, -1e-30), (1e-9, 1.0), (0.5, 0.5)):
             got = random_math.fma(values, kind(factor), kind(addend))
             for value, result in zip(values, got, strict=True):
-                exact = Fraction(float(value)) * Fraction(float(kind(factor))) + Fraction(float(kind(addend)))
-                away = [abs(Fraction(float(n)) - exact) for n in (result, *np.nextafter(result, kind([-9e9, 9e9])))]
+                exact = Fraction(float(value)) * Fraction(float(kind(factor))) + Fraction(
+                    float(kind(addend))
+                )
+                away = [
+                    abs(Fraction(float(n)) - exact)
+                    for n in (result, *np.nextafter(result, kind([-9e9, 9e9])))
+                ]
                 assert away[0] == min(away)
 
 
@@ -346,7 +396,9 @@ def test_dropout_draws_nothing_when_all_or_nothing_is_kept():
 def test_rrelu_draws_for_values_that_are_not_positive_only():
     g = seeded()
     noise = rrelu_noise(g, np.array([1.0, -1.0, 2.0, 0.0]), 0.0, 1.0)
-    np.testing.assert_array_equal(noise, [1, *seeded().uniform53(2)[:1], 1, *seeded().uniform53(2)[1:]])
+    np.testing.assert_array_equal(
+        noise, [1, *seeded().uniform53(2)[:1], 1, *seeded().uniform53(2)[1:]]
+    )
 
 
 def test_normal_like_takes_the_dtype_of_the_mean():
@@ -356,18 +408,46 @@ def test_normal_like_takes_the_dtype_of_the_mean():
 
 REFUSED = [
     (lambda g: uniform(g, (1,), 1.0, 0.0), RuntimeError, "found from=1 > to=0"),
-    (lambda g: uniform(g, (1,), dtype=int), NotImplementedError, "\"check_uniform_bounds\" not implemented for 'Long'"),
-    (lambda g: uniform(g, (1,), 0, 1e9, np.float16), RuntimeError, "to is out of bounds for c10::Half"),
-    (lambda g: normal(g, (1,), 0.0, -1.0), RuntimeError, "normal expects std >= 0.0, but found std -1"),
+    (
+        lambda g: uniform(g, (1,), dtype=int),
+        NotImplementedError,
+        "\"check_uniform_bounds\" not implemented for 'Long'",
+    ),
+    (
+        lambda g: uniform(g, (1,), 0, 1e9, np.float16),
+        RuntimeError,
+        "to is out of bounds for c10::Half",
+    ),
+    (
+        lambda g: normal(g, (1,), 0.0, -1.0),
+        RuntimeError,
+        "normal expects std >= 0.0, but found std -1",
+    ),
     (lambda g: normal_like(g, 0.0, np.array([-1.0])), RuntimeError, "all elements of std >= 0.0"),
     (lambda g: randint(g, (1,), 3, 3), RuntimeError, "but got from=3 >= to=3"),
-    (lambda g: randint(g, (1,), 0, 300, np.uint8), RuntimeError, "to - 1 is out of bounds for unsigned char"),
-    (lambda g: randperm(g, 3000, np.float16), RuntimeError, "n cannot be greater than 2049 for Half type"),
+    (
+        lambda g: randint(g, (1,), 0, 300, np.uint8),
+        RuntimeError,
+        "to - 1 is out of bounds for unsigned char",
+    ),
+    (
+        lambda g: randperm(g, 3000, np.float16),
+        RuntimeError,
+        "n cannot be greater than 2049 for Half type",
+    ),
     (lambda g: randperm(g, -1), RuntimeError, "negative dimension -1"),
     (lambda g: bernoulli(g, (1,), 2.0), RuntimeError, "bernoulli_ expects p to be in"),
-    (lambda g: bernoulli_like(g, np.array([2.0])), RuntimeError, "Expected p_in >= 0 && p_in <= 1 to be true"),
+    (
+        lambda g: bernoulli_like(g, np.array([2.0])),
+        RuntimeError,
+        "Expected p_in >= 0 && p_in <= 1 to be true",
+    ),
     (lambda g: bernoulli_like(g, np.array([1])), NotImplementedError, "bernoulli_tensor_cpu_p_"),
-    (lambda g: exponential(g, (1,), 0.0), RuntimeError, "exponential_ expects lambda > 0.0, but found lambda=0"),
+    (
+        lambda g: exponential(g, (1,), 0.0),
+        RuntimeError,
+        "exponential_ expects lambda > 0.0, but found lambda=0",
+    ),
     (lambda g: cauchy(g, (1,), 0.0, 0.0), RuntimeError, "cauchy_ expects sigma > 0.0"),
     (lambda g: log_normal(g, (1,), 0.0, 0.0), RuntimeError, "log_normal_ expects std > 0.0"),
     (lambda g: geometric(g, (1,), 1.0), RuntimeError, "geometric_ expects p to be in"),
@@ -376,10 +456,18 @@ REFUSED = [
     (lambda g: poisson(g, np.array([-1.0])), RuntimeError, "invalid Poisson rate"),
     (lambda g: poisson(g, np.array([np.inf])), RuntimeError, "expected rate to be finite"),
     (lambda g: binomial(g, np.array([np.nan]), np.array([0.5])), RuntimeError, "found NaN"),
-    (lambda g: binomial(g, np.float32([1]), np.array([0.5])), RuntimeError, "Found dtype Double but expected Float"),
+    (
+        lambda g: binomial(g, np.float32([1]), np.array([0.5])),
+        RuntimeError,
+        "Found dtype Double but expected Float",
+    ),
     (lambda g: standard_gamma(g, np.array([1])), NotImplementedError, "gamma_cpu"),
     (lambda g: dirichlet(g, np.float16([1])), NotImplementedError, "dirichlet"),
-    (lambda g: rrelu_noise(g, np.ones(1), 1.0, 0.0), RuntimeError, "Lower bound should be less than"),
+    (
+        lambda g: rrelu_noise(g, np.ones(1), 1.0, 0.0),
+        RuntimeError,
+        "Lower bound should be less than",
+    ),
 ]
 
 
@@ -418,7 +506,8 @@ def test_mcg31_against_its_definition():
     assert random_mkl.states(5, 0).size == 0
 
 
-def test_numbers_that_mkl_made():  # oneMKL 2024.2: viRngBernoulli(0.4), vsRngExponential and vdRngExponential(rate 2)
+# oneMKL 2024.2: viRngBernoulli(0.4), vsRngExponential and vdRngExponential(rate 2)
+def test_numbers_that_mkl_made():
     states = random_mkl.states(12345, 1005) / (2**31 - 1)
     assert (states[:12] < 0.4).astype(int).tolist() == [1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1]
     assert (states[1000:] < 0.4).astype(int).tolist() == [0, 1, 0, 0, 1]
@@ -430,9 +519,13 @@ def test_numbers_that_mkl_made():  # oneMKL 2024.2: viRngBernoulli(0.4), vsRngEx
         wide_words = words
 
     single = random_mkl.exponential(Fixed(), 3, 2.0, np.dtype(np.float32))
-    np.testing.assert_allclose(single, [6.033278465270996, 0.7622779607772827, 0.4290793836116791], rtol=3e-7)
+    np.testing.assert_allclose(
+        single, [6.033278465270996, 0.7622779607772827, 0.4290793836116791], rtol=3e-7
+    )
     double = random_mkl.exponential(Fixed(), 3, 2.0, np.dtype(np.float64))
-    np.testing.assert_allclose(double, [6.033278097554955, 0.7622779731092338, 0.429079378286159], rtol=1e-11)
+    np.testing.assert_allclose(
+        double, [6.033278097554955, 0.7622779731092338, 0.429079378286159], rtol=1e-11
+    )
 
 
 @pytest.mark.usefixtures("mkl_streams")

@@ -1,4 +1,6 @@
-"""The engine's own promises: deep and wide graphs in linear time and without recursion, memory freed with the last reference."""
+"""The engine's own promises: deep and wide graphs in linear time and without recursion, memory
+freed with the last reference.
+"""
 
 import gc
 import weakref
@@ -45,7 +47,9 @@ def test_a_ladder_is_walked_once():
 
 
 def arrays_freed(make):
-    """Whether the array of an intermediate tensor is freed when the last reference to the result goes."""
+    """Whether the array of an intermediate tensor is freed when the last reference to the result
+    goes.
+    """
     x = torch.ones(1000, requires_grad=True)
     middle = make(x)
     alive = weakref.ref(middle._array)
@@ -143,7 +147,9 @@ def test_a_freed_graph_is_named():
     x = torch.ones(2, requires_grad=True)
     y = (x * x).sum()
     y.backward()
-    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time") as info:
+    with pytest.raises(
+        RuntimeError, match="Trying to backward through the graph a second time"
+    ) as info:
         y.backward()
     assert "test_reverse.py" in full_text(info.value)
 
@@ -247,7 +253,9 @@ def test_anomaly_mode_keeps_the_stack_of_the_forward_call():
 
 
 def test_a_gradient_is_taken_over_without_a_copy(monkeypatch):
-    """The array that a rule made becomes `.grad` itself; what somebody holds, or sees a part of, is copied."""
+    """The array that a rule made becomes `.grad` itself; what somebody holds, or sees a part of, is
+    copied.
+    """
     made = []
     plan = (torch.ones(8, 8) @ torch.ones(8, 8, requires_grad=True)).grad_fn.plan
     rule = plan.backward
@@ -274,7 +282,9 @@ def test_a_gradient_is_taken_over_without_a_copy(monkeypatch):
 
 
 def test_the_version_that_was_expected_of_several_overwritten_values():
-    """Only the sum of the versions is kept: it was subtracted from one of them, and the message said -1."""
+    """Only the sum of the versions is kept: it was subtracted from one of them, and the message
+    said -1.
+    """
     x, y = (torch.exp(torch.ones(2, requires_grad=True)) for _ in range(2))
     product = x * y
     x.mul_(2)
@@ -285,11 +295,18 @@ def test_the_version_that_was_expected_of_several_overwritten_values():
 
 @pytest.mark.parametrize(
     ("dtype", "name"),
-    [(torch.int64, "long int"), (torch.uint8, "unsigned char"), (torch.float16, "c10::Half"), (torch.bool, "bool")],
+    [
+        (torch.int64, "long int"),
+        (torch.uint8, "unsigned char"),
+        (torch.float16, "c10::Half"),
+        (torch.bool, "bool"),
+    ],
 )
 def test_a_gradient_of_another_dtype_is_refused_by_its_name_in_c(dtype, name):
     x = torch.ones(2)
-    with pytest.raises(RuntimeError, match=f"gradient with dtype '{name}' to a tensor with grad_dtype 'Float'"):
+    with pytest.raises(
+        RuntimeError, match=f"gradient with dtype '{name}' to a tensor with grad_dtype 'Float'"
+    ):
         x.grad = torch.ones(2, dtype=dtype)
     assert x.grad is None
 
@@ -297,11 +314,17 @@ def test_a_gradient_of_another_dtype_is_refused_by_its_name_in_c(dtype, name):
 def test_hooks_of_a_node_see_no_gradients_of_indices():
     """A node has gradients of its results that are differentiable, and of no others."""
     x = torch.randn(3, 4, requires_grad=True)
-    for make in (lambda: x.max(-1), lambda: x.sort(-1), lambda: torch.linalg.lu_factor_ex(x[:, :3])):
+    for make in (
+        lambda: x.max(-1),
+        lambda: x.sort(-1),
+        lambda: torch.linalg.lu_factor_ex(x[:, :3]),
+    ):
         values = make()[0]
         seen = []
         values.grad_fn.register_prehook(lambda grads: (grads[0] * 2,))
-        values.grad_fn.register_hook(lambda inputs, outputs, seen=seen: seen.append((len(inputs), len(outputs))))
+        values.grad_fn.register_hook(
+            lambda inputs, outputs, seen=seen: seen.append((len(inputs), len(outputs)))
+        )
         weights = torch.randn(values.shape)
         (doubled,) = torch.autograd.grad((values * weights).sum(), x)
         (plain,) = torch.autograd.grad((make()[0] * weights).sum(), x)

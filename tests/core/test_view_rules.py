@@ -47,7 +47,10 @@ def test_a_view_wants_a_gradient_when_its_base_does():
     b = a[:]
     a.requires_grad_()
     assert b.requires_grad and b.is_leaf
-    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation"):
+    with pytest.raises(
+        RuntimeError,
+        match="a view of a leaf Variable that requires grad is being used in an in-place operation",
+    ):
         b.add_(1)
     with torch.no_grad():
         c = a[1:]
@@ -72,7 +75,9 @@ def test_views_made_while_nothing_is_recorded(mode, text):
     with pytest.raises(RuntimeError, match=f"A view was created in {text}"):
         b.mul_(leaf(3))
     b.requires_grad_()
-    with pytest.raises(RuntimeError, match=f"Output 0 of View is a view of a view which was created in {text}"):
+    with pytest.raises(
+        RuntimeError, match=f"Output 0 of View is a view of a view which was created in {text}"
+    ):
         b.view(3).mul_(2)
 
 
@@ -85,14 +90,19 @@ def test_results_of_a_function_that_are_views(function):
     with pytest.raises(RuntimeError, match="This view was created inside a custom Function"):
         out.add_(leaf(2))
     out = function.apply(leaf(2).clone())
-    with pytest.raises(RuntimeError, match=f"Output 0 of {function.__name__} is a view and is being modified inplace"):
+    with pytest.raises(
+        RuntimeError,
+        match=f"Output 0 of {function.__name__} is a view and is being modified inplace",
+    ):
         out.add_(1)
     with torch.no_grad():
         assert function.apply(leaf(2)).requires_grad
 
 
 def test_several_views_of_a_function():
-    with pytest.raises(RuntimeError, match="Output 1 of Halves is a view .* returns multiple views"):
+    with pytest.raises(
+        RuntimeError, match="Output 1 of Halves is a view .* returns multiple views"
+    ):
         Halves.apply(leaf(2))[1].mul_(2)
 
 
@@ -103,7 +113,9 @@ def test_views_of_inference_tensors_are_none():
         plain = torch.zeros(2)
     out = c.view(-1)
     assert out.is_inference() and not out.requires_grad and not out._is_view()
-    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+    with pytest.raises(
+        RuntimeError, match="Inplace update to inference tensor outside InferenceMode"
+    ):
         torch.mul(torch.ones(2), torch.ones(2), out=plain)
 
 
@@ -134,7 +146,10 @@ def test_marked_dirty():
         def backward(ctx, g, h):
             return g + 2 * h
 
-    with pytest.raises(RuntimeError, match="your Function modifies inplace an input that is a view of another Tensor"):
+    with pytest.raises(
+        RuntimeError,
+        match="your Function modifies inplace an input that is a view of another Tensor",
+    ):
         Two.apply(leaf(2).clone()[:])
 
 
@@ -157,7 +172,9 @@ def test_callbacks_run_at_the_end_of_their_backward():
         seen.clear()
         Queue.apply(leaf(3)).sum().backward(create_graph=create_graph)
         assert seen == ["backward", "first", "second"]
-    with pytest.raises(RuntimeError, match="Final callbacks can only be installed during backward pass"):
+    with pytest.raises(
+        RuntimeError, match="Final callbacks can only be installed during backward pass"
+    ):
         queue(first)
 
 
@@ -180,15 +197,23 @@ def test_saved_tensors_may_be_overwritten_where_it_is_allowed():
         out.backward()
         assert x.grad.tolist() == [1] and len(context.cloned) == 0
         kept = (leaf(2) ** 2).sum()
-        with pytest.raises(RuntimeError, match="contexts cannot be nested"), torch.autograd.graph.allow_mutation_on_saved_tensors():
+        with (
+            pytest.raises(RuntimeError, match="contexts cannot be nested"),
+            torch.autograd.graph.allow_mutation_on_saved_tensors(),
+        ):
             pass
-    with pytest.raises(AssertionError, match="Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"):
+    with pytest.raises(
+        AssertionError,
+        match="Trying to backward outside of the 'allow_mutation_on_saved_tensors' context",
+    ):
         kept.backward()
 
 
 def test_several_tensors_saved_under_hooks():
     seen = []
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(tuple(t.shape)) or t, lambda t: t):
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda t: seen.append(tuple(t.shape)) or t, lambda t: t
+    ):
         y = torch.einsum("i,i->", leaf(3), leaf(3)) + torch.logsumexp(leaf(2), 0)
     y.backward()
     assert (2,) in seen
@@ -206,7 +231,11 @@ def test_retained_gradients_follow_writes_through_views():
 
 def test_what_cannot_be_deleted():
     x = leaf(2)
-    for name, text in [("data", "Deleting tensor data"), ("requires_grad", "must be a bool"), ("_grad_fn", "Deletion of _grad_fn")]:
+    for name, text in [
+        ("data", "Deleting tensor data"),
+        ("requires_grad", "must be a bool"),
+        ("_grad_fn", "Deletion of _grad_fn"),
+    ]:
         with pytest.raises(RuntimeError, match=text):
             delattr(x, name)
     with pytest.raises(RuntimeError, match="Deletion of _backwards_hooks"):
@@ -222,13 +251,15 @@ def test_what_cannot_be_deleted():
 def test_forward_mode_refuses_sizes_and_out():
     with forward_ad.dual_level():
         with pytest.raises(
-            RuntimeError, match=r"different size than .* of size \[2\] while the given forward gradient is of size \[3\]"
+            RuntimeError,
+            match=r"different size than .* of size \[2\] while the given forward gradient is of size \[3\]",
         ):
             forward_ad.make_dual(torch.ones(2), torch.ones(3))
         dual, plain = forward_ad.make_dual(torch.ones(2), torch.ones(2)), torch.ones(2)
         for a, out in ((plain, dual), (dual, torch.ones(2))):
             with pytest.raises(
-                NotImplementedError, match="forward AD with add_out that does not support it because it is an out= function"
+                NotImplementedError,
+                match="forward AD with add_out that does not support it because it is an out= function",
             ):
                 torch.add(a, plain, out=out)
 
@@ -275,7 +306,9 @@ def bits_of(p):
     return p.view(torch.int32)
 
 
-@pytest.mark.parametrize("made", ["recorded", "not recorded", "before", "part", "parts", "and back"])
+@pytest.mark.parametrize(
+    "made", ["recorded", "not recorded", "before", "part", "parts", "and back"]
+)
 def test_views_through_an_integer_dtype_are_apart_from_the_graph(made):
     p = torch.ones(4, requires_grad=made != "before")
     if made == "not recorded":
@@ -283,9 +316,11 @@ def test_views_through_an_integer_dtype_are_apart_from_the_graph(made):
             bits = bits_of(p)
     else:
         bits = bits_of(p)
-    view = {"part": lambda: bits[1:], "parts": lambda: bits.unbind(0)[3], "and back": lambda: bits.view(torch.float32)}.get(
-        made, lambda: bits
-    )()
+    view = {
+        "part": lambda: bits[1:],
+        "parts": lambda: bits.unbind(0)[3],
+        "and back": lambda: bits.view(torch.float32),
+    }.get(made, lambda: bits)()
     p.requires_grad_()
     assert not view.requires_grad and view.grad_fn is None
     view.mul_(0)
@@ -298,7 +333,9 @@ def test_a_graded_write_through_the_bits_stays_apart():
     view = bits_of(p).view(torch.float32)
     view.mul_(w * 3)
     view.sum().backward()
-    assert p.is_leaf and p.grad is None and w.grad.tolist() == [3.0, 3.0] and p.tolist() == [3.0, 3.0]
+    assert (
+        p.is_leaf and p.grad is None and w.grad.tolist() == [3.0, 3.0] and p.tolist() == [3.0, 3.0]
+    )
     whole = torch.zeros(2, dtype=torch.int32)
     whole.view(torch.float32).add_(w)
     assert not whole.requires_grad
@@ -314,6 +351,9 @@ def test_a_draw_into_an_expanded_tensor_is_refused_before_it_is_drawn(draw, comp
     torch.manual_seed(3)
     state = torch.get_rng_state()
     for _ in range(2):
-        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+        with pytest.raises(
+            RuntimeError,
+            match="more than one element of the written-to tensor refers to a single memory location",
+        ):
             run(torch.zeros(1).expand(3))
     assert torch.equal(torch.get_rng_state(), state)

@@ -13,12 +13,24 @@ from pellucid.errors import full_text
 
 
 def leaf(shape=(2, 3), dtype=torch.float64):
-    return torch.tensor(np.arange(float(np.prod(shape))).reshape(shape), dtype=dtype, requires_grad=True)
+    return torch.tensor(
+        np.arange(float(np.prod(shape))).reshape(shape), dtype=dtype, requires_grad=True
+    )
 
 
 def test_views_share_memory_and_counter():
     x = torch.zeros(4, 3)
-    views = [x[1], x[:, 0], x.t(), x.view(-1), x.unsqueeze(0), x.diagonal(), x.expand(2, 4, 3), *x.split(2), *x.unbind(1)]
+    views = [
+        x[1],
+        x[:, 0],
+        x.t(),
+        x.view(-1),
+        x.unsqueeze(0),
+        x.diagonal(),
+        x.expand(2, 4, 3),
+        *x.split(2),
+        *x.unbind(1),
+    ]
     x.fill_(3.0)
     assert all((v == 3).all() for v in views)
     assert {v._version for v in views} == {x._version} == {1}
@@ -30,7 +42,16 @@ def test_views_share_memory_and_counter():
 
 def test_copies_do_not_share():
     x = torch.zeros(2, 3)
-    for copy in (x.clone(), x.t().reshape(6), x[[0, 1]], x[x == 0], x.t().contiguous(), x.repeat(1, 1), x.flip(0), torch.cat([x])):
+    for copy in (
+        x.clone(),
+        x.t().reshape(6),
+        x[[0, 1]],
+        x[x == 0],
+        x.t().contiguous(),
+        x.repeat(1, 1),
+        x.flip(0),
+        torch.cat([x]),
+    ):
         copy.fill_(5.0)
         assert copy._base is None and copy._version == 1
     assert not x.any() and x._version == 0
@@ -40,7 +61,9 @@ def test_refused_view_names_the_operation_that_made_it_non_contiguous():
     with pytest.raises(RuntimeError, match="view size is not compatible") as error:
         (leaf() * 2).t().view(6)
     text = full_text(error.value)
-    assert "became non-contiguous by t" in text and "test_views.py" in text and ".reshape(...)" in text
+    assert (
+        "became non-contiguous by t" in text and "test_views.py" in text and ".reshape(...)" in text
+    )
 
 
 def test_a_base_lives_as_long_as_its_view_and_nothing_lives_longer():
@@ -115,7 +138,10 @@ def test_base_without_gradient_takes_it_from_a_write_to_a_view():
 def test_in_place_product_with_its_own_transpose():
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     y = x * 1
-    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single memory"):
+    with pytest.raises(
+        RuntimeError,
+        match="some elements of the input tensor and the written-to tensor refer to a single memory",
+    ):
         y.mul_(y.t())
     y.mul_(y.t().clone())
     y.sum().backward()
@@ -151,7 +177,13 @@ def test_a_view_made_a_leaf_is_one():
 
 
 @pytest.mark.parametrize(
-    "write", ["mul_(2)", "fill_(0)", "__setitem__(0, 1.0)", "masked_fill_(torch.tensor([True, False, True]), 1.0)"]
+    "write",
+    [
+        "mul_(2)",
+        "fill_(0)",
+        "__setitem__(0, 1.0)",
+        "masked_fill_(torch.tensor([True, False, True]), 1.0)",
+    ],
 )
 def test_refused_writes_leave_everything_as_it_was(write):
     x = leaf()
@@ -159,7 +191,8 @@ def test_refused_writes_leave_everything_as_it_was(write):
         eval(f"x[0].{write}", {"x": x, "torch": torch})
     y = x * 2
     with pytest.raises(
-        RuntimeError, match=r"Output 0 of (Unbind|Select|Slice) is a view .* a function that returns multiple views"
+        RuntimeError,
+        match=r"Output 0 of (Unbind|Select|Slice) is a view .* a function that returns multiple views",
     ):
         eval(f"y.unbind()[0].{write}", {"y": y, "torch": torch})
     assert x.tolist() == [[0, 1, 2], [3, 4, 5]] and y.tolist() == [[0, 2, 4], [6, 8, 10]]
@@ -265,7 +298,9 @@ def test_second_order_through_writes_and_indices():
         up, down = x.detach().numpy().astype(float), x.detach().numpy().astype(float)
         up[place] += step
         down[place] -= step
-        assert second[place].item() == pytest.approx((gradient(up) - gradient(down)) / (2 * step), rel=1e-4)
+        assert second[place].item() == pytest.approx(
+            (gradient(up) - gradient(down)) / (2 * step), rel=1e-4
+        )
 
 
 def test_long_chains_of_views_stay_short():
@@ -289,7 +324,13 @@ def test_views_of_inference_tensors_are_inference_tensors():
 
 
 @pytest.mark.parametrize(
-    "view", [lambda x: x.split(2)[0], lambda x: x.unbind(0)[0], lambda x: x.chunk(2)[1], lambda x: x[:].split([1, 3])[1]]
+    "view",
+    [
+        lambda x: x.split(2)[0],
+        lambda x: x.unbind(0)[0],
+        lambda x: x.chunk(2)[1],
+        lambda x: x[:].split([1, 3])[1],
+    ],
 )
 def test_several_views_made_under_no_grad_are_not_written_to_with_grad(view):
     x = torch.ones(4, requires_grad=True) * 1
@@ -303,7 +344,9 @@ def test_several_views_made_under_no_grad_are_not_written_to_with_grad(view):
 
 
 def test_gradient_through_a_written_view_may_lie_otherwise_than_the_base():
-    """The chain of a written view is replayed on the gradient, which has other strides: `view` looks at its elements, not at memory."""
+    """The chain of a written view is replayed on the gradient, which has other strides: `view`
+    looks at its elements, not at memory.
+    """
     weight = torch.arange(12.0, dtype=torch.float64)
 
     def plain(x):
@@ -320,7 +363,11 @@ def test_gradient_through_a_written_view_may_lie_otherwise_than_the_base():
     for function in (plain, turned, torch.compile(plain), torch.compile(turned)):
         for k in range(4):
             x = torch.linspace(0, 1, 12, dtype=torch.float64).reshape(3, 4).requires_grad_()
-            (got,) = torch.autograd.grad(function(x).sum(), x, create_graph=k == 1 and function in (plain, turned))
+            (got,) = torch.autograd.grad(
+                function(x).sum(), x, create_graph=k == 1 and function in (plain, turned)
+            )
             assert torch.allclose(got, x.detach().cos() * factor * weight.reshape(4, 3).t())
         jacobian = torch.func.jacrev(function)(x.detach())
-        assert torch.allclose(jacobian.sum((0, 1)), x.detach().cos() * factor * weight.reshape(4, 3).t())
+        assert torch.allclose(
+            jacobian.sum((0, 1)), x.detach().cos() * factor * weight.reshape(4, 3).t()
+        )

@@ -1,7 +1,9 @@
-"""Views, in-place writes, detach and backward in random order, against a model that recomputes everything without views.
+"""Views, in-place writes, detach and backward in random order, against a model that recomputes
+everything without views.
 
-The model keeps one flat list of values for each storage. A tensor is (storage, positions); its history is replayed by a dual number
-per element: the value and its derivative with respect to the elements of the leaf. So what backward must give is known exactly.
+The model keeps one flat list of values for each storage. A tensor is (storage, positions); its
+history is replayed by a dual number per element: the value and its derivative with respect to the
+elements of the leaf. So what backward must give is known exactly.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ N = 12  # elements of the leaf
 
 
 class Model:
-    """A tensor of the model: positions in a storage; the storage holds values (n,) and derivatives (n, N)."""
+    """A tensor of the model: positions in a storage; the storage holds values (n,) and derivatives
+    (n, N).
+    """
 
     def __init__(self, storage, positions):
         self.storage, self.positions = storage, positions
@@ -127,7 +131,9 @@ class Views(RuleBasedStateMachine):
 
     @rule(target=tensors, pair=tensors)
     def detach(self, pair):
-        """The same memory, with derivatives of its own: writes to one change the values, not the derivatives, of the other."""
+        """The same memory, with derivatives of its own: writes to one change the values, not the
+        derivatives, of the other.
+        """
         tensor, model = pair
         storage = {**model.storage, "slopes": np.zeros_like(model.storage["slopes"])}
         return self.keep(tensor.detach(), Model(storage, model.positions))
@@ -136,7 +142,12 @@ class Views(RuleBasedStateMachine):
     def overlapping(self, pair, data):
         """Views in which places repeat: readable, not writable."""
         tensor, model = pair
-        if data.draw(st.booleans()) or tensor.dim() != 1 or len(tensor) < 2 or not tensor.is_contiguous():
+        if (
+            data.draw(st.booleans())
+            or tensor.dim() != 1
+            or len(tensor) < 2
+            or not tensor.is_contiguous()
+        ):
             wide = np.broadcast_to(model.positions, (2, *model.positions.shape))
             return self.keep(tensor.expand(2, *tensor.shape), Model(model.storage, wide))
         windows = np.lib.stride_tricks.sliding_window_view(model.positions, 2)
@@ -154,8 +165,12 @@ class Views(RuleBasedStateMachine):
     @rule(pair=tensors, factor=st.sampled_from([0.5, -1.5]))
     def scale(self, pair, factor):
         tensor, model = pair
-        if 0 in [stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1]:
-            with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        if 0 in [
+            stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1
+        ]:
+            with pytest.raises(
+                RuntimeError, match="more than one element of the written-to tensor"
+            ):
                 tensor.mul_(factor)
             return
         if repeats(model):
@@ -243,7 +258,9 @@ class Views(RuleBasedStateMachine):
     def values_agree(self):
         for tensor, model in getattr(self, "all", ()):
             assert tuple(tensor.shape) == model.positions.shape
-            np.testing.assert_allclose(tensor.detach().numpy(), model.values, rtol=1e-12, atol=1e-300)
+            np.testing.assert_allclose(
+                tensor.detach().numpy(), model.values, rtol=1e-12, atol=1e-300
+            )
 
     @invariant()
     def versions_agree(self):
@@ -258,8 +275,12 @@ class Views(RuleBasedStateMachine):
         if not tensor.requires_grad:
             assert not model.slopes.any() or tensor.numel() == 0
             return
-        weights = np.linspace(0.5, 2.0, max(tensor.numel(), 1))[: tensor.numel()].reshape(tuple(tensor.shape))
-        (found,) = torch.autograd.grad((tensor * torch.tensor(weights)).sum(), self.leaf, retain_graph=True, allow_unused=True)
+        weights = np.linspace(0.5, 2.0, max(tensor.numel(), 1))[: tensor.numel()].reshape(
+            tuple(tensor.shape)
+        )
+        (found,) = torch.autograd.grad(
+            (tensor * torch.tensor(weights)).sum(), self.leaf, retain_graph=True, allow_unused=True
+        )
         expected = (weights[..., None] * model.slopes).reshape(-1, N).sum(0)
         got = np.zeros(N) if found is None else found.numpy().reshape(-1)
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
@@ -278,7 +299,11 @@ class WatchedViews(Views):
 
 
 OPTIONS = settings(
-    max_examples=60, stateful_step_count=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=60,
+    stateful_step_count=25,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
 )
 Views.TestCase.settings = WatchedViews.TestCase.settings = OPTIONS
 TestViews, TestWatchedViews = Views.TestCase, WatchedViews.TestCase

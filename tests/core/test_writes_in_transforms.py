@@ -13,7 +13,10 @@ def after(u, write):
 
 WRITES = {
     "whole": (lambda u: u.mul_(2), lambda u: u * 2),
-    "view": (lambda u: u.view(-1)[0].mul_(2), lambda u: torch.cat([u.view(-1)[:1] * 2, u.view(-1)[1:]]).view(u.shape)),
+    "view": (
+        lambda u: u.view(-1)[0].mul_(2),
+        lambda u: torch.cat([u.view(-1)[:1] * 2, u.view(-1)[1:]]).view(u.shape),
+    ),
     "part": (lambda u: u[1:].zero_(), lambda u: torch.cat([u[:1], torch.zeros_like(u[1:])])),
     "item": (lambda u: u.__setitem__(0, u[1] * 2), lambda u: torch.cat([u[1:2] * 2, u[1:]])),
 }
@@ -39,7 +42,10 @@ def test_a_write_is_differentiated(transform, write, source):
 
 
 def test_a_leaf_of_the_caller_is_refused_still():
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+    with pytest.raises(
+        RuntimeError,
+        match="a leaf Variable that requires grad is being used in an in-place operation",
+    ):
         vmap(lambda t: t.mul_(2))(X.clone().requires_grad_())
 
 
@@ -64,6 +70,8 @@ def test_batched_gradients_of_a_function_record_nothing_unasked():
     seeds = torch.ones(2, 3, 4, dtype=torch.float64)
     (got,) = torch.autograd.grad(Tripled.apply(x), x, seeds, is_grads_batched=True)
     assert not got.requires_grad
-    (got,) = torch.autograd.grad(Tripled.apply(x), x, seeds, is_grads_batched=True, create_graph=True)
+    (got,) = torch.autograd.grad(
+        Tripled.apply(x), x, seeds, is_grads_batched=True, create_graph=True
+    )
     assert got.requires_grad
     assert not jacrev(Tripled.apply)(X[0]).requires_grad

@@ -21,11 +21,21 @@ from pellucid.data.worker import packed, unpacked
 from pellucid.utils.data import DataLoader, Dataset
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform == "win32", reason="files cannot lose their names while they are mapped"),
+    pytest.mark.skipif(
+        sys.platform == "win32", reason="files cannot lose their names while they are mapped"
+    ),
     # With one processor; with other threads, from Python 3.12 on.
-    pytest.mark.filterwarnings("ignore:This DataLoader will create", "ignore:.*multi-threaded, use of fork:DeprecationWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:This DataLoader will create",
+        "ignore:.*multi-threaded, use of fork:DeprecationWarning",
+    ),
 ]
-FOLDERS = [pytest.param(None, marks=pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="no memfd")), "folder"]
+FOLDERS = [
+    pytest.param(
+        None, marks=pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="no memfd")
+    ),
+    "folder",
+]
 
 
 class Filled(Dataset):
@@ -65,7 +75,14 @@ def test_views_and_foreign_arrays_arrive(pool):
     array = pool.new_array((100, 200), np.float64)
     array[...] = np.random.default_rng(0).random((100, 200))
     foreign = np.asfortranarray(array)
-    value = [array.T, array[::-2, 3:], array[5], foreign, np.float32(2), np.array(["a", None], object)]
+    value = [
+        array.T,
+        array[::-2, 3:],
+        array[5],
+        foreign,
+        np.float32(2),
+        np.array(["a", None], object),
+    ]
     for sent, got in zip(value, unpacked(packed(value, pool), mapped), strict=True):
         assert np.array_equal(sent, got)
 
@@ -146,7 +163,13 @@ def test_kept_batches_are_not_overwritten(method, named, monkeypatch, tmp_path):
     if named:
         monkeypatch.delattr(os, "memfd_create", raising=False)
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    loader = DataLoader(Filled(), batch_size=4, num_workers=2, multiprocessing_context=method, persistent_workers=True)
+    loader = DataLoader(
+        Filled(),
+        batch_size=4,
+        num_workers=2,
+        multiprocessing_context=method,
+        persistent_workers=True,
+    )
     kept = []
     for _ in range(2):
         for k, batch in enumerate(loader):
@@ -196,7 +219,11 @@ def test_a_killed_main_process_leaves_nothing(named, late, tmp_path):
         sys.stdin.read()
     """)
     with subprocess.Popen(
-        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ, text=True
+        [sys.executable, "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ,
+        text=True,
     ) as process:
         workers = [int(pid) for pid in process.stdout.readline().split()]
         assert len(workers) == 2
@@ -204,7 +231,9 @@ def test_a_killed_main_process_leaves_nothing(named, late, tmp_path):
         process.send_signal(signal.SIGKILL)
         process.wait()
         end = time.monotonic() + 60
-        while time.monotonic() < end and (list(tmp_path.iterdir()) or any(_lives(pid) for pid in workers)):
+        while time.monotonic() < end and (
+            list(tmp_path.iterdir()) or any(_lives(pid) for pid in workers)
+        ):
             time.sleep(0.05)
         assert not list(tmp_path.iterdir())
         assert not any(_lives(pid) for pid in workers)
@@ -230,7 +259,12 @@ def test_samples_of_different_shape_or_dtype_are_refused_or_promoted():
         collate_tensor_fn([zeros(3, 0), zeros(2, 0)])
     assert collate_tensor_fn([zeros(2), zeros(2, dtype=torch.float64)]).dtype is torch.float64
     assert collate_tensor_fn([torch.tensor(1), torch.tensor(2.5)]).tolist() == [1.0, 2.5]
-    assert collate_tensor_fn([torch.tensor(1, dtype=torch.bfloat16), torch.tensor(2, dtype=torch.bfloat16)]).dtype is torch.bfloat16
+    assert (
+        collate_tensor_fn(
+            [torch.tensor(1, dtype=torch.bfloat16), torch.tensor(2, dtype=torch.bfloat16)]
+        ).dtype
+        is torch.bfloat16
+    )
     assert collate_tensor_fn([zeros(3, 0), zeros(3, 0)]).shape == (2, 3, 0)
 
 

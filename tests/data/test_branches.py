@@ -5,7 +5,14 @@ import os
 import pytest
 
 import pellucid.utils.data  # noqa: F401  (registers the methods)
-from pellucid.utils.data.datapipes.iter import FileLister, FileOpener, Grouper, IterableWrapper, Sampler, StreamReader
+from pellucid.utils.data.datapipes.iter import (
+    FileLister,
+    FileOpener,
+    Grouper,
+    IterableWrapper,
+    Sampler,
+    StreamReader,
+)
 
 
 def test_forks_have_all_samples():
@@ -39,7 +46,9 @@ def test_a_new_iterator_of_a_part_ends_those_of_the_others():
 def test_streams_part_by_an_answer():
     even, odd = IterableWrapper(range(6)).demux(2, lambda x: x % 2)
     assert list(even) == [0, 2, 4] and list(odd) == [1, 3, 5]
-    low, high = IterableWrapper(range(6)).demux(2, lambda x: None if x % 3 == 2 else x % 3, drop_none=True)
+    low, high = IterableWrapper(range(6)).demux(
+        2, lambda x: None if x % 3 == 2 else x % 3, drop_none=True
+    )
     assert list(low) == [0, 3] and list(high) == [1, 4]
     with pytest.raises(ValueError, match="should be between 0 and 1. 2 is returned"):
         list(IterableWrapper(range(6)).demux(2, lambda x: x % 3)[0])
@@ -61,14 +70,25 @@ def test_streams_join_in_turn():
     ],
 )
 def test_groups(options, groups):
-    assert list(IterableWrapper(["a1", "b1", "a2", "b2", "a3", "c1"]).groupby(lambda name: name[0], **options)) == groups
+    assert (
+        list(
+            IterableWrapper(["a1", "b1", "a2", "b2", "a3", "c1"]).groupby(
+                lambda name: name[0], **options
+            )
+        )
+        == groups
+    )
 
 
 def test_groups_that_cannot_be():
     with pytest.raises(AssertionError, match="guaranteed_group_size must be > 0"):
         Grouper(IterableWrapper("ab"), str, guaranteed_group_size=1)
     with pytest.raises(RuntimeError, match="Failed to group items"):
-        list(IterableWrapper(["a1", "b1", "c1"]).groupby(lambda name: name[0], buffer_size=2, group_size=2))
+        list(
+            IterableWrapper(["a1", "b1", "c1"]).groupby(
+                lambda name: name[0], buffer_size=2, group_size=2
+            )
+        )
 
 
 def test_samplers_order():
@@ -82,13 +102,20 @@ def test_files(tmp_path):
     (tmp_path / "below" / "c.txt").write_text("deep")
     root = str(tmp_path)
     assert [os.path.basename(path) for path in FileLister(root)] == ["a.txt", "b.bin"]
-    assert [os.path.basename(path) for path in FileLister(root, "*.txt", recursive=True)] == ["a.txt", "c.txt"]
-    assert [os.path.basename(path) for path in IterableWrapper([root]).list_files("*.txt")] == ["a.txt"]
+    assert [os.path.basename(path) for path in FileLister(root, "*.txt", recursive=True)] == [
+        "a.txt",
+        "c.txt",
+    ]
+    assert [os.path.basename(path) for path in IterableWrapper([root]).list_files("*.txt")] == [
+        "a.txt"
+    ]
     opened = FileLister(root, "*.txt").open_files(mode="b")
     assert [content for _, content in StreamReader(opened, chunk=4)] == [b"one\n", b"two"]
     assert [stream.read() for _, stream in FileOpener(FileLister(root, "*.txt"))] == ["one\ntwo"]
     assert len(FileLister(root, length=3)) == 3
-    with pytest.raises(TypeError, match="FileListerIterDataPipe instance doesn't have valid length"):
+    with pytest.raises(
+        TypeError, match="FileListerIterDataPipe instance doesn't have valid length"
+    ):
         len(FileLister(root))
     with pytest.raises(ValueError, match="Invalid mode q"):
         FileOpener(FileLister(root), mode="q")

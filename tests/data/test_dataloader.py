@@ -34,7 +34,9 @@ WORKERS = pytest.mark.filterwarnings(
 
 
 class Numbers(Dataset):
-    """Samples with a large array, which travels by shared memory, and random numbers from every stream."""
+    """Samples with a large array, which travels by shared memory, and random numbers from every
+    stream.
+    """
 
     def __init__(self, size=7):
         self.size = size
@@ -76,7 +78,11 @@ class Broken(Dataset):
 
 def shared_files():
     """What the loader has put into shared memory."""
-    return {f for f in os.listdir("/dev/shm") if f.startswith("pellucid-")} if os.path.isdir("/dev/shm") else set()
+    return (
+        {f for f in os.listdir("/dev/shm") if f.startswith("pellucid-")}
+        if os.path.isdir("/dev/shm")
+        else set()
+    )
 
 
 def contents(loader):
@@ -118,7 +124,10 @@ def test_workers_give_the_same_batches_in_order():
 def test_workers_are_seeded_each_in_its_own_way_and_reproducibly():
     def draw():
         torch.manual_seed(3)
-        return [tuple(round(float(v), 12) for column in b["random"] for v in column) for b in DataLoader(Numbers(4), num_workers=2)]
+        return [
+            tuple(round(float(v), 12) for column in b["random"] for v in column)
+            for b in DataLoader(Numbers(4), num_workers=2)
+        ]
 
     first = draw()
     assert first == draw()
@@ -127,7 +136,12 @@ def test_workers_are_seeded_each_in_its_own_way_and_reproducibly():
 
 def test_numpy_seed_of_a_worker():
     """The four words that PyTorch computes for base seed 1234567890123 and worker 3."""
-    assert worker.numpy_seed(1234567890123, 3).tolist() == [911343142, 720453872, 3335628216, 1002736992]
+    assert worker.numpy_seed(1234567890123, 3).tolist() == [
+        911343142,
+        720453872,
+        3335628216,
+        1002736992,
+    ]
 
 
 @WORKERS
@@ -152,14 +166,19 @@ def test_an_exception_comes_with_the_worker_s_traceback(kind):
     with pytest.raises(kind) as caught:
         list(DataLoader(Broken(kind), num_workers=2))
     text = str(caught.value)
-    assert text.startswith(f"Caught {kind.__name__} in DataLoader worker process 0.\nOriginal Traceback")
+    assert text.startswith(
+        f"Caught {kind.__name__} in DataLoader worker process 0.\nOriginal Traceback"
+    )
     assert "sample 2" in text
     assert "__getitem__" in text
 
 
 @WORKERS
 def test_a_worker_that_dies_is_noticed():
-    with pytest.raises(RuntimeError, match=r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly with exit code\(s\) 3"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly with exit code\(s\) 3",
+    ):
         list(DataLoader(Broken("exit"), num_workers=2))
 
 
@@ -210,7 +229,10 @@ def test_worker_info_and_init_function():
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"num_workers": -1}, "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."),
+        (
+            {"num_workers": -1},
+            "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.",
+        ),
         ({"persistent_workers": True}, "persistent_workers option needs num_workers > 0"),
         ({"sampler": [0], "shuffle": True}, "sampler option is mutually exclusive with shuffle"),
         (
@@ -228,14 +250,18 @@ def test_arguments_that_exclude_each_other(arguments, text):
 
 def test_collate():
     batch = default_collate(
-        [{"a": 1, "b": [torch.ones(2), "x"], "c": np.float32(2)}, {"a": 2, "b": [torch.zeros(2), "y"], "c": np.float32(3)}]
+        [
+            {"a": 1, "b": [torch.ones(2), "x"], "c": np.float32(2)},
+            {"a": 2, "b": [torch.zeros(2), "y"], "c": np.float32(3)},
+        ]
     )
     assert batch["a"].tolist() == [1, 2]
     assert batch["b"][0].shape == (2, 2)
     assert batch["b"][1] == ("x", "y")
     assert batch["c"].tolist() == [2, 3]
     with pytest.raises(
-        TypeError, match="default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found"
+        TypeError,
+        match="default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found",
     ):
         default_collate([object()])
     with pytest.raises(RuntimeError, match="each element in list of batch should be of equal size"):
@@ -252,7 +278,9 @@ def test_datasets():
     assert Subset(range(10), [3, 5]).__getitems__([1, 0]) == [5, 3]
     assert list(ChainDataset([Shard(), Shard()])) == [*range(11)] * 2
     assert [len(part) for part in random_split(range(10), [0.5, 0.25, 0.25])] == [6, 2, 2]
-    with pytest.raises(ValueError, match="Sum of input lengths does not equal the length of the input dataset!"):
+    with pytest.raises(
+        ValueError, match="Sum of input lengths does not equal the length of the input dataset!"
+    ):
         random_split(range(10), [3, 3])
 
 
@@ -267,7 +295,12 @@ def test_a_pass_over_an_object_that_looks_like_a_loader():
     from pellucid.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
 
     class Loader:
-        _IterableDataset_len_called, _auto_collation, drop_last, _index_sampler = None, False, False, range(99)
+        _IterableDataset_len_called, _auto_collation, drop_last, _index_sampler = (
+            None,
+            False,
+            False,
+            range(99),
+        )
         generator, num_workers, timeout, _dataset_kind = None, 0, 0, _DatasetKind.Iterable
 
         def __init__(self):

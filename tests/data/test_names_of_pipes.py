@@ -16,5 +16,7 @@ from pellucid.data import pipes
     ],
 )  # fmt: skip
 def test_pipes_stand_in_modules_of_their_kind(module, name):
-    assert getattr(import_module(f"pellucid.utils.data.datapipes.iter.{module}"), name) is getattr(pipes, name)
+    assert getattr(import_module(f"pellucid.utils.data.datapipes.iter.{module}"), name) is getattr(
+        pipes, name
+    )
     assert torch.utils.data.datapipes.iter.Shuffler is pipes.ShufflerIterDataPipe

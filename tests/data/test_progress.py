@@ -38,7 +38,8 @@ def test_a_terminal_shows_one_line(clock):
         seen.append(x)
     states = out.getvalue().split("\r")[1:]
     assert seen == [1, 2, 3, 4]
-    assert states[0] == "train:  25% |#####---------------| 1/4 [00:02<00:06, 2 s/batch, loss="  # as wide as the terminal
+    # as wide as the terminal
+    assert states[0] == "train:  25% |#####---------------| 1/4 [00:02<00:06, 2 s/batch, loss="
     assert states[-1].startswith("train: 100% |####################| 4/4 [00:08<00:00, 2 s/batch")
     assert out.getvalue().endswith("\n") and out.getvalue().count("\n") == 1
 
@@ -61,7 +62,9 @@ def test_a_shorter_line_covers_the_longer_one(clock):
         shown.update()
     first, second = out.getvalue().split("\r")[1:3]
     assert (
-        len(second) == len(first) and second.rstrip() == " 100% |####################| 2/2 [00:02<00:00, 1 it/s, name=b]".lstrip()
+        len(second) == len(first)
+        and second.rstrip()
+        == " 100% |####################| 2/2 [00:02<00:00, 1 it/s, name=b]".lstrip()
     )
 
 

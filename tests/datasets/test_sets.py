@@ -1,4 +1,6 @@
-"""Data sets from local files: what is read, and what is said about files that are missing or damaged."""
+"""Data sets from local files: what is read, and what is said about files that are missing or
+damaged.
+"""
 
 import gzip
 import struct
@@ -30,7 +32,10 @@ def idx(array, kind):
     )
 
 
-@pytest.mark.parametrize("dtype, kind", [("uint8", 8), ("int8", 9), ("int16", 11), ("int32", 12), ("float32", 13), ("float64", 14)])
+@pytest.mark.parametrize(
+    "dtype, kind",
+    [("uint8", 8), ("int8", 9), ("int16", 11), ("int32", 12), ("float32", 13), ("float64", 14)],
+)
 @pytest.mark.parametrize("packed", [False, True])
 def test_idx(tmp_path, dtype, kind, packed):
     array = np.arange(24).reshape(2, 3, 4).astype(dtype)
@@ -58,7 +63,10 @@ def test_damaged_idx(tmp_path, damage, words):
 def write_mnist(folder, part="train", number=5, end=".gz"):
     folder.mkdir(parents=True, exist_ok=True)
     images = np.random.default_rng(0).integers(0, 256, (number, 28, 28), dtype=np.uint8)
-    for name, array in (("images-idx3", images), ("labels-idx1", np.arange(number, dtype=np.uint8))):
+    for name, array in (
+        ("images-idx3", images),
+        ("labels-idx1", np.arange(number, dtype=np.uint8)),
+    ):
         raw = idx(array, 8)
         (folder / f"{part}-{name}-ubyte{end}").write_bytes(gzip.compress(raw) if end else raw)
     return images
@@ -67,16 +75,25 @@ def write_mnist(folder, part="train", number=5, end=".gz"):
 @pytest.mark.parametrize("below, end", [("", ""), ("MNIST/raw", ".gz")])
 def test_mnist(tmp_path, below, end):
     images = write_mnist(tmp_path / below, "t10k", end=end)
-    data = MNIST(tmp_path, train=False, transform=lambda image: image + 1, target_transform=lambda label: label * 10)
+    data = MNIST(
+        tmp_path,
+        train=False,
+        transform=lambda image: image + 1,
+        target_transform=lambda label: label * 10,
+    )
     image, label = data[3]
     assert len(data) == 5 and label == 30 and data.targets.tolist() == [0, 1, 2, 3, 4]
     np.testing.assert_array_equal(image, images[3] + 1)
 
 
 def test_missing_files_are_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="FashionMNIST's train-images-idx3-ubyte not found") as caught:
+    with pytest.raises(
+        FileNotFoundError, match="FashionMNIST's train-images-idx3-ubyte not found"
+    ) as caught:
         FashionMNIST(tmp_path, download=True)
-    assert str(tmp_path / "FashionMNIST" / "raw" / "train-images-idx3-ubyte.gz") in full_text(caught.value)
+    assert str(tmp_path / "FashionMNIST" / "raw" / "train-images-idx3-ubyte.gz") in full_text(
+        caught.value
+    )
     assert "not downloaded" in full_text(caught.value)
 
 
@@ -101,7 +118,12 @@ def test_csv_with_names(tmp_path):
     data = CSVDataset(tmp_path / "t.csv", target="label", target_dtype=torch.int64)
     assert data.columns == ["x", "y", "label"] and len(data) == 2
     features, label = data[1]
-    assert features.tolist() == [3, -40] and features.dtype == torch.float32 and label.dtype == torch.int64 and label.item() == 1
+    assert (
+        features.tolist() == [3, -40]
+        and features.dtype == torch.float32
+        and label.dtype == torch.int64
+        and label.item() == 1
+    )
 
 
 def test_csv_without_names(tmp_path):
@@ -130,7 +152,9 @@ def test_npz(tmp_path):
     data = NPZDataset(tmp_path / "a.npz", ["x", "y"], transform=lambda x: x * 2)
     x, y = data[2]
     assert len(data) == 3 and x.tolist() == [8, 10] and y.item() == 2
-    with pytest.raises(ValueError, match=r"arrays of one length are wanted, not x \[3, 2\], y \[3\], z \[4\]"):
+    with pytest.raises(
+        ValueError, match=r"arrays of one length are wanted, not x \[3, 2\], y \[3\], z \[4\]"
+    ):
         NPZDataset(tmp_path / "a.npz")
     with pytest.raises(ValueError, match="has no array w; it has x, y, z"):
         NPZDataset(tmp_path / "a.npz", ["w"])
@@ -146,10 +170,14 @@ def npy(header, data=bytes(8)):
 
 
 LYING = {
-    "more than the file has": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,)}"),
+    "more than the file has": npy(
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,)}"
+    ),
     "less than the file has": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}"),
     "negative": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}"),
-    "too many dimensions": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2" + ", 1" * 70 + ")}"),
+    "too many dimensions": npy(
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2" + ", 1" * 70 + ")}"
+    ),
     "objects": npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}"),
     "dates": npy("{'descr': '<M8[s]', 'fortran_order': False, 'shape': (1,)}"),
     "nested": npy("(" * 5000 + ")" * 5000),
@@ -218,4 +246,8 @@ def test_batches():
 
     loader = torch.utils.data.DataLoader(Digits(transform=transforms.ToTensor()), batch_size=16)
     images, labels = next(iter(loader))
-    assert images.shape == (16, 1, 8, 8) and images.dtype == torch.float32 and labels.dtype == torch.int64
+    assert (
+        images.shape == (16, 1, 8, 8)
+        and images.dtype == torch.float32
+        and labels.dtype == torch.int64
+    )

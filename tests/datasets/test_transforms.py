@@ -12,7 +12,9 @@ PLANES = torch.arange(60.0).reshape(3, 4, 5)
 
 
 def test_to_tensor():
-    np.testing.assert_array_equal(T.ToTensor()(COLOUR).numpy(), COLOUR.transpose(2, 0, 1).astype(np.float32) / 255)
+    np.testing.assert_array_equal(
+        T.ToTensor()(COLOUR).numpy(), COLOUR.transpose(2, 0, 1).astype(np.float32) / 255
+    )
     assert T.ToTensor()(GREY).shape == (1, 3, 4)
     assert T.ToTensor()(GREY.astype(np.int32)).dtype == torch.int32
     with pytest.raises(TypeError, match="an array of 1 dimensions"):
@@ -45,22 +47,31 @@ def test_flips_draw_one_number(kind, axis):
     assert torch.equal(kind(1.0)(PLANES), PLANES.flip(axis + 1))
 
 
-@pytest.mark.parametrize("padding, widths", [(1, ((1, 1), (1, 1))), ((1, 2), ((2, 2), (1, 1))), ((1, 2, 3, 0), ((2, 0), (1, 3)))])
+@pytest.mark.parametrize(
+    "padding, widths",
+    [(1, ((1, 1), (1, 1))), ((1, 2), ((2, 2), (1, 1))), ((1, 2, 3, 0), ((2, 0), (1, 3)))],
+)
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
 def test_pad(padding, widths, mode):
     options = {"constant_values": 7} if mode == "constant" else {}
-    np.testing.assert_array_equal(T.Pad(padding, 7, mode)(GREY), np.pad(GREY, widths, mode=mode, **options))
+    np.testing.assert_array_equal(
+        T.Pad(padding, 7, mode)(GREY), np.pad(GREY, widths, mode=mode, **options)
+    )
     expected = np.pad(COLOUR, (*widths, (0, 0)), mode=mode, **options)
     np.testing.assert_array_equal(T.Pad(padding, 7, mode)(COLOUR), expected)
 
 
 def test_random_crop_draws_row_then_column():
     torch.manual_seed(1)
-    places = [(torch.randint(0, 5, (1,)).item(), torch.randint(0, 6, (1,)).item()) for _ in range(10)]
+    places = [
+        (torch.randint(0, 5, (1,)).item(), torch.randint(0, 6, (1,)).item()) for _ in range(10)
+    ]
     padded = np.pad(COLOUR, ((1, 1), (1, 1), (0, 0)))
     torch.manual_seed(1)
     for top, left in places:
-        np.testing.assert_array_equal(T.RandomCrop(2, padding=1)(COLOUR), padded[top : top + 2, left : left + 2])
+        np.testing.assert_array_equal(
+            T.RandomCrop(2, padding=1)(COLOUR), padded[top : top + 2, left : left + 2]
+        )
     assert len(set(places)) > 3
 
 
@@ -68,11 +79,15 @@ def test_random_crop_of_the_whole_draws_nothing():
     torch.manual_seed(1)
     expected = torch.rand(1)
     torch.manual_seed(1)
-    assert torch.equal(T.RandomCrop((4, 5))(PLANES), PLANES) and torch.equal(torch.rand(1), expected)
+    assert torch.equal(T.RandomCrop((4, 5))(PLANES), PLANES) and torch.equal(
+        torch.rand(1), expected
+    )
 
 
 def test_random_crop_of_small_pictures():
-    with pytest.raises(ValueError, match=r"Required crop size \(5, 5\) is larger than input image size \(4, 5\)"):
+    with pytest.raises(
+        ValueError, match=r"Required crop size \(5, 5\) is larger than input image size \(4, 5\)"
+    ):
         T.RandomCrop(5)(PLANES)
     assert T.RandomCrop(9, pad_if_needed=True)(PLANES).shape == (3, 9, 9)
 
@@ -83,17 +98,25 @@ def test_center_crop():
     assert wide.shape == (3, 6, 2) and not wide[:, 0].any() and not wide[:, -1].any()
 
 
-@pytest.mark.parametrize("size, max_size, shape", [(8, None, (8, 10)), ((2, 3), None, (2, 3)), (8, 9, (7, 9)), (4, None, (4, 5))])
+@pytest.mark.parametrize(
+    "size, max_size, shape",
+    [(8, None, (8, 10)), ((2, 3), None, (2, 3)), (8, 9, (7, 9)), (4, None, (4, 5))],
+)
 def test_resize_shapes(size, max_size, shape):
     assert T.Resize(size, max_size=max_size)(PLANES).shape == (3, *shape)
 
 
 def test_resize_values():
     up = T.Resize((8, 10), antialias=False)(PLANES)
-    assert torch.equal(up, torch.nn.functional.interpolate(PLANES[None], (8, 10), mode="bilinear")[0])
+    assert torch.equal(
+        up, torch.nn.functional.interpolate(PLANES[None], (8, 10), mode="bilinear")[0]
+    )
     assert T.Resize((2, 2), "nearest")(GREY).tolist() == [[0, 2], [4, 6]]
     flat = np.full((6, 6), 200, np.uint8)
-    assert T.Resize(4, "bicubic")(flat).dtype == np.uint8 and (T.Resize(4, "bicubic")(flat) == 200).all()
+    assert (
+        T.Resize(4, "bicubic")(flat).dtype == np.uint8
+        and (T.Resize(4, "bicubic")(flat) == 200).all()
+    )
 
 
 def test_dtypes():

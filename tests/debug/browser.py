@@ -1,4 +1,6 @@
-"""Chromium without a window, spoken to through a pair of pipes (the DevTools protocol); nothing but the standard library."""
+"""Chromium without a window, spoken to through a pair of pipes (the DevTools protocol); nothing but
+the standard library.
+"""
 
 import base64
 import json
@@ -33,10 +35,20 @@ class Browser:
             os.set_inheritable(fd, True)
         # Moved out of the way first: 3 and 4 are about to be overwritten.
         command = [
-            find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-            "--no-first-run", "--disable-extensions", "--disable-background-networking", "--remote-debugging-pipe",
-            f"--user-data-dir={self.profile}", f"--window-size={width},{height}", "about:blank",
-        ]  # fmt: skip
+            find(),
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--hide-scrollbars",
+            "--no-first-run",
+            "--disable-extensions",
+            "--disable-background-networking",
+            "--remote-debugging-pipe",
+            f"--user-data-dir={self.profile}",
+            f"--window-size={width},{height}",
+            "about:blank",
+        ]
         high_in, high_out = os.dup(theirs_in), os.dup(theirs_out)
         while min(high_in, high_out) < 10:
             high_in, high_out = os.dup(high_in), os.dup(high_out)
@@ -51,7 +63,9 @@ class Browser:
         self.requests, self.errors = [], []
         page = next(t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
         self.session = None
-        self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
+        self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Network"):
             self.call(f"{domain}.enable")
         self.size(width, height)
@@ -77,7 +91,9 @@ class Browser:
         return found
 
     def call(self, method, **params):
-        """One command; its result. Events that arrive meanwhile are looked through for requests and errors."""
+        """One command; its result. Events that arrive meanwhile are looked through for requests and
+        errors.
+        """
         self.count += 1
         message = {"id": self.count, "method": method, "params": params}
         if self.__dict__.get("session"):
@@ -93,11 +109,19 @@ class Browser:
                 return found["result"]
 
     def size(self, width, height):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
 
     def scheme(self, name):
         """ "light" or "dark"."""
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+        self.call(
+            "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}]
+        )
 
     def open(self, path, scripts=True):
         """Load a file and wait until it is there, and drawn if it has scripts that may run."""
@@ -110,16 +134,21 @@ class Browser:
 
     def run(self, expression):
         """The value of a JavaScript expression; promises are waited for."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        found = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in found:
             raise RuntimeError(
-                found["exceptionDetails"].get("exception", {}).get("description") or found["exceptionDetails"]["text"]
+                found["exceptionDetails"].get("exception", {}).get("description")
+                or found["exceptionDetails"]["text"]
             )
         return found["result"].get("value")
 
     def frame(self):
         """Wait until what was asked for has been drawn."""
-        self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+        self.run(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))"
+        )
 
     def click(self, x, y):
         """Press and release the mouse at a place of the page."""
@@ -137,7 +166,13 @@ class Browser:
 
     def key(self, key, text=None):
         """Press and release a key."""
-        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, **({"text": text} if text else {}))
+        self.call(
+            "Input.dispatchKeyEvent",
+            type="keyDown",
+            key=key,
+            code=key,
+            **({"text": text} if text else {}),
+        )
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key)
         self.frame()
 

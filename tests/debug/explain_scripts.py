@@ -1,4 +1,6 @@
-"""Small programs with one mistake each: (cause, what to ask, program). The line to be named ends with `# here`."""
+"""Small programs with one mistake each: (cause, what to ask, program). The line to be named ends
+with `# here`.
+"""
 
 HEAD = """\
 import math

@@ -50,14 +50,24 @@ def test_shapes_that_fit(shape, spec):
 )
 def test_shapes_that_do_not_fit(shape, spec):
     t = torch.zeros(shape)
-    fails(lambda: debug.expect_shape(t, spec), f"got {tuple(shape)}", "expected shape (", "test_contracts.py:")
+    fails(
+        lambda: debug.expect_shape(t, spec),
+        f"got {tuple(shape)}",
+        "expected shape (",
+        "test_contracts.py:",
+    )
 
 
 def test_names_hold_across_checks():
     dims = {}
     debug.expect_shape(torch.zeros(8, 3), "B D", dims)
     assert dims == {"B": 8, "D": 3}
-    fails(lambda: debug.expect_shape(torch.zeros(7), "B", dims), "dimension", "B is 8 and 7", "known before")
+    fails(
+        lambda: debug.expect_shape(torch.zeros(7), "B", dims),
+        "dimension",
+        "B is 8 and 7",
+        "known before",
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,17 +101,35 @@ def test_close():
     nan = torch.tensor([float("nan")])
     debug.expect_close(nan, nan, equal_nan=True)
     fails(lambda: debug.expect_close(nan, nan), "1 of 1")
-    fails(lambda: debug.expect_close(torch.tensor([float("inf")]), torch.tensor([0.0]), 1e9), "1 of 1")
+    fails(
+        lambda: debug.expect_close(torch.tensor([float("inf")]), torch.tensor([0.0]), 1e9), "1 of 1"
+    )
     fails(lambda: debug.expect_close(torch.tensor([0.0]), torch.tensor([float("inf")])), "1 of 1")
-    fails(lambda: debug.expect_close(a, [1.0, 2.5, 9.0], atol=0.1, rtol=0), "2 of 3", "worst at [2]", "apart by 6")
+    fails(
+        lambda: debug.expect_close(a, [1.0, 2.5, 9.0], atol=0.1, rtol=0),
+        "2 of 3",
+        "worst at [2]",
+        "apart by 6",
+    )
     fails(lambda: debug.expect_close(a, a.reshape(3, 1)), "equal shapes", "(3,)", "(3, 1)")
-    fails(lambda: debug.expect_close(torch.tensor([2**53 + 1]), torch.tensor([2**53]), atol=0, rtol=0), "apart by 1")
+    fails(
+        lambda: debug.expect_close(
+            torch.tensor([2**53 + 1]), torch.tensor([2**53]), atol=0, rtol=0
+        ),
+        "apart by 1",
+    )
     fails(lambda: debug.expect_close(torch.tensor([True]), torch.tensor([False])), "1 of 1")
 
 
 def test_shape_str():
-    assert debug.shape_str(torch.zeros(2, 3, dtype=torch.int64)) == "shape=(2, 3), dtype=torch.int64, device=cpu"
-    assert debug.shape_str(torch.zeros((), device="meta")) == "shape=(), dtype=torch.float32, device=meta"
+    assert (
+        debug.shape_str(torch.zeros(2, 3, dtype=torch.int64))
+        == "shape=(2, 3), dtype=torch.int64, device=cpu"
+    )
+    assert (
+        debug.shape_str(torch.zeros((), device="meta"))
+        == "shape=(), dtype=torch.float32, device=meta"
+    )
     assert debug.shape_str(3) == "int (not a tensor)"
 
 
@@ -126,7 +154,11 @@ def test_a_contract_binds_across_arguments_and_results():
     def wrong(x):
         return x + 0
 
-    fails(lambda: wrong(torch.zeros(2, 3)), "dimension K is 3 and 2", "K = 2 from dimension 0 of the result (2, 3)")
+    fails(
+        lambda: wrong(torch.zeros(2, 3)),
+        "dimension K is 3 and 2",
+        "K = 2 from dimension 0 of the result (2, 3)",
+    )
     assert wrong(torch.zeros(2, 2)).shape == (2, 2)
 
 
@@ -140,7 +172,11 @@ def test_contracts_with_everything():
     assert halves(x, True, x)[1].shape == (7, 5, 3)
     halves(x, True, x, bias=torch.zeros(3))
     fails(lambda: halves(x, False, x, torch.zeros(3)), "dimension D is 3 and 6")
-    fails(lambda: halves(x, True, x, torch.zeros(4)), "dimension 2*D is 8 and 6", "D = 4 from dimension 0 of argument 'bias'")
+    fails(
+        lambda: halves(x, True, x, torch.zeros(4)),
+        "dimension 2*D is 8 and 6",
+        "D = 4 from dimension 0 of argument 'bias'",
+    )
     fails(lambda: halves("x", True, x), "argument 'x' should be a tensor", "got str")
     with pytest.raises(TypeError, match="missing a required|required positional"):
         halves()
@@ -197,8 +233,13 @@ def test_one_line_switches_all_off():
 
 def test_the_environment_switches_all_off():
     code = "from pellucid import debug; print(debug.contracts_enabled())"
-    done = subprocess.run([sys.executable, "-c", code], env={"PELLUCID_CONTRACTS": "0", "PATH": "", "PYTHONPATH": ":".join(sys.path)},
-                          capture_output=True, text=True, check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PELLUCID_CONTRACTS": "0", "PATH": "", "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.strip() == "False"
 
 
@@ -216,7 +257,10 @@ def test_annotations_of_our_own():
     attend(q, k, torch.ones(3, 5, dtype=torch.bool))
     fails(lambda: attend(q, torch.zeros(2, 5, 6)), "dimension dim is 4 and 6")
     fails(lambda: attend(q, k, torch.ones(3, 4, dtype=torch.bool)), "dimension k is 5 and 4")
-    fails(lambda: attend(q, k, torch.ones(3, 5)), "argument 'mask' should have a dtype among bool, got float32")
+    fails(
+        lambda: attend(q, k, torch.ones(3, 5)),
+        "argument 'mask' should have a dtype among bool, got float32",
+    )
     fails(lambda: attend(q, k.long()), "argument 'k' should have a dtype among float16")
     with pytest.raises(TypeError, match="write Float"):
         debug.Float["B"]
@@ -225,8 +269,16 @@ def test_annotations_of_our_own():
 
 def test_annotations_in_the_manner_of_jaxtyping():
     """Classes with the attributes that jaxtyping puts on its annotations."""
-    image = type("Float[Tensor, 'n c=3 *grid']", (), {"dim_str": "n c=3 *grid", "dtypes": ["float32"], "array_type": torch.Tensor})
-    anything = type("Shaped", (), {"dim_str": "n #m", "dtypes": types.SimpleNamespace(), "array_type": torch.Tensor})
+    image = type(
+        "Float[Tensor, 'n c=3 *grid']",
+        (),
+        {"dim_str": "n c=3 *grid", "dtypes": ["float32"], "array_type": torch.Tensor},
+    )
+    anything = type(
+        "Shaped",
+        (),
+        {"dim_str": "n #m", "dtypes": types.SimpleNamespace(), "array_type": torch.Tensor},
+    )
 
     def f(x, y):
         return x
@@ -251,10 +303,20 @@ def annotated(function, **hints):
 
 def test_annotations_bind_across_arguments_and_results(kinds):
     T = torch.Tensor
-    f = annotated(lambda x, w: x @ w, x=kinds.Float[T, "batch dim"], w=kinds.Float[T, "dim"], **{"return": kinds.Float[T, "batch"]})
+    f = annotated(
+        lambda x, w: x @ w,
+        x=kinds.Float[T, "batch dim"],
+        w=kinds.Float[T, "dim"],
+        **{"return": kinds.Float[T, "batch"]},
+    )
     f(torch.zeros(2, 3), torch.zeros(3))
     fails(lambda: f(torch.zeros(2, 3), torch.zeros(4)), "dimension dim is 3 and 4")
-    fails(lambda: f(torch.zeros(2, 3).double().long(), torch.zeros(3)), "should have a dtype among", "float32", "got int64")
+    fails(
+        lambda: f(torch.zeros(2, 3).double().long(), torch.zeros(3)),
+        "should have a dtype among",
+        "float32",
+        "got int64",
+    )
     g = annotated(lambda x: x.sum(), x=kinds.Float[T, "n"], **{"return": kinds.Float[T, "n"]})
     fails(lambda: g(torch.zeros(3)), "the result should have 1 dimension")
 
@@ -279,7 +341,12 @@ def test_unions_lists_and_variable_arguments(kinds):
 
     g = annotated(several, parts=list[one], rest=one, named=kinds.Int[T, "b"])
     g([torch.zeros(2)] * 3, torch.zeros(2), labels=torch.arange(2))
-    fails(lambda: g([torch.zeros(2), torch.zeros(3)]), "dimension b is 2 and 3", "argument 'parts'[1]")
+    fails(
+        lambda: g([torch.zeros(2), torch.zeros(3)]), "dimension b is 2 and 3", "argument 'parts'[1]"
+    )
     fails(lambda: g([torch.zeros(2)], torch.zeros(3)), "argument 'rest'[0]")
-    fails(lambda: g([torch.zeros(2)], labels=torch.zeros(2)), "argument 'named'['labels'] should have a dtype")
+    fails(
+        lambda: g([torch.zeros(2)], labels=torch.zeros(2)),
+        "argument 'named'['labels'] should have a dtype",
+    )
     fails(lambda: g(torch.zeros(2)), "should hold several tensors, got Tensor")

@@ -1,4 +1,6 @@
-"""Drawings of tensors, modules, scalar Values and of anything with nodes and edges: the formats, the layout, the modules."""
+"""Drawings of tensors, modules, scalar Values and of anything with nodes and edges: the formats,
+the layout, the modules.
+"""
 
 import re
 import xml.etree.ElementTree as ET
@@ -53,7 +55,11 @@ def test_modules_become_clusters_subgraphs_and_frames():
     drawing = debug.draw(net(), torch.ones(2, 4))
     assert drawing.dot.count("subgraph cluster_") == 9 == drawing.mermaid.count("  subgraph ")
     assert "linear: Linear" in drawing.dot and drawing.mermaid.count(" end") == 9
-    frames = [t.text for t in ET.fromstring(drawing.svg).iter("{http://www.w3.org/2000/svg}text") if t.get("class") == "frame"]
+    frames = [
+        t.text
+        for t in ET.fromstring(drawing.svg).iter("{http://www.w3.org/2000/svg}text")
+        if t.get("class") == "frame"
+    ]
     assert frames.count("norm: LayerNorm") == 2 and frames[0] == "0: Linear"
 
 
@@ -61,7 +67,14 @@ def test_format_and_save(tmp_path):
     x = torch.ones(2, requires_grad=True)
     drawing = debug.draw(x.sum(), format="mermaid")
     assert str(drawing) == drawing.mermaid and "SumBackward0" in repr(drawing)
-    for name, start in (("a.svg", "<svg"), ("a.html", "<!DOCTYPE html>"), ("a.dot", "digraph"), ("a.gv", "digraph"), ("a.mmd", "flowchart"), ("a", "flowchart")):  # fmt: skip
+    for name, start in (
+        ("a.svg", "<svg"),
+        ("a.html", "<!DOCTYPE html>"),
+        ("a.dot", "digraph"),
+        ("a.gv", "digraph"),
+        ("a.mmd", "flowchart"),
+        ("a", "flowchart"),
+    ):
         assert drawing.save(tmp_path / name).read_text(encoding="utf-8").startswith(start)
     with pytest.raises(ValueError, match="png"):
         debug.draw(x.sum()).save(tmp_path / "a.png")
@@ -69,7 +82,14 @@ def test_format_and_save(tmp_path):
         debug.draw(x.sum(), format="png")
     with pytest.raises(TypeError, match="must be Tensor, Module"):
         debug.draw(3)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "a.dot", "a.gv", "a.html", "a.mmd", "a.svg"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "a",
+        "a.dot",
+        "a.gv",
+        "a.html",
+        "a.mmd",
+        "a.svg",
+    ]
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -89,9 +109,17 @@ def test_a_run_of_a_module_shows_all_operations_and_changes_nothing():
     state = torch.get_rng_state()
     drawing = debug.draw(model, torch.ones(4, 3))
     nodes = {n.name: n for n in drawing.graph.nodes()}
-    assert nodes["relu"].group == ("3: ReLU",) and nodes["relu"].kind == "result" and nodes["input"].shape == "(4, 3)"
+    assert (
+        nodes["relu"].group == ("3: ReLU",)
+        and nodes["relu"].kind == "result"
+        and nodes["input"].shape == "(4, 3)"
+    )
     assert nodes["weight"].title.endswith("1.weight")
-    assert model.training and all(m.training for m in model) and torch.equal(state, torch.get_rng_state())
+    assert (
+        model.training
+        and all(m.training for m in model)
+        and torch.equal(state, torch.get_rng_state())
+    )
     assert all(torch.equal(a, b) for a, b in zip(before, model.buffers(), strict=True))
 
 
@@ -104,7 +132,11 @@ def test_in_place_operations_continue_the_graph():
 
     graph = debug.draw(Net(), torch.ones(2)).graph
     names = {n.key: n.name for n in graph.nodes()}
-    assert [(names[e.source], names[e.target]) for e in graph.edges()] == [("input", "mul"), ("mul", "add"), ("add", "exp")]
+    assert [(names[e.source], names[e.target]) for e in graph.edges()] == [
+        ("input", "mul"),
+        ("mul", "add"),
+        ("add", "exp"),
+    ]
 
 
 def test_writes_through_views_reach_the_base_and_other_views():
@@ -126,13 +158,17 @@ def test_writes_through_views_reach_the_base_and_other_views():
     first, add = made_of[second]
     assert [names[k] for k in (second, add, first)] == ["copy_slices", "add", "copy_slices"]
     before, copy = made_of[first]
-    assert [names[k] for k in (before, copy)] == ["mul", "copy_"], "both writes, in their order, and what was there before"
+    assert [names[k] for k in (before, copy)] == ["mul", "copy_"], (
+        "both writes, in their order, and what was there before"
+    )
 
 
 def test_a_module_alone_is_drawn_as_a_tree():
     drawing = debug.draw(net())
     nodes = list(drawing.graph.nodes())
-    assert [n.name for n in nodes][:3] == ["Sequential", "0: Linear", "1: Block"] and len(nodes) == 10
+    assert [n.name for n in nodes][:3] == ["Sequential", "0: Linear", "1: Block"] and len(
+        nodes
+    ) == 10
     assert len(list(drawing.graph.edges())) == 9 and "40 parameters" in nodes[1].notes
     assert repr(drawing) == repr(drawing.graph.module)
 
@@ -141,7 +177,11 @@ def test_modules_by_the_names_of_parameters():
     model = net()
     graph = TensorGraph(model(torch.ones(2, 4)).sum(), model)
     groups = {n.name: n.group for n in graph.nodes() if n.kind != "leaf"}
-    assert groups["addmm"] == ("2", "0", "linear") and groups["relu"] == ("2", "0") and groups["sum"] == ()
+    assert (
+        groups["addmm"] == ("2", "0", "linear")
+        and groups["relu"] == ("2", "0")
+        and groups["sum"] == ()
+    )
     leaves = {n.name for n in graph.nodes() if n.kind == "leaf"}
     assert leaves == {"weight", "bias"}, "inside its module a parameter has its short name"
 
@@ -185,7 +225,9 @@ def test_a_scalar_value():
     f = (x + y) * x
     f.backward()
     drawing = debug.draw(f)
-    assert [n.name for n in drawing.graph.nodes()] == ["x", "y", "+", "*"] or len(list(drawing.graph.nodes())) == 4
+    assert [n.name for n in drawing.graph.nodes()] == ["x", "y", "+", "*"] or len(
+        list(drawing.graph.nodes())
+    ) == 4
     assert "value=10" in repr(drawing) and "x  value=2  grad=7" in repr(drawing)
     assert drawing.svg.count('class="edge"') == 4
 
@@ -200,7 +242,11 @@ def test_anything_with_nodes_and_edges():
             yield debug.GraphEdge("a", "b", "4 KiB")
 
     drawing = debug.draw(Plan())
-    assert isinstance(Plan(), debug.Drawable) and "4 KiB" in drawing.svg and "subgraph cluster_0" in drawing.dot
+    assert (
+        isinstance(Plan(), debug.Drawable)
+        and "4 KiB" in drawing.svg
+        and "subgraph cluster_0" in drawing.dot
+    )
     assert repr(drawing) == "<drawing of 2 nodes>"
 
 
@@ -210,7 +256,10 @@ def test_nodes_of_a_graph_display_themselves():
     calls = []
     x.register_hook(calls.append)
     assert "<svg" in y.grad_fn._repr_html_() and "sum" in y.grad_fn._repr_html_() and not calls
-    assert "<svg" in debug.draw(y)._repr_html_() and "srcdoc" in debug.draw(y, format="html")._repr_html_()
+    assert (
+        "<svg" in debug.draw(y)._repr_html_()
+        and "srcdoc" in debug.draw(y, format="html")._repr_html_()
+    )
 
 
 def test_tensors_without_data():
@@ -239,16 +288,23 @@ def test_large_graphs_are_not_differentiated_for_the_picture():
             return g * 2
 
     assert "value" in debug.draw(Counted.apply(x.exp()).mean()).svg and not calls
-    assert "grad 4" in debug.draw(Counted.apply(torch.ones((), requires_grad=True).exp()) * 2).svg and calls
+    assert (
+        "grad 4" in debug.draw(Counted.apply(torch.ones((), requires_grad=True).exp()) * 2).svg
+        and calls
+    )
 
 
 def test_the_end_of_a_graph():
     x = torch.ones(2, requires_grad=True)
-    assert [n.kind for n in debug.draw((x * 2).grad_fn.next_functions[0][0]).graph.nodes()] == ["leaf"]
+    assert [n.kind for n in debug.draw((x * 2).grad_fn.next_functions[0][0]).graph.nodes()] == [
+        "leaf"
+    ]
 
 
 def test_names_of_operations():
-    assert [short_name(s) for s in ("MulBackward0", "NllLossBackward0", "AddmmBackward0", "Double")] == [
+    assert [
+        short_name(s) for s in ("MulBackward0", "NllLossBackward0", "AddmmBackward0", "Double")
+    ] == [
         "mul",
         "nll_loss",
         "addmm",
@@ -261,7 +317,9 @@ def test_a_module_that_is_called_again_is_another_box():
     def node(key, *group):
         return debug.GraphNode(key, str(key), group=group)
 
-    groups, member = instances([node(0, "a"), node(1, "a", "b"), node(2), node(3, "a", "b"), node(4, "a", "b")])
+    groups, member = instances(
+        [node(0, "a"), node(1, "a", "b"), node(2), node(3, "a", "b"), node(4, "a", "b")]
+    )
     assert groups == [("a", -1), ("b", 0), ("a", -1), ("b", 2)] and member == [0, 1, -1, 3, 3]
 
 
@@ -271,7 +329,12 @@ def test_layout_of_modules():
     frame, boxes = layout.frames[0], layout.boxes
     left, right = frame.x - frame.width / 2, frame.x + frame.width / 2
     for box in boxes[1:3]:
-        assert left < box.x - 30 and box.x + 30 < right and frame.y < box.y and box.y + 30 < frame.y + frame.height
+        assert (
+            left < box.x - 30
+            and box.x + 30 < right
+            and frame.y < box.y
+            and box.y + 30 < frame.y + frame.height
+        )
     assert boxes[0].y + 30 < frame.y and frame.y + frame.height < boxes[3].y
     past = next(link for link in layout.links if len(link.bends) == 1)
     assert not left < past.bends[0].x < right, "an arrow past a module does not run through it"
@@ -288,9 +351,14 @@ def test_long_arrows_are_named_and_not_drawn():
 
 
 def test_the_number_of_places_stays_linear():
-    """Each of 20,000 arrows from one box would otherwise be bent in every layer that it passes: 200 million places."""
+    """Each of 20,000 arrows from one box would otherwise be bent in every layer that it passes: 200
+    million places.
+    """
     count = 20_000
-    layout = Layout([(60, 30)] * count, [(k, k + 1) for k in range(count - 1)] + [(0, k) for k in range(2, count)])
+    layout = Layout(
+        [(60, 30)] * count,
+        [(k, k + 1) for k in range(count - 1)] + [(0, k) for k in range(2, count)],
+    )
     assert sum(len(link.bends) for link in layout.links) < 2 * count
     assert layout.height > 70 * count - 100
 
@@ -309,10 +377,27 @@ def luminance(colour):
 
 def test_text_can_be_read_on_its_ground():
     """Contrasts of 4.5 to 1 and more (WCAG 2.1, 1.4.3), in light and in dark."""
-    light, dark = (dict(re.findall(r"--([\w-]+):(#[0-9a-f]{6})", text)) for text in part("base.css").split("@media"))
-    pairs = [(text, ground) for text in ("ink", "soft") for ground in ("paper", "panel", "op", "leaf", "out", "const", "mark")]
-    pairs += [(text, ground) for text in ("forward", "backward") for ground in ("panel", "op", "leaf", "out", "const", "mark")]
-    pairs += [("frame", "paper"), ("frame", "op"), ("frame", "mark"), ("accent", "paper"), ("accent", "panel")]
+    light, dark = (
+        dict(re.findall(r"--([\w-]+):(#[0-9a-f]{6})", text))
+        for text in part("base.css").split("@media")
+    )
+    pairs = [
+        (text, ground)
+        for text in ("ink", "soft")
+        for ground in ("paper", "panel", "op", "leaf", "out", "const", "mark")
+    ]
+    pairs += [
+        (text, ground)
+        for text in ("forward", "backward")
+        for ground in ("panel", "op", "leaf", "out", "const", "mark")
+    ]
+    pairs += [
+        ("frame", "paper"),
+        ("frame", "op"),
+        ("frame", "mark"),
+        ("accent", "paper"),
+        ("accent", "panel"),
+    ]
     pairs += [("paper", badge) for badge in ("bad", "warn", "accent", "soft")]
     low = []
     for theme, colours in (("light", light), ("dark", light | dark)):

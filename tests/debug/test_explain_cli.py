@@ -47,7 +47,15 @@ def run(tmp_path):
     def run(text, *arguments, name="train.py", check=None):
         (tmp_path / name).write_text(textwrap.dedent(text))
         at = arguments.index("--") if "--" in arguments else len(arguments)
-        command = [sys.executable, "-m", "pellucid", "explain", name, *arguments[:at], *arguments[at:]]
+        command = [
+            sys.executable,
+            "-m",
+            "pellucid",
+            "explain",
+            name,
+            *arguments[:at],
+            *arguments[at:],
+        ]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         if check is not None:
             assert done.returncode == check, done.stderr
@@ -57,34 +65,59 @@ def run(tmp_path):
 
 
 def test_the_answer_comes_after_the_scripts_own_output(run):
-    done = run(SCRIPT, "--expr", "model.weight.grad", "--format", "json", "--", "--epochs", "5", check=0)
+    done = run(
+        SCRIPT, "--expr", "model.weight.grad", "--format", "json", "--", "--epochs", "5", check=0
+    )
     lines = done.stdout.splitlines()
     assert lines[:4] == ["begins --epochs 5", "step 0", "step 1", "step 2"] and len(lines) == 5
     found = json.loads(lines[-1])
     assert list(found) == ["cause", "file", "line", "text", "fix"]
-    assert found["cause"] == "detached" and found["line"] == 11 and found["file"].endswith("train.py")
+    assert (
+        found["cause"] == "detached" and found["line"] == 11 and found["file"].endswith("train.py")
+    )
     assert done.stderr == ""
 
 
 def test_quiet_and_output(run, tmp_path):
     done = run(SCRIPT, "--expr", "model.weight.grad", "--format", "json", "--quiet", check=0)
     assert json.loads(done.stdout)["cause"] == "detached"
-    done = run(SCRIPT, "--expr", "model.bias", "--format", "json", "--output", "answer.json", check=0)
+    done = run(
+        SCRIPT, "--expr", "model.bias", "--format", "json", "--output", "answer.json", check=0
+    )
     assert done.stdout.splitlines()[-1] == "step 2"
     assert json.loads((tmp_path / "answer.json").read_text())["cause"] == "detached"
     done = run(SCRIPT, "--expr", "model.weight.grad", check=0)
     answer = done.stdout[done.stdout.index("cause:") :]
-    assert answer.startswith("cause: detached\n") and "train.py:11" in answer and "\nfix: leave out detach()" in answer
+    assert (
+        answer.startswith("cause: detached\n")
+        and "train.py:11" in answer
+        and "\nfix: leave out detach()" in answer
+    )
 
 
 def test_variables_of_functions(run):
-    found = json.loads(run(SCRIPT, "--expr", "hidden", "--format", "json", "--quiet", check=0).stdout)
+    found = json.loads(
+        run(SCRIPT, "--expr", "hidden", "--format", "json", "--quiet", check=0).stdout
+    )
     assert found["cause"] == "detached"
     found = json.loads(
-        run(SCRIPT, "--expr", "loss", "--in", "train", "--question", "depends", "--format", "json", "--quiet").stdout
+        run(
+            SCRIPT,
+            "--expr",
+            "loss",
+            "--in",
+            "train",
+            "--question",
+            "depends",
+            "--format",
+            "json",
+            "--quiet",
+        ).stdout
     )
     assert found["cause"] == "depends" and found["line"] == 12
-    assert run(SCRIPT, "--expr", "loss", "--in", "nosuch", "--quiet", check=1).stdout.startswith("cause: cannot-answer")
+    assert run(SCRIPT, "--expr", "loss", "--in", "nosuch", "--quiet", check=1).stdout.startswith(
+        "cause: cannot-answer"
+    )
 
 
 def test_variables_of_functions_of_other_files(run, tmp_path):
@@ -92,7 +125,14 @@ def test_variables_of_functions_of_other_files(run, tmp_path):
         "import torch\nclass Trainer:\n    def fit(self):\n        weight = torch.ones(2, requires_grad=True)\n"
         "        loss = (weight.detach() * 2).sum()\n        return loss\n"
     )
-    done = run("from loop import Trainer\nTrainer().fit()\n", "--expr", "weight", "--format", "json", check=0)
+    done = run(
+        "from loop import Trainer\nTrainer().fit()\n",
+        "--expr",
+        "weight",
+        "--format",
+        "json",
+        check=0,
+    )
     assert json.loads(done.stdout)["cause"] == "no-backward"
 
 
@@ -113,7 +153,12 @@ def test_exceptions(run):
 
 def test_frames_of_the_exception(run):
     for arguments in (["--frame", "0", "--expr", "hidden"], ["--expr", "hidden"]):
-        assert json.loads(run(FAILS, *arguments, "--format", "json", "--quiet", check=0).stdout)["cause"] == "non-leaf"
+        assert (
+            json.loads(run(FAILS, *arguments, "--format", "json", "--quiet", check=0).stdout)[
+                "cause"
+            ]
+            == "non-leaf"
+        )
     found = run(FAILS, "--frame", "1", "--expr", "kept[0]", "--format", "json", "--quiet", check=0)
     assert json.loads(found.stdout)["cause"] == "no-backward"
     assert "3 of your frames" in run(FAILS, "--frame", "7", "--expr", "v", check=1).stdout
@@ -182,10 +227,17 @@ def test_a_terminal_gets_colours(capsys, monkeypatch, tmp_path):
 
     script = tmp_path / "train.py"
     script.write_text("x = 1\n")
-    found = Explanation("detached", "cut [here]", "leave it out", Line(str(script), 1, "", ""), ["a fact"])
+    found = Explanation(
+        "detached", "cut [here]", "leave it out", Line(str(script), 1, "", ""), ["a fact"]
+    )
     options = argparse.Namespace(format="text", output=None)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     explain._print(found, options)
     out = capsys.readouterr().out
     out = re.sub(r"\x1b\[\d+m", "", out)
-    assert "cut [here]" in out and "train.py:1" in out and "x = 1" in out and "fix: leave it out" in out
+    assert (
+        "cut [here]" in out
+        and "train.py:1" in out
+        and "x = 1" in out
+        and "fix: leave it out" in out
+    )

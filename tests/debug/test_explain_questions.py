@@ -1,4 +1,6 @@
-"""`explain(x, question)`: what a value depends on, what keeps its graph alive, what memory it holds."""
+"""`explain(x, question)`: what a value depends on, what keeps its graph alive, what memory it
+holds.
+"""
 
 import gc
 import json
@@ -47,7 +49,10 @@ def test_scalars_have_numbers_along_the_way():
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.sampled_from(["exp", "sin", "tanh", "sigmoid", "square"]), min_size=1, max_size=6), st.floats(-1, 1))
+@given(
+    st.lists(st.sampled_from(["exp", "sin", "tanh", "sigmoid", "square"]), min_size=1, max_size=6),
+    st.floats(-1, 1),
+)
 def test_the_local_derivatives_of_a_chain_multiply_to_the_gradient(names, x):
     w = torch.tensor(x, dtype=torch.float64, requires_grad=True)
     y = w
@@ -59,16 +64,28 @@ def test_the_local_derivatives_of_a_chain_multiply_to_the_gradient(names, x):
         d["gradient"], rel=1e-9, abs=1e-300, nan_ok=True
     )  # five times exp overflows
     y.backward()
-    assert w.grad.item() == pytest.approx(d["gradient"], rel=1e-9, abs=1e-300, nan_ok=True)  # five times exp overflows
+    # five times exp overflows
+    assert w.grad.item() == pytest.approx(d["gradient"], rel=1e-9, abs=1e-300, nan_ok=True)
 
 
 def test_tensors_have_norm_and_range():
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
     loss = model(torch.ones(5, 3)).pow(2).mean()
     found = torch.explain(loss, "depends")
-    assert [d["leaf"] for d in found.details] == ["model[0].bias", "model[0].weight", "model[2].bias", "model[2].weight"]
+    assert [d["leaf"] for d in found.details] == [
+        "model[0].bias",
+        "model[0].weight",
+        "model[2].bias",
+        "model[2].weight",
+    ]
     first = found.details[1]
-    assert [s["operation"] for s in first["steps"]] == ["linear", "tanh", "linear", "pow", "mean_all"]
+    assert [s["operation"] for s in first["steps"]] == [
+        "linear",
+        "tanh",
+        "linear",
+        "pow",
+        "mean_all",
+    ]
     assert set(first["steps"][1]["derivative"]) == {"shape", "norm", "min", "max"}
     loss.backward()
     assert first["gradient"]["norm"] == pytest.approx(model[0].weight.grad.norm().item(), rel=1e-5)
@@ -194,10 +211,19 @@ def test_a_module_and_an_optimizer():
     parameters = sum(p.numel() for p in model.parameters()) * 4
     optimizer = torch.optim.Adam(model.parameters())
     model(torch.ones(4, 10)).sum().backward()
-    assert sizes(torch.explain(model, "memory")) == {"parameters": parameters, "gradients": parameters, "buffers": 2 * 20 * 4 + 8}
+    assert sizes(torch.explain(model, "memory")) == {
+        "parameters": parameters,
+        "gradients": parameters,
+        "buffers": 2 * 20 * 4 + 8,
+    }
     optimizer.step()
     found = sizes(torch.explain(optimizer, "memory"))
-    assert found["optimizer state exp_avg"] == found["optimizer state exp_avg_sq"] == found["parameters"] == parameters
+    assert (
+        found["optimizer state exp_avg"]
+        == found["optimizer state exp_avg_sq"]
+        == found["parameters"]
+        == parameters
+    )
 
 
 def test_what_a_graph_saves_by_line():
@@ -205,7 +231,9 @@ def test_what_a_graph_saves_by_line():
     h = w.exp()  # saves its result
     loss = (h * h).sum()  # saves nothing new
     found = torch.explain(loss, "memory")
-    saved = {d["what"]: (d["bytes"], d["line"]) for d in found.details if d["what"].startswith("saved")}
+    saved = {
+        d["what"]: (d["bytes"], d["line"]) for d in found.details if d["what"].startswith("saved")
+    }
     assert saved["saved by exp"][0] == 4000 and "saved by mul" not in saved
     assert found.details[0]["what"] == "its values"
     assert "its graph has 3 operations" in found.evidence
@@ -275,10 +303,14 @@ class HalfGradient(torch.autograd.Function):
 
 
 def test_no_derivative_also_behind_other_operations():
-    """What a custom function computes in its forward has no graph of its own: that is not where the gradient is lost."""
+    """What a custom function computes in its forward has no graph of its own: that is not where the
+    gradient is lost.
+    """
     w, factor = torch.ones(3, requires_grad=True), torch.tensor(2.0, requires_grad=True)
     with debug.watch():
         HalfGradient.apply((w * 2).exp(), factor).sum().backward()
         found = torch.explain(w)
-    assert found.cause == "no-derivative" and "the line to change" in linecache.getline(found.file, found.line)
+    assert found.cause == "no-derivative" and "the line to change" in linecache.getline(
+        found.file, found.line
+    )
     assert factor.grad is not None

@@ -1,4 +1,6 @@
-"""`pellucid explain` on programs with one mistake each: the right cause, the user's line, sentences and one fix."""
+"""`pellucid explain` on programs with one mistake each: the right cause, the user's line, sentences
+and one fix.
+"""
 
 import json
 import os
@@ -41,7 +43,13 @@ def answers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scripts")
     files = {name: name.replace(" ", "_") for name in CASES}
     programs = {files[name]: (expr, text) for name, (_, expr, text) in CASES.items()}
-    subprocess.run([sys.executable, "-c", DRIVER, str(folder)], input=json.dumps(programs), text=True, check=True, timeout=600)
+    subprocess.run(
+        [sys.executable, "-c", DRIVER, str(folder)],
+        input=json.dumps(programs),
+        text=True,
+        check=True,
+        timeout=600,
+    )
     return folder, files
 
 
@@ -64,6 +72,18 @@ def test_the_cause_and_the_line(name, answers):
 
 
 def test_every_cause_has_three_programs():
-    once = {"hook", "cancels", "shape-error", "dtype-error", "index-out-of-range-error", "dimension-error", "none"}
+    once = {
+        "hook",
+        "cancels",
+        "shape-error",
+        "dtype-error",
+        "index-out-of-range-error",
+        "dimension-error",
+        "none",
+    }
     causes = [cause for cause, _, _ in CASES.values()]
-    assert {cause: causes.count(cause) for cause in causes if causes.count(cause) < 3 and cause not in once} == {}
+    assert {
+        cause: causes.count(cause)
+        for cause in causes
+        if causes.count(cause) < 3 and cause not in once
+    } == {}

@@ -15,7 +15,9 @@ from pellucid.core import observe
 from pellucid.core.modes import state
 from pellucid.debug import watching
 
-pytestmark = pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad=True to a scalar")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Converting a tensor with requires_grad=True to a scalar"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -197,7 +199,9 @@ def test_watched_copy_of_numpy():
     check(w, "through-numpy", "# cut")
 
 
-@pytest.mark.parametrize("how", [lambda t: t.argmax(), lambda t: t > 0, lambda t: t.long(), lambda t: t.int()])
+@pytest.mark.parametrize(
+    "how", [lambda t: t.argmax(), lambda t: t > 0, lambda t: t.long(), lambda t: t.int()]
+)
 def test_watched_integer(how):
     w, b = leaf(1.5, 2.5), leaf(2.0)
     with debug.watch():
@@ -309,7 +313,12 @@ MORE_ZEROS = [
     ("masked", lambda w: w.masked_fill(torch.tensor([True, True]), 0.0)),
     ("masked", lambda w: (w * torch.tensor([1.0, 0.0]))[1:]),
     ("times-zero", lambda w: w * torch.zeros(2, requires_grad=True)),
-    ("dead-relu", lambda w: torch.nn.functional.linear(torch.relu(torch.ones(3, 2).requires_grad_() - 5), w.unsqueeze(0))),
+    (
+        "dead-relu",
+        lambda w: torch.nn.functional.linear(
+            torch.relu(torch.ones(3, 2).requires_grad_() - 5), w.unsqueeze(0)
+        ),
+    ),
 ]
 
 
@@ -325,7 +334,10 @@ def test_zero_gradients(cause, f):
     assert found.file == __file__ and "became zero in" in found.evidence[0]
 
 
-@pytest.mark.parametrize(("cause", "f"), [*list(ZEROS.items())[:2], *list(ZEROS.items())[3:], MORE_ZEROS[2], MORE_ZEROS[4]])
+@pytest.mark.parametrize(
+    ("cause", "f"),
+    [*list(ZEROS.items())[:2], *list(ZEROS.items())[3:], MORE_ZEROS[2], MORE_ZEROS[4]],
+)
 def test_zero_gradients_without_watching(cause, f):
     w = leaf(1.0, 2.0)
     loss = (f(w) * 3).sum()
@@ -402,20 +414,27 @@ def test_errors():
     loss = (w * w).sum()
     loss.backward()
     found = check(caught(lambda: loss.backward()), "graph-freed", "caught(lambda: loss.backward())")
-    assert "retain_graph" in found.fix and any("freed by the backward call" in e for e in found.evidence)
+    assert "retain_graph" in found.fix and any(
+        "freed by the backward call" in e for e in found.evidence
+    )
     h = torch.exp(w)
     total = h.sum()
     h.add_(1)  # written
     check(caught(lambda: total.backward()), "overwritten", "# written")
     check(caught(lambda: w.add_(1)), "leaf-inplace", "w.add_(1)")
-    found = check(caught(lambda: torch.ones(2, 3) @ torch.ones(2, 3)), "shape-error", "torch.ones(2, 3) @")
+    found = check(
+        caught(lambda: torch.ones(2, 3) @ torch.ones(2, 3)), "shape-error", "torch.ones(2, 3) @"
+    )
     assert len([fact for fact in found.evidence if "(2, 3)" in fact]) == 2
     check(ValueError("mine"), "unknown")
 
 
 def test_backward_without_a_graph():
     w = leaf(1.0)
-    assert "requires_grad on the loss" in check(caught(lambda: w.detach().sum().backward()), "unknown").fix
+    assert (
+        "requires_grad on the loss"
+        in check(caught(lambda: w.detach().sum().backward()), "unknown").fix
+    )
     with debug.watch():
         y = (w * 2).detach()  # cut
         error = caught(lambda: (y * 3).sum().backward())
@@ -439,7 +458,10 @@ def test_modules():
     with debug.watch():
         net(torch.ones(3, 2)).sum().backward()
     found = check(net, "not-ancestor")
-    assert "2 of 4 parameters" in found.text and [e.split(":")[0] for e in found.evidence] == ["unused.weight", "unused.bias"]
+    assert "2 of 4 parameters" in found.text and [e.split(":")[0] for e in found.evidence] == [
+        "unused.weight",
+        "unused.bias",
+    ]
     check(net.used, "none")
     with debug.watch():
         out = net(torch.ones(3, 2))

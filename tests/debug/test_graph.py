@@ -32,12 +32,16 @@ def test_a_shared_node_is_shown_once():
 def test_limits_are_marked():
     x = torch.ones(2, requires_grad=True)
     y = ((x * 2) * 3) * 4
-    assert debug.graph_lines(y, max_depth=0, sources=False) == ["- MulBackward0  (2,)  float32 (max_depth reached)"]
+    assert debug.graph_lines(y, max_depth=0, sources=False) == [
+        "- MulBackward0  (2,)  float32 (max_depth reached)"
+    ]
     assert debug.graph_lines(y, max_depth=1, sources=False)[1:] == [
         "  - MulBackward0  (2,)  float32 (max_depth reached)",
         "  - None (constant)",
     ]
-    assert debug.graph_lines(y, max_nodes=2)[2:] == ["... (max_nodes=2 reached; the graph has more)"]
+    assert debug.graph_lines(y, max_nodes=2)[2:] == [
+        "... (max_nodes=2 reached; the graph has more)"
+    ]
 
 
 def test_a_graph_from_its_last_node(capsys):
@@ -51,7 +55,9 @@ def test_a_graph_from_its_last_node(capsys):
 
 def test_what_has_no_graph():
     assert debug.graph_lines(3) == ["int (not a tensor)"]
-    assert debug.graph_lines(torch.ones(2)) == ["No autograd graph: grad_fn is None (requires_grad=False, shape=(2,))."]
+    assert debug.graph_lines(torch.ones(2)) == [
+        "No autograd graph: grad_fn is None (requires_grad=False, shape=(2,))."
+    ]
     assert "requires_grad=True" in debug.graph_text(torch.ones(2, requires_grad=True))
 
 
@@ -65,7 +71,9 @@ def test_values_and_gradients():
     f.backward()
     assert x.grad.item() == 7.0, "the graph was not freed by looking"
     lines = debug.graph_lines(f, values=True, names={"x": x, "y": y}, sources=False)
-    assert lines[2].endswith("value=2  grad=7") and lines[1].endswith("float32"), "freed values are not invented"
+    assert lines[2].endswith("value=2  grad=7") and lines[1].endswith("float32"), (
+        "freed values are not invented"
+    )
 
 
 def test_constants_and_overwritten_values():
@@ -161,8 +169,14 @@ def test_a_picture_has_a_box_for_every_node():
     assert sorted(texts[0] for texts, _, _ in boxes) == ["add", "mul", "x", "y"]
     by_name = {texts[0]: (texts, place, kind) for texts, place, kind in boxes}
     assert by_name["mul"][0][1] == "saves input, other" and by_name["mul"][2] == "result"
-    assert "value 10" in by_name["mul"][0] and "grad 2" in by_name["add"][0] and by_name["x"][2] == "leaf"
-    assert by_name["mul"][1][1] > by_name["add"][1][3] > by_name["x"][1][3], "what is made lies below what it was computed from"
+    assert (
+        "value 10" in by_name["mul"][0]
+        and "grad 2" in by_name["add"][0]
+        and by_name["x"][2] == "leaf"
+    )
+    assert by_name["mul"][1][1] > by_name["add"][1][3] > by_name["x"][1][3], (
+        "what is made lies below what it was computed from"
+    )
     assert sum(p.get("class") == "edge" for p in tree.iter(SVG + "path")) == 4
     assert shapes_of(tree) == [], "arrows of scalars have no shape"
     a, b = scalar([1.0, 2.0]), scalar([[1.0], [2.0]])
@@ -173,7 +187,11 @@ def test_a_picture_has_a_box_for_every_node():
 def test_boxes_do_not_overlap():
     torch.manual_seed(0)
     net = torch.nn.Sequential(
-        torch.nn.Linear(8, 8), torch.nn.Tanh(), torch.nn.Linear(8, 8), torch.nn.Sigmoid(), torch.nn.Linear(8, 3)
+        torch.nn.Linear(8, 8),
+        torch.nn.Tanh(),
+        torch.nn.Linear(8, 8),
+        torch.nn.Sigmoid(),
+        torch.nn.Linear(8, 3),
     )
     x = torch.randn(5, 8)
     loss = torch.nn.functional.cross_entropy(net(x) + net(x * 2), torch.tensor([0, 1, 2, 0, 1]))
@@ -187,7 +205,9 @@ def test_boxes_do_not_overlap():
     for k, (_, a, _) in enumerate(boxes):
         assert 0 <= a[0] and a[2] <= width and 0 <= a[1] and a[3] <= height
         for _, b, _ in boxes[:k]:
-            assert a[2] <= b[0] + 0.2 or b[2] <= a[0] + 0.2 or a[3] <= b[1] + 0.2 or b[3] <= a[1] + 0.2
+            assert (
+                a[2] <= b[0] + 0.2 or b[2] <= a[0] + 0.2 or a[3] <= b[1] + 0.2 or b[3] <= a[1] + 0.2
+            )
 
 
 def test_long_graphs_are_cut_with_a_note():
@@ -214,8 +234,12 @@ def test_a_page_loads_nothing(tmp_path):
     drawing.save(tmp_path / "g.html")
     drawing.save(tmp_path / "g.svg")
     page = (tmp_path / "g.html").read_text(encoding="utf-8")
-    # Addresses are the names of SVG and MathML, which nobody loads; the policy forbids everything from elsewhere.
-    assert set(re.findall(r"https?://[^\"'\s<>]+", page)) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"}
+    # Addresses are the names of SVG and MathML, which nobody loads; the policy forbids everything
+    # from elsewhere.
+    assert set(re.findall(r"https?://[^\"'\s<>]+", page)) <= {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1998/Math/MathML",
+    }
     assert "src=" not in page and "href" not in page and "default-src 'none'" in page
     assert ET.parse(tmp_path / "g.svg").getroot().tag == SVG + "svg"
     assert "<svg" in drawing._repr_html_() and "MulBackward0" in repr(drawing)

@@ -15,7 +15,11 @@ def mlp():
 
 def test_the_mlp_of_every_tutorial():
     s = debug.summary(mlp(), (32, 784))
-    assert (s.total_params, s.trainable_params, s.mult_adds) == (101770, 101770, 32 * (784 * 128 + 128 * 10))
+    assert (s.total_params, s.trainable_params, s.mult_adds) == (
+        101770,
+        101770,
+        32 * (784 * 128 + 128 * 10),
+    )
     assert [r.output for r in s.rows] == ["(32, 10)", "(32, 128)", "(32, 128)", "(32, 10)"]
     assert sum(r.params for r in s.rows) == 101770
     assert not observe.observers
@@ -48,7 +52,9 @@ def test_bare_parameters_sharing_and_freezing():
     rows = {r.path: r for r in s.rows}
     assert s.total_params == sum(p.numel() for p in net.parameters()) == 7 + 49 + 14
     assert sum(r.params for r in s.rows) == s.total_params
-    assert rows[""].params == 7 and rows["a"].calls == 2 and rows["c"].shared and rows["b"].params == 0
+    assert (
+        rows[""].params == 7 and rows["a"].calls == 2 and rows["c"].shared and rows["b"].params == 0
+    )
     assert (rows["norm"].params, rows["norm"].trainable) == (14, 7)
     assert s.mult_adds == 3 * 4 * 49 == sum(r.mult_adds for r in s.rows)
     assert s.buffer_elements == 15
@@ -58,7 +64,9 @@ def test_bare_parameters_sharing_and_freezing():
 
 def test_convolutions():
     net = nn.Sequential(
-        nn.Conv2d(3, 8, 3, padding=1, groups=1), nn.Conv2d(8, 8, 3, groups=8), nn.ConvTranspose2d(8, 2, 2, stride=2)
+        nn.Conv2d(3, 8, 3, padding=1, groups=1),
+        nn.Conv2d(8, 8, 3, groups=8),
+        nn.ConvTranspose2d(8, 2, 2, stride=2),
     )
     s = debug.summary(net, (2, 3, 6, 6))
     assert [r.mult_adds for r in s.rows] == [0, 2 * 8 * 36 * 27, 2 * 8 * 16 * 9, 2 * 8 * 16 * 2 * 4]
@@ -124,7 +132,9 @@ def test_memory_and_time():
     assert [r.memory for r in s.rows] == [32 * 10 * 4, 32 * 128 * 4, 32 * 128 * 4, 32 * 10 * 4]
     assert s.output_bytes == sum(r.memory for r in s.rows[1:])
     assert s.rows[0].seconds == s.seconds >= sum(r.seconds for r in s.rows[1:]) > 0
-    assert "time (ms)" in str(s) and "time (ms)" not in str(debug.summary(mlp(), (32, 784), time=False))
+    assert "time (ms)" in str(s) and "time (ms)" not in str(
+        debug.summary(mlp(), (32, 784), time=False)
+    )
     net = mlp()
     debug.summary(net, (1, 784))
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in net.modules())
@@ -140,7 +150,9 @@ def test_an_input_instead_of_a_shape():
         assert str(debug.summary(mlp(), given, time=False)) == str(plain)
 
 
-@pytest.mark.parametrize(("stride", "groups", "inside", "outside"), [(1, 1, 3, 5), (2, 1, 6, 2), (1, 2, 4, 6)])
+@pytest.mark.parametrize(
+    ("stride", "groups", "inside", "outside"), [(1, 1, 3, 5), (2, 1, 6, 2), (1, 2, 4, 6)]
+)
 def test_transposed_convolutions_that_change_the_channels(stride, groups, inside, outside):
     layer = nn.ConvTranspose2d(inside, outside, 3, stride=stride, groups=groups, bias=False)
     s = debug.summary(layer, (2, inside, 5, 5))

@@ -19,7 +19,10 @@ def test_a_matrix_is_a_table_with_its_facts():
     html = x._repr_html_()
     assert html.count("<td") == 4 and "-2.5" in html
     text = text_of(html)
-    assert "shape (2, 2) | float32 | cpu | 16 bytes | min -2.5, max 4, mean 0.8333 | 1 NaN, 0 Inf" in text
+    assert (
+        "shape (2, 2) | float32 | cpu | 16 bytes | min -2.5, max 4, mean 0.8333 | 1 NaN, 0 Inf"
+        in text
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,10 +68,21 @@ def test_modules_are_trees_with_parameters_counted_once():
         text.startswith("Tied(<tied> & so on) 15 parameters")
         and "a: Linear(in_features=3, out_features=3, bias=True) 12 parameters" in text
     )
-    assert "b: Linear(in_features=3, out_features=3, bias=True) 3 parameters" in text and text.count("parameters") == 3
-    assert nn.ReLU()._repr_html_() == '<div style="font-family:monospace"><div style="margin-left:1.1em"><b>ReLU</b>()</div></div>'
+    assert (
+        "b: Linear(in_features=3, out_features=3, bias=True) 3 parameters" in text
+        and text.count("parameters") == 3
+    )
+    assert (
+        nn.ReLU()._repr_html_()
+        == '<div style="font-family:monospace"><div style="margin-left:1.1em"><b>ReLU</b>()</div></div>'
+    )
 
 
 def test_nothing_more_is_imported():
     program = "import sys, pellucid; pellucid.ones(2)._repr_html_(); print('pellucid.debug' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "False\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        ).stdout
+        == "False\n"
+    )

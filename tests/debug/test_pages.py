@@ -1,4 +1,6 @@
-"""The pages in a browser without a window: clicking, searching, folding, playing; light and dark; nothing from the network."""
+"""The pages in a browser without a window: clicking, searching, folding, playing; light and dark;
+nothing from the network.
+"""
 
 import json
 import struct
@@ -82,7 +84,11 @@ def pixels(png):
                 row[i] = (row[i] + ((row[i - step] if i >= step else 0) + above[i]) // 2) & 255
         elif kind == 4:
             for i in range(len(row)):
-                a, b, c = (row[i - step] if i >= step else 0), above[i], (above[i - step] if i >= step else 0)
+                a, b, c = (
+                    (row[i - step] if i >= step else 0),
+                    above[i],
+                    (above[i - step] if i >= step else 0),
+                )
                 p = a + b - c
                 near = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
                 row[i] = (row[i] + near) & 255
@@ -109,10 +115,18 @@ def small():
 def test_a_click_says_what_is_known_of_a_box(show):
     f, names = small()
     page = show(debug.draw(f, names=names))
-    assert page.run("document.querySelector('.still').hidden") and page.run("graphView.layout.boxes.length") == 4
+    assert (
+        page.run("document.querySelector('.still').hidden")
+        and page.run("graphView.layout.boxes.length") == 4
+    )
     page.click(*place_of(page, 2))
     panel = page.run("document.querySelector('aside').innerText")
-    assert "AddBackward0" in panel and "f, names = small()" not in panel and "return (x + y) * x" in panel and "Used by" in panel
+    assert (
+        "AddBackward0" in panel
+        and "f, names = small()" not in panel
+        and "return (x + y) * x" in panel
+        and "Used by" in panel
+    )
     assert page.run("graphView.selected") == 2
     page.click_on("aside .item")
     assert page.run("graphView.selected") == 0, "the names in the panel lead to their boxes"
@@ -143,18 +157,32 @@ def test_modules_open_and_close(show):
     model = nn.Sequential(Block(), nn.Sequential(Block(), nn.Tanh()))
     page = show(debug.draw(model, torch.ones(2, 6)))
     groups = page.run("graphView.data.groups.map(g => g[0])")
-    assert groups == ["0: Block", "linear: Linear", "1: Sequential", "0: Block", "linear: Linear", "1: Tanh"]
+    assert groups == [
+        "0: Block",
+        "linear: Linear",
+        "1: Sequential",
+        "0: Block",
+        "linear: Linear",
+        "1: Tanh",
+    ]
     whole = page.run("graphView.layout.boxes.filter(b => b).length")
     page.run("graphView.setOpen([])")
     page.frame()
-    assert page.run("graphView.layout.closed.length") == 2 and page.run("graphView.layout.boxes.filter(b => b).length") == 1
+    assert (
+        page.run("graphView.layout.closed.length") == 2
+        and page.run("graphView.layout.boxes.filter(b => b).length") == 1
+    )
     page.click(*place_of(page, whole - 1))  # the result lies in the closed module
-    assert page.run("[...graphView.open]") == [2] and page.run("graphView.layout.closed.length") == 3
+    assert (
+        page.run("[...graphView.open]") == [2] and page.run("graphView.layout.closed.length") == 3
+    )
     # A click on the name of an open module closes it.
-    page.click(*page.run(
-        "(() => { const v = graphView, f = v.layout.frames[0], r = v.canvas.getBoundingClientRect();"
-        " return [r.x + v.tx + f.x * v.scale, r.y + v.ty + (f.y + 10) * v.scale]; })()"
-    ))  # fmt: skip
+    page.click(
+        *page.run(
+            "(() => { const v = graphView, f = v.layout.frames[0], r = v.canvas.getBoundingClientRect();"
+            " return [r.x + v.tx + f.x * v.scale, r.y + v.ty + (f.y + 10) * v.scale]; })()"
+        )
+    )
     assert page.run("[...graphView.open]") == []
     page.run("graphView.go(graphView.data.nodes.findIndex(n => n.n === 'relu'))")
     assert page.run("[...graphView.open].sort()") == [0], "going to a box opens what is around it"
@@ -198,18 +226,24 @@ def test_parameters_stand_in_the_boxes_that_use_them(show):
 def test_a_large_graph_opens_at_its_top_with_modules_closed(show):
     model = nn.Sequential(*[nn.Sequential(*[Block() for _ in range(6)]) for _ in range(8)])
     page = show(debug.draw(model, torch.ones(2, 6)))
-    shown = page.run("graphView.layout.boxes.filter(b => b).length + graphView.layout.closed.length")
+    shown = page.run(
+        "graphView.layout.boxes.filter(b => b).length + graphView.layout.closed.length"
+    )
     assert shown <= 36 < page.run("graphView.data.nodes.length")
     page.click_on("button[title='Open every module']")
     x, y = place_of(page, 0)
     assert 100 < y < 400, "the input is in view"
     left, top, scale = page.run("graphView.map()")
-    box = page.run("(() => { const r = graphView.canvas.getBoundingClientRect(); return [r.x, r.y]; })()")
+    box = page.run(
+        "(() => { const r = graphView.canvas.getBoundingClientRect(); return [r.x, r.y]; })()"
+    )
     page.click(
         box[0] + left + scale * page.run("graphView.layout.width") / 2,
         box[1] + top + 0.9 * scale * page.run("graphView.layout.height"),
     )
-    middle = page.run("(graphView.height / 2 - graphView.ty) / graphView.scale / graphView.layout.height")
+    middle = page.run(
+        "(graphView.height / 2 - graphView.ty) / graphView.scale / graphView.layout.height"
+    )
     assert middle == pytest.approx(0.9, abs=0.02) and page.run("graphView.selected") is None
     page.run("graphView.fit()")
     assert page.run("graphView.map()") is None
@@ -245,11 +279,32 @@ def test_moving_and_zooming(show):
     page.frame()
     after = page.run("[graphView.tx, graphView.ty, graphView.scale]")
     assert after[1] == pytest.approx(before[1] - 100) and after[2] == before[2]
-    page.call("Input.dispatchMouseEvent", type="mouseWheel", x=300, y=300, deltaX=0, deltaY=-100, modifiers=2)
+    page.call(
+        "Input.dispatchMouseEvent",
+        type="mouseWheel",
+        x=300,
+        y=300,
+        deltaX=0,
+        deltaY=-100,
+        modifiers=2,
+    )
     page.frame()
     assert page.run("graphView.scale") > before[2]
-    for kind, x in (("mousePressed", 200), ("mouseMoved", 230), ("mouseMoved", 260), ("mouseReleased", 260)):
-        page.call("Input.dispatchMouseEvent", type=kind, x=x, y=300, button="left", buttons=1, clickCount=1)
+    for kind, x in (
+        ("mousePressed", 200),
+        ("mouseMoved", 230),
+        ("mouseMoved", 260),
+        ("mouseReleased", 260),
+    ):
+        page.call(
+            "Input.dispatchMouseEvent",
+            type=kind,
+            x=x,
+            y=300,
+            button="left",
+            buttons=1,
+            clickCount=1,
+        )
     page.frame()
     assert page.run("graphView.selected") is None
     page.click_on("button[title='Show all of it']")
@@ -262,14 +317,21 @@ def test_two_fingers_zoom(show):
     before = page.run("graphView.scale")
 
     def touch(kind, *points):
-        page.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(points)])
+        page.call(
+            "Input.dispatchTouchEvent",
+            type=kind,
+            touchPoints=[{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(points)],
+        )
 
     touch("touchStart", (300, 300), (400, 300))
     for k in range(1, 6):
         touch("touchMove", (300 - 10 * k, 300), (400 + 10 * k, 300))
     touch("touchEnd")
     page.frame()
-    assert page.run("graphView.scale") == pytest.approx(2 * before, rel=0.05) and page.run("graphView.selected") is None
+    assert (
+        page.run("graphView.scale") == pytest.approx(2 * before, rel=0.05)
+        and page.run("graphView.selected") is None
+    )
 
 
 def test_names_that_look_like_html_are_text(show):
@@ -304,7 +366,11 @@ def test_light_and_dark(show, chromium):
         page.frame()
         _, height, step, rows = pixels(page.picture())
         grounds[scheme] = tuple(rows[height - 40][20 * step : 20 * step + 3])
-        seen = {tuple(row[i : i + 3]) for row in rows[100 : height - 10] for i in range(0, 700 * step, step)}
+        seen = {
+            tuple(row[i : i + 3])
+            for row in rows[100 : height - 10]
+            for i in range(0, 700 * step, step)
+        }
         spread = max(abs(sum(c) - sum(grounds[scheme])) for c in seen)
         assert spread > 400, "the writing stands out from the ground"
     chromium.scheme("light")
@@ -312,7 +378,9 @@ def test_light_and_dark(show, chromium):
 
 
 def test_ten_thousand_boxes(show):
-    """How long drawing takes is measured in benchmarks; here: only what is in view is drawn, and layout stays small."""
+    """How long drawing takes is measured in benchmarks; here: only what is in view is drawn, and
+    layout stays small.
+    """
     w = torch.ones((), requires_grad=True)
     h = w
     for _ in range(5000):
@@ -324,7 +392,8 @@ def test_ten_thousand_boxes(show):
     )
     assert 3 < drawn < 40
     assert (
-        page.run("graphView.layout.links.length") == 15_000 or page.run("graphView.layout.links.filter(l => l.stub).length") > 4000
+        page.run("graphView.layout.links.length") == 15_000
+        or page.run("graphView.layout.links.filter(l => l.stub).length") > 4000
     )
     page.run("graphView.find('w')")
     # The bar at the right edge leads to any part of it.
@@ -334,7 +403,9 @@ def test_ten_thousand_boxes(show):
     page.click(right - 5, top + 3)
     assert -50 < page.run("graphView.ty + 0") <= 0
     page.click(right - 5, top + height / 2)
-    middle = page.run("(graphView.height / 2 - graphView.ty) / graphView.scale / graphView.layout.height")
+    middle = page.run(
+        "(graphView.height / 2 - graphView.ty) / graphView.scale / graphView.layout.height"
+    )
     assert middle == pytest.approx(0.5, abs=0.01) and page.run("graphView.selected") is None
     page.run("graphView.fit()")
     page.frame()
@@ -346,33 +417,55 @@ def test_the_player(show):
     f, names = small()
     page = show(debug.step_through(f, names=names))
     text = "document.querySelector('aside').innerText"
-    assert "Forward" in page.run(text) and "input = x" in page.run(text) and page.run("stepPlayer.at") == 0
+    assert (
+        "Forward" in page.run(text)
+        and "input = x" in page.run(text)
+        and page.run("stepPlayer.at") == 0
+    )
     assert page.run("document.querySelector('button[title^=First]').disabled")
     page.click_on("button[title^='One step on']")
     page.key("ArrowRight")
-    assert page.run("stepPlayer.at") == 2 and "Backward" in page.run(text) and "local derivative" in page.run(text)
+    assert (
+        page.run("stepPlayer.at") == 2
+        and "Backward" in page.run(text)
+        and "local derivative" in page.run(text)
+    )
     page.key("End")
     shown = page.run(text)
     assert "y.grad" in shown and page.run("stepPlayer.at") == 5
     page.key("ArrowLeft")
     shown = page.run(text)
-    assert "from mul" in shown and "from add" in shown and shown.rstrip().split("sum")[1].split()[0] == "7"
+    assert (
+        "from mul" in shown
+        and "from add" in shown
+        and shown.rstrip().split("sum")[1].split()[0] == "7"
+    )
     page.key("Home")
     page.click_on("button[title^='One step back']")
     assert page.run("stepPlayer.at") == 0
     page.run("stepPlayer.slider.value = 3; stepPlayer.slider.dispatchEvent(new Event('input'))")
-    assert page.run("stepPlayer.at") == 3 and page.run("graphView.current") == page.run("stepPlayer.steps[3].i")
+    assert page.run("stepPlayer.at") == 3 and page.run("graphView.current") == page.run(
+        "stepPlayer.steps[3].i"
+    )
 
 
 def test_playing_runs_to_the_end_and_numbers_appear_on_the_way(show):
     f, names = small()
     page = show(debug.step_through(f, names=names))
-    assert page.run("[graphView.showValue(3), graphView.showGrad(3), graphView.showValue(0)]") == [False, False, True]
+    assert page.run("[graphView.showValue(3), graphView.showGrad(3), graphView.showValue(0)]") == [
+        False,
+        False,
+        True,
+    ]
     page.run("stepPlayer.speed.value = '40'")
     page.click_on("button[title^='Play']")
     assert page.run("stepPlayer.playButton.textContent") == "Pause"
-    page.run("new Promise(done => { const wait = () => stepPlayer.timer ? setTimeout(wait, 20) : done(1); wait(); })")
-    assert page.run("stepPlayer.at") == 5 and page.run("stepPlayer.playButton.textContent") == "Play"
+    page.run(
+        "new Promise(done => { const wait = () => stepPlayer.timer ? setTimeout(wait, 20) : done(1); wait(); })"
+    )
+    assert (
+        page.run("stepPlayer.at") == 5 and page.run("stepPlayer.playButton.textContent") == "Play"
+    )
     assert page.run("[graphView.showValue(3), graphView.showGrad(3)]") == [True, True]
 
 
@@ -380,29 +473,49 @@ def test_gradients_travel_against_the_arrows(show):
     f, names = small()
     page = show(debug.step_through(f, names=names))
     page.run("stepPlayer.go(1)")
-    assert page.run("graphView.sent") is None and page.run("graphView.travel.map(t => t[1])") == ["5", "2"]
+    assert page.run("graphView.sent") is None and page.run("graphView.travel.map(t => t[1])") == [
+        "5",
+        "2",
+    ]
     page.run("stepPlayer.go(2)")
-    assert page.run("graphView.travel.map(t => t[1])") == ["2", "5"] and page.run("graphView.sent.size") == 2
+    assert (
+        page.run("graphView.travel.map(t => t[1])") == ["2", "5"]
+        and page.run("graphView.sent.size") == 2
+    )
     assert page.run("graphView.gradNow(0)") == "5", "x has one of its two parts"
-    assert page.run("document.querySelector('.chain math').textContent") == "∂mul∂add=∂mul∂mul·∂mul∂add"
+    assert (
+        page.run("document.querySelector('.chain math').textContent")
+        == "∂mul∂add=∂mul∂mul·∂mul∂add"
+    )
     assert page.run("document.querySelector('.chain .mono').textContent") == "= 1 · 2 = 2"
     assert "return (x + y) * x" in page.run("document.querySelector('.lines .hit').textContent")
     page.run("stepPlayer.go(3)")
     assert page.run("graphView.gradNow(0)") == "7" and page.run("graphView.sent.size") == 4
-    start, end = page.run("(() => { const w = graphView.way(0); return [w[1], w[w.length - 1]]; })()")
+    start, end = page.run(
+        "(() => { const w = graphView.way(0); return [w[1], w[w.length - 1]]; })()"
+    )
     assert start < end, "a way begins at the source, which stands higher"
 
 
 def test_inputs_can_be_changed(show):
     f, names = small()
-    page = show(debug.step_through(lambda: (f.detach() * 0 + names["x"] + names["y"]) * names["x"], names=names))
-    assert page.run("sliders") is not None and page.run("document.querySelectorAll('.sliders input').length") == 2
+    page = show(
+        debug.step_through(
+            lambda: (f.detach() * 0 + names["x"] + names["y"]) * names["x"], names=names
+        )
+    )
+    assert (
+        page.run("sliders") is not None
+        and page.run("document.querySelectorAll('.sliders input').length") == 2
+    )
     page.run(
         "(() => { const s = document.querySelector('[aria-label=\"Value of x\"]'); s.value = -1.5; s.dispatchEvent(new Event('input')); })()"
     )
     page.key("End")
     page.run("stepPlayer.go(stepPlayer.steps.findIndex(s => s.h === 'x.grad'))")
-    assert page.run("document.querySelector('.sum').innerText").split() == ["sum", "0"], "2 x + y at x = -1.5, y = 3"
+    assert page.run("document.querySelector('.sum').innerText").split() == ["sum", "0"], (
+        "2 x + y at x = -1.5, y = 3"
+    )
     assert page.run("graphView.data.nodes.find(n => n.k === 'result').v") == "-2.25"
     page.click_on(".sliders button")
     assert page.run("graphView.data.nodes.find(n => n.k === 'result').v") == "10"
@@ -413,24 +526,43 @@ def test_tensors_have_no_sliders(show):
     page = show(debug.step_through(lambda: (w * 2).sum(), names={"w": w}))
     assert page.run("sliders") is None
     page.run("stepPlayer.go(2)")
-    assert "T" in page.run("document.querySelector('.chain math').textContent"), "a Jacobian, transposed"
+    assert "T" in page.run("document.querySelector('.chain math').textContent"), (
+        "a Jacobian, transposed"
+    )
 
 
 def test_numbers_are_written_as_the_engine_writes_them(show):
     f, names = small()
     page = show(debug.step_through(f, names=names))
-    values = [0.0, 1.0, -0.25, 1234.56, 12345.6, 0.00012344, 0.000012344, 9.9996, 1e100, -3.3e-12, 99996.0, 1 / 3]
+    values = [
+        0.0,
+        1.0,
+        -0.25,
+        1234.56,
+        12345.6,
+        0.00012344,
+        0.000012344,
+        9.9996,
+        1e100,
+        -3.3e-12,
+        99996.0,
+        1 / 3,
+    ]
     assert page.run(f"{values}.map(v => shortNumber(v))") == [f"{v:.4g}" for v in values]
 
 
 def test_presenting(show):
     f, names = small()
     page = show(debug.step_through(f, names=names))
-    small_type = page.run("[graphView.scale, parseFloat(getComputedStyle(document.querySelector('aside')).fontSize)]")
+    small_type = page.run(
+        "[graphView.scale, parseFloat(getComputedStyle(document.querySelector('aside')).fontSize)]"
+    )
     page.key("p", "p")
     page.frame()
     page.frame()
-    large_type = page.run("[graphView.scale, parseFloat(getComputedStyle(document.querySelector('aside')).fontSize)]")
+    large_type = page.run(
+        "[graphView.scale, parseFloat(getComputedStyle(document.querySelector('aside')).fontSize)]"
+    )
     assert large_type[1] >= 20 > small_type[1] and large_type[0] > small_type[0]
     assert page.run("stepPlayer.presentButton.getAttribute('aria-pressed')") == "true"
     page.key("p", "p")
@@ -472,17 +604,37 @@ def report(tmp_path):
         for k, s in enumerate(kinds)
     ]
     f, names = small()
-    costs = [("mul", str(script), 2, 10, 0.001, 100), ("add", str(script), 3, 5, 0.3, 5000), ("exp", str(script), 3, 50, 0.02, 1)]
-    norms = {name: [(k, 1.0 + i + k) for k in range(20)] for i, name in enumerate(("a", "b", "c", "d"))}
+    costs = [
+        ("mul", str(script), 2, 10, 0.001, 100),
+        ("add", str(script), 3, 5, 0.3, 5000),
+        ("exp", str(script), 3, 50, 0.02, 1),
+    ]
+    norms = {
+        name: [(k, 1.0 + i + k) for k in range(20)] for i, name in enumerate(("a", "b", "c", "d"))
+    }
     return debug.Report(
-        "check", EVIL, str(script), findings, [(k, 2.0 / (k + 1)) for k in range(20)], norms, costs=costs, graph=f, names=names
+        "check",
+        EVIL,
+        str(script),
+        findings,
+        [(k, 2.0 / (k + 1)) for k in range(20)],
+        norms,
+        costs=costs,
+        graph=f,
+        names=names,
     )
 
 
 def test_the_report(show, tmp_path):
     page = show(report(tmp_path))
-    assert page.run("document.querySelectorAll('article').length") == 3 and page.run("document.title") == "check"
-    assert page.run("graphView.layout.boxes.length") == 4 and page.run("document.querySelectorAll('img').length") == 0
+    assert (
+        page.run("document.querySelectorAll('article').length") == 3
+        and page.run("document.title") == "check"
+    )
+    assert (
+        page.run("graphView.layout.boxes.length") == 4
+        and page.run("document.querySelectorAll('img').length") == 0
+    )
     page.click_on(".filters button[data-severity=warning]")
     shown = "[...document.querySelectorAll('article')].filter(a => a.offsetParent).length"
     assert page.run(shown) == 1
@@ -492,7 +644,9 @@ def test_the_report(show, tmp_path):
 
 def test_tables_are_sorted_by_a_click(show, tmp_path):
     page = show(report(tmp_path))
-    order = "[...document.querySelectorAll('#operations tbody tr')].map(r => r.cells[0].textContent)"
+    order = (
+        "[...document.querySelectorAll('#operations tbody tr')].map(r => r.cells[0].textContent)"
+    )
     assert page.run(order) == ["add", "exp", "mul"], "the slowest first"
     page.run("document.querySelector('#operations').scrollIntoView()")
     page.click_on("#operations th:nth-child(2) button")
@@ -501,7 +655,10 @@ def test_tables_are_sorted_by_a_click(show, tmp_path):
     assert page.run(order) == ["add", "mul", "exp"]
     page.click_on("#operations th:nth-child(1) button")
     assert page.run(order) == ["add", "exp", "mul"]
-    assert page.run("document.querySelector('#operations th').getAttribute('aria-sort')") == "ascending"
+    assert (
+        page.run("document.querySelector('#operations th').getAttribute('aria-sort')")
+        == "ascending"
+    )
 
 
 def test_a_chart_tells_the_values_under_the_pointer(show, tmp_path):
@@ -523,7 +680,9 @@ def test_a_chart_tells_the_values_under_the_pointer(show, tmp_path):
     )
     page.click(*key)
     assert (
-        page.run("document.querySelectorAll('figure')[1].querySelector('g[data-series=\"0\"]:not(.legend)').style.display")
+        page.run(
+            "document.querySelectorAll('figure')[1].querySelector('g[data-series=\"0\"]:not(.legend)').style.display"
+        )
         == "none"
     )
 
@@ -534,12 +693,20 @@ def test_lines_can_be_smoothed(show, tmp_path):
     page.run(
         "(() => { const s = document.querySelector('.smoothing input'); s.value = 0.5; s.dispatchEvent(new Event('input')); })()"
     )
-    assert page.run("document.querySelectorAll('figure')[0].querySelectorAll('.smooth').length") == 1
-    assert page.run("document.querySelector('figure polyline').getAttribute('points')") == before, "what was measured stays"
-    line = page.run("document.querySelector('.smooth').getAttribute('points').split(' ').map(p => p.split(',').map(Number))")
+    assert (
+        page.run("document.querySelectorAll('figure')[0].querySelectorAll('.smooth').length") == 1
+    )
+    assert page.run("document.querySelector('figure polyline').getAttribute('points')") == before, (
+        "what was measured stays"
+    )
+    line = page.run(
+        "document.querySelector('.smooth').getAttribute('points').split(' ').map(p => p.split(',').map(Number))"
+    )
     raw = [tuple(map(float, p.split(","))) for p in before.split()]
     assert len(line) == len(raw) == 20 and line[0] == pytest.approx(raw[0], abs=0.2)
-    assert line[1][1] == pytest.approx((raw[0][1] * 0.25 + raw[1][1] * 0.5) / 0.75, abs=0.2), "of logarithms"
+    assert line[1][1] == pytest.approx((raw[0][1] * 0.25 + raw[1][1] * 0.5) / 0.75, abs=0.2), (
+        "of logarithms"
+    )
     page.run(
         "(() => { const s = document.querySelector('.smoothing input'); s.value = 0; s.dispatchEvent(new Event('input')); })()"
     )
@@ -560,8 +727,13 @@ def test_the_report_of_a_real_check(chromium, tmp_path):
     path = write(tmp_path / "check.html", check_report(result))
     chromium.open(path)
     assert chromium.errors == [] and chromium.requests == [f"file://{path}"]
-    assert chromium.run("document.querySelector('article h3').innerText") == "error PL101 mutual-broadcast"
-    assert "loss = ((model(x) - y) ** 2).mean()" in chromium.run("document.querySelector('article .hit').innerText")
+    assert (
+        chromium.run("document.querySelector('article h3').innerText")
+        == "error PL101 mutual-broadcast"
+    )
+    assert "loss = ((model(x) - y) ** 2).mean()" in chromium.run(
+        "document.querySelector('article .hit').innerText"
+    )
     assert chromium.run("document.querySelectorAll('figure').length") == 4
     assert chromium.run("graphView.data.nodes.filter(n => n.n === 'linear').length") == 2
     assert "linear" in chromium.run("document.querySelector('#operations tbody').innerText")

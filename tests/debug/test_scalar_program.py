@@ -15,7 +15,13 @@ def run(program, **inputs):
     known = {name: inputs.get(label, value) for _, label, value, name in program["leaves"]}
 
     def at(word):
-        return known[word] if word in known else float(word) if word not in ("True", "False") else float(word == "True")
+        return (
+            known[word]
+            if word in known
+            else float(word)
+            if word not in ("True", "False")
+            else float(word == "True")
+        )
 
     for line in program["lines"]:
         name, _, word, *operands = line.split(" ")
@@ -23,7 +29,9 @@ def run(program, **inputs):
         if word == "where":
             values[0] = values[0] != 0
         known[name] = float(getattr(numpy_cpu, word)(*values))
-    return {k: at(v) for k, v in program["values"].items()}, {k: at(v) for k, v in program["grads"].items()}
+    return {k: at(v) for k, v in program["values"].items()}, {
+        k: at(v) for k, v in program["grads"].items()
+    }
 
 
 FUNCTIONS = {

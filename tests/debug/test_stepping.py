@@ -1,4 +1,6 @@
-"""The steps of a step-through: every number is the one that the engine computes, in the order in which it does."""
+"""The steps of a step-through: every number is the one that the engine computes, in the order in
+which it does.
+"""
 
 from xml.etree import ElementTree
 
@@ -25,14 +27,22 @@ def test_the_numbers_of_a_small_graph():
     assert [s["h"] for s in steps] == ["add  ()", "mul  ()", "mul", "add", "x.grad", "y.grad"]
     add, mul, back_mul, back_add, x_grad, y_grad = steps
     assert add["rows"] == [["input = x", "2"], ["other = y", "3"]] and add["out"] == "5"
-    assert mul["rows"] == [["input = add", "5"], ["other = x", "2"]] and mul["out"] == "10" and mul["v"] == "10"
+    assert (
+        mul["rows"] == [["input = add", "5"], ["other = x", "2"]]
+        and mul["out"] == "10"
+        and mul["v"] == "10"
+    )
     assert back_mul["sums"] == [["backward() begins with", "1"]]
     assert back_mul["parts"] == [
         ["To add (input)", [["rule", "g * other"], ["local derivative", "2"], ["sends", "2"]]],
         ["To x (other)", [["rule", "g * input"], ["local derivative", "5"], ["sends", "5"]]],
     ]
     assert back_add["sums"] == [["from mul", "2"]] and back_add["r"] == "2"
-    assert x_grad["sums"] == [["from mul", "5"], ["from add", "2"]] and x_grad["total"] == "7" and x_grad["r"] == "7"
+    assert (
+        x_grad["sums"] == [["from mul", "5"], ["from add", "2"]]
+        and x_grad["total"] == "7"
+        and x_grad["r"] == "7"
+    )
     assert y_grad["total"] == "2" and x.grad is None, "looking changes nothing"
 
 
@@ -51,7 +61,11 @@ def test_the_order_is_that_of_the_engine():
     nodes = list(drawing.graph.nodes())
     with observe.observing(Order()) as order:
         loss.backward()
-    played = [nodes[s["i"]].title for s in by_phase(drawing.steps, "backward") if nodes[s["i"]].kind != "leaf"]
+    played = [
+        nodes[s["i"]].title
+        for s in by_phase(drawing.steps, "backward")
+        if nodes[s["i"]].kind != "leaf"
+    ]
     assert played == order.names and len(played) == 6
 
 
@@ -60,7 +74,9 @@ def test_sums_where_paths_meet():
     h = x * x
     steps = debug.step_through(h * h + h, names={"x": x}).steps
     meeting = next(s for s in by_phase(steps, "backward") if len(s["sums"]) == 3)
-    assert [t for _, t in meeting["sums"]] == ["1", "9", "9"] and meeting["total"] == "19" == meeting["r"]
+    assert [t for _, t in meeting["sums"]] == ["1", "9", "9"] and meeting[
+        "total"
+    ] == "19" == meeting["r"]
     assert steps[-1]["total"] == "114"
 
 
@@ -68,10 +84,16 @@ def test_local_derivatives_of_vectors_and_sums():
     x = scalar([1.0, 2.0, 3.0])
     w = torch.tensor([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])
     steps = debug.step_through((w @ x).square().sum()).steps
-    local = {s["h"]: dict(s["parts"][0][1]).get("local derivative") for s in by_phase(steps, "backward") if s["parts"]}
+    local = {
+        s["h"]: dict(s["parts"][0][1]).get("local derivative")
+        for s in by_phase(steps, "backward")
+        if s["parts"]
+    }
     assert local["sum"] == "[1, 1]" and local["square"] == "[14, 12]"
     matrix = next(v for k, v in local.items() if k not in ("sum", "square"))
-    assert [float(v) for v in matrix.replace("[", "").replace("]", "").replace(",", " ").split()] == [1, 0, 2, 0, 3, 0]
+    assert [
+        float(v) for v in matrix.replace("[", "").replace("]", "").replace(",", " ").split()
+    ] == [1, 0, 2, 0, 3, 0]
 
 
 def test_large_tensors_are_summarised():
@@ -97,7 +119,10 @@ def test_a_function_is_run_and_watched():
     nodes = list(drawing.graph.nodes())
     assert {n.group for n in nodes} >= {("Sequential", "0: Linear"), ("Sequential", "1: ReLU"), ()}
     assert all(p.grad is None for p in model.parameters()) and not observe.observers
-    assert {s["h"] for s in drawing.steps if s["h"].endswith(".grad")} >= {"weight #1.grad", "bias #2.grad"}
+    assert {s["h"] for s in drawing.steps if s["h"].endswith(".grad")} >= {
+        "weight #1.grad",
+        "bias #2.grad",
+    }
 
 
 def test_a_recorded_run_with_its_own_backward():
@@ -106,7 +131,9 @@ def test_a_recorded_run_with_its_own_backward():
     with debug.Recording() as r:
         (x * x).backward()
     steps = debug.step_through(r).steps
-    assert x.grad.item() == 106 and steps[-1]["total"] == "6" and "it is now 106" in steps[-1]["note"]
+    assert (
+        x.grad.item() == 106 and steps[-1]["total"] == "6" and "it is now 106" in steps[-1]["note"]
+    )
     assert steps[0]["out"] == "9"
 
 
@@ -116,7 +143,11 @@ def test_a_graph_that_was_freed_plays_its_order_without_numbers():
     loss.backward()
     steps = debug.step_through(loss).steps
     back = by_phase(steps, "backward")
-    assert [s["h"] for s in back] == ["sin", "exp"] and "freed" in back[0]["note"] and back[0]["r"] is None
+    assert (
+        [s["h"] for s in back] == ["sin", "exp"]
+        and "freed" in back[0]["note"]
+        and back[0]["r"] is None
+    )
 
 
 def test_what_was_overwritten_is_said():
@@ -185,7 +216,12 @@ def test_rules_are_quoted_from_the_engine():
     from pellucid.core.primitive import PRIMITIVES
 
     assert rule_text(PRIMITIVES["mul"], 0) == "g * other"
-    found = [rule_text(op, k) for op in PRIMITIVES.values() if isinstance(op.vjp, dict) for k in range(len(op.args))]
+    found = [
+        rule_text(op, k)
+        for op in PRIMITIVES.values()
+        if isinstance(op.vjp, dict)
+        for k in range(len(op.args))
+    ]
     found = [text for text in found if text]
     assert len(found) > 50
     for text in found:
@@ -238,7 +274,11 @@ def test_engines_like_micrograd():
     c = a * b
     a.grad = 77.0
     steps = debug.step_through(c).steps
-    assert {s["r"] for s in steps if s["p"] == "backward"} == {"1", "5", "2"} and a.grad == 77.0 and c.grad == 0.0
+    assert (
+        {s["r"] for s in steps if s["p"] == "backward"} == {"1", "5", "2"}
+        and a.grad == 77.0
+        and c.grad == 0.0
+    )
 
 
 class TestSlides:
@@ -251,7 +291,11 @@ class TestSlides:
         assert "grad 7" in last and last == played.slide(len(played.steps) - 1)
         for k, step in enumerate(played.steps):
             tree = ElementTree.fromstring(played.slide(k))
-            (now,) = [g for g in tree.iter("{http://www.w3.org/2000/svg}g") if g.get("class", "").endswith(" now")]
+            (now,) = [
+                g
+                for g in tree.iter("{http://www.w3.org/2000/svg}g")
+                if g.get("class", "").endswith(" now")
+            ]
             name = now.find("{http://www.w3.org/2000/svg}text").text
             assert step["h"].startswith(name)
 
@@ -260,13 +304,17 @@ class TestSlides:
         played = debug.step_through((x + y) * x, names={"x": x, "y": y})
         assert played.latex(0) == [] and played.latex(-1) == []
         to_add, to_x = played.latex(2)
-        assert to_add.endswith(r"\cdot \frac{\partial \mathrm{mul}}{\partial \mathrm{add}} = 1 \cdot 2 = 2")
+        assert to_add.endswith(
+            r"\cdot \frac{\partial \mathrm{mul}}{\partial \mathrm{add}} = 1 \cdot 2 = 2"
+        )
         assert r"\partial x} \mathrel{+}= " in to_x and to_x.endswith(r"= 1 \cdot (-1) = -1")
         matrix = torch.ones(2, 2, requires_grad=True)
         (formula,) = debug.step_through((matrix * 2).sum(), names={"W_1": matrix}).latex(3)
         assert r"\odot" in formula and r"\mathrm{W\_1}" in formula
         softmax = debug.step_through(torch.softmax(matrix[0], 0)[0], names={"m": matrix})
-        assert any(r"^{\mathsf T}" in f for k in range(len(softmax.steps)) for f in softmax.latex(k))
+        assert any(
+            r"^{\mathsf T}" in f for k in range(len(softmax.steps)) for f in softmax.latex(k)
+        )
         for text in (f for k in range(len(softmax.steps)) for f in softmax.latex(k)):
             assert text.count("{") == text.count("}")
 

@@ -20,7 +20,14 @@ def test_ticks_are_round():
     assert ticks(5, 5) == [5]
     assert log_ticks(1e-6, 1) == pytest.approx([1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1])
     assert log_ticks(0.9, 6) == pytest.approx([1, 2, 5])
-    assert [number(v) for v in (0, 0.25, 1e-6, 2e7, -3, 0.1 + 0.2)] == ["0", "0.25", "1e−6", "2e7", "−3", "0.3"]
+    assert [number(v) for v in (0, 0.25, 1e-6, 2e7, -3, 0.1 + 0.2)] == [
+        "0",
+        "0.25",
+        "1e−6",
+        "2e7",
+        "−3",
+        "0.3",
+    ]
 
 
 def test_thinning_keeps_peaks_and_nans():
@@ -38,7 +45,12 @@ def points(line):
 
 def test_lines_stay_inside_and_go_the_right_way():
     chart = debug.Chart(
-        "a & b", [debug.Series("<one>", range(50), [1.5**-k for k in range(50)]), debug.Series("two", [0, 49], [1, 2])], log=True
+        "a & b",
+        [
+            debug.Series("<one>", range(50), [1.5**-k for k in range(50)]),
+            debug.Series("two", [0, 49], [1, 2]),
+        ],
+        log=True,
     )
     tree = ET.fromstring(chart.svg)
     assert "a & b" in [t.text for t in tree.iter(SVG + "text")]
@@ -53,7 +65,11 @@ def test_lines_stay_inside_and_go_the_right_way():
 
 
 def test_what_cannot_be_drawn_is_marked():
-    chart = debug.Chart("loss", [debug.Series("loss", range(6), [1.0, 0.5, float("nan"), 0.0, float("inf"), 2.0])], log=True)
+    chart = debug.Chart(
+        "loss",
+        [debug.Series("loss", range(6), [1.0, 0.5, float("nan"), 0.0, float("inf"), 2.0])],
+        log=True,
+    )
     tree = ET.fromstring(chart.svg)
     assert [p.get("class") for p in tree.iter(SVG + "path")].count("bad") == 2
     assert "1 values of 0 or less are not shown" in [t.text for t in tree.iter(SVG + "text")]
@@ -90,7 +106,9 @@ def trained(every=1, steps=4, **options):
 
 def test_what_is_recorded():
     net, plots, norms, ratios = trained()
-    assert plots.gradients["2"] == ([0, 1, 2, 3], pytest.approx(norms)) and plots.updates["2"][1] == pytest.approx(ratios)
+    assert plots.gradients["2"] == ([0, 1, 2, 3], pytest.approx(norms)) and plots.updates["2"][
+        1
+    ] == pytest.approx(ratios)
     assert set(plots.gradients) == {"0", "2"} and set(plots.idle) == {"0", "1", "2"}
     assert all(0.2 < z < 0.8 for z in plots.idle["1"][1]) and plots.idle["0"][1] == [0, 0, 0, 0]
     assert plots.logged["loss"][0] == [0, 1, 2, 3]
@@ -122,10 +140,16 @@ def test_watching_changes_no_number():
 
 def test_every_other_step_and_no_activations():
     _, plots, norms, _ = trained(every=2, steps=5, activations=False)
-    assert plots.gradients["2"] == ([0, 2, 4], pytest.approx(norms[::2])) and not plots.idle and plots.steps == 5
+    assert (
+        plots.gradients["2"] == ([0, 2, 4], pytest.approx(norms[::2]))
+        and not plots.idle
+        and plots.steps == 5
+    )
 
 
-@pytest.mark.parametrize(("kind", "values"), [(nn.Tanh, [-9, -1, 0, 9]), (nn.Sigmoid, [-9, 0, 1, 9])])
+@pytest.mark.parametrize(
+    ("kind", "values"), [(nn.Tanh, [-9, -1, 0, 9]), (nn.Sigmoid, [-9, 0, 1, 9])]
+)
 def test_saturation(kind, values):
     net = nn.Sequential(kind())
     plots = debug.TrainingPlots(net)
@@ -143,16 +167,28 @@ def test_evaluation_between_steps_is_not_recorded():
     net(torch.ones(1, 2)).sum().backward()
     plots.step()
     plots.close()
-    assert abs(plots.means["0"][1][0]) < 100 and not plots.updates and plots.gradients["0"][0] == [0]
+    assert (
+        abs(plots.means["0"][1][0]) < 100 and not plots.updates and plots.gradients["0"][0] == [0]
+    )
 
 
 def test_the_page(tmp_path):
     _, plots, _, _ = trained()
     titles = [chart.title for chart in plots.charts]
-    assert [t.split()[0] for t in titles] == ["Logged:", "Gradient", "Gradient", "Update", "Standard", "Mean", "Share"]
+    assert [t.split()[0] for t in titles] == [
+        "Logged:",
+        "Gradient",
+        "Gradient",
+        "Update",
+        "Standard",
+        "Mean",
+        "Share",
+    ]
     assert plots.charts[2].categories == ["0", "2"] and len(plots.charts[2].series) == 3
     page = plots.save(tmp_path / "run.html").read_text(encoding="utf-8")
-    assert page.count("<figure") == 7 and "default-src 'none'" in page and page.count("http://") == 8
+    assert (
+        page.count("<figure") == 7 and "default-src 'none'" in page and page.count("http://") == 8
+    )
     assert plots._repr_html_().count("<svg") == 7
     empty = debug.TrainingPlots(nn.Linear(1, 1))
     assert "No step was recorded" in empty.html and empty.charts == []

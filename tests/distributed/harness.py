@@ -13,12 +13,14 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-RANKS = [int(n) for n in os.environ.get("PELLUCID_TEST_RANKS", "2").split(",")]  # `make distributed`: 2,3,4
+# `make distributed`: 2,3,4
+RANKS = [int(n) for n in os.environ.get("PELLUCID_TEST_RANKS", "2").split(",")]
 THOROUGH = len(RANKS) > 1
 
 needs_mpi = pytest.mark.skipif(
-    not {"mpi4py", "mpich"} <= {d.name for d in importlib.metadata.distributions()}, reason="mpi4py or mpich is not installed"
-)  # fmt: skip
+    not {"mpi4py", "mpich"} <= {d.name for d in importlib.metadata.distributions()},
+    reason="mpi4py or mpich is not installed",
+)
 thorough = pytest.mark.skipif(not THOROUGH, reason="runs in `make distributed`")
 
 
@@ -39,12 +41,22 @@ def free_port():
 def environment(rank, size, port, **more):
     """Of a rank, as launchers make it."""
     return {
-        **os.environ, "PYTHONPATH": str(ROOT), "RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
-        "LOCAL_RANK": str(rank), "OMP_NUM_THREADS": "1", "PELLUCID_NUM_THREADS": "1", **more,
-    }  # fmt: skip
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "RANK": str(rank),
+        "WORLD_SIZE": str(size),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "LOCAL_RANK": str(rank),
+        "OMP_NUM_THREADS": "1",
+        "PELLUCID_NUM_THREADS": "1",
+        **more,
+    }
 
 
-def start(program, size, *arguments, folder=None, ranks=None, port=None, python=(sys.executable,), **more):
+def start(
+    program, size, *arguments, folder=None, ranks=None, port=None, python=(sys.executable,), **more
+):
     """Processes of the ranks, under way, and the files of what they say."""
     port = port or free_port()
     path = program if os.path.isabs(program) else str(HERE / "programs" / program)
@@ -52,7 +64,12 @@ def start(program, size, *arguments, folder=None, ranks=None, port=None, python=
     for rank in range(size) if ranks is None else ranks:
         file = open(Path(folder) / f"rank{rank}.txt", "w+", encoding="utf-8")
         command = [*python, path, *map(str, arguments)]
-        process = subprocess.Popen(command, env=environment(rank, size, port, **more), stdout=file, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command,
+            env=environment(rank, size, port, **more),
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
         started.append((process, file))
     return started
 
@@ -72,7 +89,9 @@ def collect(started, timeout=300.0):
             process.kill()
         process.wait()
         file.seek(0)
-        results.append(Ended(None if late else process.returncode, file.read(), ended.get(i, timeout)))
+        results.append(
+            Ended(None if late else process.returncode, file.read(), ended.get(i, timeout))
+        )
         file.close()
     return results
 

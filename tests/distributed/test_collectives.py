@@ -13,7 +13,9 @@ pytestmark = needs_mpi
 def test_every_collective_dtype_and_layout(size, tmp_path):
     """In `make test` a quarter: every dtype with one layout or two."""
     part = () if THOROUGH else ("quick",)
-    for rank, text in enumerate(launch("every_collective.py", size, *part, folder=tmp_path, timeout=300)):
+    for rank, text in enumerate(
+        launch("every_collective.py", size, *part, folder=tmp_path, timeout=300)
+    ):
         assert int(re.search(rf"rank {rank}: (\d+) results", text)[1]) > (3000 if THOROUGH else 750)
 
 
@@ -24,4 +26,6 @@ def test_gradients(size, tmp_path):
 
 @pytest.mark.parametrize("size", RANKS)
 def test_groups_objects_and_refusals(size, tmp_path):
-    assert all(f"of {size}: all well" in text for text in launch("groups.py", size, folder=tmp_path))
+    assert all(
+        f"of {size}: all well" in text for text in launch("groups.py", size, folder=tmp_path)
+    )

@@ -15,5 +15,11 @@ def test_compiled_steps(size, tmp_path):
 def test_a_rank_that_traces_differently_is_named(tmp_path):
     results = collect(start("compiled.py", 2, "differs", folder=tmp_path), 60)
     for result in results:
-        assert result.code == 1 and "Detected mismatch between collectives" in result.text, result.text
-        assert "rank 0: all_reduce(" in result.text and "rank 1: all_reduce(" in result.text and "compiled.py:" in result.text
+        assert result.code == 1 and "Detected mismatch between collectives" in result.text, (
+            result.text
+        )
+        assert (
+            "rank 0: all_reduce(" in result.text
+            and "rank 1: all_reduce(" in result.text
+            and "compiled.py:" in result.text
+        )

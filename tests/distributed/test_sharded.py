@@ -1,4 +1,6 @@
-"""Distributed tensors and modules, checkpoints, optimizers with cut state: programs of several ranks, with assertions inside."""
+"""Distributed tensors and modules, checkpoints, optimizers with cut state: programs of several
+ranks, with assertions inside.
+"""
 
 import pytest
 
@@ -18,5 +20,7 @@ def test_programs(program, size, tmp_path):
 @needs_mpi
 def test_files_are_read_by_other_numbers_of_ranks(tmp_path):
     for size, what in [(2, "write"), *[(n, "read") for n in ([1, 3, 4] if THOROUGH else [1])]]:
-        for text in launch("sharded_files.py", size, what, tmp_path / "files", folder=tmp_path, timeout=400):
+        for text in launch(
+            "sharded_files.py", size, what, tmp_path / "files", folder=tmp_path, timeout=400
+        ):
             assert "all well" in text

@@ -46,7 +46,10 @@ def test_what_every_store_does(pair):
     two.set("k", b"\x00\xff\n")
     assert one.get("k") == b"\x00\xff\n"
     assert one.add("n", 2) == 2 and two.add("n", -5) == -3 and one.get("n") == b"-3"
-    assert two.compare_set("c", "", "first") == b"first" and one.compare_set("c", "wrong", "second") == b"first"
+    assert (
+        two.compare_set("c", "", "first") == b"first"
+        and one.compare_set("c", "wrong", "second") == b"first"
+    )
     assert one.compare_set("c", "first", "second") == b"second" and two.get("c") == b"second"
     assert one.compare_set("none", "expected", "x") == b"expected" and not one.check(["none"])
     one.append("k", "more")
@@ -87,7 +90,10 @@ def test_a_taken_port_and_a_missing_server():
     store.close()
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
-    with pytest.raises(DistNetworkError, match=rf"timed out after 100ms while trying to connect to \(127.0.0.1, {port}\)"):
+    with pytest.raises(
+        DistNetworkError,
+        match=rf"timed out after 100ms while trying to connect to \(127.0.0.1, {port}\)",
+    ):
         TCPStore("127.0.0.1", port, timeout=timedelta(seconds=0.1))
 
 
@@ -100,17 +106,36 @@ def test_strangers():
         store = TCPStore("127.0.0.1", port, token="secret")
         for said, words in [
             ({"service": "store"}, "the token is another job's"),
-            ({"service": "watch", "rank": 0, "size": 2, "token": "guess"}, "the token is another job's"),
+            (
+                {"service": "watch", "rank": 0, "size": 2, "token": "guess"},
+                "the token is another job's",
+            ),
             ({"service": "shell", "token": "secret"}, "not understood"),
-            ({"service": "watch", "rank": 2, "size": 2, "token": "secret"}, "does not belong to this job"),
-            ({"service": "pmi", "rank": 0, "size": 3, "token": "secret"}, "does not belong to this job"),
-            ({"service": "pmi", "rank": "0", "size": 2, "token": "secret"}, "does not belong to this job"),
+            (
+                {"service": "watch", "rank": 2, "size": 2, "token": "secret"},
+                "does not belong to this job",
+            ),
+            (
+                {"service": "pmi", "rank": 0, "size": 3, "token": "secret"},
+                "does not belong to this job",
+            ),
+            (
+                {"service": "pmi", "rank": "0", "size": 2, "token": "secret"},
+                "does not belong to this job",
+            ),
         ]:
             with pytest.raises(DistNetworkError, match=words):
                 connect("127.0.0.1", port, said, 2.0)
-        first, _ = connect("127.0.0.1", port, {"service": "watch", "rank": 1, "size": 2, "token": "secret"}, 2.0)
+        first, _ = connect(
+            "127.0.0.1", port, {"service": "watch", "rank": 1, "size": 2, "token": "secret"}, 2.0
+        )
         with pytest.raises(DistNetworkError, match="another process is rank 1 already"):
-            connect("127.0.0.1", port, {"service": "watch", "rank": 1, "size": 2, "token": "secret"}, 2.0)
+            connect(
+                "127.0.0.1",
+                port,
+                {"service": "watch", "rank": 1, "size": 2, "token": "secret"},
+                2.0,
+            )
         for noise in (
             b"\n",
             b"[]\n",
@@ -150,7 +175,9 @@ def test_strangers():
 
 
 def dialogue(port, rank, lines):
-    sock, _ = connect("127.0.0.1", port, {"service": "pmi", "rank": rank, "size": 1, "token": ""}, 2.0)
+    sock, _ = connect(
+        "127.0.0.1", port, {"service": "pmi", "rank": rank, "size": 1, "token": ""}, 2.0
+    )
     answers = []
     for line in lines:
         sock.sendall(line.encode() + b"\n")
@@ -166,16 +193,34 @@ def test_process_manager():
     """What MPICH says in MPI_Init and MPI_Finalize, and what it wants to hear."""
     listener = listen("127.0.0.1", 0)
     server = server_module.in_thread(listener, size=1)
-    answers = dialogue(listener.getsockname()[1], 0, [
-        "cmd=init pmi_version=1 pmi_subversion=1", "cmd=get_maxes", "cmd=get_appnum", "cmd=get_my_kvsname",
-        "cmd=get kvsname=kvs key=PMI_process_mapping", "cmd=put kvsname=kvs key=hostname[0] value=a=b c", "cmd=get kvsname=kvs key=hostname[0]",
-        "cmd=barrier_in", "cmd=get_universe_size", "cmd=unheard_of", "cmd=finalize",
-    ])  # fmt: skip
+    answers = dialogue(
+        listener.getsockname()[1],
+        0,
+        [
+            "cmd=init pmi_version=1 pmi_subversion=1",
+            "cmd=get_maxes",
+            "cmd=get_appnum",
+            "cmd=get_my_kvsname",
+            "cmd=get kvsname=kvs key=PMI_process_mapping",
+            "cmd=put kvsname=kvs key=hostname[0] value=a=b c",
+            "cmd=get kvsname=kvs key=hostname[0]",
+            "cmd=barrier_in",
+            "cmd=get_universe_size",
+            "cmd=unheard_of",
+            "cmd=finalize",
+        ],
+    )
     server.stop()
     assert answers[3].startswith("cmd=my_kvsname rc=0 kvsname=kvs_")
     assert [a for i, a in enumerate(answers) if i != 3] == [
-        "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1", "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=4096",
-        "cmd=appnum rc=0 appnum=0", "cmd=get_result rc=-1 msg=key_not_found value=unknown", "cmd=put_result rc=0 msg=success",
-        "cmd=get_result rc=0 msg=success value=a=b c", "cmd=barrier_out rc=0", "cmd=universe_size rc=0 size=1",
-        "cmd=unheard_of_result rc=-1 msg=unknown", "cmd=finalize_ack rc=0",
-    ]  # fmt: skip
+        "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1",
+        "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=4096",
+        "cmd=appnum rc=0 appnum=0",
+        "cmd=get_result rc=-1 msg=key_not_found value=unknown",
+        "cmd=put_result rc=0 msg=success",
+        "cmd=get_result rc=0 msg=success value=a=b c",
+        "cmd=barrier_out rc=0",
+        "cmd=universe_size rc=0 size=1",
+        "cmd=unheard_of_result rc=-1 msg=unknown",
+        "cmd=finalize_ack rc=0",
+    ]

@@ -1,4 +1,6 @@
-"""Distributions by their own laws: samples have the moments, densities integrate to one, transforms invert."""
+"""Distributions by their own laws: samples have the moments, densities integrate to one, transforms
+invert.
+"""
 
 import copy
 import math
@@ -71,7 +73,9 @@ def test_densities_integrate_to_the_distribution_function(dist):
 
 @pytest.mark.parametrize("dist", DISCRETE, ids=name)
 def test_probabilities_sum_to_one(dist):
-    values = dist.enumerate_support() if dist.has_enumerate_support else torch.arange(80.0).unsqueeze(-1)
+    values = (
+        dist.enumerate_support() if dist.has_enumerate_support else torch.arange(80.0).unsqueeze(-1)
+    )
     np.testing.assert_allclose(dist.log_prob(values).exp().sum(0).numpy(), 1.0, rtol=1e-4)
 
 
@@ -123,7 +127,9 @@ def test_divergences_where_the_support_fits():
 def test_divergences_of_families_keep_gradients():
     df = torch.tensor(5.0, dtype=torch.float64, requires_grad=True)
     eye = torch.eye(2, dtype=torch.float64)
-    value = d.kl_divergence(d.Wishart(df, eye), d.Wishart(torch.tensor(6.0, dtype=torch.float64), eye))
+    value = d.kl_divergence(
+        d.Wishart(df, eye), d.Wishart(torch.tensor(6.0, dtype=torch.float64), eye)
+    )
     (slope,) = torch.autograd.grad(value, df)
     assert value.item() > 0 > slope.item()
 

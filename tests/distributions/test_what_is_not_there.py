@@ -1,4 +1,6 @@
-"""What a distribution lacks raises without words, as libraries that fall back to something else expect; the note names it."""
+"""What a distribution lacks raises without words, as libraries that fall back to something else
+expect; the note names it.
+"""
 
 import pytest
 
@@ -9,4 +11,7 @@ from pellucid.distributions import Distribution
 def test_what_a_distribution_lacks_is_named_in_a_note(name):
     with pytest.raises(NotImplementedError) as caught:
         getattr(Distribution(validate_args=False), name)()
-    assert str(caught.value) == "" and f"Distribution does not implement {name}" in caught.value.__notes__
+    assert (
+        str(caught.value) == ""
+        and f"Distribution does not implement {name}" in caught.value.__notes__
+    )

@@ -1,4 +1,6 @@
-"""Mistakes that learners make with shapes, dtypes and indices. Each function takes the library, so that two can be compared."""
+"""Mistakes that learners make with shapes, dtypes and indices. Each function takes the library, so
+that two can be compared.
+"""
 
 from types import SimpleNamespace
 
@@ -19,13 +21,17 @@ def library(torch, nn, functional):
 
 @mistake
 def missing_flatten(lib):
-    return lib.nn.Sequential(lib.nn.Conv2d(1, 4, 3), lib.nn.ReLU(), lib.nn.Linear(4 * 6 * 6, 10))(lib.ones(2, 1, 8, 8))
+    return lib.nn.Sequential(lib.nn.Conv2d(1, 4, 3), lib.nn.ReLU(), lib.nn.Linear(4 * 6 * 6, 10))(
+        lib.ones(2, 1, 8, 8)
+    )
 
 
 @mistake
 def wrong_in_features(lib):
     nn = lib.nn
-    net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8 * 5 * 5, 10))
+    net = nn.Sequential(
+        nn.Conv2d(3, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8 * 5 * 5, 10)
+    )
     return net(lib.ones(2, 3, 16, 16))
 
 
@@ -48,7 +54,9 @@ def linear_feature_mismatch(lib):
 
 @mistake
 def linear_chain(lib):
-    return lib.nn.Sequential(lib.nn.Linear(10, 32), lib.nn.ReLU(), lib.nn.Linear(64, 1))(lib.ones(4, 10))
+    return lib.nn.Sequential(lib.nn.Linear(10, 32), lib.nn.ReLU(), lib.nn.Linear(64, 1))(
+        lib.ones(4, 10)
+    )
 
 
 @mistake
@@ -377,7 +385,9 @@ def mean_int(lib):
 
 @mistake
 def sdpa(lib):
-    return lib.F.scaled_dot_product_attention(lib.ones(2, 4, 8), lib.ones(2, 4, 6), lib.ones(2, 4, 8))
+    return lib.F.scaled_dot_product_attention(
+        lib.ones(2, 4, 8), lib.ones(2, 4, 6), lib.ones(2, 4, 8)
+    )
 
 
 @mistake

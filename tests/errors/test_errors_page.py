@@ -21,13 +21,19 @@ def test_there_are_ten():
     assert [int(title.partition(".")[0]) for title, *_ in PARTS] == list(range(1, 11))
 
 
-@pytest.mark.parametrize(("title", "program", "theirs", "ours"), PARTS, ids=[title for title, *_ in PARTS])
+@pytest.mark.parametrize(
+    ("title", "program", "theirs", "ours"), PARTS, ids=[title for title, *_ in PARTS]
+)
 def test_the_text_is_what_the_program_says(title, program, theirs, ours, monkeypatch):
-    monkeypatch.setitem(linecache.cache, "train.py", (len(program), None, program.splitlines(True), "train.py"))
+    monkeypatch.setitem(
+        linecache.cache, "train.py", (len(program), None, program.splitlines(True), "train.py")
+    )
     program = program.replace("import torch\n", "import pellucid as torch\n", 1).replace(
         "from torch import", "from pellucid import"
     )
-    program = program.replace("import torch.nn.functional as F", "import pellucid.nn.functional as F")
+    program = program.replace(
+        "import torch.nn.functional as F", "import pellucid.nn.functional as F"
+    )
     with pytest.raises(RuntimeError) as caught, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exec(compile(program, "train.py", "exec"), {"__name__": "train"})

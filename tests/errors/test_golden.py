@@ -1,4 +1,5 @@
-"""The full text of errors, kept in golden/ and reviewed when it changes: PELLUCID_UPDATE_GOLDEN=1 writes the files anew.
+"""The full text of errors, kept in golden/ and reviewed when it changes: PELLUCID_UPDATE_GOLDEN=1
+writes the files anew.
 
 Each case is checked for class and first line (PyTorch's) here, and for the explanation in its file.
 """
@@ -29,7 +30,10 @@ def case(kind: type[BaseException], first_line: str):
     return register
 
 
-@case(RuntimeError, "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 1")
+@case(
+    RuntimeError,
+    "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 1",
+)
 def broadcast_mismatch():
     prediction = torch.ones(2, 3) * 2
     return prediction + torch.ones(3, 2)
@@ -109,12 +113,17 @@ def label_dtype():
     return F.cross_entropy(torch.zeros(2, 3), torch.tensor([0.0, 1.0]))
 
 
-@case(ValueError, "Target size (torch.Size([2])) must be the same as input size (torch.Size([2, 1]))")
+@case(
+    ValueError, "Target size (torch.Size([2])) must be the same as input size (torch.Size([2, 1]))"
+)
 def bce_shapes():
     return F.binary_cross_entropy_with_logits(torch.zeros(2, 1), torch.zeros(2))
 
 
-@case(ValueError, "Expected more than 1 value per channel when training, got input size torch.Size([1, 4])")
+@case(
+    ValueError,
+    "Expected more than 1 value per channel when training, got input size torch.Size([1, 4])",
+)
 def batch_norm_of_one():
     return nn.BatchNorm1d(4)(torch.ones(1, 4))
 
@@ -188,12 +197,18 @@ def truth_of_many():
     return bool(torch.ones(3) > 0)
 
 
-@case(RuntimeError, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+@case(
+    RuntimeError,
+    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+)
 def numpy_of_recorded():
     return torch.ones(1, requires_grad=True).numpy()
 
 
-@case(RuntimeError, "The differentiated Tensor at index 0 appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.")  # fmt: skip
+@case(
+    RuntimeError,
+    "The differentiated Tensor at index 0 appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.",
+)
 def unused_input():
     x, y = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     return torch.autograd.grad(x.sum(), y)
@@ -226,7 +241,9 @@ def test_error(name):
     path = GOLDEN / f"{name}.txt"
     if os.environ.get("PELLUCID_UPDATE_GOLDEN"):
         path.write_text(shown)
-    assert path.exists(), f"no golden text for {name}: run with PELLUCID_UPDATE_GOLDEN=1 and review it"
+    assert path.exists(), (
+        f"no golden text for {name}: run with PELLUCID_UPDATE_GOLDEN=1 and review it"
+    )
     assert shown == path.read_text()
 
 

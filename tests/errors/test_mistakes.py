@@ -1,6 +1,8 @@
-"""The whole text of the errors for mistakes.py: PyTorch's first line, the tensors lined up, the repair.
+"""The whole text of the errors for mistakes.py: PyTorch's first line, the tensors lined up, the
+repair.
 
-After a change that is meant, write the texts anew with `PELLUCID_UPDATE_GOLDEN=1 pytest tests/errors` and read the difference.
+After a change that is meant, write the texts anew with
+`PELLUCID_UPDATE_GOLDEN=1 pytest tests/errors` and read the difference.
 """
 
 import os
@@ -34,7 +36,10 @@ def text_of(name):
 
 def golden():
     parts = re.split(r"^=== (\w+) \((.*)\)\n", TEXTS.read_text(), flags=re.M)
-    return {name: (kind, text.rstrip("\n")) for name, kind, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True)}
+    return {
+        name: (kind, text.rstrip("\n"))
+        for name, kind, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True)
+    }
 
 
 @pytest.mark.parametrize("name", MISTAKES)
@@ -55,4 +60,6 @@ def test_it_says_where_what_and_how_to_repair_it(name):
 
 if os.environ.get("PELLUCID_UPDATE_GOLDEN"):
     made = ((name, *text_of(name)) for name in MISTAKES)
-    TEXTS.write_text("".join(f"=== {name} ({type(error).__name__})\n{text}\n\n" for name, error, text in made))
+    TEXTS.write_text(
+        "".join(f"=== {name} ({type(error).__name__})\n{text}\n\n" for name, error, text in made)
+    )

@@ -91,7 +91,11 @@ def test_products(a, b, c, d):
 
 
 @quick
-@given(st.lists(size, min_size=2, max_size=3), st.lists(size, min_size=2, max_size=3), st.integers(0, 1))
+@given(
+    st.lists(size, min_size=2, max_size=3),
+    st.lists(size, min_size=2, max_size=3),
+    st.integers(0, 1),
+)
 def test_joining(first, second, dim):
     a, b = torch.ones(first), torch.ones(second)
     try:

@@ -1,4 +1,6 @@
-"""Every example runs in its quick mode, learns, and is a plain PyTorch script. Its numbers are held to PyTorch's in tests/oracle."""
+"""Every example runs in its quick mode, learns, and is a plain PyTorch script. Its numbers are held
+to PyTorch's in tests/oracle.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
-# The first and last of these numbers that an example prints; the last must be smaller for the ones that descend steadily.
+# The first and last of these numbers that an example prints; the last must be smaller for the ones
+# that descend steadily.
 STEADY = {
     "char_gpt": r"loss ([\d.]+)",
     "vae": r"loss ([\d.]+)",
@@ -26,7 +29,16 @@ STEADY = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_example_runs(name):
-    command = [sys.executable, "-W", "error", "-m", "pellucid", "run", str(EXAMPLES / f"{name}.py"), "--quick"]
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-m",
+        "pellucid",
+        "run",
+        str(EXAMPLES / f"{name}.py"),
+        "--quick",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     if name in STEADY:

@@ -15,7 +15,11 @@ epoch  2/2 [########################] loss 0.2305  accuracy  92.48%  test loss 0
 
 
 def test_digits_learns_with_the_numbers_of_pytorch():
-    done = subprocess.run([sys.executable, "-m", "pellucid", "run", str(SCRIPT), "--quick"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "pellucid", "run", str(SCRIPT), "--quick"],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     head, *epochs, last = done.stdout.splitlines(keepends=True)
     assert head == "1437 digits to learn from, 360 to test on, 38282 parameters\n"

@@ -25,11 +25,15 @@ class Residual(nn.Module):
         self.norm2 = nn.BatchNorm2d(4)
 
     def forward(self, x):
-        return torch.relu(self.norm2(self.conv2(F.relu(self.norm1(self.conv1(x)), inplace=True))) + x)
+        return torch.relu(
+            self.norm2(self.conv2(F.relu(self.norm1(self.conv1(x)), inplace=True))) + x
+        )
 
 
 class GPT(nn.Module):
-    """One block, once with the fused attention and once with its parts; the head shares the embedding's weight."""
+    """One block, once with the fused attention and once with its parts; the head shares the
+    embedding's weight.
+    """
 
     def __init__(self):
         super().__init__()
@@ -44,7 +48,9 @@ class GPT(nn.Module):
     def forward(self, index):
         B, T = index.shape
         x = self.token(index) + self.place(torch.arange(T))
-        q, k, v = (t.view(B, T, 4, 4).transpose(1, 2) for t in self.qkv(self.norm(x)).split(16, dim=2))
+        q, k, v = (
+            t.view(B, T, 4, 4).transpose(1, 2) for t in self.qkv(self.norm(x)).split(16, dim=2)
+        )
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(y.transpose(1, 2).contiguous().view(B, T, 16))
         a = (q @ k.transpose(-2, -1)) * 0.5
@@ -75,9 +81,16 @@ def mlp():
 
 def cnn():
     return nn.Sequential(
-        nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.Conv2d(8, 8, 3, groups=4),
-        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 4), nn.Softmax(-1),
-    )  # fmt: skip
+        nn.Conv2d(3, 8, 3, padding=1),
+        nn.BatchNorm2d(8),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(2),
+        nn.Conv2d(8, 8, 3, groups=4),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(8, 4),
+        nn.Softmax(-1),
+    )
 
 
 def ids(batch, length):
@@ -94,9 +107,19 @@ def cases():
         "residual": (Residual(), (R(2, 4, 6, 6),), ({0: "n", 2: "h", 3: "w"},), (R(3, 4, 9, 7),)),
         "gpt": (GPT(), (ids(2, 5),), ({0: "n", 1: "t"},), (ids(4, 3),)),
         "vit": (ViT(), (R(2, 3, 8, 8),), ({0: "n"},), (R(3, 3, 8, 8),)),
-        "lstm": (nn.LSTM(4, 5, 2, batch_first=True, bidirectional=True), (R(2, 3, 4),), ({0: "n", 1: "t"},), (R(4, 7, 4),)),
+        "lstm": (
+            nn.LSTM(4, 5, 2, batch_first=True, bidirectional=True),
+            (R(2, 3, 4),),
+            ({0: "n", 1: "t"},),
+            (R(4, 7, 4),),
+        ),
         "gru": (nn.GRU(4, 5), (R(3, 2, 4),), ({0: "t", 1: "n"},), (R(6, 5, 4),)),
-        "rnn": (nn.RNN(4, 5, nonlinearity="relu", bias=False), (R(3, 2, 4),), ({0: "t", 1: "n"},), (R(6, 5, 4),)),
+        "rnn": (
+            nn.RNN(4, 5, nonlinearity="relu", bias=False),
+            (R(3, 2, 4),),
+            ({0: "t", 1: "n"},),
+            (R(6, 5, 4),),
+        ),
     }
     for name, (model, *rest) in made.items():
         with torch.no_grad():
@@ -113,4 +136,6 @@ def tensors(tree):
     """The tensors in nested results, in order."""
     if isinstance(tree, torch.Tensor):
         return [tree]
-    return [t for part in (tree.values() if isinstance(tree, dict) else tree) for t in tensors(part)]
+    return [
+        t for part in (tree.values() if isinstance(tree, dict) else tree) for t in tensors(part)
+    ]

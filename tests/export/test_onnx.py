@@ -1,4 +1,6 @@
-"""ONNX files: their structure, their results when read back, and their results by onnxruntime where it is installed."""
+"""ONNX files: their structure, their results when read back, and their results by onnxruntime where
+it is installed.
+"""
 
 import importlib.util
 import io
@@ -70,7 +72,9 @@ def check_results(data, model, *calls):
 @pytest.mark.parametrize("name", CASES)
 def test_models(name, opset):
     model, args, axes, others = CASES[name]
-    data = exported(model, args, opset_version=opset, dynamic_axes={f"x{k}": a for k, a in enumerate(axes)})
+    data = exported(
+        model, args, opset_version=opset, dynamic_axes={f"x{k}": a for k, a in enumerate(axes)}
+    )
     read = check_structure(data, opset)
     for k, (a, t) in enumerate(zip(axes, args, strict=True)):
         assert read.inputs[f"x{k}"][1] == tuple(a.get(i, n) for i, n in enumerate(t.shape))
@@ -83,67 +87,241 @@ def test_models(name, opset):
 X = torch.randn(2, 3, 8, 8, generator=torch.Generator().manual_seed(1))
 INDEX = torch.tensor([1, 0])
 FUNCTIONS = {
-    "arithmetic": lambda x: (x + 1) * x - x / 2 - (2 - x) % 0.7 + x // 0.7 + torch.fmod(x, 0.3) + (-x),
-    "integers": lambda x: ((x * 9).int() // 4, (x * 9).int() % 4, torch.div((x * 9).int(), 4, rounding_mode="trunc")),
-    "powers": lambda x: (x**2, x.abs() ** 1.5, 2**x, x.abs().sqrt(), (x.abs() + 1).rsqrt(), torch.square(x), torch.exp2(x)),
-    "logs": lambda x: [f(x.abs() + 1) for f in (torch.log, torch.log2, torch.log10, torch.log1p, torch.expm1, torch.reciprocal)],
-    "waves": lambda x: [f(x) for f in (torch.sin, torch.cos, torch.tan, torch.atan, torch.sinh, torch.tanh, torch.asinh)],
-    "rounding": lambda x: [f(x) for f in (torch.floor, torch.ceil, torch.round, torch.trunc, torch.frac, torch.sign, torch.abs)],
-    "special": lambda x: (torch.erf(x), torch.erfc(x), torch.isnan(x), torch.isinf(x), torch.isfinite(x)),
-    "comparisons": lambda x: (((x > 0.5) | (x < -0.5)) & ~(x == 1), x != 0, x >= 0, x <= 0, torch.maximum(x, -x)),
-    "choices": lambda x: (torch.where(x > 0, x, 2.0), x.masked_fill(x > 0, 3), x.clamp(-0.5, 0.5), x.clamp(min=0), x.clamp(max=0)),
+    "arithmetic": lambda x: (
+        (x + 1) * x - x / 2 - (2 - x) % 0.7 + x // 0.7 + torch.fmod(x, 0.3) + (-x)
+    ),
+    "integers": lambda x: (
+        (x * 9).int() // 4,
+        (x * 9).int() % 4,
+        torch.div((x * 9).int(), 4, rounding_mode="trunc"),
+    ),
+    "powers": lambda x: (
+        x**2,
+        x.abs() ** 1.5,
+        2**x,
+        x.abs().sqrt(),
+        (x.abs() + 1).rsqrt(),
+        torch.square(x),
+        torch.exp2(x),
+    ),
+    "logs": lambda x: [
+        f(x.abs() + 1)
+        for f in (torch.log, torch.log2, torch.log10, torch.log1p, torch.expm1, torch.reciprocal)
+    ],
+    "waves": lambda x: [
+        f(x)
+        for f in (torch.sin, torch.cos, torch.tan, torch.atan, torch.sinh, torch.tanh, torch.asinh)
+    ],
+    "rounding": lambda x: [
+        f(x)
+        for f in (
+            torch.floor,
+            torch.ceil,
+            torch.round,
+            torch.trunc,
+            torch.frac,
+            torch.sign,
+            torch.abs,
+        )
+    ],
+    "special": lambda x: (
+        torch.erf(x),
+        torch.erfc(x),
+        torch.isnan(x),
+        torch.isinf(x),
+        torch.isfinite(x),
+    ),
+    "comparisons": lambda x: (
+        ((x > 0.5) | (x < -0.5)) & ~(x == 1),
+        x != 0,
+        x >= 0,
+        x <= 0,
+        torch.maximum(x, -x),
+    ),
+    "choices": lambda x: (
+        torch.where(x > 0, x, 2.0),
+        x.masked_fill(x > 0, 3),
+        x.clamp(-0.5, 0.5),
+        x.clamp(min=0),
+        x.clamp(max=0),
+    ),
     "mixing": lambda x: (torch.lerp(x, x * 2, 0.3), torch.addcmul(x, x, x, value=0.5)),
     "casts": lambda x: (x.half(), x.double() + 1, (x * 3).int() * 2 + (x > 0).long(), x.bool()),
     "activations": lambda x: [
         f(x)
-        for f in (F.relu, F.relu6, F.silu, F.mish, F.hardswish, F.hardsigmoid, F.hardtanh, F.leaky_relu, F.elu, F.selu, F.celu, F.gelu)
+        for f in (
+            F.relu,
+            F.relu6,
+            F.silu,
+            F.mish,
+            F.hardswish,
+            F.hardsigmoid,
+            F.hardtanh,
+            F.leaky_relu,
+            F.elu,
+            F.selu,
+            F.celu,
+            F.gelu,
+        )
     ],
     "more activations": lambda x: [
-        f(x) for f in (F.softplus, F.logsigmoid, F.softsign, F.tanhshrink, F.hardshrink, F.softshrink, F.glu, torch.sigmoid)
+        f(x)
+        for f in (
+            F.softplus,
+            F.logsigmoid,
+            F.softsign,
+            F.tanhshrink,
+            F.hardshrink,
+            F.softshrink,
+            F.glu,
+            torch.sigmoid,
+        )
     ],
     "activations with numbers": lambda x: (
-        F.gelu(x, approximate="tanh"), F.softplus(x, 2, 1), F.celu(x, 0.7), F.threshold(x, 0.1, 2.0), F.prelu(x, torch.full((3,), 0.2)),
+        F.gelu(x, approximate="tanh"),
+        F.softplus(x, 2, 1),
+        F.celu(x, 0.7),
+        F.threshold(x, 0.1, 2.0),
+        F.prelu(x, torch.full((3,), 0.2)),
     ),
-    "sums": lambda x: (x.sum(), x.sum((1, 2)), x.mean(), x.mean(-1, keepdim=True), x.prod(1), (x > 0).sum(), x.cumsum(1)),
-    "extremes": lambda x: (x.max(), x.max(1), x.min(1, keepdim=True), x.amax((1, 2)), x.argmax(), x.argmin(-1), x.topk(3), x.sort()),
-    "statistics": lambda x: (x.std(), x.var(1), x.std((2, 3), keepdim=True), x.norm(), x.norm(p=1, dim=1), F.normalize(x)),
-    "logical": lambda x: ((x > -9).all(), (x > 1).any(1), torch.logsumexp(x, 1), F.softmax(x, 1), F.log_softmax(x, -1)),
-    "views": lambda x: (x.view(2, -1), x.flatten(1), x.transpose(1, -1), x.permute(0, 2, 3, 1).reshape(2, 64, 3), x.mT),
-    "sizes": lambda x: (x.unsqueeze(1).squeeze(1), x[:, :1].expand(-1, 4, -1, -1), x.repeat(1, 2, 1, 1), x.repeat(2, 1, 1, 1, 1)),
-    "parts": lambda x: (x[:, 1:, ::2, -3:], x[0], x[:, -1], x[..., 2], x[1, :, 2:4, None], x.narrow(2, 1, 3)),
-    "lists": lambda x: (x.split(3, 2), x.chunk(4, -1), x.unbind(1), torch.cat([x, x * 2], 1), torch.stack([x, x], 1)),
+    "sums": lambda x: (
+        x.sum(),
+        x.sum((1, 2)),
+        x.mean(),
+        x.mean(-1, keepdim=True),
+        x.prod(1),
+        (x > 0).sum(),
+        x.cumsum(1),
+    ),
+    "extremes": lambda x: (
+        x.max(),
+        x.max(1),
+        x.min(1, keepdim=True),
+        x.amax((1, 2)),
+        x.argmax(),
+        x.argmin(-1),
+        x.topk(3),
+        x.sort(),
+    ),
+    "statistics": lambda x: (
+        x.std(),
+        x.var(1),
+        x.std((2, 3), keepdim=True),
+        x.norm(),
+        x.norm(p=1, dim=1),
+        F.normalize(x),
+    ),
+    "logical": lambda x: (
+        (x > -9).all(),
+        (x > 1).any(1),
+        torch.logsumexp(x, 1),
+        F.softmax(x, 1),
+        F.log_softmax(x, -1),
+    ),
+    "views": lambda x: (
+        x.view(2, -1),
+        x.flatten(1),
+        x.transpose(1, -1),
+        x.permute(0, 2, 3, 1).reshape(2, 64, 3),
+        x.mT,
+    ),
+    "sizes": lambda x: (
+        x.unsqueeze(1).squeeze(1),
+        x[:, :1].expand(-1, 4, -1, -1),
+        x.repeat(1, 2, 1, 1),
+        x.repeat(2, 1, 1, 1, 1),
+    ),
+    "parts": lambda x: (
+        x[:, 1:, ::2, -3:],
+        x[0],
+        x[:, -1],
+        x[..., 2],
+        x[1, :, 2:4, None],
+        x.narrow(2, 1, 3),
+    ),
+    "lists": lambda x: (
+        x.split(3, 2),
+        x.chunk(4, -1),
+        x.unbind(1),
+        torch.cat([x, x * 2], 1),
+        torch.stack([x, x], 1),
+    ),
     "orders": lambda x: (x.flip(1, 2), x.roll((1, 2), (2, 3)), x.tril(), x.triu(1)),
-    "padding": lambda x: [F.pad(x, (1, 2, 0, 1), value=1.0)] + [F.pad(x, (1, 2, 3, 1), mode=m) for m in ("reflect", "replicate", "circular")],
-    "einsum": lambda x: (torch.einsum("bchw,bc->bhw", x, x[:, :, 0, 0]), F.pixel_shuffle(x.view(2, 12, 4, 4), 2)),
-    "writes": lambda x: (lambda z: (z.__setitem__((slice(None), 0), x[:, 0, 0, 0]), z.mul_(2), z)[-1])(torch.zeros(2, 3)),
-    "masks": lambda x: ((lambda z: (z.__setitem__(x > 0.5, 3.0), z)[-1])(x * 2), x[:, torch.tensor([True, False, True])]),
+    "padding": lambda x: (
+        [F.pad(x, (1, 2, 0, 1), value=1.0)]
+        + [F.pad(x, (1, 2, 3, 1), mode=m) for m in ("reflect", "replicate", "circular")]
+    ),
+    "einsum": lambda x: (
+        torch.einsum("bchw,bc->bhw", x, x[:, :, 0, 0]),
+        F.pixel_shuffle(x.view(2, 12, 4, 4), 2),
+    ),
+    "writes": lambda x: (
+        lambda z: (z.__setitem__((slice(None), 0), x[:, 0, 0, 0]), z.mul_(2), z)[-1]
+    )(torch.zeros(2, 3)),
+    "masks": lambda x: (
+        (lambda z: (z.__setitem__(x > 0.5, 3.0), z)[-1])(x * 2),
+        x[:, torch.tensor([True, False, True])],
+    ),
     "indexed writes": lambda x: (
-        x.index_add(1, torch.tensor([2, 0]), x[:, :2], alpha=2), x.index_copy(2, torch.tensor([7, 0, 3]), x[:, :, :3]),
-        x.index_fill(3, torch.tensor([1, 4]), 2.5), x.scatter_reduce(2, torch.zeros(2, 3, 8, 8).long(), x, "amax"),
-        x.scatter_reduce(0, torch.ones(2, 3, 8, 8).long(), x, "prod"), torch.take_along_dim(x, x.argsort(3), 3),
+        x.index_add(1, torch.tensor([2, 0]), x[:, :2], alpha=2),
+        x.index_copy(2, torch.tensor([7, 0, 3]), x[:, :, :3]),
+        x.index_fill(3, torch.tensor([1, 4]), 2.5),
+        x.scatter_reduce(2, torch.zeros(2, 3, 8, 8).long(), x, "amax"),
+        x.scatter_reduce(0, torch.ones(2, 3, 8, 8).long(), x, "prod"),
+        torch.take_along_dim(x, x.argsort(3), 3),
     ),
     "windows": lambda x: (
-        x.unfold(2, 3, 2), F.unfold(x, (2, 3), (1, 2), (1, 0), 2), F.fold(x.reshape(2, 12, 16), (5, 5), 2), x.diagonal(1, 2, 3),
-        x.diagonal(-2, 1, 2), torch.repeat_interleave(x, 3, 1), x.diagonal(0, -1, 0),
+        x.unfold(2, 3, 2),
+        F.unfold(x, (2, 3), (1, 2), (1, 0), 2),
+        F.fold(x.reshape(2, 12, 16), (5, 5), 2),
+        x.diagonal(1, 2, 3),
+        x.diagonal(-2, 1, 2),
+        torch.repeat_interleave(x, 3, 1),
+        x.diagonal(0, -1, 0),
     ),
     "corners": lambda x: (
-        torch.hypot(x, x + 1), torch.atan2(x, x.flip(3)), torch.atan2(x * 0, x), torch.signbit(x), torch.signbit(-x.relu()), torch.sgn(x), torch.logit(x.sigmoid(), 0.2),
-        torch.nan_to_num(x / x.relu(), posinf=9.0), torch.isposinf(x / 0), torch.isneginf(x / 0), torch.fmax(x, (x - 1).sqrt()),
-        torch.xlogy(x.relu(), x.relu()), torch.count_nonzero(x.relu(), 1), torch.nansum(x.sqrt(), 2), torch.logaddexp(x, -x),
+        torch.hypot(x, x + 1),
+        torch.atan2(x, x.flip(3)),
+        torch.atan2(x * 0, x),
+        torch.signbit(x),
+        torch.signbit(-x.relu()),
+        torch.sgn(x),
+        torch.logit(x.sigmoid(), 0.2),
+        torch.nan_to_num(x / x.relu(), posinf=9.0),
+        torch.isposinf(x / 0),
+        torch.isneginf(x / 0),
+        torch.fmax(x, (x - 1).sqrt()),
+        torch.xlogy(x.relu(), x.relu()),
+        torch.count_nonzero(x.relu(), 1),
+        torch.nansum(x.sqrt(), 2),
+        torch.logaddexp(x, -x),
     ),
-    "distances": lambda x: [torch.cdist(x, x + 1, p) for p in (1.0, 2.0, 3.0, math.inf)] + [torch.linalg.det(x[..., :4, :4])],
+    "distances": lambda x: (
+        [torch.cdist(x, x + 1, p) for p in (1.0, 2.0, 3.0, math.inf)]
+        + [torch.linalg.det(x[..., :4, :4])]
+    ),
     "losses": lambda x: (
-        F.binary_cross_entropy(x.sigmoid(), (x > 0).float()), F.binary_cross_entropy_with_logits(x, (x > 0).float(), reduction="none"),
-        F.mse_loss(x, -x), F.l1_loss(x, -x), F.smooth_l1_loss(x, -x), F.huber_loss(x, -x),
+        F.binary_cross_entropy(x.sigmoid(), (x > 0).float()),
+        F.binary_cross_entropy_with_logits(x, (x > 0).float(), reduction="none"),
+        F.mse_loss(x, -x),
+        F.l1_loss(x, -x),
+        F.smooth_l1_loss(x, -x),
+        F.huber_loss(x, -x),
     ),
     "causal": lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True),
-}  # fmt: skip
+}
 NEWER = {"indexed writes", "windows"}  # need opset 18
 INDEXED = {
     "index": lambda x, i: (x[i], x[:, i], x[:, i, i], x[i, :, i], x[i[:, None], i]),
-    "gather": lambda x, i: (torch.index_select(x, 1, i), torch.gather(x, 1, i.view(2, 1, 1, 1)), F.embedding(i, x[0, 0])),
+    "gather": lambda x, i: (
+        torch.index_select(x, 1, i),
+        torch.gather(x, 1, i.view(2, 1, 1, 1)),
+        F.embedding(i, x[0, 0]),
+    ),
     "small integers": lambda x, i: F.embedding(i.int(), x[0, 0]),
-    "mask": lambda x, i: F.scaled_dot_product_attention(x, x, x, attn_mask=(i > 0).view(2, 1, 1, 1) | torch.eye(8).bool()),
+    "mask": lambda x, i: F.scaled_dot_product_attention(
+        x, x, x, attn_mask=(i > 0).view(2, 1, 1, 1) | torch.eye(8).bool()
+    ),
     "bias": lambda x, i: F.scaled_dot_product_attention(x, x, x, attn_mask=x[:, :1]),
 }
 
@@ -170,12 +348,21 @@ LAYERS = {
     "conv2d without batch": (lambda: nn.Conv2d(4, 2, 3), (4, 8, 8)),
     "conv3d": (lambda: nn.Conv3d(2, 3, 2), (1, 2, 4, 4, 4)),
     "transposed 1d": (lambda: nn.ConvTranspose1d(4, 2, 3, stride=2), (2, 4, 5)),
-    "transposed 2d": (lambda: nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1, output_padding=1), (2, 4, 9, 7)),
-    "transposed groups": (lambda: nn.ConvTranspose2d(4, 6, 4, stride=3, groups=2, dilation=2, output_padding=2), (2, 4, 9, 7)),
+    "transposed 2d": (
+        lambda: nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1, output_padding=1),
+        (2, 4, 9, 7),
+    ),
+    "transposed groups": (
+        lambda: nn.ConvTranspose2d(4, 6, 4, stride=3, groups=2, dilation=2, output_padding=2),
+        (2, 4, 9, 7),
+    ),
     "max pool": (lambda: nn.MaxPool2d(3, 2, 1), (2, 4, 9, 7)),
     "max pool ceil": (lambda: nn.MaxPool2d(2, 2, ceil_mode=True), (2, 4, 9, 7)),
     "average pool": (lambda: nn.AvgPool2d(3, 2, 1), (2, 4, 9, 7)),
-    "average pool without padding": (lambda: nn.AvgPool2d(3, 2, 1, count_include_pad=False), (2, 4, 9, 7)),
+    "average pool without padding": (
+        lambda: nn.AvgPool2d(3, 2, 1, count_include_pad=False),
+        (2, 4, 9, 7),
+    ),
     "average pool divisor": (lambda: nn.AvgPool2d(2, divisor_override=3), (2, 4, 9, 7)),
     "adaptive even": (lambda: nn.AdaptiveAvgPool2d((3, 7)), (2, 4, 9, 7)),
     "adaptive uneven": (lambda: nn.AdaptiveAvgPool2d((4, 3)), (2, 4, 9, 7)),
@@ -187,7 +374,10 @@ LAYERS = {
     "plain layer norm": (lambda: nn.LayerNorm(7, elementwise_affine=False), (2, 4, 9, 7)),
     "nearest": (lambda: nn.Upsample(scale_factor=2), (2, 4, 9, 7)),
     "bilinear": (lambda: nn.Upsample(scale_factor=2, mode="bilinear"), (2, 4, 9, 7)),
-    "bilinear corners": (lambda: nn.Upsample(size=(5, 11), mode="bilinear", align_corners=True), (2, 4, 9, 7)),
+    "bilinear corners": (
+        lambda: nn.Upsample(size=(5, 11), mode="bilinear", align_corners=True),
+        (2, 4, 9, 7),
+    ),
     "bicubic": (lambda: nn.Upsample(scale_factor=1.5, mode="bicubic"), (2, 4, 9, 7)),
     "dropout": (lambda: nn.Dropout(0.5), (2, 4)),
 }
@@ -213,14 +403,23 @@ def test_inputs_and_results_of_other_forms():
     file = io.BytesIO()
     torch.onnx.export(Model(), args, file, kwargs={"shift": shift}, input_names=["x0", "x1", "x2"])
     read = check_structure(file.getvalue(), 18)
-    assert {name: shape for name, (_, shape) in read.inputs.items()} == {"x0": (2, 3), "x1": (), "x2": (3,)}
+    assert {name: shape for name, (_, shape) in read.inputs.items()} == {
+        "x0": (2, 3),
+        "x1": (),
+        "x2": (3,),
+    }
     assert [shape for _, shape in read.outputs.values()] == [(2, 3), (2, 3), (2,)]
-    check_results(file.getvalue(), lambda x, scale, shift: Model()(x, scale, shift=shift), (*args, shift))
+    check_results(
+        file.getvalue(), lambda x, scale, shift: Model()(x, scale, shift=shift), (*args, shift)
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float64])
 def test_other_float_types(dtype):
-    model, x = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.LayerNorm(8)).to(dtype), torch.ones(2, 4, dtype=dtype)
+    model, x = (
+        nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.LayerNorm(8)).to(dtype),
+        torch.ones(2, 4, dtype=dtype),
+    )
     read = check_structure(exported(model, (x,)), 18)
     assert {str(a.dtype) for a in read.initializers.values()} == {str(dtype).removeprefix("torch.")}
     if dtype is torch.float64:
@@ -231,9 +430,20 @@ def test_sizes_that_follow_from_the_batch():
     def function(x):
         n = x.shape[0]
         return (
-            x.flatten(1), x.view(n * 3, -1), x.unsqueeze(0).expand(2, -1, -1, -1), torch.zeros(n, 2) + x[:, 0, :2], x.reshape(-1, 8),
-            torch.cat([x, x], 0), x.repeat(2, 1, 1), x[:-1], x[1:], x[-1], x.sum(0), torch.arange(n), x.transpose(0, 1).reshape(3, -1),
-        )  # fmt: skip
+            x.flatten(1),
+            x.view(n * 3, -1),
+            x.unsqueeze(0).expand(2, -1, -1, -1),
+            torch.zeros(n, 2) + x[:, 0, :2],
+            x.reshape(-1, 8),
+            torch.cat([x, x], 0),
+            x.repeat(2, 1, 1),
+            x[:-1],
+            x[1:],
+            x[-1],
+            x.sum(0),
+            torch.arange(n),
+            x.transpose(0, 1).reshape(3, -1),
+        )
 
     data = exported(Function(function), (X[:, :, 0],), dynamic_axes={"x0": {0: "n"}})
     shapes = [shape for _, shape in check_structure(data, 18).outputs.values()]
@@ -245,12 +455,19 @@ def test_sizes_that_follow_from_the_batch():
 def test_sizes_after_a_stride():
     model = nn.Sequential(nn.Conv2d(3, 4, 3, stride=2), nn.ReLU(), nn.MaxPool2d(2)).eval()
     data = exported(model, (torch.randn(1, 3, 20, 20),), dynamic_axes={"x0": {2: "h", 3: "w"}})
-    assert next(iter(check_structure(data, 18).outputs.values()))[1] == (1, 4, "output_0_dim_2", "output_0_dim_3")
+    assert next(iter(check_structure(data, 18).outputs.values()))[1] == (
+        1,
+        4,
+        "output_0_dim_2",
+        "output_0_dim_3",
+    )
     check_results(data, model, (torch.randn(1, 3, 31, 27),))
 
 
 def test_what_has_no_translation_is_listed_at_once():
-    function = Function(lambda x: torch.digamma(torch.fft.fft(x).real) + torch.digamma(x) + torch.lgamma(x).sum())
+    function = Function(
+        lambda x: torch.digamma(torch.fft.fft(x).real) + torch.digamma(x) + torch.lgamma(x).sum()
+    )
     with pytest.raises(torch.onnx.UnsupportedOperatorError) as caught:
         exported(function, (X,))
     first = str(caught.value).splitlines()[0]
@@ -276,7 +493,15 @@ def test_refusals():
 def test_names_files_and_parameters(tmp_path, capsys):
     layer, x = nn.Linear(3, 2), torch.ones(4, 3)
     path = tmp_path / "model.onnx"
-    torch.onnx.export(layer, x, path, input_names=["in"], output_names=["out"], verbose=True, dynamic_axes={"in": [0], "out": [0]})
+    torch.onnx.export(
+        layer,
+        x,
+        path,
+        input_names=["in"],
+        output_names=["out"],
+        verbose=True,
+        dynamic_axes={"in": [0], "out": [0]},
+    )
     assert [p.name for p in tmp_path.iterdir()] == ["model.onnx"]
     assert "Gemm(in, weight, bias, transB=1)" in capsys.readouterr().out
     read = check_structure(path.read_bytes(), 18)
@@ -293,8 +518,15 @@ def test_loading_refuses_what_it_does_not_know():
     value = wire.value_bytes("x", np.float32, (2,)), wire.value_bytes("y", np.float32, (2,))
     nodes = [wire.node_bytes(op, ["x"], [op], {}, op) for op in ("DeformConv", "Attention")]
     nodes[1] += wire.chunk(7, "com.example")
-    graph = b"".join(wire.chunk(1, n) for n in nodes) + wire.chunk(11, value[0]) + wire.chunk(12, value[1])
-    with pytest.raises(torch.onnx.UnsupportedOperatorError, match="no operators for: DeformConv, com.example.Attention"):
+    graph = (
+        b"".join(wire.chunk(1, n) for n in nodes)
+        + wire.chunk(11, value[0])
+        + wire.chunk(12, value[1])
+    )
+    with pytest.raises(
+        torch.onnx.UnsupportedOperatorError,
+        match="no operators for: DeformConv, com.example.Attention",
+    ):
         torch.onnx.load(io.BytesIO(head + wire.chunk(7, graph)))
     old = wire.integer(1, 8) + wire.chunk(8, wire.integer(2, 6)) + wire.chunk(7, graph)
     with pytest.raises(torch.onnx.UnsupportedOperatorError, match="the opset 6"):
@@ -313,7 +545,11 @@ def test_constants_are_folded():
     assert [n.op for n in read_model(exported(model, (x,))).nodes] == ["Add", "Identity"]
     ops = [n.op for n in read_model(exported(model, (x,), do_constant_folding=False)).nodes]
     assert ops == ["Exp", "ReduceSum", "Add", "Identity"]
-    assert math.isclose(float(next(iter(read_model(exported(model, (x,))).initializers.values()))), 3 * math.e, rel_tol=1e-6)
+    assert math.isclose(
+        float(next(iter(read_model(exported(model, (x,))).initializers.values()))),
+        3 * math.e,
+        rel_tol=1e-6,
+    )
 
 
 def test_damaged_files_are_refused():

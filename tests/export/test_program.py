@@ -1,4 +1,6 @@
-"""Exported programs: the recorded operations do what the module does, in memory and from a file, and nothing is recorded wrongly."""
+"""Exported programs: the recorded operations do what the module does, in memory and from a file,
+and nothing is recorded wrongly.
+"""
 
 import io
 import zipfile
@@ -22,10 +24,14 @@ def stored(program):
 @pytest.mark.parametrize("name", CASES)
 def test_runs_like_the_module(name):
     model, args, axes, others = CASES[name]
-    program = export(model, args, dynamic_shapes=tuple({k: Dim(word) for k, word in a.items()} for a in axes))
+    program = export(
+        model, args, dynamic_shapes=tuple({k: Dim(word) for k, word in a.items()} for a in axes)
+    )
     again = stored(program)
     for given in (args, others):
-        for want, got, read in zip(*[tensors(m(*given)) for m in (model, program.module(), again.module())], strict=True):
+        for want, got, read in zip(
+            *[tensors(m(*given)) for m in (model, program.module(), again.module())], strict=True
+        ):
             torch.testing.assert_close(got, want)
             assert torch.equal(got, read)
     assert again.graph == program.graph
@@ -91,7 +97,9 @@ def test_writes_to_tensors_and_views():
 )
 def test_what_depends_on_values_is_refused(function):
     x = torch.tensor([[0.25, 0.5, -0.5], [0.75, -1.0, 1.0]])
-    with pytest.raises(NotImplementedError, match="export: .* depends on the (values of the )?inputs"):
+    with pytest.raises(
+        NotImplementedError, match="export: .* depends on the (values of the )?inputs"
+    ):
         export(Function(function), (x,))
 
 
@@ -111,7 +119,9 @@ def test_other_arguments_are_refused():
         module(torch.ones(2, 3, dtype=torch.float64))
     with pytest.raises(ValueError, match="structure"):
         module(torch.ones(2, 3), torch.ones(2, 3))
-    limited = export(Function(lambda x: x * 2), (torch.ones(2, 3),), dynamic_shapes=({0: Dim("n", max=4)},)).module()
+    limited = export(
+        Function(lambda x: x * 2), (torch.ones(2, 3),), dynamic_shapes=({0: Dim("n", max=4)},)
+    ).module()
     assert limited(torch.ones(4, 3)).shape == (4, 3)
     with pytest.raises(ValueError, match="dynamic size 'n' is 5"):
         limited(torch.ones(5, 3))
@@ -120,16 +130,33 @@ def test_other_arguments_are_refused():
 def test_dynamic_sizes_are_told_apart():
     def function(x):
         n, t = x.shape
-        return torch.ones(t, n), torch.zeros(2 * n), torch.arange(t), x.reshape(n * t)[: t - 1], x[:, -1], torch.ones(4)
+        return (
+            torch.ones(t, n),
+            torch.zeros(2 * n),
+            torch.arange(t),
+            x.reshape(n * t)[: t - 1],
+            x[:, -1],
+            torch.ones(4),
+        )
 
-    module = export(Function(function), (torch.randn(2, 5),), dynamic_shapes=({0: Dim("n"), 1: Dim("t")},)).module()
+    module = export(
+        Function(function), (torch.randn(2, 5),), dynamic_shapes=({0: Dim("n"), 1: Dim("t")},)
+    ).module()
     for shape in ((2, 5), (4, 2), (3, 9)):
         x = torch.randn(*shape)
         assert all(torch.equal(g, w) for g, w in zip(module(x), function(x), strict=True))
     with pytest.raises(NotImplementedError, match="a dynamic size"):
-        export(Function(lambda x: x / x.shape[0] ** 0.5), (torch.ones(3),), dynamic_shapes=({0: Dim("n")},))
+        export(
+            Function(lambda x: x / x.shape[0] ** 0.5),
+            (torch.ones(3),),
+            dynamic_shapes=({0: Dim("n")},),
+        )
     with pytest.raises(NotImplementedError, match="sequence of operations"):
-        export(Function(lambda x: sum(row for row in x)), (torch.ones(3, 2),), dynamic_shapes=({0: Dim("n")},))
+        export(
+            Function(lambda x: sum(row for row in x)),
+            (torch.ones(3, 2),),
+            dynamic_shapes=({0: Dim("n")},),
+        )
 
 
 def test_files(tmp_path):
@@ -150,8 +177,17 @@ def test_files(tmp_path):
 def test_parts_and_signature():
     layer = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)).eval()
     program = export(layer, (torch.ones(4, 2),), dynamic_shapes=({0: Dim("n", min=2, max=9)},))
-    assert [name for name, _ in program.named_parameters()] == ["0.weight", "0.bias", "1.weight", "1.bias"]
-    assert [name for name, _ in program.named_buffers()] == ["1.running_mean", "1.running_var", "1.num_batches_tracked"]
+    assert [name for name, _ in program.named_parameters()] == [
+        "0.weight",
+        "0.bias",
+        "1.weight",
+        "1.bias",
+    ]
+    assert [name for name, _ in program.named_buffers()] == [
+        "1.running_mean",
+        "1.running_var",
+        "1.num_batches_tracked",
+    ]
     assert (len(list(program.parameters())), len(list(program.buffers()))) == (4, 3)
     signature = program.graph_signature
     assert (signature.user_inputs, len(signature.user_outputs)) == (("%0",), 1)
@@ -159,7 +195,9 @@ def test_parts_and_signature():
     assert set(signature.buffers) <= {name for name, _ in program.named_buffers()}
     assert program.range_constraints == {"n": (2, 9)}
     for method in ("train", "eval"):
-        with pytest.raises(NotImplementedError, match=rf"Calling {method}\(\) is not supported yet"):
+        with pytest.raises(
+            NotImplementedError, match=rf"Calling {method}\(\) is not supported yet"
+        ):
             getattr(program.module(), method)()
 
 
@@ -185,7 +223,10 @@ def test_files_of_pytorch_are_told_apart():
 def _with_graph(data, change):
     """A stored program whose graph is another one."""
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as old,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
         for name in old.namelist():
             new.writestr(name, change(old.read(name)) if name == "graph.json" else old.read(name))
     return io.BytesIO(out.getvalue())
@@ -195,13 +236,23 @@ def test_damaged_programs_are_one_kind_of_error():
     file = io.BytesIO()
     torch.export.save(torch.export.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),)), file)
     data = file.getvalue()
-    assert torch.export.load(_with_graph(data, lambda text: text)).module()(torch.ones(1, 2)).shape == (1, 2)
+    assert torch.export.load(_with_graph(data, lambda text: text)).module()(
+        torch.ones(1, 2)
+    ).shape == (1, 2)
     for change in (
-        lambda text: b"[]", lambda text: b"{}", lambda text: b"[" * 100_000, lambda text: text[:50], lambda text: b"\xff",
-        lambda text: text.replace(b'"steps"', b'"step"'), lambda text: text.replace(b'"version"', b'"versions"'),
-        lambda text: text.replace(b'"tuple"', b'"toople"'), lambda text: text + b" " * (1 << 27),
-    ):  # fmt: skip
-        with pytest.raises(RuntimeError, match="no complete file of an exported program|unknown kind"):
+        lambda text: b"[]",
+        lambda text: b"{}",
+        lambda text: b"[" * 100_000,
+        lambda text: text[:50],
+        lambda text: b"\xff",
+        lambda text: text.replace(b'"steps"', b'"step"'),
+        lambda text: text.replace(b'"version"', b'"versions"'),
+        lambda text: text.replace(b'"tuple"', b'"toople"'),
+        lambda text: text + b" " * (1 << 27),
+    ):
+        with pytest.raises(
+            RuntimeError, match="no complete file of an exported program|unknown kind"
+        ):
             torch.export.load(_with_graph(data, change))
     with pytest.raises(FileNotFoundError):
         torch.export.load("no such file")

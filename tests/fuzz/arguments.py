@@ -1,7 +1,9 @@
-"""Calls of operations as data: what a case of the fuzzers of single operations says, how it is varied, built and made smaller.
+"""Calls of operations as data: what a case of the fuzzers of single operations says, how it is
+varied, built and made smaller.
 
-A case is {"call": name, "form": "function", "args": [...], "kwargs": {...}}. An argument is what JSON can hold, or a dictionary with one key:
-"array", "list", "tuple", "slice", "dtype", "name" (an attribute of the library), "float" (nan, inf), "complex". An array is
+A case is {"call": name, "form": "function", "args": [...], "kwargs": {...}}. An argument is what
+JSON can hold, or a dictionary with one key: "array", "list", "tuple", "slice", "dtype", "name" (an
+attribute of the library), "float" (nan, inf), "complex". An array is
 
     shape, dtype
     data       its values, as base64 of their bytes in C order, or
@@ -32,7 +34,17 @@ DTYPES = {
 }
 DTYPES["bfloat16"] = np.dtype(ml_dtypes.bfloat16)
 NAMES = {kind: name for name, kind in DTYPES.items()}
-COMMON = ("float32", "float64", "int64", "bool", "float16", "bfloat16", "int32", "uint8", "complex64")
+COMMON = (
+    "float32",
+    "float64",
+    "int64",
+    "bool",
+    "float16",
+    "bfloat16",
+    "int32",
+    "uint8",
+    "complex64",
+)
 LARGEST = 20_000  # elements of an argument that a variation may make
 
 
@@ -79,10 +91,14 @@ def values(a: dict[str, Any]) -> np.ndarray:
             drawn = np.random.default_rng(rest[0]).standard_normal(shape)
             if kind.kind in "iub":
                 drawn = np.round(drawn * 2)
-                drawn = np.abs(drawn) if kind.kind == "u" else drawn > 0 if kind.kind == "b" else drawn
+                drawn = (
+                    np.abs(drawn) if kind.kind == "u" else drawn > 0 if kind.kind == "b" else drawn
+                )
             made = np.asarray(drawn).astype(kind)
         elif how == "integers":
-            made = np.asarray(np.random.default_rng(rest[0]).integers(rest[1], max(rest[2], rest[1] + 1), shape)).astype(kind)
+            made = np.asarray(
+                np.random.default_rng(rest[0]).integers(rest[1], max(rest[2], rest[1] + 1), shape)
+            ).astype(kind)
         else:
             made = np.full(shape, number(rest[0]), kind)
     for position, value in a.get("pokes", ()):
@@ -94,7 +110,11 @@ def values(a: dict[str, Any]) -> np.ndarray:
 
 def number(node: Any) -> Any:
     if isinstance(node, dict):
-        return float(node["float"]) if "float" in node else complex(*(number(v) for v in node["complex"]))
+        return (
+            float(node["float"])
+            if "float" in node
+            else complex(*(number(v) for v in node["complex"]))
+        )
     return node
 
 
@@ -109,7 +129,13 @@ def lay(a: dict[str, Any]) -> np.ndarray:
         memory = np.empty(offset + content.shape[0] + width - 1, content.dtype)
         memory.reshape(-1)[offset:] = np.resize(content.reshape(-1), memory.size - offset)
         inner = [int(np.prod(content.shape[d + 1 :])) * content.itemsize for d in range(1, n)]
-        view = np.ndarray(content.shape, content.dtype, memory, offset * content.itemsize, [content.itemsize, *inner])
+        view = np.ndarray(
+            content.shape,
+            content.dtype,
+            memory,
+            offset * content.itemsize,
+            [content.itemsize, *inner],
+        )
     else:
         extent = [content.shape[d] * steps[d] if steps[d] else 1 for d in order]
         count = int(np.prod(extent))
@@ -123,7 +149,9 @@ def lay(a: dict[str, Any]) -> np.ndarray:
             view[...] = content
         if 0 in steps:
             view = np.lib.stride_tricks.as_strided(
-                view, content.shape, [0 if s == 0 else t for s, t in zip(steps, view.strides, strict=True)]
+                view,
+                content.shape,
+                [0 if s == 0 else t for s, t in zip(steps, view.strides, strict=True)],
             )
         elif not content.size and view.shape != content.shape:
             view = np.empty(content.shape, content.dtype)
@@ -170,7 +198,9 @@ def nodes(case: dict[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def arrays(case: dict[str, Any]) -> list[dict[str, Any]]:
-    return [node["array"] for _, _, node in nodes(case) if isinstance(node, dict) and "array" in node]
+    return [
+        node["array"] for _, _, node in nodes(case) if isinstance(node, dict) and "array" in node
+    ]
 
 
 # ---- variations --------------------------------------------------------------------------------------
@@ -199,10 +229,43 @@ def retyped(a: dict[str, Any], dtype: str) -> None:
         a.pop("grad", None)
 
 
-SPECIAL = [{"float": "nan"}, {"float": "inf"}, {"float": "-inf"}, 0.0, -0.0, 1e30, -1e30, 1e-30, 1e-42, 3.0e38, 1.0, -1.0, 0.5]
+SPECIAL = [
+    {"float": "nan"},
+    {"float": "inf"},
+    {"float": "-inf"},
+    0.0,
+    -0.0,
+    1e30,
+    -1e30,
+    1e-30,
+    1e-42,
+    3.0e38,
+    1.0,
+    -1.0,
+    0.5,
+]
 WRONG = [-1, -2, 100, 1 << 20, 1 << 31, 1 << 40, -(1 << 40), (1 << 62), -(1 << 63), 7, 5, 3]
 SIZES = [0, 0, 0, 1, 2, 3, 5, 8, 9, 16, 17, 33]
-NUMBERS = [0, 1, -1, 2, -2, 3, 0.5, 7, 100, -100, 1 << 40, -(1 << 63), 0.0, 1e30, {"float": "nan"}, {"float": "inf"}, True, None]
+NUMBERS = [
+    0,
+    1,
+    -1,
+    2,
+    -2,
+    3,
+    0.5,
+    7,
+    100,
+    -100,
+    1 << 40,
+    -(1 << 63),
+    0.0,
+    1e30,
+    {"float": "nan"},
+    {"float": "inf"},
+    True,
+    None,
+]
 
 
 def vary_size(random: Any, case: dict[str, Any]) -> None:
@@ -280,7 +343,10 @@ def vary_values(random: Any, case: dict[str, Any]) -> None:
             a.pop("data", None)
             a["fill"] = ["constant", pool[0]]
         else:
-            a["pokes"] = [[random.randrange(1 << 16), random.choice(pool)] for _ in range(random.choice([1, 2, 5]))]
+            a["pokes"] = [
+                [random.randrange(1 << 16), random.choice(pool)]
+                for _ in range(random.choice([1, 2, 5]))
+            ]
 
 
 def vary_indices(random: Any, case: dict[str, Any]) -> None:
@@ -289,7 +355,10 @@ def vary_indices(random: Any, case: dict[str, Any]) -> None:
         a = random.choice(found)
         limits = np.iinfo(DTYPES[a["dtype"]])
         fitting = [v for v in WRONG if limits.min <= v <= limits.max]
-        a["pokes"] = [[random.randrange(1 << 16), random.choice(fitting)] for _ in range(random.choice([1, 1, 3]))]
+        a["pokes"] = [
+            [random.randrange(1 << 16), random.choice(fitting)]
+            for _ in range(random.choice([1, 1, 3]))
+        ]
 
 
 def vary_number(random: Any, case: dict[str, Any]) -> None:
@@ -343,7 +412,9 @@ def varied(random: Any, case: dict[str, Any], most: int = 3) -> dict[str, Any]:
 
 # ---- smaller cases -----------------------------------------------------------------------------------
 def smaller(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Cases a little simpler: fewer arguments, plain layouts and values, small shapes, no gradients."""
+    """Cases a little simpler: fewer arguments, plain layouts and values, small shapes, no
+    gradients.
+    """
 
     def changed(change: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         new = copy.deepcopy(case)
@@ -363,9 +434,19 @@ def smaller(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if len(a.get("pokes", ())) > 1:
             yield changed(lambda new, k=k: arrays(new)[k].update(pokes=a["pokes"][:1]))
         if "data" in a:
-            yield changed(lambda new, k=k: (arrays(new)[k].pop("data"), arrays(new)[k].update(fill=["constant", 1])))
+            yield changed(
+                lambda new, k=k: (
+                    arrays(new)[k].pop("data"),
+                    arrays(new)[k].update(fill=["constant", 1]),
+                )
+            )
             if DTYPES[a["dtype"]].kind not in "iub":
-                yield changed(lambda new, k=k: (arrays(new)[k].pop("data"), arrays(new)[k].update(fill=["normal", 0])))
+                yield changed(
+                    lambda new, k=k: (
+                        arrays(new)[k].pop("data"),
+                        arrays(new)[k].update(fill=["normal", 0]),
+                    )
+                )
     sizes = sorted({s for a in arrays(case) for s in a["shape"] if s > 1}, reverse=True)
     for old in sizes:
         for new_size in sorted({1, 2, old // 2} - {old, 0}):
@@ -397,7 +478,16 @@ def text(case: dict[str, Any]) -> str:
         if kind == "array":
             rest = [
                 f"{k}={content[k]}"
-                for k in ("order", "steps", "overlap", "offset", "pokes", "fill", "grad", "read_only")
+                for k in (
+                    "order",
+                    "steps",
+                    "overlap",
+                    "offset",
+                    "pokes",
+                    "fill",
+                    "grad",
+                    "read_only",
+                )
                 if content.get(k)
             ]
             shown = values(content)
@@ -429,8 +519,12 @@ def place(container: Any, key: Any, value: Any) -> Any:
     return container
 
 
-def invoke(library: Any, case: dict[str, Any], make: Callable[[dict[str, Any]], Any], function: Any = None) -> Any:
-    """What the call gives. The form says how it is made: the function, the method, the method that writes in place, with `out=`."""
+def invoke(
+    library: Any, case: dict[str, Any], make: Callable[[dict[str, Any]], Any], function: Any = None
+) -> Any:
+    """What the call gives. The form says how it is made: the function, the method, the method that
+    writes in place, with `out=`.
+    """
     args = [built(a, make, library) for a in case["args"]]
     kwargs = {k: built(v, make, library) for k, v in case["kwargs"].items()}
     name, form = case["call"], case["form"]

@@ -1,7 +1,8 @@
-"""Random calls of public functions with arguments that fit: what the fuzzer of compiled operations starts from.
+"""Random calls of public functions with arguments that fit: what the fuzzer of compiled operations
+starts from.
 
-Each family of functions has a generator, which draws sizes (empty ones, too), parameters and positions. The calls are data as in
-arguments.py.
+Each family of functions has a generator, which draws sizes (empty ones, too), parameters and
+positions. The calls are data as in arguments.py.
 """
 
 from __future__ import annotations
@@ -29,9 +30,7 @@ BINARY = (
 WHOLE = "bitwise_and bitwise_or bitwise_xor gcd lcm bitwise_left_shift bitwise_right_shift".split()
 REDUCTIONS = "sum mean prod amax amin all any logsumexp std var nansum nanmean count_nonzero norm argmax argmin max min median nanmedian".split()
 SCANS = "cumsum cumprod logcumsumexp cummax cummin softmax log_softmax sort argsort msort flip fliplr flipud".split()
-LOSSES = (
-    "mse_loss l1_loss smooth_l1_loss huber_loss kl_div binary_cross_entropy_with_logits soft_margin_loss poisson_nll_loss".split()
-)
+LOSSES = "mse_loss l1_loss smooth_l1_loss huber_loss kl_div binary_cross_entropy_with_logits soft_margin_loss poisson_nll_loss".split()
 POOLS = "max_pool avg_pool adaptive_avg_pool adaptive_max_pool lp_pool".split()
 
 
@@ -44,11 +43,23 @@ def family(weight: int) -> Callable[[Callable[[Any], Call]], Callable[[Any], Cal
 
 
 def floats(r: Any, *shape: int, dtype: str | None = None) -> dict[str, Any]:
-    return {"array": {"shape": list(shape), "dtype": dtype or "float32", "fill": ["normal", r.randrange(1 << 20)]}}
+    return {
+        "array": {
+            "shape": list(shape),
+            "dtype": dtype or "float32",
+            "fill": ["normal", r.randrange(1 << 20)],
+        }
+    }
 
 
 def whole(r: Any, low: int, high: int, *shape: int, dtype: str = "int64") -> dict[str, Any]:
-    return {"array": {"shape": list(shape), "dtype": dtype, "fill": ["integers", r.randrange(1 << 20), low, high]}}
+    return {
+        "array": {
+            "shape": list(shape),
+            "dtype": dtype,
+            "fill": ["integers", r.randrange(1 << 20), low, high],
+        }
+    }
 
 
 def rising(n: int) -> dict[str, Any]:
@@ -62,7 +73,11 @@ def mask(r: Any, *shape: int) -> dict[str, Any]:
 
 
 def kind(r: Any) -> str:
-    return r.choice(["float32"] * 6 + ["float64"] * 2 + ["float16", "bfloat16", "int64", "int32", "bool", "uint8"])
+    return r.choice(
+        ["float32"] * 6
+        + ["float64"] * 2
+        + ["float16", "bfloat16", "int64", "int32", "bool", "uint8"]
+    )
 
 
 def size(r: Any) -> int:
@@ -70,7 +85,9 @@ def size(r: Any) -> int:
 
 
 def shape(r: Any, least: int = 0, most: int = 4) -> list[int]:
-    """Sizes of an array. Most arrays are small, since large ones cost time and find little, but kernels have paths for large ones."""
+    """Sizes of an array. Most arrays are small, since large ones cost time and find little, but
+    kernels have paths for large ones.
+    """
     n = r.randint(least, most)
     large = r.random() < 0.05
     while True:
@@ -116,12 +133,18 @@ def three(r: Any) -> Call:
     x, y, z = (floats(r, *a) for _ in range(3))
     return r.choice(
         [
-            ("where", [mask(r, *a), x, y], {}), ("lerp", [x, y, z], {}), ("lerp", [x, y, 0.3], {}), ("addcmul", [x, y, z], {"value": 2}),
-            ("addcdiv", [x, y, z], {}), ("clamp", [x], {"min": -0.5, "max": 0.5}), ("clamp", [x, y, z], {}),
-            ("masked_fill", [x, mask(r, *a), 2.0], {}), ("nn.functional.threshold", [x, 0.1, 2.0], {}),
+            ("where", [mask(r, *a), x, y], {}),
+            ("lerp", [x, y, z], {}),
+            ("lerp", [x, y, 0.3], {}),
+            ("addcmul", [x, y, z], {"value": 2}),
+            ("addcdiv", [x, y, z], {}),
+            ("clamp", [x], {"min": -0.5, "max": 0.5}),
+            ("clamp", [x, y, z], {}),
+            ("masked_fill", [x, mask(r, *a), 2.0], {}),
+            ("nn.functional.threshold", [x, 0.1, 2.0], {}),
             ("nn.functional.prelu", [floats(r, 2, 3, 4), floats(r, r.choice([1, 3]))], {}),
         ]
-    )  # fmt: skip
+    )
 
 
 @family(5)
@@ -132,7 +155,10 @@ def reduction(r: Any) -> Call:
     if r.random() < 0.75 and a:
         kwargs["dim"] = one_dim(r, len(a))
         kwargs["keepdim"] = r.random() < 0.5
-        if name in ("sum", "mean", "amax", "amin", "std", "var", "nansum", "logsumexp") and r.random() < 0.4:
+        if (
+            name in ("sum", "mean", "amax", "amin", "std", "var", "nansum", "logsumexp")
+            and r.random() < 0.4
+        ):
             kwargs["dim"] = {"tuple": sorted(r.sample(range(len(a)), r.randint(1, len(a))))}
     elif name == "logsumexp":
         kwargs["dim"] = 0
@@ -150,7 +176,12 @@ def scan(r: Any) -> Call:
         return name, [x], {}
     if name == "flip":
         return name, [x, {"list": [one_dim(r, len(a))]}], {}
-    return name, [x], {"dim": one_dim(r, len(a))} | ({"descending": True} if name == "sort" and r.random() < 0.5 else {})
+    return (
+        name,
+        [x],
+        {"dim": one_dim(r, len(a))}
+        | ({"descending": True} if name == "sort" and r.random() < 0.5 else {}),
+    )
 
 
 @family(2)
@@ -192,30 +223,55 @@ def index(r: Any) -> Call:
         total *= s
     return r.choice(
         [
-            ("index_select", [x, d, at], {}), ("index_select", [x, d, at], {}),
-            ("gather", [x, d, places], {}), ("gather", [x, d, places], {}),
-            ("take_along_dim", [x, places, d], {}), ("take", [x, whole(r, -total, total, *shape(r, 0, 2))], {}),
+            ("index_select", [x, d, at], {}),
+            ("index_select", [x, d, at], {}),
+            ("gather", [x, d, places], {}),
+            ("gather", [x, d, places], {}),
+            ("take_along_dim", [x, places, d], {}),
+            ("take", [x, whole(r, -total, total, *shape(r, 0, 2))], {}),
             ("scatter", [x, d, whole(r, 0, n, *picked), source], {}),
             ("scatter", [x, d, places, 1.5 if "float" in kind_x else 2], {}),
             ("scatter", [x, d, places, source], {"reduce": r.choice(["add", "multiply"])}),
             ("scatter_add", [x, d, places, source], {}),
-            ("scatter_reduce", [x, d, places, source, r.choice(["sum", "prod", "mean", "amax", "amin"])], {"include_self": r.random() < 0.5}),
-            ("index_add", [x, d, at, source], {}), ("index_copy", [x, d, at, source], {}), ("index_fill", [x, d, at, 2], {}),
+            (
+                "scatter_reduce",
+                [x, d, places, source, r.choice(["sum", "prod", "mean", "amax", "amin"])],
+                {"include_self": r.random() < 0.5},
+            ),
+            ("index_add", [x, d, at, source], {}),
+            ("index_copy", [x, d, at, source], {}),
+            ("index_fill", [x, d, at, 2], {}),
             ("index_reduce", [x, d, at, source, r.choice(["prod", "mean", "amax", "amin"])], {}),
-            ("index_put", [x, {"tuple": [whole(r, -a[0], a[0], m)]}, floats(r, *a[1:], dtype=kind_x)], {"accumulate": r.random() < 0.5}),
+            (
+                "index_put",
+                [x, {"tuple": [whole(r, -a[0], a[0], m)]}, floats(r, *a[1:], dtype=kind_x)],
+                {"accumulate": r.random() < 0.5},
+            ),
             ("Tensor.__getitem__", [x, whole(r, -a[0], a[0], *shape(r, 0, 2))], {}),
-            ("Tensor.__getitem__", [x, {"tuple": [{"slice": [None, None, None]}] * d + [whole(r, -n, n, m)]}], {}),
+            (
+                "Tensor.__getitem__",
+                [x, {"tuple": [{"slice": [None, None, None]}] * d + [whole(r, -n, n, m)]}],
+                {},
+            ),
             ("Tensor.__getitem__", [x, {"tuple": [whole(r, -s, s, m) for s in a]}], {}),
             ("Tensor.__getitem__", [x, mask(r, *a)], {}),
-            ("Tensor.__setitem__", [x, whole(r, -a[0], a[0], m), floats(r, *a[1:], dtype=kind_x)], {}),
+            (
+                "Tensor.__setitem__",
+                [x, whole(r, -a[0], a[0], m), floats(r, *a[1:], dtype=kind_x)],
+                {},
+            ),
             ("Tensor.__setitem__", [x, mask(r, *a), 1], {}),
-            ("Tensor.put_", [x, whole(r, -total, total, m), floats(r, m, dtype=kind_x)], {"accumulate": r.random() < 0.5}),
+            (
+                "Tensor.put_",
+                [x, whole(r, -total, total, m), floats(r, m, dtype=kind_x)],
+                {"accumulate": r.random() < 0.5},
+            ),
             ("masked_scatter", [x, mask(r, *a), floats(r, max(total, 1), dtype=kind_x)], {}),
             ("masked_select", [x, mask(r, *a)], {}),
             ("repeat_interleave", [x, whole(r, 0, 3, n)], {"dim": d}),
             ("nn.functional.one_hot", [whole(r, 0, 6, *shape(r, 0, 2))], {"num_classes": 6}),
         ]
-    )  # fmt: skip
+    )
 
 
 @family(4)
@@ -229,9 +285,15 @@ def embedding(r: Any) -> Call:
     if r.random() < 0.3:
         kwargs["padding_idx"] = r.randrange(rows)
     if r.random() < 0.3:
-        return "nn.functional.embedding_bag", [whole(r, 0, rows, count, r.choice([1, 2, 4])), w], kwargs
+        return (
+            "nn.functional.embedding_bag",
+            [whole(r, 0, rows, count, r.choice([1, 2, 4])), w],
+            kwargs,
+        )
     bags = sorted(r.randint(0, count) for _ in range(r.randint(0, 3)))
-    offsets: dict[str, Any] = {"array": {"shape": [len(bags) + 1], "dtype": "int64", "fill": ["constant", 0], "pokes": []}}
+    offsets: dict[str, Any] = {
+        "array": {"shape": [len(bags) + 1], "dtype": "int64", "fill": ["constant", 0], "pokes": []}
+    }
     offsets["array"]["pokes"] = [[k + 1, v] for k, v in enumerate(bags)]
     if kwargs["mode"] == "sum" and r.random() < 0.4:
         kwargs["per_sample_weights"] = floats(r, count, dtype=w["array"]["dtype"])
@@ -249,14 +311,33 @@ def labelled(r: Any) -> Call:
     reduction = {"reduction": r.choice(["mean", "sum", "none"])}
     return r.choice(
         [
-            ("nn.functional.cross_entropy", [x, y], reduction | r.choice([{}, {"label_smoothing": 0.1}, {"ignore_index": 1}])),
-            ("nn.functional.cross_entropy", [x, y], {"weight": floats(r, c, dtype=x["array"]["dtype"])} | reduction),
+            (
+                "nn.functional.cross_entropy",
+                [x, y],
+                reduction | r.choice([{}, {"label_smoothing": 0.1}, {"ignore_index": 1}]),
+            ),
+            (
+                "nn.functional.cross_entropy",
+                [x, y],
+                {"weight": floats(r, c, dtype=x["array"]["dtype"])} | reduction,
+            ),
             ("nn.functional.nll_loss", [x, y], reduction),
             ("nn.functional.multi_margin_loss", [floats(r, n, c), whole(r, 0, c, n)], reduction),
-            ("nn.functional.multilabel_margin_loss", [floats(r, n, c), whole(r, -1, c, n, c)], reduction),
-            ("nn.functional.binary_cross_entropy", [{"array": {"shape": [n], "dtype": "float32", "fill": ["constant", 0.4]}}, mask_float(r, n)], reduction),
+            (
+                "nn.functional.multilabel_margin_loss",
+                [floats(r, n, c), whole(r, -1, c, n, c)],
+                reduction,
+            ),
+            (
+                "nn.functional.binary_cross_entropy",
+                [
+                    {"array": {"shape": [n], "dtype": "float32", "fill": ["constant", 0.4]}},
+                    mask_float(r, n),
+                ],
+                reduction,
+            ),
         ]
-    )  # fmt: skip
+    )
 
 
 def mask_float(r: Any, *shape: int) -> dict[str, Any]:
@@ -266,7 +347,11 @@ def mask_float(r: Any, *shape: int) -> dict[str, Any]:
 @family(2)
 def loss(r: Any) -> Call:
     a = shape(r)
-    return f"nn.functional.{r.choice(LOSSES)}", [floats(r, *a), floats(r, *a)], {"reduction": r.choice(["mean", "sum", "none"])}
+    return (
+        f"nn.functional.{r.choice(LOSSES)}",
+        [floats(r, *a), floats(r, *a)],
+        {"reduction": r.choice(["mean", "sum", "none"])},
+    )
 
 
 @family(1)
@@ -274,9 +359,14 @@ def ctc(r: Any) -> Call:
     steps, batch, classes = r.choice([3, 6, 12]), r.choice([1, 2, 4]), r.choice([2, 5])
     longest = r.choice([1, 2, 3])
     lengths = whole(r, 1, steps + 1, batch), whole(r, 0, longest + 1, batch)
-    return "nn.functional.ctc_loss", [floats(r, steps, batch, classes), whole(r, 1, classes, batch, longest), *lengths], {
-        "reduction": r.choice(["mean", "sum", "none"]), "zero_infinity": r.random() < 0.5,
-    }  # fmt: skip
+    return (
+        "nn.functional.ctc_loss",
+        [floats(r, steps, batch, classes), whole(r, 1, classes, batch, longest), *lengths],
+        {
+            "reduction": r.choice(["mean", "sum", "none"]),
+            "zero_infinity": r.random() < 0.5,
+        },
+    )
 
 
 @family(4)
@@ -287,7 +377,9 @@ def convolution(r: Any) -> Call:
     transposed = r.random() < 0.3
     kernel = [r.choice([1, 2, 3]) for _ in range(n)]
     dtype = r.choice(["float32", "float32", "float32", "float64"])
-    x = floats(r, r.choice([1, 2, 3]), inner, *(r.choice([4, 5, 8, 13]) for _ in range(n)), dtype=dtype)
+    x = floats(
+        r, r.choice([1, 2, 3]), inner, *(r.choice([4, 5, 8, 13]) for _ in range(n)), dtype=dtype
+    )
     w = (
         floats(r, inner, outer // groups, *kernel, dtype=dtype)
         if transposed
@@ -297,7 +389,11 @@ def convolution(r: Any) -> Call:
     if r.random() < 0.5:
         kwargs["bias"] = floats(r, outer, dtype=dtype)
     if r.random() < 0.5:
-        kwargs |= {"stride": r.choice([1, 2, 3]), "padding": r.choice([0, 1, 2]), "dilation": r.choice([1, 1, 2])}
+        kwargs |= {
+            "stride": r.choice([1, 2, 3]),
+            "padding": r.choice([0, 1, 2]),
+            "dilation": r.choice([1, 1, 2]),
+        }
     return f"nn.functional.conv{'_transpose' * transposed}{n}d", [x, w], kwargs
 
 
@@ -320,7 +416,11 @@ def pool(r: Any) -> Call:
         )
     if name == "lp_pool":
         return f"nn.functional.lp_pool{n}d", [x, 2, 2], {}
-    kwargs: dict[str, Any] = {"stride": r.choice([1, 2, 3]), "padding": r.choice([0, 0, 1]), "ceil_mode": r.random() < 0.3}
+    kwargs: dict[str, Any] = {
+        "stride": r.choice([1, 2, 3]),
+        "padding": r.choice([0, 0, 1]),
+        "ceil_mode": r.random() < 0.3,
+    }
     if name == "max_pool" and r.random() < 0.3:
         kwargs |= {"dilation": 2, "return_indices": True}
     return f"nn.functional.{name}{n}d", [x, r.choice([2, 3])], kwargs
@@ -332,44 +432,103 @@ def spatial(r: Any) -> Call:
     n, c, h, w = x["array"]["shape"]
     return r.choice(
         [
-            ("nn.functional.interpolate", [x], {"size": {"list": [r.choice([1, 2, 5]), 6]}, "mode": r.choice(["nearest", "bilinear", "bicubic", "area"])}),
-            ("nn.functional.interpolate", [x], {"scale_factor": r.choice([0.5, 2, 1.7]), "mode": r.choice(["nearest", "bilinear"])}),
-            ("nn.functional.grid_sample", [x, floats(r, n, 3, 4, 2)], {
-                "mode": r.choice(["bilinear", "nearest", "bicubic"]), "padding_mode": r.choice(["zeros", "border", "reflection"]),
-                "align_corners": r.random() < 0.5}),
-            ("nn.functional.pad", [x, {"list": [r.choice([0, 1, 2]) for _ in range(4)]}], {"mode": r.choice(["constant", "reflect", "replicate", "circular"])}),
-            ("nn.functional.pad", [x, {"list": [r.choice([-1, 0, 2]) for _ in range(4)]}], {"value": 2.0}),
-            ("nn.functional.unfold", [x, 2], {"padding": r.choice([0, 1]), "stride": r.choice([1, 2])}),
+            (
+                "nn.functional.interpolate",
+                [x],
+                {
+                    "size": {"list": [r.choice([1, 2, 5]), 6]},
+                    "mode": r.choice(["nearest", "bilinear", "bicubic", "area"]),
+                },
+            ),
+            (
+                "nn.functional.interpolate",
+                [x],
+                {
+                    "scale_factor": r.choice([0.5, 2, 1.7]),
+                    "mode": r.choice(["nearest", "bilinear"]),
+                },
+            ),
+            (
+                "nn.functional.grid_sample",
+                [x, floats(r, n, 3, 4, 2)],
+                {
+                    "mode": r.choice(["bilinear", "nearest", "bicubic"]),
+                    "padding_mode": r.choice(["zeros", "border", "reflection"]),
+                    "align_corners": r.random() < 0.5,
+                },
+            ),
+            (
+                "nn.functional.pad",
+                [x, {"list": [r.choice([0, 1, 2]) for _ in range(4)]}],
+                {"mode": r.choice(["constant", "reflect", "replicate", "circular"])},
+            ),
+            (
+                "nn.functional.pad",
+                [x, {"list": [r.choice([-1, 0, 2]) for _ in range(4)]}],
+                {"value": 2.0},
+            ),
+            (
+                "nn.functional.unfold",
+                [x, 2],
+                {"padding": r.choice([0, 1]), "stride": r.choice([1, 2])},
+            ),
             ("nn.functional.fold", [floats(r, n, c * 4, 12), {"list": [4, 5]}, 2], {}),
-            ("nn.functional.max_unpool2d", [floats(r, n, c, 2, 2), whole(r, 0, 16, n, c, 2, 2), 2], {}),
+            (
+                "nn.functional.max_unpool2d",
+                [floats(r, n, c, 2, 2), whole(r, 0, 16, n, c, 2, 2), 2],
+                {},
+            ),
             ("nn.functional.pixel_shuffle", [floats(r, n, 4 * c, h, w), 2], {}),
             ("nn.functional.local_response_norm", [x, 2], {}),
         ]
-    )  # fmt: skip
+    )
 
 
 @family(4)
 def normal(r: Any) -> Call:
     n, c = r.choice([1, 2, 5]), r.choice([2, 4, 6, 17])
-    x = floats(r, n, c, *r.choice([[], [3], [4, 5]]), dtype=r.choice(["float32", "float32", "float64"]))
+    x = floats(
+        r, n, c, *r.choice([[], [3], [4, 5]]), dtype=r.choice(["float32", "float32", "float64"])
+    )
     dtype = x["array"]["dtype"]
     a = x["array"]["shape"]
     keep = r.randint(1, len(a))
     inner = a[len(a) - keep :]
-    w = {"weight": floats(r, *inner, dtype=dtype), "bias": floats(r, *inner, dtype=dtype)} if r.random() < 0.7 else {}
-    channel = {"weight": floats(r, c, dtype=dtype), "bias": floats(r, c, dtype=dtype)} if r.random() < 0.7 else {}
+    w = (
+        {"weight": floats(r, *inner, dtype=dtype), "bias": floats(r, *inner, dtype=dtype)}
+        if r.random() < 0.7
+        else {}
+    )
+    channel = (
+        {"weight": floats(r, c, dtype=dtype), "bias": floats(r, c, dtype=dtype)}
+        if r.random() < 0.7
+        else {}
+    )
     running = {"array": {"shape": [c], "dtype": dtype, "fill": ["constant", 0.5]}}
     return r.choice(
         [
-            ("nn.functional.layer_norm", [x, {"list": inner}], w), ("nn.functional.layer_norm", [x, {"list": inner}], w),
-            ("nn.functional.rms_norm", [x, {"list": inner}], {k: v for k, v in w.items() if k == "weight"}),
-            ("nn.functional.batch_norm", [x, running, running], channel | {"training": r.random() < 0.6}),
+            ("nn.functional.layer_norm", [x, {"list": inner}], w),
+            ("nn.functional.layer_norm", [x, {"list": inner}], w),
+            (
+                "nn.functional.rms_norm",
+                [x, {"list": inner}],
+                {k: v for k, v in w.items() if k == "weight"},
+            ),
+            (
+                "nn.functional.batch_norm",
+                [x, running, running],
+                channel | {"training": r.random() < 0.6},
+            ),
             ("nn.functional.batch_norm", [x, None, None], channel | {"training": True}),
             ("nn.functional.group_norm", [x, r.choice([1, c])], channel),
             ("nn.functional.instance_norm", [floats(r, n, c, 3, 4)], {}),
-            ("nn.functional.normalize", [x], {"dim": one_dim(r, len(a)), "p": r.choice([1.0, 2.0])}),
+            (
+                "nn.functional.normalize",
+                [x],
+                {"dim": one_dim(r, len(a)), "p": r.choice([1.0, 2.0])},
+            ),
         ]
-    )  # fmt: skip
+    )
 
 
 @family(4)
@@ -380,27 +539,58 @@ def product(r: Any) -> Call:
     many, others = floats(r, b, n, k, dtype=dtype), floats(r, b, k, m, dtype=dtype)
     return r.choice(
         [
-            ("mm", [one, two], {}), ("matmul", [one, two], {}), ("matmul", [many, two], {}), ("matmul", [many, others], {}), ("bmm", [many, others], {}),
-            ("mv", [one, floats(r, k, dtype=dtype)], {}), ("dot", [floats(r, k, dtype=dtype), floats(r, k, dtype=dtype)], {}),
+            ("mm", [one, two], {}),
+            ("matmul", [one, two], {}),
+            ("matmul", [many, two], {}),
+            ("matmul", [many, others], {}),
+            ("bmm", [many, others], {}),
+            ("mv", [one, floats(r, k, dtype=dtype)], {}),
+            ("dot", [floats(r, k, dtype=dtype), floats(r, k, dtype=dtype)], {}),
             ("outer", [floats(r, n, dtype=dtype), floats(r, m, dtype=dtype)], {}),
-            ("addmm", [floats(r, n, m, dtype=dtype), one, two], {"beta": r.choice([0, 1, 2]), "alpha": r.choice([1, 3])}),
-            ("baddbmm", [floats(r, b, n, m, dtype=dtype), many, others], {}), ("addmv", [floats(r, n, dtype=dtype), one, floats(r, k, dtype=dtype)], {}),
+            (
+                "addmm",
+                [floats(r, n, m, dtype=dtype), one, two],
+                {"beta": r.choice([0, 1, 2]), "alpha": r.choice([1, 3])},
+            ),
+            ("baddbmm", [floats(r, b, n, m, dtype=dtype), many, others], {}),
+            ("addmv", [floats(r, n, dtype=dtype), one, floats(r, k, dtype=dtype)], {}),
             ("addbmm", [floats(r, n, m, dtype=dtype), many, others], {}),
-            ("nn.functional.linear", [many, floats(r, m, k, dtype=dtype), floats(r, m, dtype=dtype)], {}),
-            ("nn.functional.bilinear", [floats(r, n, k), floats(r, n, m), floats(r, 3, k, m), floats(r, 3)], {}),
-            ("einsum", ["bij,bjk->bik", many, others], {}), ("einsum", ["ij,jk->ki", one, two], {}), ("tensordot", [one, two, 1], {}),
-            ("cdist", [floats(r, n, k), floats(r, m, k)], {"p": r.choice([1.0, 2.0, 3.0])}), ("kron", [floats(r, 2, 3), floats(r, 3, 2)], {}),
+            (
+                "nn.functional.linear",
+                [many, floats(r, m, k, dtype=dtype), floats(r, m, dtype=dtype)],
+                {},
+            ),
+            (
+                "nn.functional.bilinear",
+                [floats(r, n, k), floats(r, n, m), floats(r, 3, k, m), floats(r, 3)],
+                {},
+            ),
+            ("einsum", ["bij,bjk->bik", many, others], {}),
+            ("einsum", ["ij,jk->ki", one, two], {}),
+            ("tensordot", [one, two, 1], {}),
+            ("cdist", [floats(r, n, k), floats(r, m, k)], {"p": r.choice([1.0, 2.0, 3.0])}),
+            ("kron", [floats(r, 2, 3), floats(r, 3, 2)], {}),
         ]
-    )  # fmt: skip
+    )
 
 
 @family(4)
 def attention(r: Any) -> Call:
     lead = r.choice([[2, 3], [1, 1], [2], []])
-    queries, keys, width, out = r.choice([1, 5, 17, 65]), r.choice([1, 7, 33]), r.choice([1, 4, 8, 16]), r.choice([1, 8, 16])
+    queries, keys, width, out = (
+        r.choice([1, 5, 17, 65]),
+        r.choice([1, 7, 33]),
+        r.choice([1, 4, 8, 16]),
+        r.choice([1, 8, 16]),
+    )
     dtype = r.choice(["float32", "float32", "float32", "float64"])
     kwargs: dict[str, Any] = r.choice(
-        [{}, {"is_causal": True}, {"attn_mask": floats(r, queries, keys, dtype=dtype)}, {"attn_mask": mask(r, queries, keys)}]
+        [
+            {},
+            {"is_causal": True},
+            {"attn_mask": floats(r, queries, keys, dtype=dtype)},
+            {"attn_mask": mask(r, queries, keys)},
+        ]
     )
     args = [
         floats(r, *lead, queries, width, dtype=dtype),
@@ -420,18 +610,44 @@ def view(r: Any) -> Call:
         total *= s
     return r.choice(
         [
-            ("transpose", [x, d, e], {}), ("reshape", [x, {"list": [total]}], {}), ("reshape", [x, {"list": [-1, a[-1]]}], {}), ("flatten", [x], {}),
-            ("Tensor.view", [x, -1], {}), ("Tensor.view", [x, a[0], -1], {}), ("narrow", [x, d, 0, a[d]], {}), ("select", [x, d, r.randrange(a[d])], {}),
-            ("squeeze", [x], {}), ("unsqueeze", [x, d], {}), ("Tensor.expand", [floats(r, 1, a[-1]), 3, a[-1]], {}), ("diagonal", [x], {"offset": r.choice([0, 1, -1])}),
-            ("tril", [x], {"diagonal": r.choice([0, 1, -1])}), ("triu", [x], {}), ("Tensor.repeat", [x, 2, *([1] * (len(a) - 1))], {}),
-            ("cat", [{"list": [x, x]}, d], {}), ("stack", [{"list": [x, x]}, d], {}), ("roll", [x, r.choice([1, -2]), d], {}), ("rot90", [x], {}),
-            ("Tensor.unfold", [x, d, 1, r.choice([1, 2])], {}), ("movedim", [x, d, e], {}), ("split", [x, r.choice([1, 2])], {"dim": d}),
-            ("chunk", [x, 2, d], {}), ("Tensor.contiguous", [x], {}), ("Tensor.clone", [x], {}), ("Tensor.to", [x, {"dtype": kind(r)}], {}),
-            ("as_strided", [x, {"list": [2, 2]}, {"list": [1, 2]}], {}), ("diag_embed", [x], {}), ("Tensor.copy_", [x, floats(r, *a)], {}),
-            ("Tensor.fill_", [x, 2], {}), ("trace", [floats(r, *a[:2])], {}), ("diff", [x], {"dim": d}), ("Tensor.zero_", [x], {}), ("nn.functional.glu", [floats(r, 3, 8)], {}),
-            ("block_diag", [floats(r, 2, 3), floats(r, 1, 2)], {}), ("cross", [floats(r, 4, 3), floats(r, 4, 3)], {"dim": 1}),
+            ("transpose", [x, d, e], {}),
+            ("reshape", [x, {"list": [total]}], {}),
+            ("reshape", [x, {"list": [-1, a[-1]]}], {}),
+            ("flatten", [x], {}),
+            ("Tensor.view", [x, -1], {}),
+            ("Tensor.view", [x, a[0], -1], {}),
+            ("narrow", [x, d, 0, a[d]], {}),
+            ("select", [x, d, r.randrange(a[d])], {}),
+            ("squeeze", [x], {}),
+            ("unsqueeze", [x, d], {}),
+            ("Tensor.expand", [floats(r, 1, a[-1]), 3, a[-1]], {}),
+            ("diagonal", [x], {"offset": r.choice([0, 1, -1])}),
+            ("tril", [x], {"diagonal": r.choice([0, 1, -1])}),
+            ("triu", [x], {}),
+            ("Tensor.repeat", [x, 2, *([1] * (len(a) - 1))], {}),
+            ("cat", [{"list": [x, x]}, d], {}),
+            ("stack", [{"list": [x, x]}, d], {}),
+            ("roll", [x, r.choice([1, -2]), d], {}),
+            ("rot90", [x], {}),
+            ("Tensor.unfold", [x, d, 1, r.choice([1, 2])], {}),
+            ("movedim", [x, d, e], {}),
+            ("split", [x, r.choice([1, 2])], {"dim": d}),
+            ("chunk", [x, 2, d], {}),
+            ("Tensor.contiguous", [x], {}),
+            ("Tensor.clone", [x], {}),
+            ("Tensor.to", [x, {"dtype": kind(r)}], {}),
+            ("as_strided", [x, {"list": [2, 2]}, {"list": [1, 2]}], {}),
+            ("diag_embed", [x], {}),
+            ("Tensor.copy_", [x, floats(r, *a)], {}),
+            ("Tensor.fill_", [x, 2], {}),
+            ("trace", [floats(r, *a[:2])], {}),
+            ("diff", [x], {"dim": d}),
+            ("Tensor.zero_", [x], {}),
+            ("nn.functional.glu", [floats(r, 3, 8)], {}),
+            ("block_diag", [floats(r, 2, 3), floats(r, 1, 2)], {}),
+            ("cross", [floats(r, 4, 3), floats(r, 4, 3)], {"dim": 1}),
         ]
-    )  # fmt: skip
+    )
 
 
 @family(2)
@@ -441,18 +657,36 @@ def random_numbers(r: Any) -> Call:
     p = {"array": {"shape": r.choice([[5], [3, 4]]), "dtype": "float32", "fill": ["constant", 0.3]}}
     return r.choice(
         [
-            ("nn.functional.dropout", [x, 0.5, True], {}), ("bernoulli", [p], {}), ("multinomial", [p, r.choice([1, 2, 3])], {"replacement": r.random() < 0.5}),
-            ("rand_like", [x], {}), ("randn_like", [x], {}), ("Tensor.normal_", [x], {}), ("Tensor.uniform_", [x], {}), ("Tensor.exponential_", [x], {}),
-            ("randperm", [size(r)], {}), ("randint", [0, 9, {"list": a}], {}), ("nn.functional.alpha_dropout", [x, 0.3, True], {}), ("poisson", [p], {}),
+            ("nn.functional.dropout", [x, 0.5, True], {}),
+            ("bernoulli", [p], {}),
+            ("multinomial", [p, r.choice([1, 2, 3])], {"replacement": r.random() < 0.5}),
+            ("rand_like", [x], {}),
+            ("randn_like", [x], {}),
+            ("Tensor.normal_", [x], {}),
+            ("Tensor.uniform_", [x], {}),
+            ("Tensor.exponential_", [x], {}),
+            ("randperm", [size(r)], {}),
+            ("randint", [0, 9, {"list": a}], {}),
+            ("nn.functional.alpha_dropout", [x, 0.3, True], {}),
+            ("poisson", [p], {}),
         ]
-    )  # fmt: skip
+    )
 
 
 @family(1)
 def recurrent(r: Any) -> Call:
     name = r.choice(["LSTM", "GRU", "RNN"])
-    steps, batch, inner, hidden = r.choice([1, 3, 6]), r.choice([1, 2, 9]), r.choice([1, 4, 8]), r.choice([1, 5, 16])
-    return f"nn.{name}", [floats(r, steps, batch, inner)], {"init": [inner, hidden], "bidirectional": r.random() < 0.3}
+    steps, batch, inner, hidden = (
+        r.choice([1, 3, 6]),
+        r.choice([1, 2, 9]),
+        r.choice([1, 4, 8]),
+        r.choice([1, 5, 16]),
+    )
+    return (
+        f"nn.{name}",
+        [floats(r, steps, batch, inner)],
+        {"init": [inner, hidden], "bidirectional": r.random() < 0.3},
+    )
 
 
 def draw(random: Any) -> dict[str, Any]:
@@ -461,5 +695,10 @@ def draw(random: Any) -> dict[str, Any]:
     name, args, kwargs = random.choices(generators, weights)[0](random)
     case = {"call": name, "form": "function", "args": args, "kwargs": kwargs, "seed": 1}
     if "init" in kwargs:
-        case |= {"form": "module", "init": kwargs.pop("init"), "init_kwargs": dict(kwargs), "kwargs": {}}
+        case |= {
+            "form": "module",
+            "init": kwargs.pop("init"),
+            "init_kwargs": dict(kwargs),
+            "kwargs": {},
+        }
     return case

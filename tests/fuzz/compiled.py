@@ -1,8 +1,10 @@
 """Single operations in compiled functions against the same in eager execution, over several calls.
 
-The first calls have arguments of one kind, so that one version serves them; later ones have positions out of range, other sizes, empty ones,
-other layouts, special values or memory that nobody may write to, and the last has arguments of the first kind again. Results, gradients,
-what is left in the arguments, and the class and text of errors are eager execution's. Everything lies at guard pages.
+The first calls have arguments of one kind, so that one version serves them; later ones have
+positions out of range, other sizes, empty ones, other layouts, special values or memory that nobody
+may write to, and the last has arguments of the first kind again. Results, gradients, what is left
+in the arguments, and the class and text of errors are eager execution's. Everything lies at guard
+pages.
 """
 
 from __future__ import annotations
@@ -29,11 +31,23 @@ KNOWN: dict[str, str] = {
     "result value, searchsorted": "boundaries that are not sorted",
     "result value, bucketize": "boundaries that are not sorted",
 }
-DIGITS = {"float32": 24, "complex64": 24, "float64": 53, "complex128": 53, "float16": 11, "bfloat16": 8}
+DIGITS = {
+    "float32": 24,
+    "complex64": 24,
+    "float64": 53,
+    "complex128": 53,
+    "float16": 11,
+    "bfloat16": 8,
+}
 LATER = [
-    (arguments.vary_indices, 6), (arguments.vary_size, 3), (arguments.vary_one_size, 2), (arguments.vary_layout, 4), (arguments.vary_values, 2),
-    (arguments.vary_number, 2), (arguments.vary_dtype, 1),
-]  # fmt: skip
+    (arguments.vary_indices, 6),
+    (arguments.vary_size, 3),
+    (arguments.vary_one_size, 2),
+    (arguments.vary_layout, 4),
+    (arguments.vary_values, 2),
+    (arguments.vary_number, 2),
+    (arguments.vary_dtype, 1),
+]
 
 
 def refreshed(random: Any, call: dict[str, Any]) -> dict[str, Any]:
@@ -58,7 +72,9 @@ def draw(random: Any) -> dict[str, Any]:
     if base["form"] == "function":
         method = base["call"].rpartition(".")[2]
         first = base["args"][0] if base["args"] else None
-        is_method = isinstance(first, dict) and "array" in first and not base["call"].startswith("Tensor.")
+        is_method = (
+            isinstance(first, dict) and "array" in first and not base["call"].startswith("Tensor.")
+        )
         if is_method and hasattr(pellucid.Tensor, method + "_") and random.random() < 0.35:
             base["form"] = "inplace"
     grad = random.choice(["none", "none", "inside", "outside"])
@@ -113,12 +129,16 @@ class Run:
             outs = [o for o in arguments.tensors_in(made, pellucid.Tensor) if o.requires_grad]
             if not outs or not leaves:
                 return made
-            return made, pellucid.autograd.grad([o.real.sum() for o in outs], leaves, allow_unused=True)
+            return made, pellucid.autograd.grad(
+                [o.real.sum() for o in outs], leaves, allow_unused=True
+            )
 
         self.step = pellucid.compile(step) if compiled else step
 
     def call(self, one: dict[str, Any]) -> tuple[Any, list[Any], list[Any]]:
-        """The result or error of one call, gradients taken after it, and the arguments as they are then."""
+        """The result or error of one call, gradients taken after it, and the arguments as they are
+        then.
+        """
         given: list[Any] = []
         leaves: list[Any] = []
 
@@ -143,7 +163,9 @@ class Run:
         outs = [o for o in arguments.tensors_in(made, pellucid.Tensor) if o.requires_grad]
         if self.case["grad"] == "outside" and outs and leaves:
             try:
-                grads = list(pellucid.autograd.grad([o.real.sum() for o in outs], leaves, allow_unused=True))
+                grads = list(
+                    pellucid.autograd.grad([o.real.sum() for o in outs], leaves, allow_unused=True)
+                )
             except Exception as error:
                 grads = error
         return made, grads, given
@@ -154,11 +176,15 @@ def values_of(t: Any) -> np.ndarray:
     return x.astype(np.float32) if x.dtype == arguments.DTYPES["bfloat16"] else x
 
 
-SUMS = re.compile(r"matmul|mm$|mv$|dot$|linear|conv|attention|norm|einsum|cdist|outer|kron|loss|softmax|sum|mean|std|var|prod")
+SUMS = re.compile(
+    r"matmul|mm$|mv$|dot$|linear|conv|attention|norm|einsum|cdist|outer|kron|loss|softmax|sum|mean|std|var|prod"
+)
 
 
 def near_limit(one: dict[str, Any]) -> bool:
-    """Whether an argument holds numbers whose sums or products are infinite in one order and finite, or no number, in another."""
+    """Whether an argument holds numbers whose sums or products are infinite in one order and
+    finite, or no number, in another.
+    """
     for a in arguments.arrays(one):
         kind = a["dtype"]
         if kind in DIGITS:
@@ -212,10 +238,14 @@ def run(case: dict[str, Any]) -> str | None:
             eager, compiled = Run(case, False), Run(case, True)
         except Exception:  # the arguments make no module: nothing is called
             return None
-        with guard.memory(guard.FRONT if case.get("side") else guard.END, case.get("pattern", 0xFF)):
+        with guard.memory(
+            guard.FRONT if case.get("side") else guard.END, case.get("pattern", 0xFF)
+        ):
             for k, one in enumerate(case["rounds"]):
                 want, got = eager.call(one), compiled.call(one)
-                text = compared(case, got, want, bool(SUMS.search(case["call"])) and near_limit({**case, **one}))
+                text = compared(
+                    case, got, want, bool(SUMS.search(case["call"])) and near_limit({**case, **one})
+                )
                 del want, got
                 if guard.damaged():
                     text = f"damage, {case['call']}: something was written beside an array"
@@ -236,7 +266,9 @@ def limited() -> None:
 
 
 def error_text(error: Exception) -> str:
-    """PyTorch's sentence. What is added to it says what an operand was called where that could be found, which differs."""
+    """PyTorch's sentence. What is added to it says what an operand was called where that could be
+    found, which differs.
+    """
     return (str(error).splitlines() or [""])[0]
 
 
@@ -262,7 +294,9 @@ def compared(case: dict[str, Any], mine: Any, eager: Any, limit: bool = False) -
             if type(grads_a) is not type(grads_b) or str(grads_a) != str(grads_b):
                 return f"gradient error, {name}: {grads_a!r}, eagerly {grads_b!r}"
             grads_a = grads_b = []
-        text = differs("result", name, outs_a, outs_b, limit) or differs("gradient", name, grads_a, grads_b, limit)
+        text = differs("result", name, outs_a, outs_b, limit) or differs(
+            "gradient", name, grads_a, grads_b, limit
+        )
         if text:
             return text
     return differs("argument", name, given_a, given_b)

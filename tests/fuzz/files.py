@@ -1,6 +1,8 @@
-"""Hostile files: whatever is in one, reading it ends soon, in little memory, executes nothing and touches no other file.
+"""Hostile files: whatever is in one, reading it ends soon, in little memory, executes nothing and
+touches no other file.
 
-What comes out is sane (exact types, every tensor inside its memory) or it is one of the errors that the reader may raise.
+What comes out is sane (exact types, every tensor inside its memory) or it is one of the errors that
+the reader may raise.
 """
 
 from __future__ import annotations
@@ -53,16 +55,31 @@ BYTES = ["storage", "torch.storage.UntypedStorage", "1", "cpu", 16]
 ORDERED = ["call", glob("collections.OrderedDict"), ["tuple"]]
 TWO = ["tuple", 2]
 ONE = ["tuple", 1]
-TENSOR = ["call", glob(UTILS + "_rebuild_tensor_v2"), ["tuple", FLOATS, 0, TWO, ONE, False, ORDERED]]
+TENSOR = [
+    "call",
+    glob(UTILS + "_rebuild_tensor_v2"),
+    ["tuple", FLOATS, 0, TWO, ONE, False, ORDERED],
+]
 CALLS: dict[str, list[Any]] = {
     UTILS + "_rebuild_tensor": [FLOATS, 0, TWO, ONE],
     UTILS + "_rebuild_tensor_v2": [FLOATS, 0, TWO, ONE, False, ORDERED, ["dict", ["conj", False]]],
-    UTILS + "_rebuild_tensor_v3": [BYTES, 0, TWO, ONE, False, ORDERED, glob("torch.complex64"), ["dict", ["conj", True]]],
+    UTILS + "_rebuild_tensor_v3": [
+        BYTES,
+        0,
+        TWO,
+        ONE,
+        False,
+        ORDERED,
+        glob("torch.complex64"),
+        ["dict", ["conj", True]],
+    ],
     UTILS + "_rebuild_parameter": [TENSOR, True, ORDERED],
     UTILS + "_rebuild_parameter_with_state": [TENSOR, True, ORDERED, ["dict", ["note", 1]]],
     UTILS + "_rebuild_meta_tensor_no_storage": [glob("torch.float32"), TWO, ONE, False],
     "torch._tensor._rebuild_from_type_v2": [
-        glob(UTILS + "_rebuild_tensor_v2"), glob("torch.nn.parameter.Parameter"), ["tuple", FLOATS, 0, TWO, ONE, False, ORDERED],
+        glob(UTILS + "_rebuild_tensor_v2"),
+        glob("torch.nn.parameter.Parameter"),
+        ["tuple", FLOATS, 0, TWO, ONE, False, ORDERED],
         ["tuple", ["dict", ["note", 1]], ["dict"]],
     ],
     "collections.OrderedDict": [["list", ["list", "a", 1]]],
@@ -76,39 +93,133 @@ CALLS: dict[str, list[Any]] = {
     "builtins.set": [["list", 1, 2]],
     "builtins.complex": [1.0, 2.0],
     "torch.nn.utils.rnn.PackedSequence": [
-        ["call", glob(UTILS + "_rebuild_tensor"), ["tuple", FLOATS, 0, ["tuple", 2, 2], ["tuple", 2, 1]]],
-        ["call", glob(UTILS + "_rebuild_tensor"), ["tuple", ["storage", "torch.LongStorage", "2", "cpu", 2], 0, TWO, ONE]],
-        None, None,
+        [
+            "call",
+            glob(UTILS + "_rebuild_tensor"),
+            ["tuple", FLOATS, 0, ["tuple", 2, 2], ["tuple", 2, 1]],
+        ],
+        [
+            "call",
+            glob(UTILS + "_rebuild_tensor"),
+            ["tuple", ["storage", "torch.LongStorage", "2", "cpu", 2], 0, TWO, ONE],
+        ],
+        None,
+        None,
     ],
-}  # fmt: skip
+}
 OTHERS = (
-    "torch.Tensor", "torch.float32", "torch.uint8", "torch.bool", "torch.FloatStorage", "torch.BoolStorage", "torch._utils._rebuild_sparse_tensor",
-    "torch._utils._rebuild_qtensor", "torch.storage._load_from_bytes", "torch.load", "os.system", "posix.system", "builtins.eval", "builtins.getattr",
-    "builtins.object", "collections.OrderedDict.fromkeys", "torch.nn.parameter.Parameter.__reduce_ex__", "numpy.core.multiarray._reconstruct",
-    "sys.modules", "torch.hub.load", "functools.partial", "torch.Size.__new__", "__builtin__.set",
-)  # fmt: skip
-NUMBERS = (0, 1, -1, 2, 3, 5, 127, 1 << 31, 1 << 40, 1 << 62, (1 << 63) - 1, 1 << 63, -(1 << 63), 1 << 80, -(1 << 80))
+    "torch.Tensor",
+    "torch.float32",
+    "torch.uint8",
+    "torch.bool",
+    "torch.FloatStorage",
+    "torch.BoolStorage",
+    "torch._utils._rebuild_sparse_tensor",
+    "torch._utils._rebuild_qtensor",
+    "torch.storage._load_from_bytes",
+    "torch.load",
+    "os.system",
+    "posix.system",
+    "builtins.eval",
+    "builtins.getattr",
+    "builtins.object",
+    "collections.OrderedDict.fromkeys",
+    "torch.nn.parameter.Parameter.__reduce_ex__",
+    "numpy.core.multiarray._reconstruct",
+    "sys.modules",
+    "torch.hub.load",
+    "functools.partial",
+    "torch.Size.__new__",
+    "__builtin__.set",
+)
+NUMBERS = (
+    0,
+    1,
+    -1,
+    2,
+    3,
+    5,
+    127,
+    1 << 31,
+    1 << 40,
+    1 << 62,
+    (1 << 63) - 1,
+    1 << 63,
+    -(1 << 63),
+    1 << 80,
+    -(1 << 80),
+)
 NAMES = (
-    "", "a", "0", "cpu", "cuda:0", "cuda:-1", "meta", "note", "grad", "__class__", "__dict__", "requires_grad", "shape", "_array",
-    "_is_param", "items", "keys", "dtype", "numpy", "conj", "neg", "latin1", "zlib", "idna", "torch.strided", "x" * 5000, "\ud800",
-)  # fmt: skip
+    "",
+    "a",
+    "0",
+    "cpu",
+    "cuda:0",
+    "cuda:-1",
+    "meta",
+    "note",
+    "grad",
+    "__class__",
+    "__dict__",
+    "requires_grad",
+    "shape",
+    "_array",
+    "_is_param",
+    "items",
+    "keys",
+    "dtype",
+    "numpy",
+    "conj",
+    "neg",
+    "latin1",
+    "zlib",
+    "idna",
+    "torch.strided",
+    "x" * 5000,
+    "\ud800",
+)
 SPECIAL: tuple[Any, ...] = (
-    ["deep", 100_000, "tuple"], ["deep", 100_000, "list"], ["dag", 60, "tuple"], ["dag", 60, "list"], ["collide", 3000],
-    ["int", "9" * 3000], ["int", "-" + "9" * 4200], ["float", "nan"], ["float", "inf"],
-)  # fmt: skip
+    ["deep", 100_000, "tuple"],
+    ["deep", 100_000, "list"],
+    ["dag", 60, "tuple"],
+    ["dag", 60, "list"],
+    ["collide", 3000],
+    ["int", "9" * 3000],
+    ["int", "-" + "9" * 4200],
+    ["float", "nan"],
+    ["float", "inf"],
+)
 
 
 def leaf(r: random.Random) -> Any:
     return r.choice(
         (
-            lambda: None, lambda: r.random() < 0.5, lambda: ["int", str(r.choice(NUMBERS))], lambda: r.choice((0.5, -1.0, 1e300)),
-            lambda: r.choice(NAMES), lambda: ["bytes", bytes(r.randrange(256) for _ in range(r.randrange(12))).hex()],
-            lambda: glob(r.choice((*CALLS, *OTHERS))), lambda: copy.deepcopy(r.choice(SPECIAL)), lambda: ["get", r.randrange(6)],
-            lambda: ["storage", r.choice(("torch.FloatStorage", "torch.BoolStorage", "torch.storage.UntypedStorage", "torch.ByteStorage",
-                     "torch.Tensor")), r.choice(("0", "1", "2", "3", "../../etc/passwd")), r.choice(("cpu", "cuda:0", "meta", "x", 5)),
-                     r.choice((4, 16, 8, 1, 0, -1, 1 << 40, 1 << 62, 0.5))],
+            lambda: None,
+            lambda: r.random() < 0.5,
+            lambda: ["int", str(r.choice(NUMBERS))],
+            lambda: r.choice((0.5, -1.0, 1e300)),
+            lambda: r.choice(NAMES),
+            lambda: ["bytes", bytes(r.randrange(256) for _ in range(r.randrange(12))).hex()],
+            lambda: glob(r.choice((*CALLS, *OTHERS))),
+            lambda: copy.deepcopy(r.choice(SPECIAL)),
+            lambda: ["get", r.randrange(6)],
+            lambda: [
+                "storage",
+                r.choice(
+                    (
+                        "torch.FloatStorage",
+                        "torch.BoolStorage",
+                        "torch.storage.UntypedStorage",
+                        "torch.ByteStorage",
+                        "torch.Tensor",
+                    )
+                ),
+                r.choice(("0", "1", "2", "3", "../../etc/passwd")),
+                r.choice(("cpu", "cuda:0", "meta", "x", 5)),
+                r.choice((4, 16, 8, 1, 0, -1, 1 << 40, 1 << 62, 0.5)),
+            ],
         )
-    )()  # fmt: skip
+    )()
 
 
 def value(r: random.Random, depth: int) -> Any:
@@ -123,7 +234,10 @@ def value(r: random.Random, depth: int) -> Any:
     if form < 0.68:
         return [r.choice(("list", "tuple")), *(value(r, depth - 1) for _ in range(r.randrange(4)))]
     if form < 0.75:
-        return ["dict", *([value(r, depth - 1), value(r, depth - 1)] for _ in range(r.randrange(3)))]
+        return [
+            "dict",
+            *([value(r, depth - 1), value(r, depth - 1)] for _ in range(r.randrange(3))),
+        ]
     if form < 0.79:
         return ["items", value(r, depth - 1), [value(r, depth - 1), value(r, depth - 1)]]
     if form < 0.82:
@@ -131,7 +245,15 @@ def value(r: random.Random, depth: int) -> Any:
     if form < 0.86:
         return ["put", r.randrange(6), value(r, depth - 1)]
     if form < 0.89:
-        return ["pid", r.choice((value(r, depth - 1), ["tuple", "storage", *(value(r, depth - 1) for _ in range(r.randrange(6)))]))]
+        return [
+            "pid",
+            r.choice(
+                (
+                    value(r, depth - 1),
+                    ["tuple", "storage", *(value(r, depth - 1) for _ in range(r.randrange(6)))],
+                )
+            ),
+        ]
     if form < 0.92:
         return ["raw", bytes(r.randrange(256) for _ in range(r.randrange(1, 10))).hex()]
     return leaf(r)
@@ -168,7 +290,12 @@ def call(r: random.Random, depth: int) -> Any:
 # ---- drawing: what is around them -----------------------------------------------------------------
 def records(r: random.Random) -> list[dict[str, Any]]:
     return [
-        {"name": "archive/data.pkl", "content": {"pickle": ["list", value(r, r.randrange(1, 5)) if r.random() < 0.9 else TENSOR]}},
+        {
+            "name": "archive/data.pkl",
+            "content": {
+                "pickle": ["list", value(r, r.randrange(1, 5)) if r.random() < 0.9 else TENSOR]
+            },
+        },
         {"name": "archive/version", "content": "3\n"},
         {"name": "archive/byteorder", "content": "little"},
         {"name": "archive/data/0", "content": {"repeat": ["0000803f", 4]}},
@@ -182,13 +309,32 @@ def draw_archive(r: random.Random) -> dict[str, Any]:
     end: dict[str, int] = {}
     for _ in range(r.choice((0, 0, 1, 1, 2)) if r.random() < 0.6 else 0):
         record = r.choice(found)
-        size = r.choice((0, 1, 15, 17, 1 << 20, 1 << 30, (1 << 31) - 1, (1 << 32) - 1, (1 << 32) - 2))
+        size = r.choice(
+            (0, 1, 15, 17, 1 << 20, 1 << 30, (1 << 31) - 1, (1 << 32) - 1, (1 << 32) - 2)
+        )
         change = r.choice(
-            ("size", "packed", "offset", "crc", "flags", "method", "local", "same", "bomb", "name", "end", "deflate", "copy")
+            (
+                "size",
+                "packed",
+                "offset",
+                "crc",
+                "flags",
+                "method",
+                "local",
+                "same",
+                "bomb",
+                "name",
+                "end",
+                "deflate",
+                "copy",
+            )
         )
         if change == "bomb":
             count = r.choice((1 << 16, 1 << 21, 1 << 24))
-            record["content"], record["deflate"] = {"repeat": [r.choice(("00", "28", "5d", "4e")), count]}, True
+            record["content"], record["deflate"] = (
+                {"repeat": [r.choice(("00", "28", "5d", "4e")), count]},
+                True,
+            )
             if r.random() < 0.3:
                 record["size"] = size
         elif change == "deflate":
@@ -245,9 +391,13 @@ def edits(r: random.Random) -> dict[str, Any]:
 def draw_legacy(r: random.Random) -> dict[str, Any]:
     count = r.choice((4, 4, 4, 3, -1, 1 << 40))
     parts: list[Any] = [
-        {"pickle": ["int", str(0x1950A86A20F9469CFC6C)]}, {"pickle": 1001}, {"pickle": ["dict", ["little_endian", True]]},
-        {"pickle": ["list", value(r, r.randrange(1, 4)), TENSOR]}, {"pickle": ["list", "0"]}, {"storage": [count, r.choice((16, 16, 3, 0))]},
-    ]  # fmt: skip
+        {"pickle": ["int", str(0x1950A86A20F9469CFC6C)]},
+        {"pickle": 1001},
+        {"pickle": ["dict", ["little_endian", True]]},
+        {"pickle": ["list", value(r, r.randrange(1, 4)), TENSOR]},
+        {"pickle": ["list", "0"]},
+        {"storage": [count, r.choice((16, 16, 3, 0))]},
+    ]
     if r.random() < 0.4:
         k = r.randrange(len(parts))
         parts[k] = {"pickle": value(r, 2)} if r.random() < 0.7 else {"storage": [count, 8]}
@@ -261,7 +411,11 @@ def draw_safetensors(r: random.Random) -> dict[str, Any]:
     def entry() -> Any:
         return {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}
 
-    header: Any = {"a": entry(), "b": {"dtype": "I64", "shape": [2], "data_offsets": [16, 32]}, "__metadata__": {"format": "pt"}}
+    header: Any = {
+        "a": entry(),
+        "b": {"dtype": "I64", "shape": [2], "data_offsets": [16, 32]},
+        "__metadata__": {"format": "pt"},
+    }
     for _ in range(r.choice((0, 1, 1, 2))):
         name = r.choice(tuple(header))
         odd = r.choice(
@@ -291,15 +445,35 @@ def draw_safetensors(r: random.Random) -> dict[str, Any]:
             )
         else:
             header[name] = odd
-    case: dict[str, Any] = {"kind": "safetensors", "header": json.dumps(header), "data": r.choice((32, 32, 0, 31, 33)), **edits(r)}
+    case: dict[str, Any] = {
+        "kind": "safetensors",
+        "header": json.dumps(header),
+        "data": r.choice((32, 32, 0, 31, 33)),
+        **edits(r),
+    }
     form = r.random()
     if form < 0.1:
-        case["length"] = r.choice((0, 1, 1 << 20, 100_000_001, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1))
+        case["length"] = r.choice(
+            (0, 1, 1 << 20, 100_000_001, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
+        )
     elif form < 0.2:
         case["header"] = r.choice(
-            ("", "{", "[]", "5", "{" * 50_000, "[" * 50_000, '{"a":' * 20_000, '{"a":1,"a":2}', '{"\ud83d":1}', "{}" + " " * 9, "NaN", '{"a":NaN}',
-             '{"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}')
-        )  # fmt: skip
+            (
+                "",
+                "{",
+                "[]",
+                "5",
+                "{" * 50_000,
+                "[" * 50_000,
+                '{"a":' * 20_000,
+                '{"a":1,"a":2}',
+                '{"\ud83d":1}',
+                "{}" + " " * 9,
+                "NaN",
+                '{"a":NaN}',
+                '{"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}',
+            )
+        )
     return case
 
 
@@ -310,9 +484,28 @@ def value_info(name: str) -> list[Any]:
 def draw_onnx(r: random.Random) -> dict[str, Any]:
     weight: list[Any] = [[1, 2], [2, 1], [8, "w"], [9, {"hex": "0000803f0000803f"}]]
     node = [[1, "x"], [1, "w"], [2, "y"], [4, "Add"]]
-    graph: list[Any] = [[1, node], [2, "g"], [5, weight], [11, value_info("x")], [12, value_info("y")]]
+    graph: list[Any] = [
+        [1, node],
+        [2, "g"],
+        [5, weight],
+        [11, value_info("x")],
+        [12, value_info("y")],
+    ]
     model: list[Any] = [[1, 8], [7, graph], [8, [[1, ""], [2, 18]]]]
-    external = r.choice(("x.bin", "../x.bin", "/etc/passwd", "link", "folder/../../x.bin", "", "fifo", ".", "linked/x.bin", "a\0b"))
+    external = r.choice(
+        (
+            "x.bin",
+            "../x.bin",
+            "/etc/passwd",
+            "link",
+            "folder/../../x.bin",
+            "",
+            "fifo",
+            ".",
+            "linked/x.bin",
+            "a\0b",
+        )
+    )
     for _ in range(r.choice((1, 1, 2, 3))):
         change = r.randrange(11)
         if change == 0:
@@ -321,18 +514,39 @@ def draw_onnx(r: random.Random) -> dict[str, Any]:
         elif change == 1:
             weight += [[13, [[1, "location"], [2, "x.bin"]]], [14, 1]]
             weight += [
-                [13, [[1, r.choice(("offset", "length"))], [2, r.choice(("-1", "1", "8", "9" * 30, "x", "1e3", str(1 << 62)))]]]
+                [
+                    13,
+                    [
+                        [1, r.choice(("offset", "length"))],
+                        [2, r.choice(("-1", "1", "8", "9" * 30, "x", "1e3", str(1 << 62)))],
+                    ],
+                ]
             ]
         elif change == 2:
-            weight += [[1, r.choice((0, 1 << 40, 1 << 62, -1, 1 << 31))] for _ in range(r.choice((1, 2, 70)))]
+            weight += [
+                [1, r.choice((0, 1 << 40, 1 << 62, -1, 1 << 31))]
+                for _ in range(r.choice((1, 2, 70)))
+            ]
         elif change == 3:
             weight[1] = [2, r.choice((0, 7, 8, 9, 10, 14, 15, 16, 17, 20, 21, 22, 99, -1, 1 << 62))]
         elif change == 4:
             graph.append([5, copy.deepcopy(weight)])
         elif change == 5:
-            node += [[5, [[1, "a"], [20, r.randrange(16)], [r.choice((2, 3, 4, 5, 6, 7, 8, 9, 14, 22)), odd_field(r)]]]]
+            node += [
+                [
+                    5,
+                    [
+                        [1, "a"],
+                        [20, r.randrange(16)],
+                        [r.choice((2, 3, 4, 5, 6, 7, 8, 9, 14, 22)), odd_field(r)],
+                    ],
+                ]
+            ]
         elif change == 6:  # circles: nodes that read each other, functions that call themselves
-            graph += [[1, [[1, "q"], [2, "p"], [4, "Relu"]]], [1, [[1, "p"], [2, "q"], [4, "Relu"]]]]
+            graph += [
+                [1, [[1, "q"], [2, "p"], [4, "Relu"]]],
+                [1, [[1, "p"], [2, "q"], [4, "Relu"]]],
+            ]
         elif change == 7:
             inner = [
                 [1, "f"],
@@ -345,11 +559,22 @@ def draw_onnx(r: random.Random) -> dict[str, Any]:
             model.append([25, inner])
             graph.append([1, [[1, "x"], [2, "z"], [4, "f"], [7, "d"]]])
         elif change == 8:
-            sparse = [[1, weight], [2, [[1, 2], [2, 7], [9, {"zeros": 16}]]], [3, r.choice((2, -1, 1 << 40, 1 << 62, 0))]]
+            sparse = [
+                [1, weight],
+                [2, [[1, 2], [2, 7], [9, {"zeros": 16}]]],
+                [3, r.choice((2, -1, 1 << 40, 1 << 62, 0))],
+            ]
             graph.append([15, sparse])
         elif change == 9:
-            deep = {"deep": [r.choice((50, 70, 1500)), r.choice(([1, 5, 6], [7, 1, 5, 6], [25, 7, 5, 6], [4, 1, 1], [22, 1]))]}
-            r.choice((model, graph, node, weight)).append([r.choice((1, 5, 6, 7, 15, 22, 25)), deep])
+            deep = {
+                "deep": [
+                    r.choice((50, 70, 1500)),
+                    r.choice(([1, 5, 6], [7, 1, 5, 6], [25, 7, 5, 6], [4, 1, 1], [22, 1])),
+                ]
+            }
+            r.choice((model, graph, node, weight)).append(
+                [r.choice((1, 5, 6, 7, 15, 22, 25)), deep]
+            )
         else:
             r.choice((model, graph, node, weight)).append([r.randrange(30), odd_field(r)])
     return {"kind": "onnx", "model": model, **edits(r)}
@@ -357,32 +582,95 @@ def draw_onnx(r: random.Random) -> dict[str, Any]:
 
 def odd_field(r: random.Random) -> Any:
     return r.choice(
-        (r.choice(NUMBERS) & ((1 << 64) - 1), "x", "", {"hex": "ff" * r.randrange(12)}, {"zeros": r.choice((1, 8, 5000))}, {"float": "nan"},
-         {"wire": [r.randrange(8), "ff" * r.randrange(11)]}, [[1, 1 << 62], [2, 1], [9, {"hex": "00"}]], [], value_info("x"))
-    )  # fmt: skip
+        (
+            r.choice(NUMBERS) & ((1 << 64) - 1),
+            "x",
+            "",
+            {"hex": "ff" * r.randrange(12)},
+            {"zeros": r.choice((1, 8, 5000))},
+            {"float": "nan"},
+            {"wire": [r.randrange(8), "ff" * r.randrange(11)]},
+            [[1, 1 << 62], [2, 1], [9, {"hex": "00"}]],
+            [],
+            value_info("x"),
+        )
+    )
 
 
 def draw_data(r: random.Random) -> dict[str, Any]:
     which = r.choice(("idx", "npz", "gzip"))
-    sizes = [r.choice((0, 1, 2, 3, 1 << 16, 1 << 31, (1 << 32) - 1)) for _ in range(r.choice((0, 1, 2, 3, 8, 100, 255)))]
-    head = bytes([0, 0, r.choice((8, 9, 11, 12, 13, 14, 99)), len(sizes)]) + b"".join(struct.pack(">I", n) for n in sizes)
+    sizes = [
+        r.choice((0, 1, 2, 3, 1 << 16, 1 << 31, (1 << 32) - 1))
+        for _ in range(r.choice((0, 1, 2, 3, 8, 100, 255)))
+    ]
+    head = bytes([0, 0, r.choice((8, 9, 11, 12, 13, 14, 99)), len(sizes)]) + b"".join(
+        struct.pack(">I", n) for n in sizes
+    )
     if which == "npz":
         shape = r.choice(
-            ("(2,)", "(2, 1)", "()", "(-1,)", f"({1 << 40},)", f"({1 << 62}, 4)", "(2" + ",0" * 70 + ")", "x", "(1.5,)", "(True,)")
+            (
+                "(2,)",
+                "(2, 1)",
+                "()",
+                "(-1,)",
+                f"({1 << 40},)",
+                f"({1 << 62}, 4)",
+                "(2" + ",0" * 70 + ")",
+                "x",
+                "(1.5,)",
+                "(True,)",
+            )
         )
-        kind = r.choice(("<f4", "<f8", "|O", "|V8", "<U4", "[('a', '<f4')]", "<M8[s]", "|b1", "x", "<f99", "|S0"))
+        kind = r.choice(
+            (
+                "<f4",
+                "<f8",
+                "|O",
+                "|V8",
+                "<U4",
+                "[('a', '<f4')]",
+                "<M8[s]",
+                "|b1",
+                "x",
+                "<f99",
+                "|S0",
+            )
+        )
         described = f"{{'descr': {kind!r}, 'fortran_order': {r.choice(('False', 'True', '5'))}, 'shape': {shape}, }}"
         described = r.choice(
-            (described, described, described, "{" * 3000, "(" * 3000 + ")" * 3000, "__import__('os')", "-" * 9000 + "1")
+            (
+                described,
+                described,
+                described,
+                "{" * 3000,
+                "(" * 3000 + ")" * 3000,
+                "__import__('os')",
+                "-" * 9000 + "1",
+            )
         )
         text = described.encode() + b"\n"
-        array = b"\x93NUMPY\x01\0" + struct.pack("<H", len(text) & 0xFFFF) + text + bytes(r.choice((8, 16, 0)))
-        record: dict[str, Any] = {"name": r.choice(("x.npy", "x", "../x.npy")), "content": {"hex": array.hex()}}
+        array = (
+            b"\x93NUMPY\x01\0"
+            + struct.pack("<H", len(text) & 0xFFFF)
+            + text
+            + bytes(r.choice((8, 16, 0)))
+        )
+        record: dict[str, Any] = {
+            "name": r.choice(("x.npy", "x", "../x.npy")),
+            "content": {"hex": array.hex()},
+        }
         if r.random() < 0.3:
-            record |= {"deflate": True} | r.choice(({}, {"size": 1 << 31}, {"method": 14}, {"content": {"zeros": 1 << 25}}))
+            record |= {"deflate": True} | r.choice(
+                ({}, {"size": 1 << 31}, {"method": 14}, {"content": {"zeros": 1 << 25}})
+            )
         return {"kind": "npz", "records": [record], "end": {}, **edits(r)}
     if which == "gzip":
-        return {"kind": "gzip", "idx": head[:4].hex(), "zeros": r.choice((0, 100, 1 << 20, 1 << 20, 1 << 20, 5 << 24)), **edits(r)}
+        return {
+            "kind": "gzip",
+            "idx": head[:4].hex(),
+            "zeros": r.choice((0, 100, 1 << 20, 1 << 20, 1 << 20, 5 << 24)),
+            **edits(r),
+        }
     return {"kind": "idx", "hex": (head + bytes(r.choice((0, 1, 2, 6, 24)))).hex(), **edits(r)}
 
 
@@ -399,8 +687,13 @@ def draw_cache(r: random.Random) -> dict[str, Any]:
 def draw(r: random.Random) -> dict[str, Any]:
     form = r.random()
     for share, make in (
-        (0.62, draw_archive), (0.72, draw_legacy), (0.79, draw_safetensors), (0.90, draw_onnx), (0.97, draw_data), (1.0, draw_cache),
-    ):  # fmt: skip
+        (0.62, draw_archive),
+        (0.72, draw_legacy),
+        (0.79, draw_safetensors),
+        (0.90, draw_onnx),
+        (0.97, draw_data),
+        (1.0, draw_cache),
+    ):
         if form < share:
             return make(r)
     raise AssertionError
@@ -420,9 +713,13 @@ def damaged(data: bytes, case: dict[str, Any]) -> bytes:
 def map_location(word: str | None) -> Any:
     short = UntypedStorage(np.zeros(1, np.uint8))
     return {
-        "dict": {"cuda:0": "cpu", "x": "meta"}, "same": lambda storage, place: storage, "none": lambda storage, place: None,
-        "other": lambda storage, place: storage.clone(), "wrong": lambda storage, place: 5, "short": lambda storage, place: short,
-    }.get(word, word)  # type: ignore[arg-type]  # fmt: skip
+        "dict": {"cuda:0": "cpu", "x": "meta"},
+        "same": lambda storage, place: storage,
+        "none": lambda storage, place: None,
+        "other": lambda storage, place: storage.clone(),
+        "wrong": lambda storage, place: 5,
+        "short": lambda storage, place: short,
+    }.get(word, word)  # type: ignore[arg-type]
 
 
 def begin() -> None:
@@ -494,7 +791,10 @@ READERS: dict[str, tuple[Any, Any]] = {
     "onnx": (lambda case: hostile.message(case["model"]), load_onnx),
     "npz": (lambda case: hostile.archive(case["records"], case["end"]), load_data),
     "idx": (lambda case: bytes.fromhex(case["hex"]), load_data),
-    "gzip": (lambda case: gzip.compress(bytes.fromhex(case["idx"]) + bytes(case["zeros"]), 6), load_data),
+    "gzip": (
+        lambda case: gzip.compress(bytes.fromhex(case["idx"]) + bytes(case["zeros"]), 6),
+        load_data,
+    ),
     "cache": (lambda case: bytes(case["payload"]), load_cache),
 }
 
@@ -511,7 +811,18 @@ def errors_of(kind: str) -> tuple[type[BaseException], ...]:
 
 
 # ---- what may not happen -----------------------------------------------------------------------------
-WATCHED = ("os.", "subprocess.", "socket.", "shutil.", "ctypes.dlopen", "exec", "compile", "import", "pty.", "webbrowser.")
+WATCHED = (
+    "os.",
+    "subprocess.",
+    "socket.",
+    "shutil.",
+    "ctypes.dlopen",
+    "exec",
+    "compile",
+    "import",
+    "pty.",
+    "webbrowser.",
+)
 events: list[str] | None = None
 ready = False
 
@@ -521,7 +832,8 @@ def watch(event: str, arguments: tuple[Any, ...]) -> None:
         return
     if event == "open":
         path, mode = arguments[0], arguments[1] or ""
-        here = os.path.join(os.getcwd(), "model") if os.path.isdir("model") else os.getcwd()  # of an ONNX file, its own folder
+        # of an ONNX file, its own folder
+        here = os.path.join(os.getcwd(), "model") if os.path.isdir("model") else os.getcwd()
         inside = isinstance(path, int) or os.path.realpath(os.fsdecode(path)).startswith(here)
         if not inside or (isinstance(mode, str) and set(mode) & set("wax+")):
             events.append(f"open {path!r} {mode!r}")
@@ -544,7 +856,11 @@ def prepare() -> None:
         importlib.import_module(f"pellucid.api.messages.{words}")
     importlib.import_module("pellucid.ops._overloads").overloads()
     sys.addaudithook(watch)
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if sys.platform == "linux" else 8 << 30
+    used = (
+        int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        if sys.platform == "linux"
+        else 8 << 30
+    )
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
 
 
@@ -591,10 +907,15 @@ def run(case: dict[str, Any]) -> str | None:
         start, seen = time.process_time(), list[str]()
         try:
             found = load(data, case)
-            seen, events = events or [], None  # what was read is used next, for which the library may write code of its own
+            # what was read is used next, for which the library may write code of its own
+            seen, events = events or [], None
             problem = insane(found)
         except errors_of(case["kind"]) as error:
-            problem = None if str(error) or isinstance(error, EOFError) else f"an error without a text: {type(error).__name__}"
+            problem = (
+                None
+                if str(error) or isinstance(error, EOFError)
+                else f"an error without a text: {type(error).__name__}"
+            )
         except MemoryError:
             problem = "memory: more than a file of this size may take"
         finally:
@@ -608,7 +929,9 @@ def run(case: dict[str, Any]) -> str | None:
 
 
 def insane(found: Any) -> str | None:
-    """What is wrong with what was read: types that no reader makes, tensors that reach out of their memory."""
+    """What is wrong with what was read: types that no reader makes, tensors that reach out of their
+    memory.
+    """
     functions = {id(known) for known in (*_restricted.ALLOWED.values(), *_restricted.SAFE.values())}
     left, seen = [found], set()
     while left:
@@ -617,7 +940,19 @@ def insane(found: Any) -> str | None:
         if (
             id(here) in seen
             or here is None
-            or kind in (bool, int, float, complex, str, bytes, bytearray, dtypes.dtype, torch.layout, torch.device)
+            or kind
+            in (
+                bool,
+                int,
+                float,
+                complex,
+                str,
+                bytes,
+                bytearray,
+                dtypes.dtype,
+                torch.layout,
+                torch.device,
+            )
         ):
             continue
         seen.add(id(here))
@@ -629,7 +964,11 @@ def insane(found: Any) -> str | None:
             left.extend(here.keys())
             left.extend(dict.values(here))
             if kind is OrderedDict and here.__dict__:
-                bad = [name for name in here.__dict__ if type(name) is not str or hasattr(OrderedDict, name)]
+                bad = [
+                    name
+                    for name in here.__dict__
+                    if type(name) is not str or hasattr(OrderedDict, name)
+                ]
                 if bad:
                     return "insane: an attribute hides a method"
                 left.extend(here.__dict__.values())
@@ -665,11 +1004,18 @@ def insane_tensor(t: Any) -> str | None:
     array = t._array
     if t._rg not in (True, False) or not (t._grad is None or type(t._grad) is Tensor):
         return "flags of a tensor"
-    if any(type(name) is not str or hasattr(Parameter, name) and name != "_is_param" for name in t.__dict__):
+    if any(
+        type(name) is not str or hasattr(Parameter, name) and name != "_is_param"
+        for name in t.__dict__
+    ):
         return "an attribute hides one of the class"
     if array.dtype not in dtypes.BY_NUMPY:
         return "an element type that does not exist"
-    if any(type(n) is not int or n < 0 for n in array.shape) or len(array.strides) != len(array.shape) or array.size >= 1 << 63:
+    if (
+        any(type(n) is not int or n < 0 for n in array.shape)
+        or len(array.strides) != len(array.shape)
+        or array.size >= 1 << 63
+    ):
         return "sizes of a tensor"
     if type(array) is MetaArray:
         return None
@@ -720,7 +1066,11 @@ def shrunk(part: Any) -> Iterator[Any]:
         form = part[0] if part and isinstance(part[0], str) else None
         if form is not None:
             yield None
-            yield from (inner for inner in part[1:] if isinstance(inner, list) and inner and isinstance(inner[0], str))
+            yield from (
+                inner
+                for inner in part[1:]
+                if isinstance(inner, list) and inner and isinstance(inner[0], str)
+            )
         for k in range(len(part) - 1, -1, -1):
             if form is None or (k and form in ("list", "tuple", "dict")):
                 yield part[:k] + part[k + 1 :]

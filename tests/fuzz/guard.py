@@ -1,12 +1,15 @@
 """Arrays that end, or begin, at a page that nobody may touch.
 
-Inside `memory()` every array that NumPy makes in this thread lies so: arguments, results and what kernels work in. A read or write beyond
-the array kills the process, and the driver counts a crash. On the other side of the array, and where alignment leaves bytes between the
-array and the page, lie bytes that are looked at when the array is freed: `damaged()` counts the arrays around which somebody wrote. Fresh
-memory holds a pattern that is NaN as a float and no position of anything as an integer, so that results that were never written are seen, too.
+Inside `memory()` every array that NumPy makes in this thread lies so: arguments, results and what
+kernels work in. A read or write beyond the array kills the process, and the driver counts a crash.
+On the other side of the array, and where alignment leaves bytes between the array and the page, lie
+bytes that are looked at when the array is freed: `damaged()` counts the arrays around which
+somebody wrote. Fresh memory holds a pattern that is NaN as a float and no position of anything as
+an integer, so that results that were never written are seen, too.
 
-The allocator is machine code that LLVM makes of the text below, because NumPy frees arrays at moments when no Python code may run.
-It is installed with NumPy's own PyDataMem_SetHandler. Where there is no LLVM, or no mmap, arrays lie where they always do.
+The allocator is machine code that LLVM makes of the text below, because NumPy frees arrays at
+moments when no Python code may run. It is installed with NumPy's own PyDataMem_SetHandler. Where
+there is no LLVM, or no mmap, arrays lie where they always do.
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ from typing import Any
 PAGE = 4096
 END, FRONT = 0, 1
 
-# A block: a page with its sizes, a page without rights, the data's pages, a page without rights. `state` points to the side, the pattern
-# and three counters: damaged, alive, made.
+# A block: a page with its sizes, a page without rights, the data's pages, a page without rights.
+# `state` points to the side, the pattern and three counters: damaged, alive, made.
 _IR = """
 declare ptr @pellucid_test_mmap(ptr, i64, i32, i32, i32, i64)
 declare i32 @pellucid_test_munmap(ptr, i64)
@@ -205,11 +208,17 @@ _NAMES = ("guarded_malloc", "guarded_calloc", "guarded_realloc", "guarded_free")
 
 
 class _Allocator(ctypes.Structure):
-    _fields_ = [("ctx", ctypes.c_void_p)] + [(name, ctypes.c_void_p) for name in ("malloc", "calloc", "realloc", "free")]
+    _fields_ = [("ctx", ctypes.c_void_p)] + [
+        (name, ctypes.c_void_p) for name in ("malloc", "calloc", "realloc", "free")
+    ]
 
 
 class _Handler(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char * 127), ("version", ctypes.c_uint8), ("allocator", _Allocator)]
+    _fields_ = [
+        ("name", ctypes.c_char * 127),
+        ("version", ctypes.c_uint8),
+        ("allocator", _Allocator),
+    ]
 
 
 _state = (ctypes.c_int64 * 5)(END, 0xFF, 0, 0, 0)
@@ -222,7 +231,9 @@ def _entry(index: int, result: Any, *arguments: Any) -> Any:
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     table = get(numpy._core._multiarray_umath._ARRAY_API, None)
-    return ctypes.PYFUNCTYPE(result, *arguments)(ctypes.c_void_p.from_address(table + index * ctypes.sizeof(ctypes.c_void_p)).value)
+    return ctypes.PYFUNCTYPE(result, *arguments)(
+        ctypes.c_void_p.from_address(table + index * ctypes.sizeof(ctypes.c_void_p)).value
+    )
 
 
 @functools.cache
@@ -234,14 +245,19 @@ def _handler() -> Any:
 
     libc = ctypes.CDLL(None)
     for name in ("mmap", "munmap", "mprotect"):
-        jit.define(f"pellucid_test_{name}", ctypes.cast(getattr(libc, name), ctypes.c_void_p).value or 0)
+        jit.define(
+            f"pellucid_test_{name}", ctypes.cast(getattr(libc, name), ctypes.c_void_p).value or 0
+        )
     made = jit.compile_ir(_IR, dict.fromkeys(_NAMES), "guarded memory")
     if made is None:
         return None
     allocator = _Allocator(ctypes.addressof(_state), *(made[name] for name in _NAMES))
     handler = _Handler(b"guarded", 1, allocator)
     new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p),
+    )
     for kept in (handler, _state):  # arrays are freed after this module is gone
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     return new(ctypes.addressof(handler), b"mem_handler", None)

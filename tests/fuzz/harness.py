@@ -1,4 +1,5 @@
-"""What all fuzzers share: cases are drawn from seeds, run in forked processes, made smaller when they fail, and kept.
+"""What all fuzzers share: cases are drawn from seeds, run in forked processes, made smaller when
+they fail, and kept.
 
 A fuzzer is a module of this folder with
 
@@ -8,7 +9,8 @@ A fuzzer is a module of this folder with
     smaller(case)        cases a little simpler than this one, the boldest first
     KNOWN                {part of a class: reason}: differences that are meant to stay
 
-A case that kills its process or does not end is a failure of the class "crash" or "hang". So `run` needs no protection of its own.
+A case that kills its process or does not end is a failure of the class "crash" or "hang". So `run`
+needs no protection of its own.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ from typing import Any
 HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
 FUZZERS = ("operations", "compiled", "programs", "transforms", "changes", "files")
-CASES_A_PROCESS = 1000  # then a fresh one: what a case leaves behind may not decide about a later one for ever
+# then a fresh one: what a case leaves behind may not decide about a later one for ever
+CASES_A_PROCESS = 1000
 SECONDS_OF_DRAWING = 5.0  # at most, of cases for one process
 SECONDS_A_CASE = 60.0
 
@@ -67,7 +70,9 @@ def imported() -> None:
 
     for part in ("backends", "compiler", "kernels", "llvm", "nn", "ops", "signal", "special"):
         package = importlib.import_module(f"{pellucid.__name__}.{part}")
-        for found in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
+        for found in pkgutil.walk_packages(
+            getattr(package, "__path__", ()), f"{package.__name__}."
+        ):
             with contextlib.suppress(ImportError):
                 importlib.import_module(found.name)
     with contextlib.suppress(ImportError):
@@ -79,7 +84,9 @@ def failure_class(text: str) -> str:
 
 
 def run_one(fuzzer: ModuleType, case: Any) -> str | None:
-    """The failure of one case, in this process. An error that `run` does not expect is a failure, too."""
+    """The failure of one case, in this process. An error that `run` does not expect is a failure,
+    too.
+    """
     try:
         return fuzzer.run(case)
     except Exception as error:
@@ -98,8 +105,15 @@ class Report:
     files: list[Path] = field(default_factory=list)
 
 
-def isolated(fuzzer: ModuleType, cases: Iterator[tuple[int, Any]], found: Callable[[int, Any, str], None], deadline: float) -> int:
-    """Runs (number, case) pairs in forked processes and calls `found` for each failure; returns how many ran."""
+def isolated(
+    fuzzer: ModuleType,
+    cases: Iterator[tuple[int, Any]],
+    found: Callable[[int, Any, str], None],
+    deadline: float,
+) -> int:
+    """Runs (number, case) pairs in forked processes and calls `found` for each failure; returns how
+    many ran.
+    """
     done = 0
     exhausted = False
     while not exhausted and time.monotonic() < deadline:
@@ -125,9 +139,14 @@ def isolated(fuzzer: ModuleType, cases: Iterator[tuple[int, Any]], found: Callab
 
 
 def _in_child(
-    fuzzer: ModuleType, batch: list[tuple[int, Any]], found: Callable[[int, Any, str], None], deadline: float
+    fuzzer: ModuleType,
+    batch: list[tuple[int, Any]],
+    found: Callable[[int, Any, str], None],
+    deadline: float,
 ) -> tuple[int, str | None]:
-    """Runs a batch in one forked process: how many cases ended, and what killed the process at the next one."""
+    """Runs a batch in one forked process: how many cases ended, and what killed the process at the
+    next one.
+    """
     progress = mmap.mmap(-1, 16)
     reading, writing = os.pipe()
     sys.stdout.flush()
@@ -194,10 +213,16 @@ def shrink(fuzzer: ModuleType, case: Any, text: str, seconds: float = 60.0) -> t
             candidates, position, progress = fuzzer.smaller(case), 0, False
             continue
         failures: list[str] = []
-        isolated(fuzzer, iter([(0, candidate)]), lambda _n, _c, t, failures=failures: failures.append(t), deadline)
+        isolated(
+            fuzzer,
+            iter([(0, candidate)]),
+            lambda _n, _c, t, failures=failures: failures.append(t),
+            deadline,
+        )
         if failures and failure_class(failures[0]) == failure_class(text):
             case, text, progress = candidate, failures[0], True
-            candidates = itertools.islice(fuzzer.smaller(case), position, None)  # what did not help before seldom helps now
+            # what did not help before seldom helps now
+            candidates = itertools.islice(fuzzer.smaller(case), position, None)
         else:
             position += 1
     return case, text
@@ -208,8 +233,12 @@ def reason(fuzzer: ModuleType, text: str) -> str | None:
     return next((why for part, why in fuzzer.KNOWN.items() if part in failure_class(text)), None)
 
 
-def fuzz(name: str, seconds: float, seed: int, folder: Path, limit: int | None = None, examples: int = 3) -> Report:
-    """Runs a fuzzer for a time or a number of cases; the first `examples` failures of each class are shrunk and stored in `folder`."""
+def fuzz(
+    name: str, seconds: float, seed: int, folder: Path, limit: int | None = None, examples: int = 3
+) -> Report:
+    """Runs a fuzzer for a time or a number of cases; the first `examples` failures of each class
+    are shrunk and stored in `folder`.
+    """
     fuzzer = load(name)
     imported()
     report = Report(name)
@@ -234,10 +263,12 @@ def fuzz(name: str, seconds: float, seed: int, folder: Path, limit: int | None =
             kept.append((case, text))
 
     gc.collect()
-    gc.freeze()  # what is loaded is no garbage: the forked processes need not copy it to find that out
+    # what is loaded is no garbage: the forked processes need not copy it to find that out
+    gc.freeze()
     report.cases = isolated(fuzzer, cases(), found, start + seconds)
     report.seconds = time.monotonic() - start
-    until = time.monotonic() + max(60.0, report.seconds)  # for all of them: many failures are looked at one by one anyway
+    # for all of them: many failures are looked at one by one anyway
+    until = time.monotonic() + max(60.0, report.seconds)
     for case, text in kept:
         case, text = shrink(fuzzer, case, text, min(60.0, until - time.monotonic()))
         report.files.append(store(folder / name, case, text))
@@ -246,10 +277,14 @@ def fuzz(name: str, seconds: float, seed: int, folder: Path, limit: int | None =
 
 def store(folder: Path, case: Any, text: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    text = text.replace(f"{HERE.parents[1]}{os.sep}", "")  # where this checkout lies is nobody else's business
+    # where this checkout lies is nobody else's business
+    text = text.replace(f"{HERE.parents[1]}{os.sep}", "")
     content = json.dumps({"case": case, "failure": text}, indent=1)
     group = "".join(c if c.isalnum() else "-" for c in failure_class(text))[:40].strip("-")
-    path = folder / f"{group}-{hashlib.sha256(json.dumps(case, sort_keys=True).encode()).hexdigest()[:10]}.json"
+    path = (
+        folder
+        / f"{group}-{hashlib.sha256(json.dumps(case, sort_keys=True).encode()).hexdigest()[:10]}.json"
+    )
     path.write_text(content + "\n", encoding="utf-8")
     return path
 
@@ -263,5 +298,10 @@ def replay(fuzzer: ModuleType, path: Path) -> str | None:
     """What goes wrong with a stored case now, in a process of its own."""
     failures: list[str] = []
     case = json.loads(path.read_text(encoding="utf-8"))["case"]
-    isolated(fuzzer, iter([(0, case)]), lambda _n, _c, text: failures.append(text), time.monotonic() + SECONDS_A_CASE * 2)
+    isolated(
+        fuzzer,
+        iter([(0, case)]),
+        lambda _n, _c, text: failures.append(text),
+        time.monotonic() + SECONDS_A_CASE * 2,
+    )
     return next((text for text in failures if reason(fuzzer, text) is None), None)

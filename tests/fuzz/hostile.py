@@ -1,4 +1,5 @@
-"""Bytes of hostile files from short descriptions that JSON can hold: pickles, ZIP archives, files of the old format, protobuf.
+"""Bytes of hostile files from short descriptions that JSON can hold: pickles, ZIP archives, files
+of the old format, protobuf.
 
 An expression is a number, a text, None or a flag, or a list whose first entry says what it is:
 
@@ -27,7 +28,9 @@ def integer(n: int) -> bytes:
     if -(1 << 31) <= n < 1 << 31:
         return b"J" + struct.pack("<i", n)
     data = n.to_bytes(n.bit_length() // 8 + 1, "little", signed=True)
-    return (b"\x8a" + bytes([len(data)]) if len(data) < 256 else b"\x8b" + struct.pack("<i", len(data))) + data
+    return (
+        b"\x8a" + bytes([len(data)]) if len(data) < 256 else b"\x8b" + struct.pack("<i", len(data))
+    ) + data
 
 
 def real(value: str) -> bytes:
@@ -46,7 +49,8 @@ def shared(count: int, kind: str) -> bytes:
     """A value that holds another one twice, which holds another one twice ..."""
     if kind == "tuple":
         return b")" + b"".join(
-            b"r" + struct.pack("<I", 900 + k) + b"j" + struct.pack("<I", 900 + k) + b"\x86" for k in range(count)
+            b"r" + struct.pack("<I", 900 + k) + b"j" + struct.pack("<I", 900 + k) + b"\x86"
+            for k in range(count)
         )
     made = b"]"
     for k in range(count):
@@ -72,10 +76,16 @@ FORMS = {
     "new": lambda cls, arguments: assembled(cls) + assembled(arguments) + b"\x81",
     "build": lambda target, state: assembled(target) + assembled(state) + b"b",
     "storage": lambda kind, key, location, count: (
-        b"(" + text("storage") + assembled(["global", *kind.rsplit(".", 1)]) + entries((key, location, count)) + b"tQ"
+        b"("
+        + text("storage")
+        + assembled(["global", *kind.rsplit(".", 1)])
+        + entries((key, location, count))
+        + b"tQ"
     ),
     "pid": lambda value: assembled(value) + b"Q",
-    "items": lambda target, *pairs: assembled(target) + b"(" + b"".join(entries(pair) for pair in pairs) + b"u",
+    "items": lambda target, *pairs: (
+        assembled(target) + b"(" + b"".join(entries(pair) for pair in pairs) + b"u"
+    ),
     "append": lambda target, *items: assembled(target) + b"(" + entries(items) + b"e",
     "add": lambda target, *items: assembled(target) + b"(" + entries(items) + b"\x90",
     "put": lambda number, value: assembled(value) + b"r" + struct.pack("<I", number),
@@ -121,7 +131,8 @@ def content(spec: Any) -> bytes:
 
 
 def archive(records: list[dict[str, Any]], end: dict[str, int]) -> bytes:
-    """A ZIP archive. A record has a `name` and `content`, and may lie: method, size, packed, crc, offset, flags, local (its name there).
+    """A ZIP archive. A record has a `name` and `content`, and may lie: method, size, packed, crc,
+    offset, flags, local (its name there).
 
     `same` is the number of a record whose bytes this one shares.
     """
@@ -137,17 +148,45 @@ def archive(records: list[dict[str, Any]], end: dict[str, int]) -> bytes:
         name = record["name"].encode()
         local = record.get("local", record["name"]).encode()
         crc = record.get("crc", binascii.crc32(data))
-        sizes = record.get("packed", len(packed)) & 0xFFFFFFFF, record.get("size", len(data)) & 0xFFFFFFFF
+        sizes = (
+            record.get("packed", len(packed)) & 0xFFFFFFFF,
+            record.get("size", len(data)) & 0xFFFFFFFF,
+        )
         flags = record.get("flags", 0)
         at = len(body)
         if "same" in record and record["same"] < len(offsets):
             at = offsets[record["same"]]
         else:
-            body += struct.pack("<4s5H3I2H", b"PK\3\4", 20, flags, method, 0, 0, crc, *sizes, len(local), 0) + local + packed
+            body += (
+                struct.pack(
+                    "<4s5H3I2H", b"PK\3\4", 20, flags, method, 0, 0, crc, *sizes, len(local), 0
+                )
+                + local
+                + packed
+            )
         offsets.append(at)
         at = record.get("offset", at) & 0xFFFFFFFF
         directory += (
-            struct.pack("<4s6H3I5H2I", b"PK\1\2", 20, 20, flags, method, 0, 0, crc, *sizes, len(name), 0, 0, 0, 0, 0, at) + name
+            struct.pack(
+                "<4s6H3I5H2I",
+                b"PK\1\2",
+                20,
+                20,
+                flags,
+                method,
+                0,
+                0,
+                crc,
+                *sizes,
+                len(name),
+                0,
+                0,
+                0,
+                0,
+                0,
+                at,
+            )
+            + name
         )
     fields = [
         end.get("count", len(records)) & 0xFFFF, end.get("total", len(records)) & 0xFFFF,
@@ -157,7 +196,9 @@ def archive(records: list[dict[str, Any]], end: dict[str, int]) -> bytes:
 
 
 def legacy(parts: list[Any]) -> bytes:
-    """The format before archives: {"pickle": ...} one after another, then {"storage": [count, bytes]}."""
+    """The format before archives: {"pickle": ...} one after another, then {"storage": [count,
+    bytes]}.
+    """
     made = b""
     for part in parts:
         if "storage" in part:
@@ -180,8 +221,9 @@ def varint(n: int) -> bytes:
 
 
 def message(fields: list[Any]) -> bytes:
-    """[number, value] pairs: an int, a text, {"hex": bytes}, {"zeros": count}, {"float": text}, {"wire": [type, hex]}, {"deep": [..]}
-    (a message around itself, `count` times, by a path of field numbers), or a list of fields."""
+    """[number, value] pairs: an int, a text, {"hex": bytes}, {"zeros": count}, {"float": text},
+    {"wire": [type, hex]}, {"deep": [..]} (a message around itself, `count` times, by a path of
+    field numbers), or a list of fields."""
     made = b""
     for number, value in fields:
         if isinstance(value, int):

@@ -1,7 +1,9 @@
-"""Single operations against PyTorch: results, types, shapes, refusals, gradients and what is left in the arguments.
+"""Single operations against PyTorch: results, types, shapes, refusals, gradients and what is left
+in the arguments.
 
-The calls are those of PyTorch's operator and module samples, varied: empty sizes, other shapes, dtypes and layouts, special values, positions
-out of range, numbers for tensors. Arguments and results of this library lie at guard pages.
+The calls are those of PyTorch's operator and module samples, varied: empty sizes, other shapes,
+dtypes and layouts, special values, positions out of range, numbers for tensors. Arguments and
+results of this library lie at guard pages.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ import guard
 
 import pellucid
 
-with contextlib.suppress(ImportError):  # in the driver's process: each case has one of its own, forked from it
+# in the driver's process: each case has one of its own, forked from it
+with contextlib.suppress(ImportError):
     import torch as _  # noqa: F401
 
 NEEDS_TORCH = True
@@ -36,7 +39,14 @@ DRAWN = Path("build/fuzz/samples")  # PyTorch's samples, which take longer to ma
 SAMPLES = 40  # of an operator and dtype
 BIG = 5_000  # elements of arguments that are left out
 MEMORY = 6 << 30
-ULPS = {"float32": 16, "float64": 64, "float16": 4, "bfloat16": 4, "complex64": 16, "complex128": 64}
+ULPS = {
+    "float32": 16,
+    "float64": 64,
+    "float16": 4,
+    "bfloat16": 4,
+    "complex64": 16,
+    "complex128": 64,
+}
 
 # Memory that nobody wrote, other hardware, and what is no operation.
 LEFT_OUT = re.compile(
@@ -69,7 +79,18 @@ TIES = {
     "aminmax",
 }
 
-COMPARISONS = {"gt", "lt", "ge", "le", "eq", "ne", "logical_and", "logical_or", "logical_xor", "logical_not"}
+COMPARISONS = {
+    "gt",
+    "lt",
+    "ge",
+    "le",
+    "eq",
+    "ne",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "logical_not",
+}
 
 KNOWN: dict[str, str] = {
     "accepted where PyTorch has no kernel": "NumPy has one for every element type",
@@ -208,7 +229,9 @@ def elementwise() -> frozenset[str]:
     """The functions that look at one element of each argument at a time."""
     from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 
-    return frozenset(name_of(op) or "" for op in operators() if isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo)))
+    return frozenset(
+        name_of(op) or "" for op in operators() if isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo))
+    )
 
 
 def name_of(op: Any) -> str | None:
@@ -230,7 +253,12 @@ def plain(value: Any) -> Any:
     import torch
 
     if isinstance(value, torch.Tensor):
-        if value.layout is not torch.strided or value.device.type != "cpu" or value.is_quantized or value.numel() > BIG:
+        if (
+            value.layout is not torch.strided
+            or value.device.type != "cpu"
+            or value.is_quantized
+            or value.numel() > BIG
+        ):
             raise TypeError("a tensor of another kind")
         return arguments.array(as_array(value))
     if isinstance(value, torch.dtype):
@@ -262,7 +290,9 @@ def as_array(t: Any) -> np.ndarray:
 
 @functools.cache
 def seeding_is_cheap() -> None:
-    """PyTorch's own `manual_seed` also tells devices that are not there, at 50 times the cost, and its samples call it all the time."""
+    """PyTorch's own `manual_seed` also tells devices that are not there, at 50 times the cost, and
+    its samples call it all the time.
+    """
     import torch
 
     seed = torch.default_generator.manual_seed
@@ -298,7 +328,9 @@ def samples(index: int, dtype: str) -> list[dict[str, Any]]:
                 kwargs = {k: plain(v) for k, v in sample.kwargs.items()}
             except TypeError:
                 continue
-            found.append({"call": name_of(op), "form": "function", "args": args, "kwargs": kwargs, "seed": 0})
+            found.append(
+                {"call": name_of(op), "form": "function", "args": args, "kwargs": kwargs, "seed": 0}
+            )
     DRAWN.mkdir(parents=True, exist_ok=True)
     beside = stored.with_suffix(f".{os.getpid()}")
     beside.write_text(json.dumps(found))
@@ -310,14 +342,18 @@ _taken: dict[int, bool] = {}
 
 
 def taken(sample: dict[str, Any]) -> bool:
-    """Whether PyTorch accepts a sample. It does not where an operator's name means something else in its table."""
+    """Whether PyTorch accepts a sample. It does not where an operator's name means something else
+    in its table.
+    """
     import torch
 
     known = _taken.get(id(sample))  # the lists of samples are kept, so the numbers stay theirs
     if known is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            known = _taken[id(sample)] = not isinstance(Side(torch, sample, forward_only=True).result, Exception)
+            known = _taken[id(sample)] = not isinstance(
+                Side(torch, sample, forward_only=True).result, Exception
+            )
     return known
 
 
@@ -339,7 +375,9 @@ def module_samples(index: int) -> list[dict[str, Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            every = m.module_inputs_func(m, device="cpu", dtype=torch.float32, requires_grad=False, training=True)
+            every = m.module_inputs_func(
+                m, device="cpu", dtype=torch.float32, requires_grad=False, training=True
+            )
         except Exception:
             return []
         for sample in every[:SAMPLES]:
@@ -351,7 +389,9 @@ def module_samples(index: int) -> list[dict[str, Any]]:
                     "call": f"nn.{m.module_cls.__name__}",
                     "form": "module",
                     "init": [plain(v) for v in made.args],
-                    "init_kwargs": {k: plain(v) for k, v in made.kwargs.items() if k not in ("device", "dtype")},
+                    "init_kwargs": {
+                        k: plain(v) for k, v in made.kwargs.items() if k not in ("device", "dtype")
+                    },
                     "args": [plain(v) for v in given.args],
                     "kwargs": {k: plain(v) for k, v in given.kwargs.items()},
                     "seed": 0,
@@ -369,7 +409,9 @@ def draw(random: Any) -> dict[str, Any]:
             found = module_samples(random.randrange(len(modules())))
         else:
             dtype = random.choice(
-                ["float32"] * 5 + ["float64"] * 3 + ["int64", "int64", "bool", "bfloat16", "float16", "complex64", "int32", "uint8"]
+                ["float32"] * 5
+                + ["float64"] * 3
+                + ["int64", "int64", "bool", "bfloat16", "float16", "complex64", "int32", "uint8"]
             )
             found = samples(random.randrange(len(operators())), dtype)
         sample = random.choice(found) if found else None
@@ -377,10 +419,17 @@ def draw(random: Any) -> dict[str, Any]:
             case = arguments.varied(random, sample)
     if random.random() < 0.35:
         arguments.vary_grad(random, case)
-    if case["form"] == "function" and case["args"] and isinstance(case["args"][0], dict) and "array" in case["args"][0]:
+    if (
+        case["form"] == "function"
+        and case["args"]
+        and isinstance(case["args"][0], dict)
+        and "array" in case["args"][0]
+    ):
         method = case["call"].rpartition(".")[2]
         forms = ["function"] * 4
-        forms += ["method"] * is_method(case["call"]) + ["inplace"] * 2 * hasattr(pellucid.Tensor, method + "_")
+        forms += ["method"] * is_method(case["call"]) + ["inplace"] * 2 * hasattr(
+            pellucid.Tensor, method + "_"
+        )
         forms += ["out"] * (not case["call"].startswith(("nn.", "Tensor.")))
         case["form"] = random.choice(forms)
     case["side"] = random.randrange(4) == 0
@@ -389,11 +438,17 @@ def draw(random: Any) -> dict[str, Any]:
 
 
 def is_method(name: str) -> bool:
-    """Whether tensors have a method that does what the function does: `Tensor.lstsq` is another one than `linalg.lstsq`."""
+    """Whether tensors have a method that does what the function does: `Tensor.lstsq` is another one
+    than `linalg.lstsq`.
+    """
     import torch
 
     method = name.rpartition(".")[2]
-    return hasattr(pellucid.Tensor, method) and hasattr(torch.Tensor, method) and name != "linalg.lstsq"
+    return (
+        hasattr(pellucid.Tensor, method)
+        and hasattr(torch.Tensor, method)
+        and name != "linalg.lstsq"
+    )
 
 
 smaller = arguments.smaller
@@ -403,17 +458,30 @@ smaller = arguments.smaller
 class Side:
     """One library's answer to a case."""
 
-    def __init__(self, library: Any, case: dict[str, Any], wide: bool = False, moved: int = 0, forward_only: bool = False) -> None:
+    def __init__(
+        self,
+        library: Any,
+        case: dict[str, Any],
+        wide: bool = False,
+        moved: int = 0,
+        forward_only: bool = False,
+    ) -> None:
         self.library, self.case, self.wide, self.moved = library, case, wide, moved
         self.leaves: list[Any] = []
         self.given: list[Any] = []
         self.grads: list[Any] | Exception | None = None
-        (library.default_generator if library is not pellucid else library).manual_seed(case["seed"])
+        (library.default_generator if library is not pellucid else library).manual_seed(
+            case["seed"]
+        )
         try:
             self.result = self.called()
         except Exception as error:
             self.result = error
-        self.outs = [] if isinstance(self.result, Exception) else arguments.tensors_in(self.result, library.Tensor)
+        self.outs = (
+            []
+            if isinstance(self.result, Exception)
+            else arguments.tensors_in(self.result, library.Tensor)
+        )
         if not forward_only and not isinstance(self.result, Exception):
             self.differentiate()
 
@@ -421,7 +489,9 @@ class Side:
         case, library = self.case, self.library
         if case["form"] == "module":
             init = [arguments.built(a, self.tensor, library) for a in case["init"]]
-            named = {k: arguments.built(v, self.tensor, library) for k, v in case["init_kwargs"].items()}
+            named = {
+                k: arguments.built(v, self.tensor, library) for k, v in case["init_kwargs"].items()
+            }
             module = arguments.resolve(library, case["call"])(*init, **named)
             if self.wide:
                 module.double()
@@ -441,9 +511,9 @@ class Side:
         if self.library is pellucid:
             t = pellucid.from_numpy(x)
         elif x.dtype == arguments.DTYPES["bfloat16"]:
-            t = self.library.from_numpy(x.view(np.int16) if x.ndim else np.array(x.reshape(1).view(np.int16)[0])).view(
-                self.library.bfloat16
-            )
+            t = self.library.from_numpy(
+                x.view(np.int16) if x.ndim else np.array(x.reshape(1).view(np.int16)[0])
+            ).view(self.library.bfloat16)
         else:
             t = self.library.from_numpy(x)
         if a.get("grad"):
@@ -460,14 +530,31 @@ class Side:
         if not wanted or not self.leaves:
             return
         try:
-            heads = [library.from_numpy(arguments.weights(tuple(o.shape), np.dtype("float64"))).to(o.dtype) for o in wanted]
+            heads = [
+                library.from_numpy(arguments.weights(tuple(o.shape), np.dtype("float64"))).to(
+                    o.dtype
+                )
+                for o in wanted
+            ]
             self.grads = list(library.autograd.grad(wanted, self.leaves, heads, allow_unused=True))
         except Exception as error:
             self.grads = error
 
 
-DIGITS = {"float32": 24, "complex64": 24, "float64": 53, "complex128": 53, "float16": 11, "bfloat16": 8}
-WIDER = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
+DIGITS = {
+    "float32": 24,
+    "complex64": 24,
+    "float64": 53,
+    "complex128": 53,
+    "float16": 11,
+    "bfloat16": 8,
+}
+WIDER = {
+    "float32": "float64",
+    "float16": "float64",
+    "bfloat16": "float64",
+    "complex64": "complex128",
+}
 
 
 def values_of(t: Any) -> np.ndarray:
@@ -486,7 +573,14 @@ def type_of(t: Any) -> str:
 def ulps(a: np.ndarray, b: np.ndarray, dtype: str) -> np.ndarray:
     """The distance of two arrays in units of the last place of `dtype`."""
     digits = DIGITS[dtype]
-    tiny = {"float32": -126, "complex64": -126, "float64": -1022, "complex128": -1022, "float16": -14, "bfloat16": -126}[dtype]
+    tiny = {
+        "float32": -126,
+        "complex64": -126,
+        "float64": -1022,
+        "complex128": -1022,
+        "float16": -14,
+        "bfloat16": -126,
+    }[dtype]
     top = np.maximum(np.abs(a), np.abs(b)).astype(np.float64)
     unit = np.exp2(np.maximum(np.floor(np.log2(np.where(top > 0, top, 1))), tiny) - digits + 1)
     unit = np.where(top > 0, unit, np.exp2(float(tiny - digits + 1)))
@@ -506,10 +600,15 @@ class Comparison:
         self._truth: tuple[list[Side], list[Side]] | None = None
 
     def truths(self) -> tuple[list[Side], list[Side]]:
-        """PyTorch's answers in double precision: for the arguments, and for arguments that are a last digit different."""
+        """PyTorch's answers in double precision: for the arguments, and for arguments that are a
+        last digit different.
+        """
         if self._truth is None:
             root = self.theirs.library
-            self._truth = [Side(root, self.case, wide=True)], [Side(root, self.case, wide=True, moved=k) for k in (1, 2, 3)]
+            self._truth = (
+                [Side(root, self.case, wide=True)],
+                [Side(root, self.case, wide=True, moved=k) for k in (1, 2, 3)],
+            )
         return self._truth
 
     def tensors(self, what: str, mine: Any, theirs: Any, get: Any) -> str | None:
@@ -535,7 +634,9 @@ class Comparison:
                 return text
         return None
 
-    def numbers(self, what: str, k: int, a: np.ndarray, b: np.ndarray, dtype: str, get: Any) -> str | None:
+    def numbers(
+        self, what: str, k: int, a: np.ndarray, b: np.ndarray, dtype: str, get: Any
+    ) -> str | None:
         name = self.case["call"]
         wrong = unequal(a, b)
         if not wrong.any():
@@ -547,7 +648,11 @@ class Comparison:
         if dtype not in ULPS:
             return f"{what} value, {name}: {shown}"
         finite = np.isfinite(a) & np.isfinite(b)
-        far = np.where(finite, ulps(np.where(finite, a, 0), np.where(finite, b, 0), dtype), np.where(wrong, np.inf, 0))
+        far = np.where(
+            finite,
+            ulps(np.where(finite, a, 0), np.where(finite, b, 0), dtype),
+            np.where(wrong, np.inf, 0),
+        )
         bad = far > ULPS[dtype]
         if not bad.any():
             return None
@@ -556,7 +661,9 @@ class Comparison:
         if truth is not None:
             with np.errstate(all="ignore"):
                 near = [m for m in (self.got(s, get, k, b.shape) for s in moved) if m is not None]
-                swing = np.max([np.abs(m - truth) for m in near], axis=0) if near else np.zeros(b.shape)
+                swing = (
+                    np.max([np.abs(m - truth) for m in near], axis=0) if near else np.zeros(b.shape)
+                )
                 theirs_off, mine_off = np.abs(b - truth), np.abs(a - truth)
                 reach = 16 * (swing + theirs_off) + ULPS[dtype] * np.spacing(
                     np.abs(truth).astype("f4" if dtype != "float64" else "f8")
@@ -564,17 +671,24 @@ class Comparison:
                 top = 4 * np.max(theirs_off[np.isfinite(theirs_off)], initial=0)
                 if name not in elementwise():  # sums of all of it: what counts is the largest
                     size = np.abs(truth)
-                    top = max(top, 8 * np.max(size[np.isfinite(size)], initial=0) * 2.0 ** -DIGITS[dtype])
-                if what == "gradient" and name not in elementwise():  # differences of numbers of size one
+                    top = max(
+                        top, 8 * np.max(size[np.isfinite(size)], initial=0) * 2.0 ** -DIGITS[dtype]
+                    )
+                # differences of numbers of size one
+                if what == "gradient" and name not in elementwise():
                     top = max(top, 64 * 2.0 ** -DIGITS[dtype])
                 fine = (mine_off <= reach) | (mine_off <= top)
-                # Where even a last digit more or less makes inf or nan of the result, or the other way round, both are right.
+                # Where even a last digit more or less makes inf or nan of the result, or the other
+                # way round, both are right.
                 edge = np.zeros(b.shape, bool)
                 for m in (*near, truth):
                     edge |= ~np.isfinite(m) & np.isfinite(truth) | ~np.isfinite(
-                        truth.astype("f4" if dtype in ("float32", "complex64") else "f8").astype(truth.dtype)
+                        truth.astype("f4" if dtype in ("float32", "complex64") else "f8").astype(
+                            truth.dtype
+                        )
                     ) & (np.isfinite(a) != np.isfinite(b)) & np.isfinite(truth)
-                if name not in elementwise():  # sums of which a part is infinite, in one order or the other
+                # sums of which a part is infinite, in one order or the other
+                if name not in elementwise():
                     most = float(np.finfo(dtype if dtype != "bfloat16" else "float32").max)
                     edge |= (np.isfinite(a) != np.isfinite(b)) & (np.abs(truth) > most / 64)
                 bad &= ~(fine | edge)
@@ -588,7 +702,9 @@ class Comparison:
     def got(self, side: Side, get: Any, k: int, shape: tuple[int, ...]) -> np.ndarray | None:
         try:
             found = get(side)[k]
-            x = values_of(found).astype(np.complex128 if values_of(found).dtype.kind == "c" else np.float64)
+            x = values_of(found).astype(
+                np.complex128 if values_of(found).dtype.kind == "c" else np.float64
+            )
             return x.reshape(shape) if x.size == math.prod(shape) else None
         except Exception:
             return None
@@ -611,7 +727,9 @@ def run(case: dict[str, Any]) -> str | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         guard.damaged()
-        with guard.memory(guard.FRONT if case.get("side") else guard.END, case.get("pattern", 0xFF)):
+        with guard.memory(
+            guard.FRONT if case.get("side") else guard.END, case.get("pattern", 0xFF)
+        ):
             mine = Side(pellucid, case)
         if guard.damaged():
             return f"damage, {case['call']}: something was written beside an array; {arguments.text(case)}"
@@ -621,13 +739,17 @@ def run(case: dict[str, Any]) -> str | None:
         text = compared(case, mine, theirs)
     del mine
     if guard.damaged():
-        return f"damage, {case['call']}: something was written beside an array; {arguments.text(case)}"
+        return (
+            f"damage, {case['call']}: something was written beside an array; {arguments.text(case)}"
+        )
     return None if text is None else f"{text}   {arguments.text(case)}"
 
 
 def out_of_memory(error: Any) -> bool:
     return (
-        isinstance(error, MemoryError) or isinstance(error, Exception) and ("alloc" in str(error) or "memory" in str(error).lower())
+        isinstance(error, MemoryError)
+        or isinstance(error, Exception)
+        and ("alloc" in str(error) or "memory" in str(error).lower())
     )
 
 
@@ -642,13 +764,16 @@ def tied(case: dict[str, Any]) -> bool:
     if not found:
         return False
     shown = arguments.lay(found[0]).reshape(-1)
-    return len(np.unique(shown.astype(np.float64) if shown.dtype.kind == "V" else shown)) < shown.size
+    return (
+        len(np.unique(shown.astype(np.float64) if shown.dtype.kind == "V" else shown)) < shown.size
+    )
 
 
 def endless_there(case: dict[str, Any]) -> bool:
     """Polynomials of a degree that PyTorch counts up to."""
     return "_polynomial_" in case["call"] and any(
-        (np.abs(arguments.values(a).astype(np.float64)) > 1e6).any() for a in arguments.arrays(case)[1:]
+        (np.abs(arguments.values(a).astype(np.float64)) > 1e6).any()
+        for a in arguments.arrays(case)[1:]
     )
 
 
@@ -658,13 +783,16 @@ def compared(case: dict[str, Any], mine: Side, theirs: Side) -> str | None:
     if isinstance(a, Exception) or isinstance(b, Exception):
         if out_of_memory(a) or out_of_memory(b):
             return None
-        if form == "out" and "functions with out=" in str(a):  # where PyTorch refuses it, too, it may look at something else first
+        # where PyTorch refuses it, too, it may look at something else first
+        if form == "out" and "functions with out=" in str(a):
             return f"refused out= of what requires grad, {name}: {str(a).splitlines()[:1]}"
         if not isinstance(b, Exception):
             if "torch.complex32" in str(a):
                 return f"refused complex32, {name}: {str(a).splitlines()[:1]}"
             if nothing(case) and (
-                "not implemented" in str(a) or "handle types other than" in str(a) or "should be the same" in str(a)
+                "not implemented" in str(a)
+                or "handle types other than" in str(a)
+                or "should be the same" in str(a)
             ):
                 return f"refused of nothing, {name}: {a}"
             if isinstance(a, NotImplementedError):
@@ -674,14 +802,22 @@ def compared(case: dict[str, Any], mine: Side, theirs: Side) -> str | None:
             if "not implemented for" in str(b) or "not implemented for" in str(a):
                 return f"accepted where PyTorch has no kernel, {name}: {str(b).splitlines()[:1]}"
             if "MKL FFT" in str(b):
-                return f"accepted where PyTorch's FFT library fails, {name}: {str(b).splitlines()[:1]}"
+                return (
+                    f"accepted where PyTorch's FFT library fails, {name}: {str(b).splitlines()[:1]}"
+                )
             if "INTERNAL ASSERT" in str(b):
                 return f"accepted where PyTorch fails inside, {name}: {str(b).splitlines()[:1]}"
             if any(
                 part in str(b)
-                for part in ("is not differentiable with respect", "support automatic differentiation", "derivative for")
+                for part in (
+                    "is not differentiable with respect",
+                    "support automatic differentiation",
+                    "derivative for",
+                )
             ):
-                return f"accepted without a derivative in PyTorch, {name}: {str(b).splitlines()[:1]}"
+                return (
+                    f"accepted without a derivative in PyTorch, {name}: {str(b).splitlines()[:1]}"
+                )
             if "view size is not compatible" in str(b):
                 return f"accepted where PyTorch wants a view, {name}: {str(b).splitlines()[:1]}"
             if isinstance(b, TypeError) and "must be" in str(b):
@@ -689,7 +825,9 @@ def compared(case: dict[str, Any], mine: Side, theirs: Side) -> str | None:
             if "mixed dtype" in str(b) or "expected scalar type" in str(b):
                 return f"accepted with mixed types, {name}: {str(b).splitlines()[:1]}"
             if form == "out" and isinstance(b, TypeError):
-                return f"accepted out= that PyTorch does not have, {name}: {str(b).splitlines()[:1]}"
+                return (
+                    f"accepted out= that PyTorch does not have, {name}: {str(b).splitlines()[:1]}"
+                )
             return f"accepted, {name}: PyTorch {type(b).__name__} {str(b).splitlines()[:1]}"
         if type(a).__name__ != type(b).__name__:
             return f"other error, {name}: {type(a).__name__} {a}; PyTorch {type(b).__name__} {str(b).splitlines()[:1]}"
@@ -699,9 +837,17 @@ def compared(case: dict[str, Any], mine: Side, theirs: Side) -> str | None:
         return f"result count, {name}: {len(mine.outs)}, PyTorch {len(theirs.outs)}"
     short = name.rpartition(".")[2]
     if not GAUGE.search(name):
-        if not mine.outs and a is not None and isinstance(b, (bool, int, float)) and a != b and a == a:
+        if (
+            not mine.outs
+            and a is not None
+            and isinstance(b, (bool, int, float))
+            and a != b
+            and a == a
+        ):
             return f"result plain, {name}: {a!r}, PyTorch {b!r}"
-        if form == "inplace" and any(a.get("overlap") or 0 in a.get("steps", ()) for a in arguments.arrays(case)[:1]):
+        if form == "inplace" and any(
+            a.get("overlap") or 0 in a.get("steps", ()) for a in arguments.arrays(case)[:1]
+        ):
             return f"written in place over itself, {name}:"
         text = both.tensors("result", mine.outs, theirs.outs, lambda side: side.outs)
         if text is not None and not (short in TIES and "value" in text):
@@ -712,7 +858,11 @@ def compared(case: dict[str, Any], mine: Side, theirs: Side) -> str | None:
             return text
     for k, (x, y) in enumerate(zip(mine.outs, theirs.outs, strict=True)):
         if x.requires_grad != y.requires_grad:
-            title = "requires_grad of a comparison in place" if form == "inplace" and short in COMPARISONS else "requires_grad"
+            title = (
+                "requires_grad of a comparison in place"
+                if form == "inplace" and short in COMPARISONS
+                else "requires_grad"
+            )
             return f"{title}, {name}: {k} is {x.requires_grad}"
     if GAUGE.search(name) or short in TIES and not theirs.outs[0].dtype.is_floating_point:
         return None

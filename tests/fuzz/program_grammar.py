@@ -1,7 +1,9 @@
-"""What random programs are made of: statements with places in them, filled for the values that the program has at that line.
+"""What random programs are made of: statements with places in them, filled for the values that the
+program has at that line.
 
-A template is Python with places in braces. A place is filled with the name of a variable, a number, an index, a dtype ...; the methods of
-`Fill` say how. Most are filled for the first tensor that the statement names, so that shapes often fit.
+A template is Python with places in braces. A place is filled with the name of a variable, a number,
+an index, a dtype ...; the methods of `Fill` say how. Most are filled for the first tensor that the
+statement names, so that shapes often fit.
 """
 
 from __future__ import annotations
@@ -87,8 +89,14 @@ MODULES = [  # the constructor, and an input that fits
     ("nn.Linear(4, 3)", "torch.randn(2, 4, generator=g)"),
     ("nn.Linear(4, 4, bias=False)", "torch.randn(3, 4, generator=g)"),
     ("nn.Bilinear(4, 4, 2)", None),
-    ("nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))", "torch.randn(3, 4, generator=g)"),
-    ("nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Dropout(0.3))", "torch.randn(3, 4, generator=g)"),
+    (
+        "nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))",
+        "torch.randn(3, 4, generator=g)",
+    ),
+    (
+        "nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Dropout(0.3))",
+        "torch.randn(3, 4, generator=g)",
+    ),
     ("nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])", None),
     ("nn.LayerNorm(4)", "torch.randn(2, 3, 4, generator=g)"),
     ("nn.LayerNorm((3, 4))", "torch.randn(2, 3, 4, generator=g)"),
@@ -96,11 +104,17 @@ MODULES = [  # the constructor, and an input that fits
     ("nn.BatchNorm1d(4)", "torch.randn(3, 4, generator=g)"),
     ("nn.BatchNorm1d(3, momentum=None)", "torch.randn(2, 3, 4, generator=g)"),
     ("nn.BatchNorm2d(3)", "torch.randn(2, 3, 4, 4, generator=g)"),
-    ("nn.InstanceNorm1d(3, affine=True, track_running_stats=True)", "torch.randn(2, 3, 4, generator=g)"),
+    (
+        "nn.InstanceNorm1d(3, affine=True, track_running_stats=True)",
+        "torch.randn(2, 3, 4, generator=g)",
+    ),
     ("nn.GroupNorm(2, 4)", "torch.randn(3, 4, generator=g)"),
     ("nn.Conv1d(3, 2, 2)", "torch.randn(2, 3, 4, generator=g)"),
     ("nn.Conv2d(3, 2, 3, padding=1)", "torch.randn(2, 3, 4, 4, generator=g)"),
-    ("nn.Conv2d(3, 3, 2, groups=3, stride=2, padding_mode='circular', padding=1)", "torch.randn(2, 3, 4, 4, generator=g)"),
+    (
+        "nn.Conv2d(3, 3, 2, groups=3, stride=2, padding_mode='circular', padding=1)",
+        "torch.randn(2, 3, 4, 4, generator=g)",
+    ),
     ("nn.ConvTranspose1d(3, 2, 2, stride=2)", "torch.randn(2, 3, 4, generator=g)"),
     ("nn.Dropout(0.5)", "torch.randn(2, 3, 4, generator=g)"),
     ("nn.AlphaDropout(0.2)", "torch.randn(2, 3, 4, generator=g)"),
@@ -115,7 +129,10 @@ MODULES = [  # the constructor, and an input that fits
     ("nn.LSTM(4, 3, num_layers=2, dropout=0.2)", "torch.randn(2, 3, 4, generator=g)"),
     ("nn.LSTMCell(4, 3)", "torch.randn(2, 4, generator=g)"),
     ("nn.MultiheadAttention(4, 2, batch_first=True)", None),
-    ("nn.TransformerEncoderLayer(4, 2, 8, dropout=0.1, batch_first=True)", "torch.randn(2, 3, 4, generator=g)"),
+    (
+        "nn.TransformerEncoderLayer(4, 2, 8, dropout=0.1, batch_first=True)",
+        "torch.randn(2, 3, 4, generator=g)",
+    ),
     ("nn.MaxPool1d(2)", "torch.randn(2, 3, 4, generator=g)"),
     ("nn.AdaptiveAvgPool2d((2, 1))", "torch.randn(2, 3, 4, 4, generator=g)"),
     ("nn.Flatten()", "torch.randn(2, 3, 4, generator=g)"),
@@ -125,18 +142,29 @@ MODULES = [  # the constructor, and an input that fits
 ]
 
 OPTIMIZERS = [
-    "torch.optim.SGD({ps}, lr=0.1)", "torch.optim.SGD({ps}, lr=0.05, momentum=0.9, weight_decay=0.01)",
-    "torch.optim.SGD({ps}, lr=0.05, momentum=0.9, nesterov=True)", "torch.optim.Adam({ps}, lr=0.01)",
-    "torch.optim.Adam({ps}, lr=0.01, amsgrad=True, weight_decay=0.1)", "torch.optim.AdamW({ps}, lr=0.01)",
-    "torch.optim.RMSprop({ps}, lr=0.01, momentum=0.5, centered=True)", "torch.optim.Adagrad({ps}, lr=0.1)",
-    "torch.optim.Adadelta({ps})", "torch.optim.Adamax({ps})", "torch.optim.NAdam({ps})", "torch.optim.RAdam({ps})",
-    "torch.optim.ASGD({ps})", "torch.optim.Rprop({ps})",
-]  # fmt: skip
+    "torch.optim.SGD({ps}, lr=0.1)",
+    "torch.optim.SGD({ps}, lr=0.05, momentum=0.9, weight_decay=0.01)",
+    "torch.optim.SGD({ps}, lr=0.05, momentum=0.9, nesterov=True)",
+    "torch.optim.Adam({ps}, lr=0.01)",
+    "torch.optim.Adam({ps}, lr=0.01, amsgrad=True, weight_decay=0.1)",
+    "torch.optim.AdamW({ps}, lr=0.01)",
+    "torch.optim.RMSprop({ps}, lr=0.01, momentum=0.5, centered=True)",
+    "torch.optim.Adagrad({ps}, lr=0.1)",
+    "torch.optim.Adadelta({ps})",
+    "torch.optim.Adamax({ps})",
+    "torch.optim.NAdam({ps})",
+    "torch.optim.RAdam({ps})",
+    "torch.optim.ASGD({ps})",
+    "torch.optim.Rprop({ps})",
+]
 SCHEDULES = [
-    "torch.optim.lr_scheduler.StepLR({o}, 2, gamma=0.5)", "torch.optim.lr_scheduler.CosineAnnealingLR({o}, 5)",
-    "torch.optim.lr_scheduler.ExponentialLR({o}, 0.9)", "torch.optim.lr_scheduler.LambdaLR({o}, lambda epoch: 0.5 ** epoch)",
-    "torch.optim.lr_scheduler.LinearLR({o}, total_iters=3)", "torch.optim.lr_scheduler.OneCycleLR({o}, 0.1, total_steps=50, cycle_momentum=False)",
-]  # fmt: skip
+    "torch.optim.lr_scheduler.StepLR({o}, 2, gamma=0.5)",
+    "torch.optim.lr_scheduler.CosineAnnealingLR({o}, 5)",
+    "torch.optim.lr_scheduler.ExponentialLR({o}, 0.9)",
+    "torch.optim.lr_scheduler.LambdaLR({o}, lambda epoch: 0.5 ** epoch)",
+    "torch.optim.lr_scheduler.LinearLR({o}, total_iters=3)",
+    "torch.optim.lr_scheduler.OneCycleLR({o}, 0.1, total_steps=50, cycle_momentum=False)",
+]
 
 VIEWS = """
 {x}.transpose({d}, {d}) | {x}.t() | {x}.mT | {x}.T | {x}.permute({perm}) | {x}.movedim({d}, {d}) | {x}.swapaxes({d}, {d})
@@ -279,7 +307,19 @@ gradient = torch.autograd.grad({R}[0].sum(), {p}, allow_unused=True) | {R}[0].ba
 DTYPES = (
     ["float32"] * 10
     + ["float64"] * 3
-    + ["float16", "bfloat16", "complex64", "complex128", "int64", "int64", "int32", "int16", "uint8", "int8", "bool"]
+    + [
+        "float16",
+        "bfloat16",
+        "complex64",
+        "complex128",
+        "int64",
+        "int64",
+        "int32",
+        "int16",
+        "uint8",
+        "int8",
+        "bool",
+    ]
 )
 SIZES = [
     (4,),
@@ -304,7 +344,11 @@ NUMBERS_USED = ["0.5", "2", "-1.5", "1", "0", "0.25", "3", "-2", "True", "1.0", 
 
 def table(text: str) -> list[str]:
     """The templates of a table: one in each cell, lines joined by a written \\n."""
-    return [cell.strip().replace("\\n", "\n") for line in text.strip().splitlines() for cell in line.split(" | ")]
+    return [
+        cell.strip().replace("\\n", "\n")
+        for line in text.strip().splitlines()
+        for cell in line.split(" | ")
+    ]
 
 
 UNARIES = table(UNARY)
@@ -362,7 +406,9 @@ class Fill:
         same = self.choose.random() < 0.7
         if self.first and same:
             shape, dtype = self.value.shape, self.value.dtype
-            found = self.of(lambda t: t.is_floating_point() and t.dtype == dtype and t.shape == shape)
+            found = self.of(
+                lambda t: t.is_floating_point() and t.dtype == dtype and t.shape == shape
+            )
             if found:
                 return found
         found = self.of(lambda t: t.is_floating_point())
@@ -372,19 +418,33 @@ class Fill:
         return self.of(lambda t: t.requires_grad) or self.place_p()
 
     def place_c(self) -> str:
-        return self.of(lambda t: t.is_complex()) or f"torch.complex({(name := self.place_f())}, {name})"
+        return (
+            self.of(lambda t: t.is_complex())
+            or f"torch.complex({(name := self.place_f())}, {name})"
+        )
 
     def place_i(self) -> str:
-        return self.of(lambda t: t.dtype in (self.torch.int64, self.torch.int32)) or f"{self.place_x()}.long()"
+        return (
+            self.of(lambda t: t.dtype in (self.torch.int64, self.torch.int32))
+            or f"{self.place_x()}.long()"
+        )
 
     def place_b(self) -> str:
         shape = self.value.shape if self.first else None
-        found = self.of(lambda t: t.dtype == self.torch.bool and (shape is None or t.shape == shape))
-        return found if found and self.choose.random() < 0.6 else f"({self.first or self.place_x()} > {self.place_k()})"
+        found = self.of(
+            lambda t: t.dtype == self.torch.bool and (shape is None or t.shape == shape)
+        )
+        return (
+            found
+            if found and self.choose.random() < 0.6
+            else f"({self.first or self.place_x()} > {self.place_k()})"
+        )
 
     def place_n(self) -> str:
         loose = self.choose.random() < 0.06
-        return self.of(lambda t: loose or not (t.requires_grad and t.is_leaf)) or "torch.zeros(3, 4)"
+        return (
+            self.of(lambda t: loose or not (t.requires_grad and t.is_leaf)) or "torch.zeros(3, 4)"
+        )
 
     def place_s(self) -> str:
         shape = self.value.shape
@@ -408,14 +468,20 @@ class Fill:
 
     def place_d(self) -> str:
         count = max(self.value.dim(), 1)
-        return str(self.choose.choice([0, -1, *range(-count, count)]) if self.choose.random() < 0.98 else 5)
+        return str(
+            self.choose.choice([0, -1, *range(-count, count)]) if self.choose.random() < 0.98 else 5
+        )
 
     def place_j(self) -> str:
         return str(self.choose.choice([0, 1, 1, 1, 2, 2, 3, -1]))
 
     def place_k(self) -> str:
         number = self.of(lambda t: t.dim() == 0) if self.choose.random() < 0.05 else None
-        return number or ("k" if self.choose.random() < 0.15 and "k" in self.values else self.choose.choice(NUMBERS_USED))
+        return number or (
+            "k"
+            if self.choose.random() < 0.15 and "k" in self.values
+            else self.choose.choice(NUMBERS_USED)
+        )
 
     def place_bool(self) -> str:
         return self.choose.choice(["True", "False"])
@@ -431,7 +497,11 @@ class Fill:
         return self.choose.choice(["torch.float64", "torch.float32"])
 
     def place_size(self) -> str:
-        size = tuple(self.value.shape) if self.first and self.choose.random() < 0.5 else self.choose.choice(SIZES)
+        size = (
+            tuple(self.value.shape)
+            if self.first and self.choose.random() < 0.5
+            else self.choose.choice(SIZES)
+        )
         return str(tuple(size))
 
     def place_shape(self) -> str:
@@ -467,17 +537,29 @@ class Fill:
         return self.choose.choice(UNARIES)
 
     def place_L(self) -> str:
-        names = [self.of(lambda t: t.requires_grad) or self.place_p() for _ in range(self.choose.choice([1, 1, 2]))]
+        names = [
+            self.of(lambda t: t.requires_grad) or self.place_p()
+            for _ in range(self.choose.choice([1, 1, 2]))
+        ]
         parts = []
         for name in names:
             value = self.values.get(name)
-            real = f"{name}.abs()" if isinstance(value, self.torch.Tensor) and value.is_complex() else f"{name}.float()"
+            real = (
+                f"{name}.abs()"
+                if isinstance(value, self.torch.Tensor) and value.is_complex()
+                else f"{name}.float()"
+            )
             parts.append(self.choice_of_loss(real))
         return "(" + " + ".join(parts) + ")"
 
     def choice_of_loss(self, name: str) -> str:
         return self.choose.choice(
-            [f"{name}.square().mean()", f"{name}.sum()", f"({name} * {name}.detach()).sum()", f"{name}.sin().sum()"]
+            [
+                f"{name}.square().mean()",
+                f"{name}.sum()",
+                f"({name} * {name}.detach()).sum()",
+                f"{name}.sin().sum()",
+            ]
         )
 
     def place_m(self) -> str:
@@ -491,7 +573,13 @@ class Fill:
         wanted = self.values.get(f"example of {getattr(self, 'module', '')}")
         found = None
         if wanted is not None:
-            found = self.of(lambda t: t.dim() == wanted.dim() and t.dtype == wanted.dtype and t.shape[1:] == wanted.shape[1:])
+            found = self.of(
+                lambda t: (
+                    t.dim() == wanted.dim()
+                    and t.dtype == wanted.dtype
+                    and t.shape[1:] == wanted.shape[1:]
+                )
+            )
         return found or (example if example and self.choose.random() < 0.9 else self.place_f())
 
     def place_o(self) -> str:
@@ -511,22 +599,32 @@ class Fill:
         parts = []
         mask = False
         if self.value.dim() and self.choose.random() < 0.1:
-            return f"{self.first} > {self.choose.choice(NUMBERS_USED)}" if self.choose.random() < 0.7 else f"{self.first}.argmax(0)"
+            return (
+                f"{self.first} > {self.choose.choice(NUMBERS_USED)}"
+                if self.choose.random() < 0.7
+                else f"{self.first}.argmax(0)"
+            )
         for size in self.value.shape[: self.choose.randint(1, 3)]:
             kind = self.choose.choice("iissssssttlmN.")
             if kind == "i":
                 parts.append(str(self.choose.randrange(-size, size) if size else 0))
             elif kind == "s":
-                parts.append(self.choose.choice([":", "1:", ":-1", "::2", "0:1", "-2:", "1:3", "5:", "1::2"]))
+                parts.append(
+                    self.choose.choice([":", "1:", ":-1", "::2", "0:1", "-2:", "1:3", "5:", "1::2"])
+                )
             elif kind == "t":
                 shape = self.choose.choice([1, 2, 3])
                 rows = [self.choose.randrange(-size, size) if size else 0 for _ in range(shape)]
                 parts.append(f"torch.tensor({rows if self.choose.random() < 0.8 else [rows]})")
             elif kind == "l":
-                parts.append(str([self.choose.randrange(-size, size) if size else 0 for _ in range(2)]))
+                parts.append(
+                    str([self.choose.randrange(-size, size) if size else 0 for _ in range(2)])
+                )
             elif kind == "m" and not mask:
                 mask = True
-                parts.append(f"torch.tensor({[self.choose.random() < 0.6 for _ in range(size)]}, dtype=torch.bool)")
+                parts.append(
+                    f"torch.tensor({[self.choose.random() < 0.6 for _ in range(size)]}, dtype=torch.bool)"
+                )
             elif kind == "N":
                 parts.extend(["None", ":"])
             elif kind == "." and "..." not in parts:

@@ -1,7 +1,8 @@
-"""What PyTorch leaves open: circumstances of a program in which a difference is nobody's fault, each with its reason.
+"""What PyTorch leaves open: circumstances of a program in which a difference is nobody's fault,
+each with its reason.
 
-Where a program differs from PyTorch it is run once more, eagerly, with the functions below watched. What was met excuses the kinds of
-differences that are named beside it, and no others.
+Where a program differs from PyTorch it is run once more, eagerly, with the functions below watched.
+What was met excuses the kinds of differences that are named beside it, and no others.
 """
 
 from __future__ import annotations
@@ -18,19 +19,34 @@ import program_runs as runs
 # reason: the kinds of differences that it explains, as they begin
 REASONS = {
     "views from before requires_grad_() want gradients in PyTorch and drop them": (
-        "requires_grad", "is_leaf", "gradient", "accepted RuntimeError element of tensors", "accepted RuntimeError a view of a leaf",
-        "refused RuntimeError element of tensors", "refused RuntimeError One of the differentiated",
+        "requires_grad",
+        "is_leaf",
+        "gradient",
+        "accepted RuntimeError element of tensors",
+        "accepted RuntimeError a view of a leaf",
+        "refused RuntimeError element of tensors",
+        "refused RuntimeError One of the differentiated",
     ),
     "memory that resize_() adds is not initialised": ("value", "number", "gradient value"),
     "out= resized an operand before it was read": ("value", "number", "gradient value", "accepted"),
     "which leaves have their gradients when backward raises is not said": ("gradient", "shape"),
     "logical_not_() and kin write past PyTorch's graph, so that its gradients are of what was there before": (
-        "refused RuntimeError a leaf", "refused RuntimeError a view", "gradient value", "value",
+        "refused RuntimeError a leaf",
+        "refused RuntimeError a view",
+        "gradient value",
+        "value",
     ),
-    "take_along_dim() reads outside of the tensor where the index has more elements along another dimension": ("refused",),
-    "PyTorch normalises nothing without a look at the sizes of the parameters": ("refused RuntimeError weight", "refused RuntimeError running"),
-    "under vmap PyTorch counts dimensions that a sample has not": ("accepted IndexError Dimension out of range",),
-}  # fmt: skip
+    "take_along_dim() reads outside of the tensor where the index has more elements along another dimension": (
+        "refused",
+    ),
+    "PyTorch normalises nothing without a look at the sizes of the parameters": (
+        "refused RuntimeError weight",
+        "refused RuntimeError running",
+    ),
+    "under vmap PyTorch counts dimensions that a sample has not": (
+        "accepted IndexError Dimension out of range",
+    ),
+}
 LATE, GROWN, OPERAND, HALF, LOGICAL, OUTSIDE, NOTHING, MAPPED = REASONS
 RAISED = (HALF, OUTSIDE)  # met where the function raises
 
@@ -40,7 +56,9 @@ def met(text: str) -> list[str]:
     found: dict[str, None] = {}
     with contextlib.ExitStack() as stack:
         for target, name, watch in _watches():
-            stack.enter_context(mock.patch.object(target, name, _watched(getattr(target, name), watch, found)))
+            stack.enter_context(
+                mock.patch.object(target, name, _watched(getattr(target, name), watch, found))
+            )
         runs.execute(text, "pellucid")
     return list(found)
 
@@ -50,7 +68,9 @@ def excused(kind: str, text: str) -> str | None:
     return next((why for why in met(text) if kind.startswith(REASONS[why])), None)
 
 
-def _watched(function: Callable[..., Any], watch: Callable[..., str | None], found: dict[str, None]) -> Callable[..., Any]:
+def _watched(
+    function: Callable[..., Any], watch: Callable[..., str | None], found: dict[str, None]
+) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         why = watch(*args, **kwargs)
         if why is not None and why not in RAISED:
@@ -72,7 +92,13 @@ def _watches() -> Iterator[tuple[Any, str, Callable[..., str | None]]]:
 
     def late(x: Any, value: Any = True) -> str | None:
         views = () if x._ver is None else x._ver.views or ()
-        return LATE if any((v := ref()) is not None and v._view.base is x and v._rg != value for ref in views) else None
+        return (
+            LATE
+            if any(
+                (v := ref()) is not None and v._view.base is x and v._rg != value for ref in views
+            )
+            else None
+        )
 
     def grown(x: Any, *sizes: Any, **named: Any) -> str | None:
         shape = sizes[0] if sizes and isinstance(sizes[0], (tuple, list)) else sizes
@@ -81,10 +107,18 @@ def _watches() -> Iterator[tuple[Any, str, Callable[..., str | None]]]:
     operands: list[Any] = []
 
     def read(out: Any, arguments: Any, *rest: Any) -> None:
-        operands[:] = [x for given in arguments for x in (given if isinstance(given, (list, tuple)) else (given,))]
+        operands[:] = [
+            x
+            for given in arguments
+            for x in (given if isinstance(given, (list, tuple)) else (given,))
+        ]
 
     def written(out: Any, result: Any, *rest: Any) -> str | None:
-        if isinstance(out, tensor.Tensor) and out.shape != result.shape and any(out is x for x in operands):
+        if (
+            isinstance(out, tensor.Tensor)
+            and out.shape != result.shape
+            and any(out is x for x in operands)
+        ):
             return OPERAND
         return None
 
@@ -96,7 +130,10 @@ def _watches() -> Iterator[tuple[Any, str, Callable[..., str | None]]]:
     yield public, "check_out", read
     yield public, "into", written
     yield reverse, "backward", lambda *args, **named: HALF
-    package, functional = importlib.import_module("pellucid"), importlib.import_module("pellucid.nn.functional")
+    package, functional = (
+        importlib.import_module("pellucid"),
+        importlib.import_module("pellucid.nn.functional"),
+    )
     yield package, "take_along_dim", lambda *args, **named: OUTSIDE
     for name in ("batch_norm", "instance_norm"):
         yield functional, name, lambda x, *args, **named: None if x.numel() else NOTHING

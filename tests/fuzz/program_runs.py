@@ -1,4 +1,6 @@
-"""Runs the text of a program with one library bound to `torch`, writes down all that can be seen of it, and compares two such records."""
+"""Runs the text of a program with one library bound to `torch`, writes down all that can be seen of
+it, and compares two such records.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,13 @@ from typing import Any
 
 import numpy as np
 
-EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "complex64": 2.0**-23, "complex32": 2.0**-10}
+EPSILON = {
+    "float16": 2.0**-10,
+    "bfloat16": 2.0**-7,
+    "float32": 2.0**-23,
+    "complex64": 2.0**-23,
+    "complex32": 2.0**-10,
+}
 DOUBLE = 2.0**-52
 JITTERS = (2.0, 2.0, 2.0, 20.0, 20.0, 20.0)  # units in the last place
 LIGHT = ("stride", "error text")  # told where nothing worse is found
@@ -26,7 +34,9 @@ Leaf = tuple[str, str, Any, float]  # path, kind, value, epsilon
 
 
 class Jitter:
-    """Moves the floating-point values of a tensor by some units in the last place, as another order of rounding would."""
+    """Moves the floating-point values of a tensor by some units in the last place, as another order
+    of rounding would.
+    """
 
     def __init__(self, seed: int, units: float, least: float = 0.0) -> None:
         self.draws, self.units, self.least = np.random.default_rng(seed), units, least
@@ -48,7 +58,8 @@ class Jitter:
             with np.errstate(all="ignore"):
                 noise = 1 + step * self.draws.uniform(-1, 1, array.shape)
                 wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-                moved = np.where(wide * 64 == np.round(wide * 64), wide, wide * noise)  # small exact numbers stay
+                # small exact numbers stay
+                moved = np.where(wide * 64 == np.round(wide * 64), wide, wide * noise)
                 array[...] = moved.astype(array.dtype)
         return value
 
@@ -94,8 +105,12 @@ def reset(torch: Any) -> None:
     torch.default_generator.manual_seed(7)  # `torch.manual_seed` is slow in PyTorch
 
 
-def execute(text: str, package: str, compiling: bool = False, jitter: Jitter | None = None) -> list[Leaf]:
-    """All that can be seen of a program: what each statement after `program` gives or raises, and all variables at the end."""
+def execute(
+    text: str, package: str, compiling: bool = False, jitter: Jitter | None = None
+) -> list[Leaf]:
+    """All that can be seen of a program: what each statement after `program` gives or raises, and
+    all variables at the end.
+    """
     torch = importlib.import_module(package)
     filename = f"<program for {package}{' compiled' if compiling else ''}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
@@ -125,12 +140,21 @@ def execute(text: str, package: str, compiling: bool = False, jitter: Jitter | N
                 called = True
                 if compiling:
                     scope["program"] = torch.compile(scope["program"])
-            elif called and isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            elif (
+                called
+                and isinstance(statement, ast.Assign)
+                and isinstance(statement.targets[0], ast.Name)
+            ):
                 leaves += flat(scope.get(statement.targets[0].id), f"line {number}")
-        leaves += flat([torch.is_grad_enabled(), torch.get_default_dtype(), torch.is_inference_mode_enabled()], "modes")
+        leaves += flat(
+            [torch.is_grad_enabled(), torch.get_default_dtype(), torch.is_inference_mode_enabled()],
+            "modes",
+        )
         torch.set_default_dtype(torch.float32)
         leaves += flat(torch.rand(1).item(), "stream")
-        for name in [name for name in scope if name not in before and name != "program" and name[0] != "_"]:
+        for name in [
+            name for name in scope if name not in before and name != "program" and name[0] != "_"
+        ]:
             if not isinstance(scope[name], (types.ModuleType, types.FunctionType, type)):
                 leaves += flat(scope[name], name)
     reset(torch)
@@ -168,7 +192,9 @@ def _flat(value: Any, path: str, depth: int) -> Iterator[Leaf]:
         yield path, "training", value.training, 0.0
         yield from _flat(dict(value.named_parameters()), path, depth + 1)
         yield from _flat(dict(value.named_buffers()), path, depth + 1)
-        yield from _flat({k: v for k, v in vars(value).items() if type(v) in (int, float, bool)}, path, depth + 1)
+        yield from _flat(
+            {k: v for k, v in vars(value).items() if type(v) in (int, float, bool)}, path, depth + 1
+        )
     elif hasattr(value, "state_dict") and hasattr(value, "step"):
         yield from _flat(value.state_dict(), f"{path}.state", depth + 1)
     elif kind in ("torch", "pellucid") and type(value).__name__ == "dtype":
@@ -188,26 +214,41 @@ def _tensor(value: Any, path: str, depth: int) -> Iterator[Leaf]:
     if depth < 6 and dense:  # of a gradient, nobody promises them
         strides = tuple(s for s, n in zip(value.stride(), shape, strict=True) if n > 1)
         yield path, "stride", strides if value.numel() else (), 0.0
-    torch = sys.modules[type(value).__mro__[-2 if type(value).__mro__[-2].__name__ == "Tensor" else 0].__module__.split(".")[0]]
+    torch = sys.modules[
+        type(value)
+        .__mro__[-2 if type(value).__mro__[-2].__name__ == "Tensor" else 0]
+        .__module__.split(".")[0]
+    ]
     with torch.no_grad():
         plain = value.detach()
         if not dense:
             yield path, "layout", str(plain.layout), 0.0
             plain = plain.to_dense()
         plain = torch.resolve_neg(torch.resolve_conj(plain))
-        wide = torch.complex128 if plain.is_complex() else torch.float64 if plain.is_floating_point() else torch.int64
-        array = plain.to(wide, copy=True).numpy()  # a copy: PyTorch refuses to resize what NumPy looks at
+        wide = (
+            torch.complex128
+            if plain.is_complex()
+            else torch.float64
+            if plain.is_floating_point()
+            else torch.int64
+        )
+        # a copy: PyTorch refuses to resize what NumPy looks at
+        array = plain.to(wide, copy=True).numpy()
     yield path, "value", array, EPSILON.get(name, DOUBLE) if wide is not torch.int64 else 0.0
     if depth < 6 and (value.is_leaf or value.retains_grad):
         gradient = value.grad
         yield f"{path}.grad", "gradient", gradient is None, 0.0
         if gradient is not None:
-            yield from ((p, f"gradient {k}" if k == "value" else k, v, e) for p, k, v, e in _tensor(gradient, f"{path}.grad", 6))
+            yield from (
+                (p, f"gradient {k}" if k == "value" else k, v, e)
+                for p, k, v, e in _tensor(gradient, f"{path}.grad", 6)
+            )
 
 
 class Difference:
     def __init__(self, kind: str, detail: str, index: int | None = None) -> None:
-        self.kind, self.detail, self.index = kind, detail, index  # an index where rounding may explain it
+        # an index where rounding may explain it
+        self.kind, self.detail, self.index = kind, detail, index
 
 
 def compare(wanted: list[Leaf], found: list[Leaf], skip: tuple[str, ...] = ()) -> list[Difference]:
@@ -215,7 +256,12 @@ def compare(wanted: list[Leaf], found: list[Leaf], skip: tuple[str, ...] = ()) -
     made = []
     for index, (a, b) in enumerate(zip(wanted, found, strict=False)):
         if a[:2] != b[:2] or (a[1] == "value" and a[2].shape != b[2].shape):
-            made.append(Difference(_errors(wanted, found, index), f"{_said(wanted, index)}, found {_said(found, index)}"))
+            made.append(
+                Difference(
+                    _errors(wanted, found, index),
+                    f"{_said(wanted, index)}, found {_said(found, index)}",
+                )
+            )
             return made
         path, kind, x, epsilon = a
         y = b[2]
@@ -226,9 +272,16 @@ def compare(wanted: list[Leaf], found: list[Leaf], skip: tuple[str, ...] = ()) -
                 made.append(Difference(kind, f"{path}: {_short(x)}, found {_short(y)}", index))
         elif type(x) is not type(y) or x != y:
             if (kind == "stride" and 0 in x) or (kind == "requires_grad" and None in (x, y)):
-                continue  # expanded there: of a gradient, say; or a view of what needs no gradient in one of the two
+                # expanded there: of a gradient, say; or a view of what needs no gradient in one of
+                # the two
+                continue
             soft = kind in ("number", "gradient", "text")
-            if kind == "text" and index and wanted[index - 1][2] == found[index - 1][2] and wanted[index - 2][2] == "error":
+            if (
+                kind == "text"
+                and index
+                and wanted[index - 1][2] == found[index - 1][2]
+                and wanted[index - 2][2] == "error"
+            ):
                 kind = f"error text {_normal(x)}"
             elif kind in ("length", "keys", "shape", "number") or kind == "text":
                 kind = _errors(wanted, found, index)
@@ -255,14 +308,22 @@ def _errors(wanted: list[Leaf], found: list[Leaf], index: int) -> str:
 
 def _error(leaves: list[Leaf], index: int) -> tuple[str, str] | None:
     for start in (index, index + 1, index - 1):
-        if 0 <= start < len(leaves) - 2 and leaves[start][1] == "text" and leaves[start][2] == "error":
+        if (
+            0 <= start < len(leaves) - 2
+            and leaves[start][1] == "text"
+            and leaves[start][2] == "error"
+        ):
             return leaves[start + 1][2], leaves[start + 2][2]
     return None
 
 
 def _said(leaves: list[Leaf], index: int) -> str:
     error = _error(leaves, index)
-    return f"{error[0]}: {error[1]}" if error else f"{leaves[index][0]} {leaves[index][1]} {_short(leaves[index][2])}"
+    return (
+        f"{error[0]}: {error[1]}"
+        if error
+        else f"{leaves[index][0]} {leaves[index][1]} {_short(leaves[index][2])}"
+    )
 
 
 def _normal(text: str) -> str:
@@ -288,8 +349,12 @@ def _near(x: np.ndarray, y: np.ndarray, room: np.ndarray) -> bool:
     return bool(same.all())
 
 
-def explained(differences: list[Difference], wanted: list[Leaf], found: list[Leaf], jittered: list[list[Leaf]]) -> list[Difference]:
-    """The differences that are larger than what rounding does to the program, or nothing where it turns into another one."""
+def explained(
+    differences: list[Difference], wanted: list[Leaf], found: list[Leaf], jittered: list[list[Leaf]]
+) -> list[Difference]:
+    """The differences that are larger than what rounding does to the program, or nothing where it
+    turns into another one.
+    """
     kept = []
     for difference in differences:
         index = difference.index
@@ -297,7 +362,12 @@ def explained(differences: list[Difference], wanted: list[Leaf], found: list[Lea
             kept.append(difference)
             continue
         x, epsilon = wanted[index][2], wanted[index][3]
-        others = [leaves[index] if index < len(leaves) and leaves[index][:2] == wanted[index][:2] else None for leaves in jittered]
+        others = [
+            leaves[index]
+            if index < len(leaves) and leaves[index][:2] == wanted[index][:2]
+            else None
+            for leaves in jittered
+        ]
         if any(other is None for other in others):
             return []
         values = [other[2] for other in others if other is not None]
@@ -312,7 +382,14 @@ def explained(differences: list[Difference], wanted: list[Leaf], found: list[Lea
         y = found[index][2]
         with np.errstate(all="ignore"):
             spread = np.max(
-                [np.where(np.isfinite(v) & np.isfinite(x), np.abs(v - x), np.where(_like(v, x), 0.0, np.inf)) for v in values],
+                [
+                    np.where(
+                        np.isfinite(v) & np.isfinite(x),
+                        np.abs(v - x),
+                        np.where(_like(v, x), 0.0, np.inf),
+                    )
+                    for v in values
+                ],
                 axis=0,
             )
             room = np.nan_to_num(_room(x, epsilon), nan=0.0) + (10 if epsilon else 1e9) * spread
@@ -324,19 +401,28 @@ def explained(differences: list[Difference], wanted: list[Leaf], found: list[Lea
 
 
 def _like(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Where two arrays hold the same, or no number; a complex number of which a part is infinite is infinity, whatever the other part is."""
+    """Where two arrays hold the same, or no number; a complex number of which a part is infinite is
+    infinity, whatever the other part is.
+    """
     same = (x == y) | (np.isnan(x) & np.isnan(y))
     return same | (np.isinf(x) & np.isinf(y)) if x.dtype.kind == "c" else same
 
 
-def judge(text: str, wanted: list[Leaf], found: list[Leaf], name: str, skip: tuple[str, ...] = ()) -> str | None:
+def judge(
+    text: str, wanted: list[Leaf], found: list[Leaf], name: str, skip: tuple[str, ...] = ()
+) -> str | None:
     """The first difference that rounding does not explain, as a failure."""
     differences = compare(wanted, found, skip)
     if any(d.index is not None for d in differences):
         # What is computed in fewer digits than its result has shows in no dtype.
         narrow = [
             eps
-            for word, eps in (("autocast", 2.0**-7), ("bfloat16()", 2.0**-7), ("half()", 2.0**-10), ("float()", 2.0**-23))
+            for word, eps in (
+                ("autocast", 2.0**-7),
+                ("bfloat16()", 2.0**-7),
+                ("half()", 2.0**-10),
+                ("float()", 2.0**-23),
+            )
             if word in text
         ]
         jittered = [
@@ -345,7 +431,9 @@ def judge(text: str, wanted: list[Leaf], found: list[Leaf], name: str, skip: tup
         ]
         plain = execute(text, "pellucid")
         if len(plain) == len(wanted):
-            differences = explained(differences, wanted, found, [*jittered, *([plain] if name == "compiled" else [])])
+            differences = explained(
+                differences, wanted, found, [*jittered, *([plain] if name == "compiled" else [])]
+            )
         else:
             differences = explained(differences, wanted, found, jittered)
     if not differences:

@@ -1,9 +1,10 @@
 """Random programs: Pellucid against PyTorch (where it is installed), and compiled against eager.
 
-A case is the text of a program, line by line. `program` is called several times; in between, flags, parameters, hooks and arguments
-change. What every call gives or raises is compared, and so is all that is left at the end: variables, parameters, gradients, optimizers'
-state, write counters, modes and the stream of random numbers. Rounding is told from faults by runs in which all values are moved by some
-units in the last place: what those runs do not change may not differ.
+A case is the text of a program, line by line. `program` is called several times; in between, flags,
+parameters, hooks and arguments change. What every call gives or raises is compared, and so is all
+that is left at the end: variables, parameters, gradients, optimizers' state, write counters, modes
+and the stream of random numbers. Rounding is told from faults by runs in which all values are moved
+by some units in the last place: what those runs do not change may not differ.
 
 `program_grammar` has the statements, `program_runs` runs and compares.
 """
@@ -97,8 +98,10 @@ KNOWN: dict[str, str] = {  # PyTorch refuses, and here there is a result
     "eager refused RuntimeError unsupported operation some elements": "PyTorch computes with what is half overwritten",
     **{f"eager open {why}": why for why in circumstances.REASONS},
 }
-NO_KERNEL = "could not create a primitive"  # what oneDNN says on processors without, say, two-byte arithmetic
-SKIP_EAGER: tuple[str, ...] = ("stride",)  # of results, nobody promises them; views are held to them elsewhere
+# what oneDNN says on processors without, say, two-byte arithmetic
+NO_KERNEL = "could not create a primitive"
+# of results, nobody promises them; views are held to them elsewhere
+SKIP_EAGER: tuple[str, ...] = ("stride",)
 SKIP_COMPILED: tuple[str, ...] = ()
 ERRORS = "(RuntimeError, IndexError, ValueError, TypeError, AttributeError)"
 SECONDS_A_DRAW = 20
@@ -119,7 +122,9 @@ def run(case: dict[str, Any]) -> str | None:
             why = circumstances.excused(runs.kind_of(failure), text)
             return f"eager open {why}: {failure}\n{text}" if why else f"{failure}\n{text}"
     if only != "eager":
-        failure = runs.judge(text, eager, runs.execute(text, "pellucid", compiling=True), "compiled", SKIP_COMPILED)
+        failure = runs.judge(
+            text, eager, runs.execute(text, "pellucid", compiling=True), "compiled", SKIP_COMPILED
+        )
         if failure is not None:
             return f"{failure}\n{text}"
     return None
@@ -129,7 +134,9 @@ _torch: list[Any] = []  # the connection to the process in which PyTorch runs
 
 
 def start_torch() -> None:
-    """Start the process in which PyTorch runs. It answers to whoever holds the connection, one after another."""
+    """Start the process in which PyTorch runs. It answers to whoever holds the connection, one
+    after another.
+    """
     here, there = multiprocessing.Pipe()
     if os.fork() == 0:
         here.close()
@@ -145,7 +152,9 @@ def start_torch() -> None:
 
 
 def by_torch(text: str) -> list[runs.Leaf] | None:
-    """What PyTorch makes of a program, in a process of its own: None where it dies of it, or lacks a kernel for this processor."""
+    """What PyTorch makes of a program, in a process of its own: None where it dies of it, or lacks
+    a kernel for this processor.
+    """
     if not _torch:
         start_torch()
     number = f"{os.getpid()} {time.monotonic_ns()}"
@@ -154,7 +163,11 @@ def by_torch(text: str) -> list[runs.Leaf] | None:
         answered, leaves = _torch[0].recv()
         while answered != number:  # an answer to a process that died before it read it
             answered, leaves = _torch[0].recv()
-        return None if any(kind == "text" and NO_KERNEL in value for _, kind, value, _ in leaves) else leaves
+        return (
+            None
+            if any(kind == "text" and NO_KERNEL in value for _, kind, value, _ in leaves)
+            else leaves
+        )
     except (EOFError, OSError):
         _torch.clear()
         return None
@@ -163,11 +176,14 @@ def by_torch(text: str) -> list[runs.Leaf] | None:
 # ---- drawing -------------------------------------------------------------------------------------------------------------------------
 
 
-_drawing: list[Any] = []  # the process in which statements are tried, its end of the pipe, and how many programs it has drawn
+# the process in which statements are tried, its end of the pipe, and how many programs it has drawn
+_drawing: list[Any] = []
 
 
 def draw(choose: random.Random) -> dict[str, Any]:
-    """A program whose statements were tried one by one, in another process: one that dies of a statement is a case with it."""
+    """A program whose statements were tried one by one, in another process: one that dies of a
+    statement is a case with it.
+    """
     if TORCH and not _torch:
         start_torch()  # here, and not in each of the processes that run cases
     only = {"only": "eager"} if choose.random() < SHARE_EAGER else {}
@@ -178,7 +194,9 @@ def draw(choose: random.Random) -> dict[str, Any]:
 
 
 def _drawn(state: Any, stop: int | None) -> tuple[list[str] | None, int]:
-    """The program, and how many statements were tried; it ends with the statement number `stop`, untried."""
+    """The program, and how many statements were tried; it ends with the statement number `stop`,
+    untried.
+    """
     if not _drawing or _drawing[3] >= DRAWS_A_PROCESS:
         _stop_drawing()
         tried = mmap.mmap(-1, 8)
@@ -237,8 +255,21 @@ class Maker:
         self.arguments: list[str] = []
         self.tables = {
             name: grammar.table(getattr(grammar, name))
-            for name in ("VIEWS", "RESULTS", "WRITES", "GRADIENTS", "GRADIENT_RESULTS", "NUMBERS", "SIDE_EFFECTS", "BLOCKS", "MODULE_USES", "OPTIMIZER_USES", "BETWEEN", "USES")
-        }  # fmt: skip
+            for name in (
+                "VIEWS",
+                "RESULTS",
+                "WRITES",
+                "GRADIENTS",
+                "GRADIENT_RESULTS",
+                "NUMBERS",
+                "SIDE_EFFECTS",
+                "BLOCKS",
+                "MODULE_USES",
+                "OPTIMIZER_USES",
+                "BETWEEN",
+                "USES",
+            )
+        }
         self.weights = {
             "VIEWS": choose.choice([10, 25]),
             "RESULTS": choose.choice([20, 35]),
@@ -272,7 +303,10 @@ class Maker:
             used.append(grammar.BLOCK)
         head = self.setup[0].rstrip() + "\n" + "".join(used).rstrip()
         lines = head.splitlines() + "\n".join(self.setup[1:]).splitlines()
-        lines += [f"def program({', '.join(self.arguments)}):", *("    " + line for line in body.splitlines())]
+        lines += [
+            f"def program({', '.join(self.arguments)}):",
+            *("    " + line for line in body.splitlines()),
+        ]
         return lines + "\n".join(self.calls).splitlines()
 
     returned: tuple[str, ...] = ()
@@ -291,8 +325,20 @@ class Maker:
         for text in [*grammar.FUNCTIONS.values(), grammar.BLOCK]:
             self.run(text)
         for number in range(choose.choice([1, 2, 2, 3])):
-            dtype = choose.choice(["", "", "", "", ", dtype=torch.float64", ", dtype=torch.complex64", ", dtype=torch.bfloat16"])
-            self.ready(f"p{number} = torch.randn({choose.choice(grammar.SIZES[:8])}, generator=g{dtype}).requires_grad_()")
+            dtype = choose.choice(
+                [
+                    "",
+                    "",
+                    "",
+                    "",
+                    ", dtype=torch.float64",
+                    ", dtype=torch.complex64",
+                    ", dtype=torch.bfloat16",
+                ]
+            )
+            self.ready(
+                f"p{number} = torch.randn({choose.choice(grammar.SIZES[:8])}, generator=g{dtype}).requires_grad_()"
+            )
             fill.parameters.append(f"p{number}")
         for number in range(choose.choice([0, 0, 1, 1, 2])):
             made, example = choose.choice(grammar.MODULES)
@@ -302,9 +348,21 @@ class Maker:
                 self.run(f"example_{number} = {example}")
                 self.values[f"example of m{number}"] = self.values[f"example_{number}"]
             if choose.random() < 0.15:
-                self.ready(choose.choice([f"m{number}.double()", f"m{number}.eval()", f"m{number}.requires_grad_(False)"]))
+                self.ready(
+                    choose.choice(
+                        [
+                            f"m{number}.double()",
+                            f"m{number}.eval()",
+                            f"m{number}.requires_grad_(False)",
+                        ]
+                    )
+                )
         if choose.random() < 0.45:
-            lists = [f"m{n}.parameters()" for n in range(len(fill.modules)) if list(self.values[f"m{n}"].parameters())]
+            lists = [
+                f"m{n}.parameters()"
+                for n in range(len(fill.modules))
+                if list(self.values[f"m{n}"].parameters())
+            ]
             lists.append(f"[{', '.join(fill.parameters)}]")
             self.ready("o = " + choose.choice(grammar.OPTIMIZERS).format(ps=choose.choice(lists)))
             fill.optimizers.append("o")
@@ -432,7 +490,9 @@ class Maker:
             self.run(text)
         except Exception:
             if self.choose.random() < 0.05:
-                into.append(f"try:\n{_indented([text])}\nexcept {ERRORS} as error:\n    log.append(told(error))")
+                into.append(
+                    f"try:\n{_indented([text])}\nexcept {ERRORS} as error:\n    log.append(told(error))"
+                )
                 return True
             if self.choose.random() < 0.004:
                 into.append(text)
@@ -440,10 +500,14 @@ class Maker:
             return False
         for name in new:
             value = self.values.get(name)
-            if isinstance(value, pellucid.Tensor) and (value.numel() > MOST_ELEMENTS or value.dim() > 5):
+            if isinstance(value, pellucid.Tensor) and (
+                value.numel() > MOST_ELEMENTS or value.dim() > 5
+            ):
                 return False
         into.append(text)
-        self.fill.names += [name for name in sorted(new) if name in self.values and name not in self.fill.names]
+        self.fill.names += [
+            name for name in sorted(new) if name in self.values and name not in self.fill.names
+        ]
         self.fill.names[:] = [name for name in self.fill.names if name in self.values]
         return True
 
@@ -475,7 +539,8 @@ class Maker:
         elif around < 0.1:
             call = f"r{number} = torch.func.vmap(lambda s: program(s, {arguments[1]}, {k}))({arguments[0]})"
         self.calls.append(call)
-        if around < 0.06:  # what PyTorch says of views made there, and lets one do with them, is its own
+        # what PyTorch says of views made there, and lets one do with them, is its own
+        if around < 0.06:
             return
         self.fill.results.append(f"r{number}")
         for _ in range(choose.choice([0, 0, 1, 2])):
@@ -500,14 +565,22 @@ def _assigned(text: str) -> frozenset[str]:
     if "=" not in text and "del " not in text and " as " not in text and "import" not in text:
         return frozenset()
     names = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
-    return frozenset(n.id for n in names if isinstance(n.ctx, (ast.Store, ast.Del))) - {"error", "t", "i", "key", "held"}
+    return frozenset(n.id for n in names if isinstance(n.ctx, (ast.Store, ast.Del))) - {
+        "error",
+        "t",
+        "i",
+        "key",
+        "held",
+    }
 
 
 # ---- shrinking -----------------------------------------------------------------------------------------------------------------------
 
 
 def smaller(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The program with less in it: without statements, with simpler expressions, with smaller shapes."""
+    """The program with less in it: without statements, with simpler expressions, with smaller
+    shapes.
+    """
     if "only" not in case:
         yield {**case, "only": "eager"}
         yield {**case, "only": "compiled"}
@@ -521,7 +594,12 @@ def smaller(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _simpler(tree: ast.Module) -> Iterator[str]:
     bodies = [node for node in ast.walk(tree) if isinstance(getattr(node, "body", None), list)]
-    lists = [(node, name) for node in bodies for name in ("body", "orelse", "handlers") if getattr(node, name, None)]
+    lists = [
+        (node, name)
+        for node in bodies
+        for name in ("body", "orelse", "handlers")
+        if getattr(node, name, None)
+    ]
     for size in (16, 8, 4, 2, 1):
         for node, name in lists:
             statements = getattr(node, name)
@@ -536,8 +614,12 @@ def _simpler(tree: ast.Module) -> Iterator[str]:
         statements = getattr(node, name)
         for index, statement in enumerate(statements):
             inner = getattr(statement, "body", None)
-            if isinstance(inner, list) and not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-                yield from _with(tree, node, name, statements[:index] + inner + statements[index + 1 :])
+            if isinstance(inner, list) and not isinstance(
+                statement, (ast.FunctionDef, ast.ClassDef)
+            ):
+                yield from _with(
+                    tree, node, name, statements[:index] + inner + statements[index + 1 :]
+                )
     for parent in list(ast.walk(tree)):
         for name, old in ast.iter_fields(parent):
             if isinstance(old, ast.expr) and not isinstance(getattr(old, "ctx", None), ast.Store):
@@ -546,9 +628,13 @@ def _simpler(tree: ast.Module) -> Iterator[str]:
             elif isinstance(old, list) and old and isinstance(old[0], (ast.expr, ast.keyword)):
                 for index, item in enumerate(old):
                     yield from _with(tree, parent, name, old[:index] + old[index + 1 :])
-                    if isinstance(item, ast.expr) and not isinstance(getattr(item, "ctx", None), ast.Store):
+                    if isinstance(item, ast.expr) and not isinstance(
+                        getattr(item, "ctx", None), ast.Store
+                    ):
                         for new in _simpler_expressions(item):
-                            yield from _with(tree, parent, name, [*old[:index], new, *old[index + 1 :]])
+                            yield from _with(
+                                tree, parent, name, [*old[:index], new, *old[index + 1 :]]
+                            )
 
 
 def _with(tree: ast.Module, node: Any, name: str, value: Any) -> Iterator[str]:
@@ -580,9 +666,24 @@ def _simpler_expressions(node: ast.expr) -> Iterator[ast.expr]:
         yield node.value
     elif isinstance(node, ast.Tuple) and len(node.elts) == 1:
         yield node.elts[0]
-    elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
-        for simple in (0, 1, 2, node.value // 2 if isinstance(node.value, int) else int(node.value)):
-            if (abs(simple), simple < 0) < (abs(node.value), node.value < 0) or type(simple) is not type(node.value):
+    elif (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, (int, float))
+        and not isinstance(node.value, bool)
+    ):
+        for simple in (
+            0,
+            1,
+            2,
+            node.value // 2 if isinstance(node.value, int) else int(node.value),
+        ):
+            if (abs(simple), simple < 0) < (abs(node.value), node.value < 0) or type(
+                simple
+            ) is not type(node.value):
                 yield ast.Constant(simple)
-    elif isinstance(node, ast.Name) and node.id in ("b", "p0", "p1", "p2", "w") and isinstance(node.ctx, ast.Load):
+    elif (
+        isinstance(node, ast.Name)
+        and node.id in ("b", "p0", "p1", "p2", "w")
+        and isinstance(node.ctx, ast.Load)
+    ):
         yield ast.Name("a", ast.Load())

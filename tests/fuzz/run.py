@@ -5,8 +5,8 @@
     python tests/fuzz/run.py --only operations --cases 100000
     python tests/fuzz/run.py --replay build/fuzz/programs/wrong-value-0123456789.json
 
-Failures are shrunk and written to build/fuzz; a case that was a fault of ours moves to tests/fuzz/corpus when it is mended. The exit
-code is 1 where anything failed.
+Failures are shrunk and written to build/fuzz; a case that was a fault of ours moves to
+tests/fuzz/corpus when it is mended. The exit code is 1 where anything failed.
 """
 
 from __future__ import annotations
@@ -23,18 +23,40 @@ import harness
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=harness.FUZZERS, default=list(harness.FUZZERS), help="which fuzzers")
-    parser.add_argument("--seconds", type=float, default=None, help="time for each fuzzer (default 60 without --cases)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=harness.FUZZERS,
+        default=list(harness.FUZZERS),
+        help="which fuzzers",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=None,
+        help="time for each fuzzer (default 60 without --cases)",
+    )
     parser.add_argument("--cases", type=int, default=None, help="number of cases for each fuzzer")
     parser.add_argument(
-        "--seed", type=int, default=int(datetime.date.today().strftime("%Y%m%d")) * 1_000_000, help="default: the day"
+        "--seed",
+        type=int,
+        default=int(datetime.date.today().strftime("%Y%m%d")) * 1_000_000,
+        help="default: the day",
     )
-    parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="where failures are written")
     parser.add_argument(
-        "--floor", type=Path, help="JSON with the share of failures that each fuzzer may have, crashes and hangs not included"
+        "--out", type=Path, default=Path("build/fuzz"), help="where failures are written"
     )
-    parser.add_argument("--replay", type=Path, nargs="+", help="run stored cases (NAME/FILE.json) instead")
+    parser.add_argument(
+        "--floor",
+        type=Path,
+        help="JSON with the share of failures that each fuzzer may have, crashes and hangs not included",
+    )
+    parser.add_argument(
+        "--replay", type=Path, nargs="+", help="run stored cases (NAME/FILE.json) instead"
+    )
     arguments = parser.parse_args()
     if arguments.replay:
         return replay(arguments.replay)
@@ -50,8 +72,11 @@ def main() -> int:
         total += report.cases
         failed += sum(report.failures.values())
         grave = report.failures["crash"] + report.failures["hang"]
-        if sum(report.failures.values()) > floor.get(name, 0.0) * report.cases or (grave and name != "operations"):
-            below = False  # in `operations` a crash may be PyTorch's, which computes in the same process
+        if sum(report.failures.values()) > floor.get(name, 0.0) * report.cases or (
+            grave and name != "operations"
+        ):
+            # in `operations` a crash may be PyTorch's, which computes in the same process
+            below = False
         print(f"{name}: {report.cases} cases in {report.seconds:.0f} s, seed {arguments.seed}")
         for group, count in report.failures.most_common():
             print(f"    FAILED {count:6d}  {group}")

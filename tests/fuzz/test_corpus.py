@@ -12,7 +12,9 @@ import harness
 CASES = [(name, path) for name in harness.FUZZERS for path in harness.corpus(name)]
 
 
-@pytest.mark.parametrize(("name", "path"), CASES, ids=lambda value: value.stem if isinstance(value, Path) else value)
+@pytest.mark.parametrize(
+    ("name", "path"), CASES, ids=lambda value: value.stem if isinstance(value, Path) else value
+)
 def test_case(name, path):
     fuzzer = harness.load(name)
     if fuzzer.NEEDS_TORCH and importlib.util.find_spec("torch") is None:

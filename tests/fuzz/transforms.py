@@ -1,7 +1,9 @@
-"""Transforms of functions, hooks, checkpoints and threads over compositions of functions, against PyTorch.
+"""Transforms of functions, hooks, checkpoints and threads over compositions of functions, against
+PyTorch.
 
-A program composes two functions of a table, perhaps with a write in place between them, and differentiates, batches or runs the result in
-one of many ways. What it leaves is compared as in `programs`.
+A program composes two functions of a table, perhaps with a write in place between them, and
+differentiates, batches or runs the result in one of many ways. What it leaves is compared as in
+`programs`.
 """
 
 from __future__ import annotations
@@ -161,7 +163,11 @@ WRITES = [
 
 def draw(random: Any) -> dict[str, Any]:
     head = HEAD.format(seed=random.randrange(20), shape=random.choice(["3, 4", "2, 3, 4", "4, 4"]))
-    body = [f"f = {random.choice(FUNCTIONS)}", f"g = {random.choice(FUNCTIONS)}", "h = lambda t: g(f(t))"]
+    body = [
+        f"f = {random.choice(FUNCTIONS)}",
+        f"g = {random.choice(FUNCTIONS)}",
+        "h = lambda t: g(f(t))",
+    ]
     if random.random() < 0.35:
         body.append(random.choice(WRITES))
     body += ["s = lambda t: h(t).sin().sum()", random.choice(USES), "del checkpointed"]
@@ -182,4 +188,7 @@ def smaller(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if line.startswith("def h"):
             yield {**case, "body": [*case["body"][:k], *case["body"][k + 1 :]]}
         if line[:4] in ("f = ", "g = ") and line[4:] != "lambda t: t.sin()":
-            yield {**case, "body": [*case["body"][:k], line[:4] + "lambda t: t.sin()", *case["body"][k + 1 :]]}
+            yield {
+                **case,
+                "body": [*case["body"][:k], line[:4] + "lambda t: t.sin()", *case["body"][k + 1 :]],
+            }

@@ -1,4 +1,6 @@
-"""Traced programs: they train, compile, travel and fail readably; functions ask whatever name they are held by."""
+"""Traced programs: they train, compile, travel and fail readably; functions ask whatever name they
+are held by.
+"""
 
 import copy
 import gc
@@ -84,7 +86,9 @@ def test_nothing_asks_any_more_once_the_tracer_is_gone():
 def test_signatures_stay_readable_while_functions_ask():
     import inspect
 
-    plain = {name: inspect.signature(getattr(F, name)) for name in ("relu", "linear", "cross_entropy")}
+    plain = {
+        name: inspect.signature(getattr(F, name)) for name in ("relu", "linear", "cross_entropy")
+    }
     graph = fx.Graph()
     proxy = fx.Proxy(graph.placeholder("x"))
     assert {name: inspect.signature(getattr(F, name)) for name in plain} == plain
@@ -139,7 +143,9 @@ def test_the_graph_of_a_graph_module_is_the_same_again():
 
 
 def test_modules_with_containers_travel():
-    gm = fx.symbolic_trace(lambda x, y: {"s": x["a"] + y, "t": (x["b"],)}, {"x": {"a": fx.PH, "b": fx.PH}})
+    gm = fx.symbolic_trace(
+        lambda x, y: {"s": x["a"] + y, "t": (x["b"],)}, {"x": {"a": fx.PH, "b": fx.PH}}
+    )
     given = {"a": torch.ones(1), "b": 2}, torch.ones(1)
     expected = {"s": torch.tensor([2.0]), "t": (2,)}
     assert gm(*given) == expected
@@ -167,8 +173,12 @@ def test_a_folder(tmp_path):
     text = (Path(tmp_path) / "made" / "module.py").read_text()
     assert "class Made(torch.nn.Module):" in text
     scope = {}
-    exec(text.replace("import torch\n", "import pellucid as torch\n").replace("from torch", "from pellucid").replace(
-        "import torch.", "import pellucid."), scope)  # fmt: skip
+    exec(
+        text.replace("import torch\n", "import pellucid as torch\n")
+        .replace("from torch", "from pellucid")
+        .replace("import torch.", "import pellucid."),
+        scope,
+    )
     x = torch.ones(2, 4)
     assert torch.equal(scope["Made"]()(x), gm(x))
 
@@ -184,7 +194,10 @@ def test_an_error_in_the_code_itself_is_shown_with_its_lines(capsys):
     gm = fx.symbolic_trace(lambda x: x.foo + 1)
     with pytest.raises(AttributeError):
         gm(3)
-    assert "Call using an FX-traced Module, line 5 of the traced Module's generated forward function" in capsys.readouterr().err
+    assert (
+        "Call using an FX-traced Module, line 5 of the traced Module's generated forward function"
+        in capsys.readouterr().err
+    )
 
 
 def test_where_nodes_come_from():
@@ -193,7 +206,10 @@ def test_where_nodes_come_from():
     gm = fx.GraphModule(nn.Module(), tracer.trace(lambda x: torch.relu(x)))
     node = next(iter(gm.graph.find_nodes(op="call_function", target=torch.relu)))
     assert Path(__file__).name in node.stack_trace
-    assert "code: gm = fx.GraphModule(nn.Module(), tracer.trace(lambda x: torch.relu(x)))" in gm.print_readable(False)
+    assert (
+        "code: gm = fx.GraphModule(nn.Module(), tracer.trace(lambda x: torch.relu(x)))"
+        in gm.print_readable(False)
+    )
 
 
 # ---- graphs that are changed -------------------------------------------------------------------
@@ -256,7 +272,10 @@ def test_hooks_see_what_happens_to_nodes():
     gm._register_create_node_hook(lambda node: seen.append(("create", node.name)))
     gm._register_erase_node_hook(lambda node: seen.append(("erase", node.name)))
     node = next(iter(gm.graph.find_nodes(op="call_function", target=operator.add)))
-    with gm._set_replace_hook(lambda old, new, user: seen.append((old.name, new, user.name))), gm.graph.inserting_after(node):
+    with (
+        gm._set_replace_hook(lambda old, new, user: seen.append((old.name, new, user.name))),
+        gm.graph.inserting_after(node),
+    ):
         made = gm.graph.call_method("neg", (node.args[0],))
         node.replace_all_uses_with(made)
     gm.graph.erase_node(node)
@@ -305,18 +324,34 @@ def test_pictures_need_pydot():
 
 def test_code_that_names_torch_c_runs():
     gm = fx.symbolic_trace(
-        lambda x: F.gelu(x) + torch.fft.fft(x).real + torch.linalg.norm(x) + torch.special.expit(x) + F.linear(x, x)
+        lambda x: (
+            F.gelu(x)
+            + torch.fft.fft(x).real
+            + torch.linalg.norm(x)
+            + torch.special.expit(x)
+            + F.linear(x, x)
+        )
     )
     assert "torch._C._nn.gelu(x)" in gm.code
     assert "torch._C._fft.fft_fft(x)" in gm.code
     x = torch.ones(2, 2)
-    expected = F.gelu(x) + torch.fft.fft(x).real + torch.linalg.norm(x) + torch.special.expit(x) + F.linear(x, x)
+    expected = (
+        F.gelu(x)
+        + torch.fft.fft(x).real
+        + torch.linalg.norm(x)
+        + torch.special.expit(x)
+        + F.linear(x, x)
+    )
     assert torch.equal(gm(x), expected)
 
 
 def test_passes_in_a_row():
     from pellucid.fx.passes.infra.pass_base import PassResult
-    from pellucid.fx.passes.infra.pass_manager import PassManager, pass_result_wrapper, this_before_that_pass_constraint
+    from pellucid.fx.passes.infra.pass_manager import (
+        PassManager,
+        pass_result_wrapper,
+        this_before_that_pass_constraint,
+    )
 
     ran = []
 

@@ -7,7 +7,9 @@ from pellucid.errors import full_text
 from pellucid.interop import safetensors
 
 
-@pytest.mark.parametrize("name", ["float32", "float64", "float16", "bfloat16", "int64", "int8", "uint8", "bool"])
+@pytest.mark.parametrize(
+    "name", ["float32", "float64", "float16", "bfloat16", "int64", "int8", "uint8", "bool"]
+)
 def test_round_trip(name, tmp_path):
     x = torch.tensor([[0, 1, 2], [3, 4, 5]]).to(getattr(torch, name))
     path = tmp_path / "x.safetensors"
@@ -65,18 +67,26 @@ def test_models_that_do_not_fit(tmp_path):
         '    Unexpected key(s) in state_dict: "embedding.weight", "other.bias", "other.weight"',
     ]
     missing, unexpected = safetensors.load_model(torch.nn.Linear(2, 2), path, strict=False)
-    assert (missing, sorted(unexpected)) == (["bias", "weight"], ["embedding.weight", "other.bias", "other.weight"])
+    assert (missing, sorted(unexpected)) == (
+        ["bias", "weight"],
+        ["embedding.weight", "other.bias", "other.weight"],
+    )
 
 
 def test_parts_of_one_memory(tmp_path):
-    """Parts that do not overlap are stored each; overlapping ones, none of which is the whole, are refused."""
+    """Parts that do not overlap are stored each; overlapping ones, none of which is the whole, are
+    refused.
+    """
     path = tmp_path / "model.safetensors"
     model = torch.nn.Module()
     memory = torch.arange(6.0)
     model.register_buffer("a", memory[:3])
     model.register_buffer("b", memory[3:])
     safetensors.save_model(model, path)
-    assert {name: t.tolist() for name, t in safetensors.load_file(path).items()} == {"a": [0, 1, 2], "b": [3, 4, 5]}
+    assert {name: t.tolist() for name, t in safetensors.load_file(path).items()} == {
+        "a": [0, 1, 2],
+        "b": [3, 4, 5],
+    }
     model.register_buffer("b", memory[2:])
     with pytest.raises(RuntimeError, match="found no suitable name to keep"):
         safetensors.save_model(model, path)

@@ -1,4 +1,6 @@
-"""`as_torch()` changes the process it runs in, so every test but those of the version number uses a process of its own."""
+"""`as_torch()` changes the process it runs in, so every test but those of the version number uses a
+process of its own.
+"""
 
 import subprocess
 import sys
@@ -14,7 +16,10 @@ START = "import pellucid.interop\npellucid.interop.as_torch()\n"
 
 def python(text, *, start=START, cwd=None):
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", start + textwrap.dedent(text)], capture_output=True, text=True, cwd=cwd
+        [sys.executable, "-W", "error", "-c", start + textwrap.dedent(text)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -139,11 +144,15 @@ def test_versions_as_other_libraries_read_them():
 
 
 def test_other_distributions_are_found_as_before():
-    assert python("import importlib.metadata, numpy; print(importlib.metadata.version('numpy') == numpy.__version__)") == ["True"]
+    assert python(
+        "import importlib.metadata, numpy; print(importlib.metadata.version('numpy') == numpy.__version__)"
+    ) == ["True"]
 
 
 def test_a_library_imported_afterwards_gets_pellucid(tmp_path):
-    (tmp_path / "third_party.py").write_text("import torch.datasets\nfrom torch.datasets import load_digits\n")
+    (tmp_path / "third_party.py").write_text(
+        "import torch.datasets\nfrom torch.datasets import load_digits\n"
+    )
     assert python(
         """
         import third_party, pellucid.datasets
@@ -172,7 +181,12 @@ def test_fresh_worker_processes_get_the_aliases(tmp_path):
             """
         )
     )
-    done = subprocess.run([sys.executable, "-m", "pellucid", str(script)], capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "pellucid", str(script)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
     assert (done.stdout, done.returncode) == ("[2, 3]\n", 0), done.stderr
 
 
@@ -272,7 +286,9 @@ def test_classes_name_pytorchs_modules():
 
 
 def test_without_the_alias_classes_name_their_own_modules():
-    assert python("import pellucid\nprint(pellucid.nn.Linear.__module__)", start="") == ["pellucid.nn.modules.linear"]
+    assert python("import pellucid\nprint(pellucid.nn.Linear.__module__)", start="") == [
+        "pellucid.nn.modules.linear"
+    ]
 
 
 def test_a_missing_name_is_searched_for_once():

@@ -28,7 +28,9 @@ def test_an_operator_that_the_program_has_declared_is_computed_here_too():
         "torch.ops.load_library('/somewhere/torchvision/_C.so')\n"
         "print(torch.ops.torchvision.nms(torch.tensor([[0.0, 0, 1, 1], [0, 0, 1, 1]]), torch.tensor([1.0, 2.0]), 0.5))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
     assert done.stdout == "tensor([1])\n", done.stderr
 
 
@@ -39,13 +41,24 @@ def test_nms(vision):
     assert vision.nms(boxes[:0], torch.zeros(0), 0.5).tolist() == []
     with pytest.raises(RuntimeError, match="boxes should have 4 elements in dimension 1, got 3"):
         vision.nms(boxes[:, :3], torch.zeros(4), 0.5)
-    with pytest.raises(RuntimeError, match="boxes and scores should have same number of elements in dimension 0, got 4 and 3"):
+    with pytest.raises(
+        RuntimeError,
+        match="boxes and scores should have same number of elements in dimension 0, got 4 and 3",
+    ):
         vision.nms(boxes, torch.zeros(3), 0.5)
 
 
 def test_rotated_boxes(vision):
     box = torch.tensor([[5.0, 5, 4, 2, 0]])
-    others = torch.tensor([[5.0, 5, 4, 2, 0], [5, 5, 2, 4, 90], [5, 5, 4, 2, 90], [7, 5, 4, 2, 180], [50, 5, 4, 2, 30]])
+    others = torch.tensor(
+        [
+            [5.0, 5, 4, 2, 0],
+            [5, 5, 2, 4, 90],
+            [5, 5, 4, 2, 90],
+            [7, 5, 4, 2, 180],
+            [50, 5, 4, 2, 30],
+        ]
+    )
     made = vision.box_iou_rotated(box, others)
     assert torch.allclose(made, torch.tensor([[1.0, 1.0, 4 / 12, 4 / 12, 0.0]]), atol=1e-5)
 
@@ -56,8 +69,16 @@ def test_a_region_of_whole_pixels_is_what_it_reads(vision):
     assert torch.allclose(vision.roi_align(x, whole, 1.0, 4, 6, 1, True), x)
     assert torch.allclose(vision.roi_align(x, whole, 1.0, 2, 3, 2, True), F.avg_pool2d(x, 2))
     assert torch.allclose(vision.roi_align(x, whole, 1.0, 2, 3, -1, True), F.avg_pool2d(x, 2))
-    assert vision.roi_align(x, whole + torch.tensor([0.0, 90, 90, 90, 90]), 1.0, 2, 2, 2, False).abs().sum() == 0  # outside
-    made, places = vision.roi_pool(x, torch.tensor([[0.0, 0, 0, 5, 3]], dtype=torch.float64), 1.0, 2, 3)
+    # outside
+    assert (
+        vision.roi_align(x, whole + torch.tensor([0.0, 90, 90, 90, 90]), 1.0, 2, 2, 2, False)
+        .abs()
+        .sum()
+        == 0
+    )
+    made, places = vision.roi_pool(
+        x, torch.tensor([[0.0, 0, 0, 5, 3]], dtype=torch.float64), 1.0, 2, 3
+    )
     wanted, indices = F.max_pool2d(x, 2, return_indices=True)
     assert torch.equal(made, wanted) and torch.equal(places.long(), indices)
     assert places.dtype is torch.int32
@@ -68,7 +89,10 @@ def test_a_region_of_whole_pixels_is_what_it_reads(vision):
 def test_position_sensitive_regions_read_a_channel_for_each_bin(vision):
     x = torch.arange(8.0).reshape(1, 8, 1, 1).expand(1, 8, 5, 5).contiguous()
     rois = torch.tensor([[0.0, 0, 0, 4, 4]])
-    for made, places in (vision.ps_roi_align(x, rois, 1.0, 2, 2, 2), vision.ps_roi_pool(x, rois, 1.0, 2, 2)):
+    for made, places in (
+        vision.ps_roi_align(x, rois, 1.0, 2, 2, 2),
+        vision.ps_roi_pool(x, rois, 1.0, 2, 2),
+    ):
         assert torch.allclose(made, torch.arange(8.0).reshape(1, 2, 2, 2))
         assert places.tolist() == made.int().tolist()
     with pytest.raises(RuntimeError, match="multiple of pooling height"):
@@ -76,10 +100,14 @@ def test_position_sensitive_regions_read_a_channel_for_each_bin(vision):
 
 
 def test_backward_operators_are_the_transposes(vision):
-    """<forward(x), g> = <x, backward(g)>: the operators are linear in the image, but for the maxima, which are taken as they fell."""
+    """<forward(x), g> = <x, backward(g)>: the operators are linear in the image, but for the
+    maxima, which are taken as they fell.
+    """
     torch.manual_seed(0)
     x = torch.randn(2, 8, 5, 6, dtype=torch.float64)
-    rois = torch.tensor([[0, 1.0, 2, 5, 4], [1, 0, 0, 6, 5], [1, -2, 3, 2, 9.0]], dtype=torch.float64)
+    rois = torch.tensor(
+        [[0, 1.0, 2, 5, 4], [1, 0, 0, 6, 5], [1, -2, 3, 2, 9.0]], dtype=torch.float64
+    )
     sizes = (2, 8, 5, 6)
     for ratio in (-1, 2):
         for aligned in (False, True):
@@ -97,21 +125,34 @@ def test_backward_operators_are_the_transposes(vision):
     ):
         y, places = forward(x, rois, 0.7, 2, 2)
         g = torch.randn(y.shape, dtype=torch.float64)
-        assert torch.allclose((y * g).sum(), (x * backward(g, rois, places, 0.7, 2, 2, *sizes)).sum())
+        assert torch.allclose(
+            (y * g).sum(), (x * backward(g, rois, places, 0.7, 2, 2, *sizes)).sum()
+        )
 
 
 def test_deformable_convolution(vision):
     torch.manual_seed(0)
     kind = torch.float64
-    x, w, b = torch.randn(2, 4, 5, 6, dtype=kind), torch.randn(4, 2, 3, 3, dtype=kind), torch.randn(4, dtype=kind)
-    still, ones = torch.zeros(2, 2 * 2 * 9, 3, 3, dtype=kind), torch.ones(2, 2 * 9, 3, 3, dtype=kind)
+    x, w, b = (
+        torch.randn(2, 4, 5, 6, dtype=kind),
+        torch.randn(4, 2, 3, 3, dtype=kind),
+        torch.randn(4, dtype=kind),
+    )
+    still, ones = (
+        torch.zeros(2, 2 * 2 * 9, 3, 3, dtype=kind),
+        torch.ones(2, 2 * 9, 3, 3, dtype=kind),
+    )
     numbers = (2, 2, 1, 1, 1, 1, 2, 2)
-    assert torch.allclose(vision.deform_conv2d(x, w, still, ones, b, *numbers, True), F.conv2d(x, w, b, 2, 1, groups=2))
+    assert torch.allclose(
+        vision.deform_conv2d(x, w, still, ones, b, *numbers, True),
+        F.conv2d(x, w, b, 2, 1, groups=2),
+    )
     right = still.clone()
     right[:, 1::2] = 1  # every pixel is read one column further on
     moved = F.pad(x[..., 1:], (0, 1))
     assert torch.allclose(
-        vision.deform_conv2d(x, w, right, ones, b, *numbers, False)[..., 1:], F.conv2d(moved, w, b, 2, 1, groups=2)[..., 1:]
+        vision.deform_conv2d(x, w, right, ones, b, *numbers, False)[..., 1:],
+        F.conv2d(moved, w, b, 2, 1, groups=2)[..., 1:],
     )
     offset, mask = torch.randn(still.shape, dtype=kind), torch.rand(ones.shape, dtype=kind)
     inputs = [x, w, offset, mask, b]
@@ -122,9 +163,14 @@ def test_deformable_convolution(vision):
     for k, grad in enumerate(found):
         direction = torch.randn(inputs[k].shape, dtype=kind)
         ahead, behind = (
-            vision.deform_conv2d(*inputs[:k], inputs[k] + s * step * direction, *inputs[k + 1 :], *numbers, True) for s in (1, -1)
+            vision.deform_conv2d(
+                *inputs[:k], inputs[k] + s * step * direction, *inputs[k + 1 :], *numbers, True
+            )
+            for s in (1, -1)
         )
-        assert torch.allclose(((ahead - behind) * g).sum() / (2 * step), (grad * direction).sum(), rtol=1e-4)
+        assert torch.allclose(
+            ((ahead - behind) * g).sum() / (2 * step), (grad * direction).sum(), rtol=1e-4
+        )
     with pytest.raises(RuntimeError, match="offset.shape.1. is not valid: got: 35 expected: 36"):
         vision.deform_conv2d(x, w, offset[:, :35], mask, b, *numbers, True)
 

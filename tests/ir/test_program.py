@@ -52,14 +52,20 @@ def test_what_the_verifier_refuses():
     p, x, w, y, total = small()
     unmade = p.value(p.buffer("temp", 4), "float32", (1,))
     p.add("neg", (unmade,), (p.value(p.buffer("temp", 4), "float32", (1,)),))
-    with pytest.raises(VerificationError, match=r"instruction 3 \(neg\) reads %4, which nothing has made yet"):
+    with pytest.raises(
+        VerificationError, match=r"instruction 3 \(neg\) reads %4, which nothing has made yet"
+    ):
         p.verify()
     p, x, *_ = small()
     p.add("neg", (x,), (x,))
     with pytest.raises(VerificationError, match="makes a value in a buffer of kind input"):
         p.verify()
     p, x, w, y, _ = small()
-    p.add("neg", (p.value(x.buffer, "float32", (7,)),), (p.value(p.buffer("temp", 28), "float32", (7,)),))
+    p.add(
+        "neg",
+        (p.value(x.buffer, "float32", (7,)),),
+        (p.value(p.buffer("temp", 28), "float32", (7,)),),
+    )
     with pytest.raises(VerificationError, match="reaches over bytes 0 to 28 of a buffer of 24"):
         p.verify()
     p, *_ = small()
@@ -82,14 +88,23 @@ def test_references_in_parameters_are_reads():
     first = p.instructions[0]
     first.extras = (total,)
     j = p.add("rule", (), (), params={"s": [Extra(first)]})
-    assert list(j.reads()) == [total] and substitute(j.params, lambda v: type(v).__name__) == {"s": ["Extra"]}
+    assert list(j.reads()) == [total] and substitute(j.params, lambda v: type(v).__name__) == {
+        "s": ["Extra"]
+    }
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 500), st.integers(0, 12), st.integers(0, 6)), min_size=1, max_size=30),
+    st.lists(
+        st.tuples(st.integers(0, 500), st.integers(0, 12), st.integers(0, 6)),
+        min_size=1,
+        max_size=30,
+    ),
 )
 def test_living_buffers_never_share_memory(entries):
-    lives = {Buffer("temp", size, k): (first, first + length) for k, (size, first, length) in enumerate(entries)}
+    lives = {
+        Buffer("temp", size, k): (first, first + length)
+        for k, (size, first, length) in enumerate(entries)
+    }
     offsets, total = plan(lives)
     assert set(offsets) == set(lives)
     for a, (af, al) in lives.items():
@@ -103,4 +118,6 @@ def test_lifetimes():
     p, x, w, y, total = small()
     lives = lifetimes([[i] for i in p.instructions])
     assert lives == {y.buffer: (0, 1), total.buffer: (1, 2)}
-    assert lifetimes([p.instructions[:2], p.instructions[2:]], {total.buffer}) == {total.buffer: (0, 1)}
+    assert lifetimes([p.instructions[:2], p.instructions[2:]], {total.buffer}) == {
+        total.buffer: (0, 1)
+    }

@@ -38,7 +38,9 @@ def test_without_llvmlite_everything_says_so_and_products_are_numpys():
 def test_a_kernel_that_does_not_compile_is_refused(monkeypatch):
     from pellucid.kernels.rows import softmax
 
-    broken = jit.Library("broken", lambda name: "define void @softmax() {\n  nonsense\n}\n", {"softmax": "paaiii"})
+    broken = jit.Library(
+        "broken", lambda name: "define void @softmax() {\n  nonsense\n}\n", {"softmax": "paaiii"}
+    )
     monkeypatch.setitem(softmax._LIBRARIES, np.dtype(np.float32), broken)
     with pytest.warns(RuntimeWarning, match="kernel broken.softmax could not be compiled"):
         assert softmax.softmax(np.ones((2, 3), np.float32)) is None

@@ -8,13 +8,21 @@ from pellucid.kernels.pointwise.loop import Access, Loop, Step, Write
 from pellucid.kernels.schedule import Place, Product, Schedule, share
 from pellucid.llvm import jit, target
 
-pytestmark = pytest.mark.skipif(not target.available() or not jit.fastcall_works(), reason="no compiler")
+pytestmark = pytest.mark.skipif(
+    not target.available() or not jit.fastcall_works(), reason="no compiler"
+)
 
 X = Access("float32", (1,))
 
 
 def scaled(factor, size=6):
-    return Loop((size,), (X,), (), (Step("mul", (("in", 0), ("const", factor)), "float32"),), (Write(("step", 0), X),))
+    return Loop(
+        (size,),
+        (X,),
+        (),
+        (Step("mul", (("in", 0), ("const", factor)), "float32"),),
+        (Write(("step", 0), X),),
+    )
 
 
 def given(k, offset=0):
@@ -77,16 +85,30 @@ PRODUCTS = [
 @pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("ctype", ["float", "double"])
 def test_products(m, n, k, turned, biased, ctype):
-    rng, dtype = np.random.default_rng(m * n + k), {"float": np.float32, "double": np.float64}[ctype]
+    rng, dtype = (
+        np.random.default_rng(m * n + k),
+        {"float": np.float32, "double": np.float64}[ctype],
+    )
     a, b, bias = (rng.standard_normal(shape).astype(dtype) for shape in ((m, k), (k, n), (n,)))
-    p = Product(m, n, k, (1, m) if "a" in turned else (k, 1), (1, k) if "b" in turned else (n, 1), n, ctype=ctype)
+    p = Product(
+        m,
+        n,
+        k,
+        (1, m) if "a" in turned else (k, 1),
+        (1, k) if "b" in turned else (n, 1),
+        n,
+        ctype=ctype,
+    )
     if p.served() is None:
         pytest.skip("a layout that nobody computes")
     s = Schedule(given=4)
     s.product(p, given(0), given(1), given(2), given(3) if biased else None)
     out = np.full((m, n), np.nan, dtype)
     s.compile("test")(
-        np.ascontiguousarray(a.T) if "a" in turned else a, np.ascontiguousarray(b.T) if "b" in turned else b, out, bias
+        np.ascontiguousarray(a.T) if "a" in turned else a,
+        np.ascontiguousarray(b.T) if "b" in turned else b,
+        out,
+        bias,
     )
     expected = a.astype(np.float64) @ b.astype(np.float64) + (bias if biased else 0)
     tolerance = 1e-4 if ctype == "float" else 1e-12
@@ -98,7 +120,12 @@ def test_middling_products_of_blas_leave_its_number_of_threads_alone(thread_coun
     if library is None:
         pytest.skip("another BLAS")
     s, n = Schedule(given=3), 90
-    s.product(Product(n, n, n, (n, 1), (n, 1), n, ((3, n * n, 0, n * n),), ctype="double"), given(0), given(1), given(2))
+    s.product(
+        Product(n, n, n, (n, 1), (n, 1), n, ((3, n * n, 0, n * n),), ctype="double"),
+        given(0),
+        given(1),
+        given(2),
+    )
     a, b, out = np.ones((3, n, n)), np.ones((n, n)), np.zeros((3, n, n))
     before = library.get()
     s.compile("test")(a, b, out)

@@ -1,4 +1,6 @@
-"""The cache of object code gives back what this user's processes stored, and nothing else: its content is executed."""
+"""The cache of object code gives back what this user's processes stored, and nothing else: its
+content is executed.
+"""
 
 import hashlib
 import multiprocessing
@@ -56,7 +58,9 @@ def other_key(payload):
 
 PLANTED = {
     "a plain digest": lambda good: plain_digest(b"planted"),
-    "a plain digest under the new head": lambda good: cache._MAGIC + hashlib.sha256(b"planted").digest() + b"planted",
+    "a plain digest under the new head": lambda good: (
+        cache._MAGIC + hashlib.sha256(b"planted").digest() + b"planted"
+    ),
     "another key": lambda good: other_key(b"planted"),
     "cut": lambda good: good[:-1],
     "longer": lambda good: good + b"x",
@@ -83,7 +87,9 @@ def test_a_file_is_not_taken_for_another(folder):
     assert cache.load("a", ".host") is None
 
 
-@pytest.mark.parametrize("kind", ["fifo", "link", "folder", "dangling", "writable by the group", "writable by all"])
+@pytest.mark.parametrize(
+    "kind", ["fifo", "link", "folder", "dangling", "writable by the group", "writable by all"]
+)
 def test_only_regular_files_that_nobody_else_can_write_are_opened(folder, tmp_path, kind):
     cache.store("a", b"code")
     path = folder / "a.o"
@@ -91,8 +97,12 @@ def test_only_regular_files_that_nobody_else_can_write_are_opened(folder, tmp_pa
         path.chmod(0o620 if "group" in kind else 0o602)
     else:
         path.rename(tmp_path / "elsewhere")
-        {"fifo": lambda: os.mkfifo(path), "link": lambda: path.symlink_to(tmp_path / "elsewhere"), "folder": path.mkdir,
-         "dangling": lambda: path.symlink_to(tmp_path / "nothing")}[kind]()  # fmt: skip
+        {
+            "fifo": lambda: os.mkfifo(path),
+            "link": lambda: path.symlink_to(tmp_path / "elsewhere"),
+            "folder": path.mkdir,
+            "dangling": lambda: path.symlink_to(tmp_path / "nothing"),
+        }[kind]()
     got = []
     reader = threading.Thread(target=lambda: got.append(cache.load("a")), daemon=True)
     reader.start()
@@ -107,7 +117,10 @@ def test_only_regular_files_that_nobody_else_can_write_are_opened(folder, tmp_pa
 def test_a_folder_that_others_can_write_to_is_not_used_and_said_so(folder, mode):
     folder.mkdir()
     folder.chmod(mode)
-    with pytest.warns(UserWarning, match=r"compiled code is not kept: others can write to the folder .*PELLUCID_CACHE_DIR"):
+    with pytest.warns(
+        UserWarning,
+        match=r"compiled code is not kept: others can write to the folder .*PELLUCID_CACHE_DIR",
+    ):
         assert cache.directory() is None
     assert "others can write to" in cache.problem()
     cache.store("a", b"code")

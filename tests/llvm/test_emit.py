@@ -17,15 +17,23 @@ def test_arithmetic_with_known_numbers_needs_no_instruction():
     numbers = [f.x * 1 + 0, f.x - 0, f.x / 1, f.x >> 0, f.x | 0, 0 + f.x]
     assert {value.name for value in numbers} == {"%x"}
     assert [value.name for value in (f.x * 0, f.x % 1, f.x & 0)] == ["0"] * 3
-    assert (f.const(6, "i64") * 7 - 2).name == "40" and f.const(3, "i64").compare("slt", 4).name == "true"
-    assert [value.name for value in (f.flag & f.const(1, "i1"), f.flag | f.const(0, "i1"))] == ["%flag"] * 2
+    assert (f.const(6, "i64") * 7 - 2).name == "40" and f.const(3, "i64").compare(
+        "slt", 4
+    ).name == "true"
+    assert [value.name for value in (f.flag & f.const(1, "i1"), f.flag | f.const(0, "i1"))] == [
+        "%flag"
+    ] * 2
     assert f.at(f.x, 0) is f.x and f.select(f.const(0, "i1"), f.x, 5).name == "5"
     assert instructions(f) == []
 
 
 def test_a_choice_that_is_known_emits_one_side():
     f = Module().function("f", out="ptr")
-    f.branch(f.const(2, "i64").compare("sgt", 1), lambda: f.store(f.const(7, "i64"), f.out), lambda: f.ret())
+    f.branch(
+        f.const(2, "i64").compare("sgt", 1),
+        lambda: f.store(f.const(7, "i64"), f.out),
+        lambda: f.ret(),
+    )
     assert instructions(f) == ["store i64 7, ptr %out, align 8"]
 
 

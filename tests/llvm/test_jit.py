@@ -80,7 +80,11 @@ def compile_fresh(ir, exports):
     jit._loaded.clear()
     before = dict(jit.statistics)
     functions = jit.compile_ir(ir, exports)
-    return functions, jit.statistics["compiled"] - before["compiled"], jit.statistics["loaded"] - before["loaded"]
+    return (
+        functions,
+        jit.statistics["compiled"] - before["compiled"],
+        jit.statistics["loaded"] - before["loaded"],
+    )
 
 
 def test_cache_is_used_and_damage_is_repaired(folder):
@@ -89,7 +93,14 @@ def test_cache_is_used_and_damage_is_repaired(folder):
     assert compile_fresh(ir, {"add": "aid"})[1:] == (0, 1)
     (file,) = folder.glob("*.o")
     good = file.read_bytes()
-    for bad in (b"", good[:20], good[: len(good) // 2], good[:-1], b"\0" * len(good), good[:100] + b"x" + good[101:]):
+    for bad in (
+        b"",
+        good[:20],
+        good[: len(good) // 2],
+        good[:-1],
+        b"\0" * len(good),
+        good[:100] + b"x" + good[101:],
+    ):
         file.write_bytes(bad)
         functions, compiled, loaded = compile_fresh(ir, {"add": "aid"})
         assert (compiled, loaded) == (1, 0)
@@ -132,7 +143,10 @@ def test_threads_compile_once(folder):
     ir = unique(ADD, "threads")
     found = []
     before = jit.statistics["compiled"]
-    workers = [threading.Thread(target=lambda: found.append(jit.compile_ir(ir, {"add": "aid"}))) for _ in range(4)]
+    workers = [
+        threading.Thread(target=lambda: found.append(jit.compile_ir(ir, {"add": "aid"})))
+        for _ in range(4)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -188,14 +202,26 @@ def test_address_of_what_only_native_code_calls(folder):
 
 def test_a_module_gives_one_function_and_what_it_calls():
     module = emit.Module()
-    for name, called in (("first", "second"), ("second", "third"), ("third", None), ("fourth", "third")):
+    for name, called in (
+        ("first", "second"),
+        ("second", "third"),
+        ("third", None),
+        ("fourth", "third"),
+    ):
         f = module.function(name, "double", x="double")
         f.ret(f.call(called, f.x, returns="double") if called else f.sqrt(f.x))
     f = module.function("fifth", "double", x="double")
     f.ret(f.rint(f.x))
     text = module.text("second")
-    assert "@second(" in text and "@third(" in text and "declare double @llvm.sqrt.f64(double)" in text
-    assert "@first" not in text and "@fourth" not in text and "@fifth" not in text and "rint" not in text
+    assert (
+        "@second(" in text and "@third(" in text and "declare double @llvm.sqrt.f64(double)" in text
+    )
+    assert (
+        "@first" not in text
+        and "@fourth" not in text
+        and "@fifth" not in text
+        and "rint" not in text
+    )
     assert "@fifth" in module.text() and "rint" in module.text()
 
 
@@ -227,9 +253,14 @@ def test_code_on_disk_is_found_without_writing_ir(folder, monkeypatch):
     from pellucid.llvm import emit
 
     makers = [
-        conv_kernels.packing, conv_kernels.turning, conv_lanes._natives, conv_weight.natives, conv_winograd._natives,
-        conv_winograd_weight._natives, pool._natives,
-    ]  # fmt: skip
+        conv_kernels.packing,
+        conv_kernels.turning,
+        conv_lanes._natives,
+        conv_weight.natives,
+        conv_winograd._natives,
+        conv_winograd_weight._natives,
+        pool._natives,
+    ]
     for state in ("fresh", "on disk"):
         for make in makers:
             make.cache_clear()

@@ -12,7 +12,8 @@ import pytest
 from pellucid.llvm import cache, jit, loader, target
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64" or not target.available(), reason="for x86-64 Linux"
+    sys.platform != "linux" or platform.machine() != "x86_64" or not target.available(),
+    reason="for x86-64 Linux",
 )
 
 IR = """
@@ -45,7 +46,9 @@ def code():
 def test_code_with_constants_calls_and_functions_of_the_c_library_runs(code):
     found = loader.place(code)
     looked_up = function(found["looked_up"])
-    assert [looked_up(i, 0.5 * i) for i in range(4)] == [v + (np.cos(0.5 * i) + 0.125) for i, v in enumerate((1, 20, 300, 4000))]
+    assert [looked_up(i, 0.5 * i) for i in range(4)] == [
+        v + (np.cos(0.5 * i) + 0.125) for i, v in enumerate((1, 20, 300, 4000))
+    ]
     assert set(found) == {"helper", "looked_up"}
 
 
@@ -77,23 +80,31 @@ def changed(code, kind, to):
     at = next(
         i
         for i in range(0, len(code) - 24, 8)
-        if struct.unpack_from("<I", code, i + 8)[0] == kind and 0 < struct.unpack_from("<I", code, i + 12)[0] < 20
+        if struct.unpack_from("<I", code, i + 8)[0] == kind
+        and 0 < struct.unpack_from("<I", code, i + 12)[0] < 20
     )
     return code[: at + 8] + struct.pack("<I", to) + code[at + 12 :]
 
 
 def test_what_is_not_known_is_left_to_llvm(code, monkeypatch):
     assert loader.place(changed(code, 1, 37)) is None  # an indirect function
-    assert loader.place(code[:18] + struct.pack("<H", 183) + code[20:]) is None  # another processor's
+    # another processor's
+    assert loader.place(code[:18] + struct.pack("<H", 183) + code[20:]) is None
     assert loader.place(code[:16] + struct.pack("<H", 3) + code[18:]) is None  # a shared library
     assert (
         loader.place(
-            jit._object_code("declare void @pellucid_nowhere()\ndefine void @f() {\n call void @pellucid_nowhere()\n ret void\n}")
+            jit._object_code(
+                "declare void @pellucid_nowhere()\ndefine void @f() {\n call void @pellucid_nowhere()\n ret void\n}"
+            )
         )
         is None
     )
     assert (
-        loader.place(jit._object_code("@counter = global i64 3\ndefine i64 @f() {\n %v = load i64, ptr @counter\n ret i64 %v\n}"))
+        loader.place(
+            jit._object_code(
+                "@counter = global i64 3\ndefine i64 @f() {\n %v = load i64, ptr @counter\n ret i64 %v\n}"
+            )
+        )
         is None
     )
     monkeypatch.setattr(loader, "_supported", lambda: False)
@@ -137,7 +148,9 @@ print(jit.statistics["compiled"], jit.statistics["loaded"], "llvmlite.binding" i
 def test_a_process_that_finds_its_code_does_not_load_llvm(tmp_path, monkeypatch):
     monkeypatch.setenv("PELLUCID_CACHE_DIR", str(tmp_path))
     runs = [
-        subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout.split(" ", 3)
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
+        ).stdout.split(" ", 3)
         for _ in range(2)
     ]
     assert int(runs[0][0]) > 0 and runs[0][2] == "True"
@@ -164,7 +177,13 @@ def test_programs_are_the_same_in_each_process(tmp_path, monkeypatch):
     compiled = []
     for seed in "01234":
         monkeypatch.setenv("PYTHONHASHSEED", seed)
-        compiled.append(int(subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, check=True).stdout))
+        compiled.append(
+            int(
+                subprocess.run(
+                    [sys.executable, "-c", MANY], capture_output=True, text=True, check=True
+                ).stdout
+            )
+        )
     assert compiled[0] > 0 and compiled[1:] == [0] * 4
 
 
@@ -176,7 +195,8 @@ def test_the_processor_is_asked_again_when_it_is_another(tmp_path, monkeypatch):
     ask = target.host.__wrapped__
     first = ask()
     assert ask() == first == real() and len(asked) == 1
-    monkeypatch.setattr(target, "_CPUINFO", target._CPUINFO | {b"processor"})  # as if the system told of another processor
+    # as if the system told of another processor
+    monkeypatch.setattr(target, "_CPUINFO", target._CPUINFO | {b"processor"})
     assert ask() == first and len(asked) == 2
     monkeypatch.setenv("PELLUCID_VECTOR_BITS", "128")
     assert ask().vector_bits == 128 and len(asked) == 3

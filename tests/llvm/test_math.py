@@ -72,7 +72,8 @@ def test_gelu():
         exact = x * special.ndtr(x.astype(np.float64))
     got = activations.gelu(x)
     ordinary = np.abs(x) < 20
-    assert np.abs(got - exact)[ordinary & (x < 2)].max() < 2.4e-7  # above, a unit in the last place is more
+    # above, a unit in the last place is more
+    assert np.abs(got - exact)[ordinary & (x < 2)].max() < 2.4e-7
     assert ulps(got, exact)[ordinary & (x > -0.5)].max() <= 2
     assert (got[x >= 20] == x[x >= 20]).all()
     assert (got[(x <= -20) & np.isfinite(x)] == 0).all()

@@ -1,4 +1,6 @@
-"""Functions of doubles, against NumPy's in long doubles (SciPy's for one), over the whole range and at every edge."""
+"""Functions of doubles, against NumPy's in long doubles (SciPy's for one), over the whole range and
+at every edge.
+"""
 
 import ctypes
 import math
@@ -13,11 +15,36 @@ from pellucid.llvm.emit import Module
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="needs a compiler")
 REFERENCES = {
-    "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "tanh": np.tanh, "erf": special.erf, "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-}  # fmt: skip
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log1p": np.log1p,
+    "tanh": np.tanh,
+    "erf": special.erf,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+}
 TINY = np.finfo(np.float64).tiny
 EDGES = np.array(
-    [0.0, np.inf, np.nan, 1.0, 5e-324, 1e-310, TINY, 709.78, 709.79, 708.4, 745.1, 745.2, 1.7e308, 1e-17, 2.0**-53, 20, 5.9, 6.1]
+    [
+        0.0,
+        np.inf,
+        np.nan,
+        1.0,
+        5e-324,
+        1e-310,
+        TINY,
+        709.78,
+        709.79,
+        708.4,
+        745.1,
+        745.2,
+        1.7e308,
+        1e-17,
+        2.0**-53,
+        20,
+        5.9,
+        6.1,
+    ]
 )
 
 
@@ -47,7 +74,10 @@ def test_within_some_ulp_over_the_whole_range(name):
         known = np.isfinite(exact)
         step = np.spacing(np.maximum(np.abs(exact[known]), TINY))
         away = np.abs((got[known] - wide[known]) / step)
-    assert away.max() <= (2 if name in ("exp", "expm1", "log") else 3), (x[known][away.argmax()], away.max())
+    assert away.max() <= (2 if name in ("exp", "expm1", "log") else 3), (
+        x[known][away.argmax()],
+        away.max(),
+    )
 
 
 @pytest.mark.parametrize("name", REFERENCES)
@@ -77,4 +107,6 @@ def test_functions_of_the_c_library_under_names_of_our_own(monkeypatch):
     for name, function in names.items():
         native[f"all_{name}"](x, y, out)
         pairs = zip(x.tolist(), y.tolist(), strict=True)
-        assert out.tolist() == [function(*pair) if name in ("arctan2", "fmod") else function(pair[0]) for pair in pairs]
+        assert out.tolist() == [
+            function(*pair) if name in ("arctan2", "fmod") else function(pair[0]) for pair in pairs
+        ]

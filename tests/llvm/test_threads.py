@@ -106,7 +106,8 @@ def test_parallel_for_by_address():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:This process")  # Python 3.12 warns of forking with threads, which is what is tested
+# Python 3.12 warns of forking with threads, which is what is tested
+@pytest.mark.filterwarnings("ignore:This process")
 def test_workers_return_after_fork(count):
     before = threads.get_num_threads()
     threads.set_num_threads(2)
@@ -129,9 +130,14 @@ def test_thread_count_is_checked():
 
 def test_thread_count_from_environment(monkeypatch):
     monkeypatch.setattr(threads, "_threads", None)
-    for variables, count in (({"OMP_NUM_THREADS": "3"}, 3), ({"OMP_NUM_THREADS": "3", "PELLUCID_NUM_THREADS": "5"}, 5)):
+    for variables, count in (
+        ({"OMP_NUM_THREADS": "3"}, 3),
+        ({"OMP_NUM_THREADS": "3", "PELLUCID_NUM_THREADS": "5"}, 5),
+    ):
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setattr(config, "num_threads", config.read_environment(dict(os.environ))["num_threads"])
+        monkeypatch.setattr(
+            config, "num_threads", config.read_environment(dict(os.environ))["num_threads"]
+        )
         monkeypatch.setattr(threads, "_threads", None)
         assert threads.get_num_threads() == count

@@ -1,4 +1,6 @@
-"""torch.masked: what a mask leaves out changes no result, and rows of which it keeps nothing give what the docstrings say."""
+"""torch.masked: what a mask leaves out changes no result, and rows of which it keeps nothing give
+what the docstrings say.
+"""
 
 import math
 
@@ -15,7 +17,9 @@ def pair():
     return torch.tensor(X, dtype=torch.float64), torch.tensor(KEEP)
 
 
-@pytest.mark.parametrize("name", ["sum", "prod", "mean", "amax", "amin", "var", "std", "norm", "median", "logsumexp"])
+@pytest.mark.parametrize(
+    "name", ["sum", "prod", "mean", "amax", "amin", "var", "std", "norm", "median", "logsumexp"]
+)
 def test_reductions_see_only_what_the_mask_keeps(pair, name):
     x, keep = pair
     function = getattr(torch.masked, name)
@@ -31,7 +35,9 @@ def test_normalizations_see_only_what_the_mask_keeps(pair, name):
     got = getattr(torch.masked, name)(x, 1, mask=keep)
     outside = -math.inf if name == "log_softmax" else 0.0
     for row in range(2):
-        assert torch.allclose(got[row][keep[row]], getattr(torch.masked, name)(x[row][keep[row]], 0))
+        assert torch.allclose(
+            got[row][keep[row]], getattr(torch.masked, name)(x[row][keep[row]], 0)
+        )
         assert (got[row][~keep[row]] == outside).all()
 
 
@@ -45,7 +51,9 @@ def test_no_gradient_reaches_what_is_left_out(pair):
 def test_nothing_kept():
     x, none = torch.tensor([1.0, 2.0]), torch.tensor([False, False])
     assert torch.masked.sum(x, mask=none) == 0 and torch.masked.prod(x, mask=none) == 1
-    assert torch.masked.amax(x, mask=none) == -math.inf and torch.masked.amin(x, mask=none) == math.inf
+    assert (
+        torch.masked.amax(x, mask=none) == -math.inf and torch.masked.amin(x, mask=none) == math.inf
+    )
     assert torch.masked.mean(x, mask=none).isnan() and torch.masked.median(x, 0, mask=none).isnan()
     assert torch.masked.amax(torch.tensor([1, 2]), mask=none) == torch.iinfo(torch.int64).min
 
@@ -59,7 +67,9 @@ def test_masks_broadcast_but_do_not_widen(pair):
 
 def test_refusals():
     whole = torch.tensor([1, 2])
-    with pytest.raises(ValueError, match=r"^mean\(\): Could not infer output dtype. Input dtype must be"):
+    with pytest.raises(
+        ValueError, match=r"^mean\(\): Could not infer output dtype. Input dtype must be"
+    ):
         torch.masked.mean(whole)
     with pytest.raises(ValueError, match="^masked median expects no fully masked out rows"):
         torch.masked.median(whole, 0, mask=torch.tensor([False, False]))

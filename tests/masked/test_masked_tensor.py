@@ -47,7 +47,11 @@ def test_reductions_leave_out_what_is_masked():
     assert rows.get_mask().tolist() == [True, False]
     assert x.norm(dim=1, keepdim=True).to_tensor(0).tolist() == [[pytest.approx(10**0.5)], [0]]
     assert x.softmax(1).to_tensor(0)[0].sum().item() == pytest.approx(1)
-    np.testing.assert_allclose(x.log_softmax(1).exp().to_tensor(0)[0].numpy(), x.softmax(1).to_tensor(0)[0].numpy(), rtol=1e-6)
+    np.testing.assert_allclose(
+        x.log_softmax(1).exp().to_tensor(0)[0].numpy(),
+        x.softmax(1).to_tensor(0)[0].numpy(),
+        rtol=1e-6,
+    )
 
 
 def test_an_element_that_is_masked_has_no_value():
@@ -94,9 +98,14 @@ def test_refusals():
     x = masked_tensor(DATA, MASK)
     with pytest.raises(ValueError, match="^Input masks must match"):
         x + masked_tensor(DATA, ~MASK)
-    with pytest.raises(TypeError, match="^MaskedTensor unary ops do not support additional Tensor arguments"):
+    with pytest.raises(
+        TypeError, match="^MaskedTensor unary ops do not support additional Tensor arguments"
+    ):
         torch.pow(x, x)
     with pytest.raises(TypeError, match="^data must be a Tensor"):
         MaskedTensor(x, MASK)
-    with pytest.warns(UserWarning, match="^It is not recommended to create a MaskedTensor with a tensor that requires_grad"):
+    with pytest.warns(
+        UserWarning,
+        match="^It is not recommended to create a MaskedTensor with a tensor that requires_grad",
+    ):
         MaskedTensor(torch.ones(1, requires_grad=True), torch.tensor([True]))

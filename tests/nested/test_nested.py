@@ -26,7 +26,8 @@ def test_doctests():
 
 W = torch.arange(12.0, dtype=D).reshape(4, 3) / 7
 
-# Functions that mean the same for a nested tensor and for each component with a batch dimension of one.
+# Functions that mean the same for a nested tensor and for each component with a batch dimension of
+# one.
 FUNCTIONS = {
     "arithmetic": lambda x: (2 - x) / (x**2 + 1) + x.abs(),
     "activation": lambda x: F.gelu(x) + torch.sigmoid(x) * F.softplus(x),
@@ -42,10 +43,14 @@ FUNCTIONS = {
     "sum over the ragged dimension": lambda x: x.sum(1),
     "weights over the ragged dimension": lambda x: x / (x * x).sum(1, keepdim=True),
     "mean over the ragged dimension": lambda x: x.mean(1),
-    "largest over the ragged dimension": lambda x: x.amax(1) + x.max(1).values - x.amin(dim=1, keepdim=False),
+    "largest over the ragged dimension": lambda x: (
+        x.amax(1) + x.max(1).values - x.amin(dim=1, keepdim=False)
+    ),
     "logsumexp over the ragged dimension": lambda x: x.logsumexp(1),
     "reductions of dense dimensions": lambda x: x.sum(-1) * x.mean(2) + x.var(-1) + x.max(-1)[0],
-    "shapes": lambda x: x.unflatten(-1, (2, 2)).transpose(1, 2).transpose(2, 3).flatten(1, 2).permute(0, 2, 1),
+    "shapes": lambda x: (
+        x.unflatten(-1, (2, 2)).transpose(1, 2).transpose(2, 3).flatten(1, 2).permute(0, 2, 1)
+    ),
     "parts": lambda x: torch.cat([x.chunk(2, -1)[1], x.split(3, -1)[0], x.narrow(-1, 1, 2)], -1),
     "indices": lambda x: x[..., 1:3] * x[:, :, :1] + x[..., 2].unsqueeze(-1),
     "squeezes": lambda x: x.unsqueeze(1).unsqueeze(-1).squeeze(1) * 2,
@@ -60,8 +65,14 @@ FUNCTIONS = {
 
 
 NOT_STRIDED = (
-    "matmul", "normalize", "largest over the ragged dimension", "reductions of dense dimensions", "shapes", "parts", "views",
-)  # fmt: skip
+    "matmul",
+    "normalize",
+    "largest over the ragged dimension",
+    "reductions of dense dimensions",
+    "shapes",
+    "parts",
+    "views",
+)
 
 
 @pytest.mark.parametrize("layout", [torch.jagged, torch.strided])
@@ -89,7 +100,10 @@ def test_by_components(name, layout):
 def test_dense_arguments_are_broadcast_to_the_components():
     own = leaves()
     x = nested.as_nested_tensor(own, layout=torch.jagged)
-    row, batch = torch.arange(4.0, dtype=D), torch.arange(12.0, dtype=D).reshape(3, 1, 4).requires_grad_()
+    row, batch = (
+        torch.arange(4.0, dtype=D),
+        torch.arange(12.0, dtype=D).reshape(3, 1, 4).requires_grad_(),
+    )
     whole, places = torch.randn(3, 5, 4, dtype=D), torch.randn(5, 1, dtype=D)
     y = x * row + batch - whole + places
     for k, part in enumerate(y.unbind()):
@@ -107,19 +121,34 @@ def test_products():
     own = leaves()
     x = nested.as_nested_tensor(own, layout=torch.jagged)
     each = torch.randn(3, 4, 2, dtype=D)
-    assert all(torch.allclose(a, b @ w) for a, b, w in zip((x @ each).unbind(), own, each, strict=True))
+    assert all(
+        torch.allclose(a, b @ w) for a, b, w in zip((x @ each).unbind(), own, each, strict=True)
+    )
     gram = x.transpose(1, 2) @ x
-    assert all(torch.allclose(a, b.T @ b) for a, b in zip(gram, own, strict=True)) and gram.shape == (3, 4, 4)
-    with pytest.raises(RuntimeError, match=r"matmul\(\): not supported between inputs of shapes \(3, j\d+, 4\)"):
+    assert all(
+        torch.allclose(a, b.T @ b) for a, b in zip(gram, own, strict=True)
+    ) and gram.shape == (3, 4, 4)
+    with pytest.raises(
+        RuntimeError, match=r"matmul\(\): not supported between inputs of shapes \(3, j\d+, 4\)"
+    ):
         x @ x.transpose(1, 2)
     s = nested.as_nested_tensor(own)
-    assert all(torch.allclose(a, b @ b.T) for a, b in zip((s @ s.transpose(1, 2)).unbind(), own, strict=True))
+    assert all(
+        torch.allclose(a, b @ b.T)
+        for a, b in zip((s @ s.transpose(1, 2)).unbind(), own, strict=True)
+    )
 
 
 def test_gaps_between_components():
     values = torch.arange(10.0, requires_grad=True)
-    x = nested.nested_tensor_from_jagged(values, torch.tensor([0, 4, 10]), lengths=torch.tensor([2, 3]))
-    assert [t.tolist() for t in x.unbind()] == [[0, 1], [4, 5, 6]] and not x.is_contiguous() and x.numel() == 5
+    x = nested.nested_tensor_from_jagged(
+        values, torch.tensor([0, 4, 10]), lengths=torch.tensor([2, 3])
+    )
+    assert (
+        [t.tolist() for t in x.unbind()] == [[0, 1], [4, 5, 6]]
+        and not x.is_contiguous()
+        and x.numel() == 5
+    )
     assert x.sum().item() == 16 and x.mean(1).tolist() == [0.5, 5.0] and x.max().item() == 6
     assert x.to_padded_tensor(-1.0).tolist() == [[0, 1, -1], [4, 5, 6]]
     assert [t.tolist() for t in x.softmax(1).sum(1, keepdim=True)] == [[pytest.approx(1)]] * 2
@@ -131,15 +160,21 @@ def test_gaps_between_components():
 
 def test_a_leaf_has_a_nested_gradient():
     for layout in (torch.jagged, torch.strided):
-        x = nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], layout=layout, requires_grad=True)
+        x = nested.nested_tensor(
+            [torch.ones(2, 3), torch.ones(1, 3)], layout=layout, requires_grad=True
+        )
         assert x.is_leaf and x.requires_grad and x.grad is None
         (x * x).to_padded_tensor(0.0).sum().backward()
         assert (
-            x.grad.is_nested and x.grad.layout is layout and [g.tolist() for g in x.grad.unbind()] == [[[2.0] * 3] * 2, [[2.0] * 3]]
+            x.grad.is_nested
+            and x.grad.layout is layout
+            and [g.tolist() for g in x.grad.unbind()] == [[[2.0] * 3] * 2, [[2.0] * 3]]
         )
         x.grad = None
         assert x.grad is None
-    y = nested.nested_tensor([torch.ones(2), torch.ones(1)], layout=torch.jagged, requires_grad=True)
+    y = nested.nested_tensor(
+        [torch.ones(2), torch.ones(1)], layout=torch.jagged, requires_grad=True
+    )
     z = y * 3
     z.backward(torch.ones_like(y))
     assert y.grad.values().tolist() == [3, 3, 3] and z.grad_fn.name() == "MulBackward0"
@@ -147,7 +182,9 @@ def test_a_leaf_has_a_nested_gradient():
 
 def test_a_model_trains():
     torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Dropout(0.1), torch.nn.LayerNorm(8))
+    model = torch.nn.Sequential(
+        torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Dropout(0.1), torch.nn.LayerNorm(8)
+    )
     head = torch.nn.Linear(8, 1)
     optimizer = torch.optim.Adam([*model.parameters(), *head.parameters()], lr=0.02)
     batch = nested.nested_tensor([torch.randn(n, 4) for n in (3, 7, 1, 5) * 4], layout=torch.jagged)
@@ -166,8 +203,13 @@ def test_printing():
     x = nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], layout=torch.jagged)
     number = str(x.shape[1])
     assert number[0] == "j" and int(number[1:]) > 0
-    assert repr(x) == f"NestedTensor(size=(2, {number}, 3), offsets=tensor([0, 2, 3]), contiguous=True)"
-    assert str(x.shape) == f"torch.Size([2, {number}, 3])" and str(x.stride()) == f"(3*{number}, 3, 1)"
+    assert (
+        repr(x)
+        == f"NestedTensor(size=(2, {number}, 3), offsets=tensor([0, 2, 3]), contiguous=True)"
+    )
+    assert (
+        str(x.shape) == f"torch.Size([2, {number}, 3])" and str(x.stride()) == f"(3*{number}, 3, 1)"
+    )
     assert f"{x}" == repr(x) and "grad_fn=<MulBackward0>" in repr(x.requires_grad_() * 2)
     with pytest.raises(RuntimeError, match="the size of a ragged dimension"):
         int(x.shape[1])
@@ -178,9 +220,15 @@ def test_copies():
     for y in (
         copy.deepcopy(x),
         pickle.loads(pickle.dumps(x)),
-        nested.as_nested_tensor(nested.as_nested_tensor(x, layout=torch.strided), layout=torch.jagged),
+        nested.as_nested_tensor(
+            nested.as_nested_tensor(x, layout=torch.strided), layout=torch.jagged
+        ),
     ):
-        assert y.offsets().tolist() == [0, 2, 3] and y.values().tolist() == x.values().tolist() and y.values() is not x.values()
+        assert (
+            y.offsets().tolist() == [0, 2, 3]
+            and y.values().tolist() == x.values().tolist()
+            and y.values() is not x.values()
+        )
     s = nested.nested_tensor([torch.ones(2), torch.ones(1)])
     for y in (copy.deepcopy(s), pickle.loads(pickle.dumps(s))):
         assert [t.tolist() for t in y.unbind()] == [[1, 1], [1]]
@@ -193,7 +241,9 @@ def test_stride_and_backward_take_what_a_tensor_s_take():
     y = x * 2
     y.backward(torch.ones_like(y), inputs=[a])
     assert a.grad.tolist() == [[2.0] * 3] * 2 and b.grad is None
-    leaf = nested.nested_tensor([torch.ones(1, 3), torch.ones(2, 3)], layout=torch.jagged, requires_grad=True)
+    leaf = nested.nested_tensor(
+        [torch.ones(1, 3), torch.ones(2, 3)], layout=torch.jagged, requires_grad=True
+    )
     y = leaf * 3
     y.backward(torch.ones_like(y), inputs=leaf)
     assert leaf.grad.values().tolist() == [[3.0] * 3] * 3
@@ -211,7 +261,10 @@ def test_stride_and_backward_take_what_a_tensor_s_take():
         (lambda x: x.roll(1), "roll"),
         (lambda x: x.median(1), "median"),
         (lambda x: x.index_select(0, torch.tensor([0])), "index_select"),
-        (lambda x: F.scaled_dot_product_attention(x, x, x, attn_mask=torch.ones(1)), "scaled_dot_product_attention"),
+        (
+            lambda x: F.scaled_dot_product_attention(x, x, x, attn_mask=torch.ones(1)),
+            "scaled_dot_product_attention",
+        ),
         (lambda x: torch.nn.LSTM(4, 3)(x), "array|sizes"),
     ],
 )
@@ -227,4 +280,6 @@ def test_compiled_functions_run_eagerly_on_them():
     compiled = torch.compile(layer)
     x = nested.nested_tensor([torch.randn(3, 4), torch.randn(5, 4)], layout=torch.jagged)
     for _ in range(3):
-        assert all(torch.equal(a, b) for a, b in zip(compiled(x).unbind(), layer(x).unbind(), strict=True))
+        assert all(
+            torch.equal(a, b) for a, b in zip(compiled(x).unbind(), layer(x).unbind(), strict=True)
+        )

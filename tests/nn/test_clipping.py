@@ -15,7 +15,9 @@ def leaves(*dtypes, value=3.0, count=2):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("p, norm", [(2.0, 1e4), (3.0, 100 * 1e4 ** (1 / 3)), (float("inf"), 100.0)])
+@pytest.mark.parametrize(
+    "p, norm", [(2.0, 1e4), (3.0, 100 * 1e4 ** (1 / 3)), (float("inf"), 100.0)]
+)
 def test_squares_of_half_precision_numbers_do_not_overflow(dtype, p, norm):
     (w,) = leaves(dtype, value=100.0, count=10_000)
     total = utils.clip_grad_norm_([w], norm / 10, p)

@@ -48,4 +48,6 @@ def test_hooks_and_copies():
     assert seen[0] == (3, 2)
     handle.remove()
     for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
-        assert other._compiled_call_impl is None and torch.equal(other(torch.ones(1, 2)), layer(torch.ones(1, 2)))
+        assert other._compiled_call_impl is None and torch.equal(
+            other(torch.ones(1, 2)), layer(torch.ones(1, 2))
+        )

@@ -13,7 +13,10 @@ def test_the_mask_of_a_permuted_tensor(order):
     plain = F.dropout(torch.ones(shape), 0.5)
     torch.manual_seed(0)
     permuted = F.dropout(torch.ones(shape).permute(order), 0.5)
-    assert torch.equal(permuted, plain.permute(order)) and permuted.stride() == plain.permute(order).stride()
+    assert (
+        torch.equal(permuted, plain.permute(order))
+        and permuted.stride() == plain.permute(order).stride()
+    )
 
 
 def test_a_compiled_function_draws_the_same_masks():

@@ -1,4 +1,6 @@
-"""Layers at the edges of what they take: types, sizes of zero and one, negative slopes, and what old files hold."""
+"""Layers at the edges of what they take: types, sizes of zero and one, negative slopes, and what
+old files hold.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,29 @@ def images(n: int, dtype: torch.dtype = torch.float32, size: int = 4) -> torch.T
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_pools_of_types_without_a_kernel(n):
     name = f"{max(n, 2)}d" + ("_cpu" if n == 3 else "")
-    for dtype, title in ((torch.int16, "Short"), (torch.bool, "Bool"), (torch.complex64, "ComplexFloat")):
+    for dtype, title in (
+        (torch.int16, "Short"),
+        (torch.bool, "Bool"),
+        (torch.complex64, "ComplexFloat"),
+    ):
         x = images(n, dtype)
         for kind in ("avg", "max"):
-            with pytest.raises(NotImplementedError, match=f"^\"adaptive_{kind}_pool{name}\" not implemented for '{title}'"):
+            with pytest.raises(
+                NotImplementedError,
+                match=f"^\"adaptive_{kind}_pool{name}\" not implemented for '{title}'",
+            ):
                 getattr(F, f"adaptive_{kind}_pool{n}d")(x, 2)
-        with pytest.raises(NotImplementedError, match=f"^\"avg_pool.*\" not implemented for '{title}'"):
+        with pytest.raises(
+            NotImplementedError, match=f"^\"avg_pool.*\" not implemented for '{title}'"
+        ):
             getattr(F, f"avg_pool{n}d")(x, 2)
     assert getattr(F, f"avg_pool{n}d")(images(n, torch.int64), 2).dtype is torch.int64
     with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
         getattr(F, f"max_pool{n}d")(images(n, torch.bool), 2, return_indices=True)
-    assert getattr(F, f"max_pool{n}d")(images(n, torch.uint8), 2, return_indices=True)[0].dtype is torch.uint8
+    assert (
+        getattr(F, f"max_pool{n}d")(images(n, torch.uint8), 2, return_indices=True)[0].dtype
+        is torch.uint8
+    )
     if n == 1:
         with pytest.raises(NotImplementedError, match="max_pool1d_impl"):
             F.max_pool1d(images(1, torch.int64), 2)
@@ -43,12 +57,16 @@ def test_adaptive_pool_of_no_windows_has_no_backward(kind, n):
     x = images(n).requires_grad_()
     y = getattr(F, f"adaptive_{kind}_pool{n}d")(x, 0)
     assert y.shape == (1, 2, *[0] * n)
-    with pytest.raises(RuntimeError, match="Expected grad_output to have non-zero size for non-batch dimensions"):
+    with pytest.raises(
+        RuntimeError, match="Expected grad_output to have non-zero size for non-batch dimensions"
+    ):
         y.sum().backward()
 
 
 @pytest.mark.parametrize("batched", [True, False])
-@pytest.mark.parametrize("name", ["max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d"])
+@pytest.mark.parametrize(
+    "name", ["max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d"]
+)
 def test_backward_notices_overwritten_positions(name, batched):
     x = images(int(name[-2])).requires_grad_()
     y, where = getattr(F, name)(x if batched else x[0], 2, return_indices=True)
@@ -74,9 +92,13 @@ def test_fractional_pools_refuse_empty_images(n):
     with pytest.raises(RuntimeError, match="too large relative to input (time|height) 6"):
         pool(torch.ones(1, 1, *[6] * n), 2, output_size=7)
     for sizes in ((), (1,), (1,) * (n + 1)):
-        with pytest.raises(RuntimeError, match="kernel_size must either be a single Int or tuple of"):
+        with pytest.raises(
+            RuntimeError, match="kernel_size must either be a single Int or tuple of"
+        ):
             pool(torch.ones(1, 1, *[6] * n), sizes, output_size=2)
-        with pytest.raises(RuntimeError, match="output_size must either be a single Int or tuple of"):
+        with pytest.raises(
+            RuntimeError, match="output_size must either be a single Int or tuple of"
+        ):
             pool(torch.ones(1, 1, *[6] * n), 2, output_size=sizes)
     samples = torch.ones(1, 1, n, dtype=torch.float64)
     with pytest.raises(RuntimeError, match="same dtype as input"):
@@ -91,12 +113,17 @@ def test_windows_that_do_not_fit():
     with pytest.raises(RuntimeError, match="with dimension 3 being empty"):
         F.grid_sample(torch.ones(1, 1, 2, 0), torch.ones(1, 1, 1, 2), align_corners=False)
     with pytest.raises(RuntimeError, match="expected scalar type Float but found Double"):
-        F.grid_sample(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 1, 2, dtype=torch.float64), align_corners=False)
+        F.grid_sample(
+            torch.ones(1, 1, 2, 2), torch.ones(1, 1, 1, 2, dtype=torch.float64), align_corners=False
+        )
 
 
 # ---- normalisation -----------------------------------------------------------------------------
 def test_one_value_in_each_group():
-    with pytest.raises(ValueError, match=r"Expected more than 1 value per channel when training, got input size \[1, 4, 1\]"):
+    with pytest.raises(
+        ValueError,
+        match=r"Expected more than 1 value per channel when training, got input size \[1, 4, 1\]",
+    ):
         F.group_norm(torch.ones(1, 4, 1), 4)
     with pytest.raises(ValueError, match="more than 1 value per channel"):
         nn.GroupNorm(4, 4)(torch.ones(1, 4))
@@ -121,7 +148,9 @@ def test_sizes_of_zero_in_recurrent_layers(kind):
         (getattr(nn, kind)(3, 4, batch_first=True), torch.ones(2, 0, 3)),
         (getattr(nn, kind)(3, 4), torch.ones(0, 3)),
     ):
-        with pytest.raises(RuntimeError, match="Expected sequence length to be larger than 0 in RNN"):
+        with pytest.raises(
+            RuntimeError, match="Expected sequence length to be larger than 0 in RNN"
+        ):
             layer(x)
     assert getattr(nn, kind)(3, 4)(torch.ones(2, 0, 3))[0].shape == (2, 0, 4)
     state = getattr(nn, f"{kind}Cell")(3, 0)(torch.ones(2, 3))
@@ -147,7 +176,9 @@ def test_lstm_cell_wants_a_pair():
 def test_in_place_with_a_negative_slope_has_no_backward(call):
     x = torch.tensor([-1.0, 1.0], requires_grad=True)
     y = call(x * 1)
-    with pytest.raises(RuntimeError, match="In-place .* backward calculation is triggered with a negative slope"):
+    with pytest.raises(
+        RuntimeError, match="In-place .* backward calculation is triggered with a negative slope"
+    ):
         y.sum().backward()
     assert call(torch.tensor([-1.0, 1.0])).shape == (2,)
 
@@ -228,7 +259,10 @@ def test_what_has_no_shape_is_not_loaded_into_what_has_one(lazy, full):
 def test_norms_of_weights_without_a_shape():
     with pytest.raises(ValueError, match="`SpectralNorm` can't have uninitialized parameters"):
         nn.utils.spectral_norm(nn.LazyLinear(3))
-    with pytest.warns(FutureWarning), pytest.raises(ValueError, match="`WeightNorm` can't have uninitialized parameters"):
+    with (
+        pytest.warns(FutureWarning),
+        pytest.raises(ValueError, match="`WeightNorm` can't have uninitialized parameters"),
+    ):
         nn.utils.weight_norm(nn.LazyLinear(3))
 
 
@@ -267,16 +301,31 @@ def test_functions_stay_when_modules_of_their_name_are_imported():
     from pellucid import autograd, func
     from pellucid.nn import utils
 
-    for package, name in ((autograd, "gradcheck"), (func, "vmap"), (utils, "weight_norm"), (utils, "spectral_norm")):
+    for package, name in (
+        (autograd, "gradcheck"),
+        (func, "vmap"),
+        (utils, "weight_norm"),
+        (utils, "spectral_norm"),
+    ):
         module = importlib.import_module(f"{package.__name__}.{name}")
         setattr(package, name, module)  # what the import system does
         assert callable(getattr(package, name))
 
 
-@pytest.mark.parametrize("given", [("cpu", True), (None, True), ("cpu", torch.device("cpu")), (torch.float64, torch.device("cpu"))])
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("cpu", True),
+        (None, True),
+        ("cpu", torch.device("cpu")),
+        (torch.float64, torch.device("cpu")),
+    ],
+)
 def test_arguments_that_no_form_of_to_takes(given):
     for convert in (torch.ones(2).to, nn.Linear(2, 2).to):
-        with pytest.raises(TypeError, match="^to\\(\\) received an invalid combination of arguments"):
+        with pytest.raises(
+            TypeError, match="^to\\(\\) received an invalid combination of arguments"
+        ):
             convert(*given)
     assert nn.Linear(2, 2).to("cpu", torch.float64, True).weight.dtype is torch.float64
     assert torch.ones(2).to(None, torch.float64, True).dtype is torch.float64

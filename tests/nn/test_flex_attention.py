@@ -1,4 +1,6 @@
-"""flex_attention and block masks: dense attention as the reference, blocks that are not computed, gradients, refusals."""
+"""flex_attention and block masks: dense attention as the reference, blocks that are not computed,
+gradients, refusals.
+"""
 
 import doctest
 import warnings
@@ -22,7 +24,10 @@ flex = flex_attention.flex_attention
 
 def inputs(length=96, keys=96, heads=2, dtype=torch.float64, seed=0):
     g = torch.manual_seed(seed)
-    return [torch.randn(2, heads, n, 4, generator=g, dtype=dtype, requires_grad=True) for n in (length, keys, keys)]
+    return [
+        torch.randn(2, heads, n, 4, generator=g, dtype=dtype, requires_grad=True)
+        for n in (length, keys, keys)
+    ]
 
 
 def dense(q, k, v, mask=None):
@@ -65,7 +70,12 @@ def test_gradients_by_finite_differences():
 
     def run(q, k, v, table):
         return flex(
-            q, k, v, lambda s, b, h, i, j: torch.tanh(s) * (h + 1) + table[i - j + 5], mask, return_aux=AuxRequest(lse=True)
+            q,
+            k,
+            v,
+            lambda s, b, h, i, j: torch.tanh(s) * (h + 1) + table[i - j + 5],
+            mask,
+            return_aux=AuxRequest(lse=True),
         )
 
     assert torch.autograd.gradcheck(lambda *a: run(*a)[0], (q, k, v, table))
@@ -75,11 +85,17 @@ def test_gradients_by_finite_differences():
 def test_queries_that_see_nothing_get_zeros_and_no_gradient():
     q, k, v = inputs(40, 40)
     mask = create_block_mask(lambda b, h, i, j: (i > 20) & (j > 20), 1, 1, 40, 40, BLOCK_SIZE=16)
-    out, aux = flex(q, k, v, lambda s, b, h, i, j: s + 1, mask, return_aux=AuxRequest(lse=True, max_scores=True))
+    out, aux = flex(
+        q, k, v, lambda s, b, h, i, j: s + 1, mask, return_aux=AuxRequest(lse=True, max_scores=True)
+    )
     assert (out[:, :, :21] == 0).all() and (out[:, :, 21:] != 0).all()
     assert aux.lse[:, :, :21].isneginf().all() and aux.max_scores[:, :, :21].isneginf().all()
     out.sum().backward()
-    assert (q.grad[:, :, :21] == 0).all() and q.grad.isfinite().all() and (v.grad[:, :, :21] == 0).all()
+    assert (
+        (q.grad[:, :, :21] == 0).all()
+        and q.grad.isfinite().all()
+        and (v.grad[:, :, :21] == 0).all()
+    )
     none = flex(q, k, v, block_mask=create_block_mask(lambda b, h, i, j: i < 0, 1, 1, 40, 40))
     assert (none == 0).all()
 
@@ -99,15 +115,23 @@ def test_blocks_that_nobody_sees_are_not_computed():
         return s
 
     out = flex(q, *spoiled, score, mask)
-    assert torch.equal(out[:, :, :32], flex(q, k, v, score, mask)[:, :, :32]) and (out[:, :, 32:] == 0).all()
+    assert (
+        torch.equal(out[:, :, :32], flex(q, k, v, score, mask)[:, :, :32])
+        and (out[:, :, 32:] == 0).all()
+    )
     assert len(asked) == 2, "one call of the function for the only block of each run"
 
 
 def test_lists_of_blocks_decide_without_a_mask_function():
     q, k, v = inputs(64, 64)
-    counts, order = torch.tensor([[[1, 2]]], dtype=torch.int32), torch.tensor([[[[1, 0], [0, 1]]]], dtype=torch.int32)
+    counts, order = (
+        torch.tensor([[[1, 2]]], dtype=torch.int32),
+        torch.tensor([[[[1, 0], [0, 1]]]], dtype=torch.int32),
+    )
     mask = BlockMask.from_kv_blocks(counts, order, BLOCK_SIZE=32)
-    assert mask.to_dense().tolist() == [[[[0, 1], [1, 1]]]] and mask.q_num_blocks.tolist() == [[[1, 2]]]
+    assert mask.to_dense().tolist() == [[[[0, 1], [1, 1]]]] and mask.q_num_blocks.tolist() == [
+        [[1, 2]]
+    ]
     seen = torch.ones(64, 64, dtype=torch.bool)
     seen[:32, :32] = False
     assert torch.allclose(flex(q, k, v, block_mask=mask), dense(q, k, v, seen))
@@ -116,7 +140,9 @@ def test_lists_of_blocks_decide_without_a_mask_function():
         flex(q[:, :, 32:], k, v, block_mask=part._adjust(32, 64))
     part.mask_mod = lambda b, h, i, j: i + 32 >= j
     whole = create_mask(lambda b, h, i, j: i >= j, 1, 1, 64, 64)
-    assert torch.allclose(flex(q[:, :, 32:], k, v, block_mask=part._adjust(32, 64)), dense(q, k, v, whole)[:, :, 32:])
+    assert torch.allclose(
+        flex(q[:, :, 32:], k, v, block_mask=part._adjust(32, 64)), dense(q, k, v, whole)[:, :, 32:]
+    )
 
 
 def test_half_precision_computes_in_float32():
@@ -129,10 +155,15 @@ def test_half_precision_computes_in_float32():
 
 def test_combined_masks():
     left, right = (lambda b, h, q, k: q >= k), (lambda b, h, q, k: q <= k)
-    both, either = create_mask(and_masks(left, right), 1, 1, 4, 4), create_mask(or_masks(left, right), 1, 1, 4, 4)
+    both, either = (
+        create_mask(and_masks(left, right), 1, 1, 4, 4),
+        create_mask(or_masks(left, right), 1, 1, 4, 4),
+    )
     assert torch.equal(both[0, 0], torch.eye(4, dtype=torch.bool)) and either.all()
     assert create_mask(noop_mask, 1, 1, 2, 2).all()
-    assert create_mask(and_masks(), 1, 1, 2, 2).all() and not create_mask(or_masks(), 1, 1, 2, 2).any()
+    assert (
+        create_mask(and_masks(), 1, 1, 2, 2).all() and not create_mask(or_masks(), 1, 1, 2, 2).any()
+    )
 
 
 def test_indices_outside_a_block_mask():
@@ -152,7 +183,10 @@ def test_choice_of_kernels():
     with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION], set_priority=True):
         assert dense(*inputs()).shape == (2, 2, 96, 4)
     assert str(SDPBackend.MATH) == "SDPBackend.MATH"
-    with pytest.raises(AssertionError, match="Backend must be an instance of SDPBackend"), sdpa_kernel(3):
+    with (
+        pytest.raises(AssertionError, match="Backend must be an instance of SDPBackend"),
+        sdpa_kernel(3),
+    ):
         pass
 
 
@@ -161,7 +195,10 @@ def test_causal_bias_in_ordinary_operations():
     assert torch.equal(~mask, torch.ones(3, 3, dtype=torch.bool).triu(1))
     assert type(mask + 1) is torch.Tensor
     q, k, v = inputs(3, 3)
-    assert torch.allclose(dense(q, k, v, mask), torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True))
+    assert torch.allclose(
+        dense(q, k, v, mask),
+        torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True),
+    )
     with pytest.warns(UserWarning, match="Lower right causal bias"):
         bias.causal_lower_right(4, 2)
 
@@ -170,9 +207,17 @@ def test_compiled():
     """What depends on the mask's blocks is not replayed for another mask."""
     compiled = torch.compile(flex)
     q, k, v = inputs(64, 64)
-    masks = [create_block_mask(mod, 1, 1, 64, 64, BLOCK_SIZE=16) for mod in (lambda b, h, i, j: i >= j, lambda b, h, i, j: i <= j)]
+    masks = [
+        create_block_mask(mod, 1, 1, 64, 64, BLOCK_SIZE=16)
+        for mod in (lambda b, h, i, j: i >= j, lambda b, h, i, j: i <= j)
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for mask in (*masks, *masks):
-            assert torch.allclose(compiled(q, k, v, block_mask=mask), flex(q, k, v, block_mask=mask))
-            assert torch.allclose(compiled(q, k, v, lambda s, b, h, i, j: s * 2), flex(q, k, v, lambda s, b, h, i, j: s * 2))
+            assert torch.allclose(
+                compiled(q, k, v, block_mask=mask), flex(q, k, v, block_mask=mask)
+            )
+            assert torch.allclose(
+                compiled(q, k, v, lambda s, b, h, i, j: s * 2),
+                flex(q, k, v, lambda s, b, h, i, j: s * 2),
+            )

@@ -1,4 +1,6 @@
-"""Arguments of losses and pools that are refused, with PyTorch's words, and what results call themselves."""
+"""Arguments of losses and pools that are refused, with PyTorch's words, and what results call
+themselves.
+"""
 
 import pytest
 
@@ -10,7 +12,9 @@ from pellucid.nn import functional as F
 def test_delta_of_the_huber_loss_is_a_number(delta):
     with pytest.raises(TypeError, match="delta must be a float or int, got: <class"):
         torch.nn.HuberLoss(delta=delta)
-    with pytest.raises(TypeError, match=r"huber_loss\(\): argument 'delta' \(position 4\) must be float, not"):
+    with pytest.raises(
+        TypeError, match=r"huber_loss\(\): argument 'delta' \(position 4\) must be float, not"
+    ):
         F.huber_loss(torch.ones(2), torch.ones(2), delta=delta)
 
 
@@ -26,10 +30,14 @@ def test_class_weights_have_the_dtype_of_the_input(loss):
 
 
 def test_samples_of_a_fractional_pool():
-    """An image without a batch takes the first of the samples; PyTorch allows for more than are used."""
+    """An image without a batch takes the first of the samples; PyTorch allows for more than are
+    used.
+    """
     x = torch.arange(2.0 * 7**3).reshape(2, 7, 7, 7)
     samples = torch.rand(3, 2, 3, generator=torch.manual_seed(0))
-    pools = [F.fractional_max_pool3d(x, 2, output_size=3, _random_samples=samples[:n]) for n in (1, 2, 3)]
+    pools = [
+        F.fractional_max_pool3d(x, 2, output_size=3, _random_samples=samples[:n]) for n in (1, 2, 3)
+    ]
     assert torch.equal(pools[0], pools[1]) and torch.equal(pools[0], pools[2])
     for wrong, message in (
         (samples[:, :1], "size.1. equals to input channel size"),
@@ -60,7 +68,9 @@ def test_targets_of_binary_cross_entropy_are_probabilities():
 def test_results_name_the_loss(name, title, reduction):
     x = torch.rand(3, 4, requires_grad=True)
     labels = name in ("nll_loss", "cross_entropy", "multi_margin_loss")
-    loss = getattr(F, name)(x, torch.tensor([0, 1, 2]) if labels else torch.ones(3, 4), reduction=reduction)
+    loss = getattr(F, name)(
+        x, torch.tensor([0, 1, 2]) if labels else torch.ones(3, 4), reduction=reduction
+    )
     assert loss.grad_fn.name() == type(loss.grad_fn).__name__ == f"{title}Backward0"
     assert f"grad_fn=<{title}Backward0>" in repr(loss)
     loss.sum().backward()
@@ -70,12 +80,19 @@ def test_results_name_the_loss(name, title, reduction):
 def test_names_that_depend_on_arguments():
     x = torch.ones(3, 3, requires_grad=True)
     names = {
-        "Mm": x @ x, "Bmm": torch.bmm(x[None], x[None]), "Mv": x @ torch.ones(3), "Dot": torch.dot(x[0], torch.ones(3)),
-        "NllLoss2D": F.cross_entropy(torch.ones(1, 2, 3, 3, requires_grad=True), torch.zeros(1, 3, 3, dtype=torch.long)),
-    }  # fmt: skip
+        "Mm": x @ x,
+        "Bmm": torch.bmm(x[None], x[None]),
+        "Mv": x @ torch.ones(3),
+        "Dot": torch.dot(x[0], torch.ones(3)),
+        "NllLoss2D": F.cross_entropy(
+            torch.ones(1, 2, 3, 3, requires_grad=True), torch.zeros(1, 3, 3, dtype=torch.long)
+        ),
+    }
     for title, result in names.items():
         assert type(result.grad_fn).__name__ == f"{title}Backward0"
-    assert [type(node).__name__ for node, _ in (x @ x).sum().grad_fn.next_functions] == ["MmBackward0"]
+    assert [type(node).__name__ for node, _ in (x @ x).sum().grad_fn.next_functions] == [
+        "MmBackward0"
+    ]
     assert type(x.sum(1).grad_fn).__name__ == "SumBackward1"
     assert type(x.mean(1).grad_fn).__name__ == "MeanBackward1"
     assert type(x.max().grad_fn).__name__ == "MaxBackward1"

@@ -1,4 +1,6 @@
-"""The Module: registration, walks, calls, saving, printing. What is compared with PyTorch stands in tests/oracle/test_nn.py."""
+"""The Module: registration, walks, calls, saving, printing. What is compared with PyTorch stands in
+tests/oracle/test_nn.py.
+"""
 
 import copy
 import pickle
@@ -26,7 +28,12 @@ class Net(nn.Module):
 
 def test_walks_give_everything_once_in_order():
     net = Net()
-    assert [n for n, _ in net.named_parameters()] == ["shared", "first.bias", "rest.1.weight", "rest.1.bias"]
+    assert [n for n, _ in net.named_parameters()] == [
+        "shared",
+        "first.bias",
+        "rest.1.weight",
+        "rest.1.bias",
+    ]
     assert len(list(net.named_parameters(remove_duplicate=False))) == 5
     assert [n for n, _ in net.named_buffers()] == ["seen", "scratch"]
     assert [n for n, _ in net.named_modules()] == ["", "first", "rest", "rest.0", "rest.1"]
@@ -36,7 +43,14 @@ def test_walks_give_everything_once_in_order():
 def test_state_dict_shares_memory_and_leaves_out_scratch_buffers():
     net = Net()
     state = net.state_dict()
-    assert list(state) == ["shared", "seen", "first.weight", "first.bias", "rest.1.weight", "rest.1.bias"]
+    assert list(state) == [
+        "shared",
+        "seen",
+        "first.weight",
+        "first.bias",
+        "rest.1.weight",
+        "rest.1.bias",
+    ]
     with torch.no_grad():
         net.first.bias.fill_(7)
     assert state["first.bias"].tolist() == [7, 7, 7]
@@ -56,7 +70,10 @@ def test_loading_copies_by_name_or_takes_the_tensors_themselves():
 
 def test_a_checkpoint_with_a_wrapper_s_prefix_gets_a_hint():
     net = nn.Linear(1, 1)
-    with pytest.raises(RuntimeError, match=r"every name in the checkpoint begins with 'module\.': \{k\.removeprefix") as caught:
+    with pytest.raises(
+        RuntimeError,
+        match=r"every name in the checkpoint begins with 'module\.': \{k\.removeprefix",
+    ) as caught:
         net.load_state_dict({"module." + k: v for k, v in net.state_dict().items()})
     assert str(caught.value).startswith(
         'Error(s) in loading state_dict for Linear:\n\tMissing key(s) in state_dict: "weight", "bias". '
@@ -125,7 +142,9 @@ def test_a_hook_that_is_always_called_sees_the_failure():
 
 def test_global_hooks_see_every_module_until_removed():
     seen = []
-    with nn.modules.module.register_module_forward_hook(lambda m, a, o: seen.append(type(m).__name__)):
+    with nn.modules.module.register_module_forward_hook(
+        lambda m, a, o: seen.append(type(m).__name__)
+    ):
         nn.Sequential(nn.ReLU())(torch.zeros(1))
     nn.ReLU()(torch.zeros(1))
     assert seen == ["ReLU", "Sequential"]
@@ -135,7 +154,9 @@ def test_state_dict_hooks():
     net = nn.Linear(1, 1)
     net.register_state_dict_post_hook(lambda m, state, prefix, meta: state.pop("bias") and None)
     assert list(net.state_dict()) == ["weight"]
-    net.register_load_state_dict_pre_hook(lambda m, state, *rest: state.setdefault("bias", torch.ones(1)) and None)
+    net.register_load_state_dict_pre_hook(
+        lambda m, state, *rest: state.setdefault("bias", torch.ones(1)) and None
+    )
     net.load_state_dict({"weight": torch.ones(1, 1)})
     assert net.bias.item() == 1
 
@@ -154,14 +175,21 @@ def test_observers_are_told_the_path():
     net = Net()
     with observe.observing(Watch()) as watch:
         net(torch.zeros(1, 2))
-    assert watch.log[:4] == [("enter", "Net"), ("enter", "Net.first"), ("exit", "Net.first"), ("enter", "Net.rest")]
+    assert watch.log[:4] == [
+        ("enter", "Net"),
+        ("enter", "Net.first"),
+        ("exit", "Net.first"),
+        ("enter", "Net.rest"),
+    ]
     assert watch.log[-1] == ("exit", "Net")
 
 
 def test_lazy_modules_become_ordinary_ones():
     net = nn.LazyLinear(3)
     assert isinstance(net.weight, nn.UninitializedParameter)
-    with pytest.raises(RuntimeError, match="Can't access the shape of an uninitialized parameter or buffer"):
+    with pytest.raises(
+        RuntimeError, match="Can't access the shape of an uninitialized parameter or buffer"
+    ):
         _ = net.weight.shape
     with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter"):
         net.weight + 1
@@ -185,7 +213,9 @@ def test_tables_of_global_hooks_under_pytorchs_names():
 
     home = nn.modules.module
     seen = []
-    handle = home.register_module_forward_hook(lambda module, args, out: seen.append(type(module).__name__), always_call=True)
+    handle = home.register_module_forward_hook(
+        lambda module, args, out: seen.append(type(module).__name__), always_call=True
+    )
     assert len(home._global_forward_hooks) == len(home._global_forward_hooks_always_called) == 1
     nn.ReLU()(torch.ones(1))
     home._global_forward_hooks = OrderedDict()  # what programs do to be rid of all hooks

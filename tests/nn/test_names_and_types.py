@@ -1,4 +1,6 @@
-"""What type checkers and typing errors see of `nn`: every name by itself, `forward` with any parameters, close names."""
+"""What type checkers and typing errors see of `nn`: every name by itself, `forward` with any
+parameters, close names.
+"""
 
 import ast
 import inspect
@@ -13,15 +15,28 @@ from pellucid import nn
 def test_every_module_is_imported_by_its_name():
     """A star import between packages that import each other hides the names from mypy."""
     tree = ast.parse(Path(nn.__file__).read_text(encoding="utf-8"))
-    names = {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert "*" not in {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    names = {
+        alias.asname
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert "*" not in {
+        alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
     assert {name for name in nn.modules.__all__ if not name.startswith("_")} <= names
 
 
 def test_forward_is_any_callable_to_type_checkers():
-    """As a method `(self, *input)` it would make every `forward(self, x)` of a user an incompatible override."""
+    """As a method `(self, *input)` it would make every `forward(self, x)` of a user an incompatible
+    override.
+    """
     tree = ast.parse(inspect.getsource(nn.Module).lstrip())
-    (declared,) = [node for node in ast.walk(tree) if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "forward"]
+    (declared,) = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "forward"
+    ]
     assert ast.unparse(declared.annotation) == "Callable[..., Any]"
     with pytest.raises(NotImplementedError, match="missing the required"):
         nn.Module()(1)
@@ -39,7 +54,8 @@ def test_forward_is_any_callable_to_type_checkers():
 )
 def test_close_names_of_what_is_not_there(home, name, close):
     with pytest.raises(
-        AttributeError, match=rf"(?s)^module 'torch\.[\w.]+' has no attribute '{name}'\n.*close names: .*\b{close}\b"
+        AttributeError,
+        match=rf"(?s)^module 'torch\.[\w.]+' has no attribute '{name}'\n.*close names: .*\b{close}\b",
     ):
         getattr(home(), name)
     assert not hasattr(home(), name)
@@ -55,7 +71,9 @@ def test_hints_for_a_tuple_and_for_no_layers():
 
 
 def test_help_has_no_comment_of_the_source():
-    assert "----" not in (inspect.getdoc(nn.Module.__getattr__) or inspect.getcomments(nn.Module.__getattr__))
+    assert "----" not in (
+        inspect.getdoc(nn.Module.__getattr__) or inspect.getcomments(nn.Module.__getattr__)
+    )
     assert "(out_features, in_features)" in nn.Linear.__doc__
 
 
@@ -87,9 +105,18 @@ def _typing_error():
         (_without_super, r"super\(\)\.__init__\(\) first"),
         (_typing_error, "method named 'foward': was forward meant"),
         (lambda: nn.ModuleList([nn.Linear(1, 1)])(torch.ones(1)), "only holds modules"),
-        (lambda: torch.optim.Adam(nn.Linear(2, 2).parameters(), learning_rate=0.1), r"(?s)^Adam.__init__\(\) got.*called lr$"),
-        (lambda: torch.optim.SGD(nn.Linear(2, 2).parameters(), 0.1, momentun=0.1), "called momentum"),
-        (lambda: torch.optim.SGD(nn.Linear(2, 2).parameters(), 0.1, zzz=0.1), "options are lr, momentum"),
+        (
+            lambda: torch.optim.Adam(nn.Linear(2, 2).parameters(), learning_rate=0.1),
+            r"(?s)^Adam.__init__\(\) got.*called lr$",
+        ),
+        (
+            lambda: torch.optim.SGD(nn.Linear(2, 2).parameters(), 0.1, momentun=0.1),
+            "called momentum",
+        ),
+        (
+            lambda: torch.optim.SGD(nn.Linear(2, 2).parameters(), 0.1, zzz=0.1),
+            "options are lr, momentum",
+        ),
         (lambda: torch.ones(3).cuda(), "device = torch.device"),
         (lambda: nn.Linear(1, 1).cuda(), "device = torch.device"),
         (lambda: torch.ones(3, device="cuda"), "device = torch.device"),
@@ -97,11 +124,20 @@ def _typing_error():
         (lambda: torch.tensor([[1, 2], [3]]), "pad_sequence"),
         (lambda: torch.tensor([1, 2], requires_grad=True), "dtype=torch.float32"),
         (lambda: nn.MultiheadAttention(10, 3), "embed_dim=12 would fit 3 heads"),
-        (lambda: nn.Linear(3, 2).load_state_dict({"module.weight": torch.ones(2, 3)}), r"begins with 'module\.'"),
-        (lambda: Wrapped().load_state_dict(nn.Linear(3, 2).state_dict()), r"the model begins with 'module\.'"),
+        (
+            lambda: nn.Linear(3, 2).load_state_dict({"module.weight": torch.ones(2, 3)}),
+            r"begins with 'module\.'",
+        ),
+        (
+            lambda: Wrapped().load_state_dict(nn.Linear(3, 2).state_dict()),
+            r"the model begins with 'module\.'",
+        ),
         (lambda: nn.Linear(3, 2).load_state_dict(nn.Linear(4, 2).state_dict()), "other sizes"),
         (lambda: nn.Linear(3, 2).load_state_dict({}), "lacks tensors"),
-        (lambda: nn.Linear(3, 2, bias=False).load_state_dict(nn.Linear(3, 2).state_dict()), "lacks: was it saved"),
+        (
+            lambda: nn.Linear(3, 2, bias=False).load_state_dict(nn.Linear(3, 2).state_dict()),
+            "lacks: was it saved",
+        ),
         (lambda: nn.Linear(3, 2).load_state_dict({"a": torch.ones(1)}), "other layers or names"),
         (lambda: nn.CrossEntropyLoss()(torch.randn(4, 3), torch.randn(4)), "mse_loss"),
     ],

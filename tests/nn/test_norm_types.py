@@ -29,7 +29,12 @@ def test_half_precision_meets_float32_and_stays(name, kind):
 @pytest.mark.parametrize(
     "kind, weight, bias, wrong",
     [
-        (SINGLE, DOUBLE, DOUBLE, "mixed dtype (CPU): expect parameter to have scalar type of Float"),
+        (
+            SINGLE,
+            DOUBLE,
+            DOUBLE,
+            "mixed dtype (CPU): expect parameter to have scalar type of Float",
+        ),
         (DOUBLE, SINGLE, SINGLE, "mixed dtype (CPU): all inputs must share same datatype."),
         (BRAIN, SINGLE, BRAIN, "mixed dtype (CPU): expect parameter to have scalar type of Float"),
         (BRAIN, BRAIN, SINGLE, "expected scalar type BFloat16 but found Float"),
@@ -67,13 +72,16 @@ def test_parameters_are_tensors(call, text):
 def test_bilinear_wants_one_type():
     layer = torch.nn.Bilinear(2, 3, 4)
     with pytest.raises(
-        RuntimeError, match="All tensors must have the same dtype, got input1: float, input2: int, weight: float, bias: float"
+        RuntimeError,
+        match="All tensors must have the same dtype, got input1: float, input2: int, weight: float, bias: float",
     ):
         layer(torch.ones(2), torch.ones(3, dtype=torch.int32))
 
 
 def test_feature_dropout_wants_channels():
-    with pytest.raises(RuntimeError, match="Feature dropout requires at least 2 dimensions in the input"):
+    with pytest.raises(
+        RuntimeError, match="Feature dropout requires at least 2 dimensions in the input"
+    ):
         F.feature_alpha_dropout(torch.ones(5), 0.5, True)
 
 

@@ -1,4 +1,6 @@
-"""Padding: in one go, and, where a gradient or another dtype is involved, from operations, with the same result."""
+"""Padding: in one go, and, where a gradient or another dtype is involved, from operations, with the
+same result.
+"""
 
 import pytest
 
@@ -15,7 +17,9 @@ def test_both_ways_of_padding_agree(shape, batch_first, side):
     quick = pad_sequence(parts, batch_first, -1.5, side)
     recorded = pad_sequence([p.requires_grad_() for p in parts], batch_first, -1.5, side)
     assert recorded.requires_grad and not quick.requires_grad
-    assert quick.shape == recorded.shape == torch.Size([*((5, 5) if batch_first else (5, 5)), *shape])
+    assert (
+        quick.shape == recorded.shape == torch.Size([*((5, 5) if batch_first else (5, 5)), *shape])
+    )
     assert torch.equal(quick, recorded) and quick.is_contiguous()
     recorded.sum().backward()
     assert all(p.grad is None or p.grad.tolist() == torch.ones_like(p).tolist() for p in parts)
@@ -26,7 +30,10 @@ def test_both_ways_of_padding_agree(shape, batch_first, side):
 def test_parts_that_do_not_fit():
     with pytest.raises(RuntimeError):
         pad_sequence([torch.zeros(2, 3), torch.zeros(2, 4)])
-    assert pad_sequence([torch.zeros(2, dtype=torch.int64), torch.ones(3, dtype=torch.int64)]).dtype is torch.int64
+    assert (
+        pad_sequence([torch.zeros(2, dtype=torch.int64), torch.ones(3, dtype=torch.int64)]).dtype
+        is torch.int64
+    )
 
 
 def test_integers_and_many_lengths_pack_and_unpack():
@@ -34,7 +41,9 @@ def test_integers_and_many_lengths_pack_and_unpack():
     x = torch.arange(4 * 6).reshape(4, 6)
     packed = pack_padded_sequence(x, lengths, batch_first=True)
     assert packed.batch_sizes.tolist() == [4, 3, 3, 3, 2, 2]
-    assert packed.data.tolist() == [int(x[k, t]) for t in range(6) for k in range(4) if t < lengths[k]]
+    assert packed.data.tolist() == [
+        int(x[k, t]) for t in range(6) for k in range(4) if t < lengths[k]
+    ]
     padded, back = pad_packed_sequence(packed, batch_first=True, padding_value=-1)
     assert back.tolist() == lengths.tolist()
     assert torch.equal(padded, torch.where(torch.arange(6) < lengths[:, None], x, -1))

@@ -1,4 +1,6 @@
-"""Recurrent networks as functions of their weights, against the modules; names that older code reaches for."""
+"""Recurrent networks as functions of their weights, against the modules; names that older code
+reaches for.
+"""
 
 import pytest
 
@@ -16,10 +18,14 @@ def test_networks(kind, bidirectional, batch_first):
     states = [torch.randn(rows, batch, 4) for _ in range(2 if kind == "LSTM" else 1)]
     hx = tuple(states) if kind == "LSTM" else states[0]
     name = {"RNN": "rnn_tanh"}.get(kind, kind.lower())
-    out, *last = getattr(torch._VF, name)(x, hx, list(net.parameters()), True, 2, 0.0, False, bidirectional, batch_first)
+    out, *last = getattr(torch._VF, name)(
+        x, hx, list(net.parameters()), True, 2, 0.0, False, bidirectional, batch_first
+    )
     wanted, end = net(x, hx)
     assert torch.equal(out, wanted)
-    assert all(torch.equal(a, b) for a, b in zip(last, end if kind == "LSTM" else [end], strict=True))
+    assert all(
+        torch.equal(a, b) for a, b in zip(last, end if kind == "LSTM" else [end], strict=True)
+    )
 
 
 def test_packed_and_projected():
@@ -27,14 +33,26 @@ def test_packed_and_projected():
     net = torch.nn.LSTM(3, 4, bias=False, proj_size=2)
     packed = torch.nn.utils.rnn.pack_sequence([torch.randn(4, 3), torch.randn(2, 3)])
     h, c = torch.zeros(1, 2, 2), torch.zeros(1, 2, 4)
-    out, hn, _ = torch.lstm(packed.data, packed.batch_sizes, (h, c), list(net.parameters()), False, 1, 0.0, False, False)
+    out, hn, _ = torch.lstm(
+        packed.data, packed.batch_sizes, (h, c), list(net.parameters()), False, 1, 0.0, False, False
+    )
     wanted, (end, _) = net(packed)
     assert torch.equal(out, wanted.data) and torch.equal(hn, end)
 
 
 def test_wrong_weights_are_refused():
     with pytest.raises(RuntimeError, match="expected 4 weights"):
-        torch.gru(torch.ones(1, 1, 1), torch.ones(1, 1, 1), [torch.ones(3, 1)], True, 1, 0.0, False, False, False)
+        torch.gru(
+            torch.ones(1, 1, 1),
+            torch.ones(1, 1, 1),
+            [torch.ones(3, 1)],
+            True,
+            1,
+            0.0,
+            False,
+            False,
+            False,
+        )
     with pytest.raises(TypeError, match="takes 9 arguments"):
         torch.gru(torch.ones(1, 1, 1), torch.ones(1, 1, 1), [], True)
 
@@ -42,8 +60,13 @@ def test_wrong_weights_are_refused():
 def test_older_names():
     assert torch._VF.dropout is torch.dropout and torch.FloatType is torch._C.FloatType
     x = torch.arange(3.0)
-    assert torch.equal(torch._vmap_internals._vmap(lambda v: (v * 2, None), allow_none_pass_through=True)(x)[0], x * 2)
-    assert torch._vmap_internals._vmap(lambda v: (v, None), allow_none_pass_through=True)(x)[1] is None
+    assert torch.equal(
+        torch._vmap_internals._vmap(lambda v: (v * 2, None), allow_none_pass_through=True)(x)[0],
+        x * 2,
+    )
+    assert (
+        torch._vmap_internals._vmap(lambda v: (v, None), allow_none_pass_through=True)(x)[1] is None
+    )
     with pytest.raises(NotImplementedError, match=r"torch\.package\.PackageImporter"):
         torch.package.PackageImporter("model.pt")
     assert not torch.package.is_from_package(x)

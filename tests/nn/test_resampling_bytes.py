@@ -1,4 +1,6 @@
-"""Images of bytes: weights of 16 bits, rounded after each axis, so that they differ from float images by one at most."""
+"""Images of bytes: weights of 16 bits, rounded after each axis, so that they differ from float
+images by one at most.
+"""
 
 import pytest
 
@@ -18,9 +20,12 @@ def test_bytes_are_resampled_as_floats_are(mode, antialias, layout):
         assert result.dtype is torch.uint8
         apart = (result.float() - expected).abs()
         assert apart.mean() <= 0.6
-        if mode == "bilinear":  # a cubic overshoots, and what it overshoots by is cut off after each axis
+        # a cubic overshoots, and what it overshoots by is cut off after each axis
+        if mode == "bilinear":
             assert apart.max() <= 1.5
-    assert F.interpolate(x, size=(5, 5), mode=mode, antialias=antialias).is_contiguous(memory_format=layout)
+    assert F.interpolate(x, size=(5, 5), mode=mode, antialias=antialias).is_contiguous(
+        memory_format=layout
+    )
 
 
 def test_padding_keeps_the_order_of_memory():

@@ -10,12 +10,18 @@ from pellucid.nn import functional as F
 
 @pytest.mark.parametrize("shape", [(2, 3), (1, 1, 1, 1, 1)])
 def test_dropout_of_planes_wants_planes(shape):
-    with pytest.warns(UserWarning, match=rf"dropout2d: Received a {len(shape)}-D input to dropout2d, which is deprecated"):
+    with pytest.warns(
+        UserWarning,
+        match=rf"dropout2d: Received a {len(shape)}-D input to dropout2d, which is deprecated",
+    ):
         F.dropout2d(torch.ones(shape))
 
 
 def test_dropout_of_channels():
-    with pytest.warns(UserWarning, match="dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout"):
+    with pytest.warns(
+        UserWarning,
+        match="dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout",
+    ):
         y = F.dropout2d(torch.ones(4, 5, 6))
     assert set(y.sum(-1).flatten().tolist()) <= {0.0, 12.0}
     with pytest.warns(UserWarning, match="dropout3d: Received a 3-D input"):
@@ -28,13 +34,17 @@ def test_dropout_of_channels():
 
 
 def test_the_old_name_of_a_loss():
-    with pytest.warns(FutureWarning, match="`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead"):
+    with pytest.warns(
+        FutureWarning, match="`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead"
+    ):
         loss = torch.nn.NLLLoss2d()
     assert loss(torch.zeros(1, 2, 2, 2), torch.zeros(1, 2, 2, dtype=torch.long)).item() == 0
 
 
 def test_encoder_layers_beside_a_tensor_type_of_ones_own():
-    """A type with `__torch_function__` makes `F.relu` another object than the default argument that was bound before."""
+    """A type with `__torch_function__` makes `F.relu` another object than the default argument that
+    was bound before.
+    """
     import pellucid.nn.attention.bias  # noqa: F401  (brings such a type)
 
     for options in ({}, {"activation": "relu"}, {"activation": "gelu"}, {"activation": F.gelu}):

@@ -14,7 +14,8 @@ from pellucid.errors import full_text
 from pellucid.export.onnx import wire
 from pellucid.export.onnx.read import parse, read_model, tensor
 
-FILES = Path(__file__).parent / "files"  # by PyTorch 2.13's two exporters; the results are PyTorch's
+# by PyTorch 2.13's two exporters; the results are PyTorch's
+FILES = Path(__file__).parent / "files"
 NAMES = ["conv_script", "conv_dynamo", "text_script", "text_dynamo"]
 
 
@@ -30,9 +31,13 @@ def test_files_of_pytorch(name):
     x, wanted = stored(name)
     got = model(x)
     torch.testing.assert_close(got, wanted[0], rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(model(torch.cat([x, x[:1]]))[:2], wanted[0], rtol=1e-5, atol=1e-6)  # the batch is open
+    # the batch is open
+    torch.testing.assert_close(model(torch.cat([x, x[:1]]))[:2], wanted[0], rtol=1e-5, atol=1e-6)
     if "text" in name:
-        torch.testing.assert_close(model(x[:, :3])[:, 0, :4], wanted[0][:, 0, :4], rtol=1e-5, atol=1e-6)  # and the length
+        # and the length
+        torch.testing.assert_close(
+            model(x[:, :3])[:, 0, :4], wanted[0][:, 0, :4], rtol=1e-5, atol=1e-6
+        )
     got.square().sum().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
 
@@ -98,15 +103,25 @@ def test_inputs_by_name_and_wrong_ones():
     for args, kwargs in (((), {}), ((x, x), {}), ((x,), {"x": x}), ((), {"y": x})):
         with pytest.raises(ValueError, match="the model has 1 inputs"):
             model(*args, **kwargs)
-    with pytest.raises(ValueError, match=r"input 'x' should be float32\['n', 2, 8, 8\], not float32\[2, 8, 8\]"):
+    with pytest.raises(
+        ValueError, match=r"input 'x' should be float32\['n', 2, 8, 8\], not float32\[2, 8, 8\]"
+    ):
         model(x[0])
 
 
 # ---- graphs made here --------------------------------------------------------------------------
 def build(nodes, inputs, outputs, initializers=(), opset=18, functions=b""):
     """The bytes of a model; a node is (op, inputs, outputs, attributes)."""
-    encoded = [n if isinstance(n, bytes) else wire.node_bytes(n[0], n[1], n[2], n[3] if len(n) > 3 else {}, "") for n in nodes]
-    values = [[wire.value_bytes(name, kind, shape) for name, kind, shape in part] for part in (inputs, outputs)]
+    encoded = [
+        n
+        if isinstance(n, bytes)
+        else wire.node_bytes(n[0], n[1], n[2], n[3] if len(n) > 3 else {}, "")
+        for n in nodes
+    ]
+    values = [
+        [wire.value_bytes(name, kind, shape) for name, kind, shape in part]
+        for part in (inputs, outputs)
+    ]
     head = wire.integer(1, 8) + wire.chunk(8, wire.chunk(1, "") + wire.integer(2, opset))
     return head + wire.chunk(7, graph(encoded, *values, initializers)) + functions
 
@@ -128,15 +143,25 @@ X = ("x", np.float32, ("n", 3))
 
 
 def test_sizes_that_are_computed():
-    ints = {name: np.array(v, np.int64) for name, v in {"zero": [0], "one": [1], "minus": [-1], "two": [2]}.items()}
+    ints = {
+        name: np.array(v, np.int64)
+        for name, v in {"zero": [0], "one": [1], "minus": [-1], "two": [2]}.items()
+    }
     made = [wire.tensor_bytes(name, a) for name, a in ints.items()]
     nodes = [
-        ("Shape", ["x"], ["s"]), ("Gather", ["s", "zero"], ["n"], {"axis": 0}), ("Concat", ["n", "one", "minus"], ["to"], {"axis": 0}),
-        ("Reshape", ["x", "to"], ["r"]), ("Mul", ["n", "two"], ["n2"]), ("Squeeze", ["n2"], ["end"]), ("Squeeze", ["zero"], ["start"]),
-        ("Squeeze", ["one"], ["step"]), ("Range", ["start", "end", "step"], ["range"]),
-        ("ConstantOfShape", ["n"], ["ones"], {"value": np.ones(1, np.float32)}), ("Expand", ["r", "to2"], ["wide"]),
+        ("Shape", ["x"], ["s"]),
+        ("Gather", ["s", "zero"], ["n"], {"axis": 0}),
+        ("Concat", ["n", "one", "minus"], ["to"], {"axis": 0}),
+        ("Reshape", ["x", "to"], ["r"]),
+        ("Mul", ["n", "two"], ["n2"]),
+        ("Squeeze", ["n2"], ["end"]),
+        ("Squeeze", ["zero"], ["start"]),
+        ("Squeeze", ["one"], ["step"]),
+        ("Range", ["start", "end", "step"], ["range"]),
+        ("ConstantOfShape", ["n"], ["ones"], {"value": np.ones(1, np.float32)}),
+        ("Expand", ["r", "to2"], ["wide"]),
         ("Slice", ["range", "one", "n2", "zero", "two"], ["odd"]),
-    ]  # fmt: skip
+    ]
     made.append(wire.tensor_bytes("to2", np.array([1, 2, 1], np.int64)))
     outputs = [
         ("wide", np.float32, ("n", 2, 3)),
@@ -144,7 +169,9 @@ def test_sizes_that_are_computed():
         ("ones", np.float32, ("n",)),
         ("odd", np.int64, ("k",)),
     ]
-    wide, range_, ones, odd = loaded(build(nodes, [X], outputs, made))(torch.arange(6.0).reshape(2, 3))
+    wide, range_, ones, odd = loaded(build(nodes, [X], outputs, made))(
+        torch.arange(6.0).reshape(2, 3)
+    )
     assert wide.shape == (2, 2, 3)
     assert range_.tolist() == [0, 1, 2, 3]
     assert ones.tolist() == [1, 1]
@@ -153,9 +180,12 @@ def test_sizes_that_are_computed():
 
 def test_branches_see_the_values_outside():
     out = wire.value_bytes("y", np.float32, ("n", 3))
-    branches = [graph([wire.node_bytes(op, ["x", "x"], ["y"], {}, "")], [], [out]) for op in ("Add", "Mul")]
+    branches = [
+        graph([wire.node_bytes(op, ["x", "x"], ["y"], {}, "")], [], [out]) for op in ("Add", "Mul")
+    ]
     node = wire.node_bytes("If", ["c"], ["z"], {}, "") + b"".join(
-        wire.chunk(5, subgraph(name, b)) for name, b in zip(("then_branch", "else_branch"), branches, strict=True)
+        wire.chunk(5, subgraph(name, b))
+        for name, b in zip(("then_branch", "else_branch"), branches, strict=True)
     )
     for flag, wanted in ((True, 6.0), (False, 9.0)):
         made = [wire.tensor_bytes("c", np.array(flag))]
@@ -168,16 +198,28 @@ def test_branches_see_the_values_outside():
 
 def test_a_loop_that_carries_and_collects():
     body = graph(
-        [wire.node_bytes("Mul", ["v", "half"], ["w"], {}, ""), wire.node_bytes("Identity", ["go"], ["on"], {}, "")],
-        [wire.value_bytes("i", np.int64, ()), wire.value_bytes("go", np.bool_, ()), wire.value_bytes("v", np.float32, (1, 3))],
+        [
+            wire.node_bytes("Mul", ["v", "half"], ["w"], {}, ""),
+            wire.node_bytes("Identity", ["go"], ["on"], {}, ""),
+        ],
+        [
+            wire.value_bytes("i", np.int64, ()),
+            wire.value_bytes("go", np.bool_, ()),
+            wire.value_bytes("v", np.float32, (1, 3)),
+        ],
         [
             wire.value_bytes("on", np.bool_, ()),
             wire.value_bytes("w", np.float32, (1, 3)),
             wire.value_bytes("w", np.float32, (1, 3)),
         ],
     )
-    node = wire.node_bytes("Loop", ["count", "", "x"], ["last", "all"], {}, "") + wire.chunk(5, subgraph("body", body))
-    made = [wire.tensor_bytes("count", np.array(3, np.int64)), wire.tensor_bytes("half", np.array(0.5, np.float32))]
+    node = wire.node_bytes("Loop", ["count", "", "x"], ["last", "all"], {}, "") + wire.chunk(
+        5, subgraph("body", body)
+    )
+    made = [
+        wire.tensor_bytes("count", np.array(3, np.int64)),
+        wire.tensor_bytes("half", np.array(0.5, np.float32)),
+    ]
     x = torch.full((1, 3), 8.0, requires_grad=True)
     outputs = [("last", np.float32, (1, 3)), ("all", np.float32, (3, 1, 3))]
     last, steps = loaded(build([node], [("x", np.float32, (1, 3))], outputs, made))(x)
@@ -190,12 +232,20 @@ def test_a_loop_that_carries_and_collects():
 def test_functions_of_the_file_with_attributes():
     reference = wire.chunk(1, "alpha") + wire.chunk(21, "slope") + wire.integer(20, 1)
     inner = wire.node_bytes("LeakyRelu", ["a"], ["b"], {}, "") + wire.chunk(5, reference)
-    function = wire.chunk(1, "Leaky") + wire.chunk(4, "a") + wire.chunk(5, "b") + wire.chunk(6, "slope") + wire.chunk(7, inner)
+    function = (
+        wire.chunk(1, "Leaky")
+        + wire.chunk(4, "a")
+        + wire.chunk(5, "b")
+        + wire.chunk(6, "slope")
+        + wire.chunk(7, inner)
+    )
     function += wire.chunk(9, wire.integer(2, 18)) + wire.chunk(10, "my.ops")
     calls = []
     for at, slope in enumerate((0.5, 0.25)):
         calls.append(
-            wire.node_bytes("Leaky", ["x" if not at else "h"], ["h" if not at else "y"], {"slope": slope}, "")
+            wire.node_bytes(
+                "Leaky", ["x" if not at else "h"], ["h" if not at else "y"], {"slope": slope}, ""
+            )
             + wire.chunk(7, "my.ops")
         )
     data = build(calls, [X], [("y", np.float32, ("n", 3))], functions=wire.chunk(25, function))
@@ -210,21 +260,36 @@ def packed(key, numbers):
 
 
 TYPED = {
-    "float32": lambda a: wire.chunk(4, a.astype("<f4").tobytes()), "float64": lambda a: wire.chunk(10, a.astype("<f8").tobytes()),
-    "int64": lambda a: packed(7, a), "int32": lambda a: packed(5, a), "int8": lambda a: packed(5, a), "uint8": lambda a: packed(5, a),
-    "int16": lambda a: packed(5, a), "uint16": lambda a: packed(5, a), "bool": lambda a: packed(5, a),
-    "uint32": lambda a: packed(11, a), "uint64": lambda a: packed(11, a), "float16": lambda a: packed(5, a.view(np.uint16)),
-    "bfloat16": lambda a: packed(5, a.view(np.uint16)), "complex64": lambda a: wire.chunk(4, a.tobytes()),
+    "float32": lambda a: wire.chunk(4, a.astype("<f4").tobytes()),
+    "float64": lambda a: wire.chunk(10, a.astype("<f8").tobytes()),
+    "int64": lambda a: packed(7, a),
+    "int32": lambda a: packed(5, a),
+    "int8": lambda a: packed(5, a),
+    "uint8": lambda a: packed(5, a),
+    "int16": lambda a: packed(5, a),
+    "uint16": lambda a: packed(5, a),
+    "bool": lambda a: packed(5, a),
+    "uint32": lambda a: packed(11, a),
+    "uint64": lambda a: packed(11, a),
+    "float16": lambda a: packed(5, a.view(np.uint16)),
+    "bfloat16": lambda a: packed(5, a.view(np.uint16)),
+    "complex64": lambda a: wire.chunk(4, a.tobytes()),
     "complex128": lambda a: wire.chunk(10, a.tobytes()),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", TYPED)
 def test_every_encoding_of_tensors(name):
-    array = np.array([[0, 1, 2], [3, 4, 100]]).astype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+    array = np.array([[0, 1, 2], [3, 4, 100]]).astype(
+        ml_dtypes.bfloat16 if name == "bfloat16" else name
+    )
     if name.startswith("int"):
         array[0, 0] = -5
-    head = b"".join(wire.integer(1, n) for n in array.shape) + wire.integer(2, wire.data_type(array.dtype)) + wire.chunk(8, "t")
+    head = (
+        b"".join(wire.integer(1, n) for n in array.shape)
+        + wire.integer(2, wire.data_type(array.dtype))
+        + wire.chunk(8, "t")
+    )
     for body in (TYPED[name](array.reshape(-1)), wire.chunk(9, array.tobytes())):
         got = tensor(parse("Tensor", memoryview(head + body)))
         assert got.dtype == array.dtype
@@ -232,7 +297,11 @@ def test_every_encoding_of_tensors(name):
 
 
 def test_numbers_need_not_be_packed():
-    data = wire.integer(1, 3) + wire.integer(2, 7) + b"".join(wire.integer(7, n) for n in (-1, 0, 2**40))
+    data = (
+        wire.integer(1, 3)
+        + wire.integer(2, 7)
+        + b"".join(wire.integer(7, n) for n in (-1, 0, 2**40))
+    )
     assert tensor(parse("Tensor", memoryview(data))).tolist() == [-1, 0, 2**40]
 
 
@@ -241,8 +310,16 @@ def test_data_in_another_file(tmp_path):
 
     def model(location, offset=4, length=24):
         entries = {"location": location, "offset": str(offset), "length": str(length)}
-        data = wire.integer(1, 3) + wire.integer(1, 2) + wire.integer(2, 1) + wire.chunk(8, "w") + wire.integer(14, 1)
-        data += b"".join(wire.chunk(13, wire.chunk(1, k) + wire.chunk(2, v)) for k, v in entries.items())
+        data = (
+            wire.integer(1, 3)
+            + wire.integer(1, 2)
+            + wire.integer(2, 1)
+            + wire.chunk(8, "w")
+            + wire.integer(14, 1)
+        )
+        data += b"".join(
+            wire.chunk(13, wire.chunk(1, k) + wire.chunk(2, v)) for k, v in entries.items()
+        )
         return build([("MatMul", ["x", "w"], ["y"])], [X], [("y", np.float32, ("n", 2))], [data])
 
     (tmp_path / "in").mkdir()
@@ -256,11 +333,16 @@ def test_data_in_another_file(tmp_path):
     assert (tmp_path / "in" / "w.bin").read_bytes() == b"skip" + weight.tobytes()
     with pytest.raises(NotImplementedError, match="give the path of the model"):
         loaded(model("w.bin"))
-    for location, message in (("../out.bin", "outside"), (str(tmp_path / "out.bin"), "outside"), ("no.bin", "is missing")):
+    for location, message in (
+        ("../out.bin", "outside"),
+        (str(tmp_path / "out.bin"), "outside"),
+        ("no.bin", "is missing"),
+    ):
         path.write_bytes(model(location, 0))
         with pytest.raises((NotImplementedError, RuntimeError), match=message):
             torch.onnx.load(path)
-    (tmp_path / "in" / "link.bin").symlink_to(tmp_path / "out.bin")  # links are followed before the place is judged
+    # links are followed before the place is judged
+    (tmp_path / "in" / "link.bin").symlink_to(tmp_path / "out.bin")
     (tmp_path / "in" / "folder").symlink_to(tmp_path)
     for location in ("link.bin", "folder/out.bin", "w.bin\0"):
         path.write_bytes(model(location, 0))
@@ -275,17 +357,30 @@ def test_data_in_another_file(tmp_path):
 # ---- what is refused -----------------------------------------------------------------------------
 def test_sparse_initialisers_that_lie():
     def model(values, indices, dims):
-        sparse = b"".join(wire.chunk(k, part) for k, part in ((1, values), (2, indices)) if part is not None)
+        sparse = b"".join(
+            wire.chunk(k, part) for k, part in ((1, values), (2, indices)) if part is not None
+        )
         sparse += b"".join(wire.integer(3, n) for n in dims)
-        return build([("MatMul", ["x", "w"], ["y"])], [X], [X], []) + wire.chunk(7, wire.chunk(15, sparse))  # the last graph counts
+        # the last graph counts
+        return build([("MatMul", ["x", "w"], ["y"])], [X], [X], []) + wire.chunk(
+            7, wire.chunk(15, sparse)
+        )
 
     values = wire.tensor_bytes("w", np.ones(2, np.float32))
     for parts in (
-        (None, None, (4,)), (values, None, (4,)), (values, wire.tensor_bytes("", np.array([0, 9])), (4,)),
-        (values, wire.tensor_bytes("", np.array([0, 1])), (2**40,)), (values, wire.tensor_bytes("", np.array([0, 1])), (-4,)),
-        (values, wire.tensor_bytes("", np.array([0.5, 1])), (4,)), (values, wire.tensor_bytes("", np.array([[0, 9], [1, 1]])), (2, 2)),
-        (wire.tensor_bytes("w", np.ones((), np.float32)), wire.tensor_bytes("", np.array([0, 1])), (4,)),
-    ):  # fmt: skip
+        (None, None, (4,)),
+        (values, None, (4,)),
+        (values, wire.tensor_bytes("", np.array([0, 9])), (4,)),
+        (values, wire.tensor_bytes("", np.array([0, 1])), (2**40,)),
+        (values, wire.tensor_bytes("", np.array([0, 1])), (-4,)),
+        (values, wire.tensor_bytes("", np.array([0.5, 1])), (4,)),
+        (values, wire.tensor_bytes("", np.array([[0, 9], [1, 1]])), (2, 2)),
+        (
+            wire.tensor_bytes("w", np.ones((), np.float32)),
+            wire.tensor_bytes("", np.array([0, 1])),
+            (4,),
+        ),
+    ):
         with pytest.raises(RuntimeError, match="sparse tensor"):
             read_model(model(*parts))
 
@@ -332,13 +427,18 @@ def test_changed_bytes_raise_errors_of_the_library():
 
 def test_quantized_models_are_refused_by_name():
     nodes = [("QuantizeLinear", ["x", "s"], ["q"]), ("DequantizeLinear", ["q", "s"], ["y"])]
-    with pytest.raises(torch.onnx.UnsupportedOperatorError, match="no operators for: DequantizeLinear, QuantizeLinear"):
+    with pytest.raises(
+        torch.onnx.UnsupportedOperatorError,
+        match="no operators for: DequantizeLinear, QuantizeLinear",
+    ):
         loaded(build(nodes, [X], [X], [wire.tensor_bytes("s", np.array(0.1, np.float32))]))
 
 
 def test_values_used_before_they_are_made():
     with pytest.raises(RuntimeError, match="'nothing' is used before it is made"):
-        loaded(build([("Add", ["x", "nothing"], ["y"])], [X], [("y", np.float32, ("n", 3))]))(torch.ones(1, 3))
+        loaded(build([("Add", ["x", "nothing"], ["y"])], [X], [("y", np.float32, ("n", 3))]))(
+            torch.ones(1, 3)
+        )
 
 
 def test_errors_name_the_node():

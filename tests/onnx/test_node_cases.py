@@ -11,8 +11,14 @@ from pellucid.core.tensor import make_tensor
 
 onnx = pytest.importorskip("onnx")
 
-# Numbers drawn at random, which no other implementation draws; and corners that onnxruntime also aligns by whole sizes.
-DIFFERENT = ("test_bernoulli", "test_training_dropout", "test_resize_downsample_scales_linear_align", "test_resize_downsample_scales_cubic_align")  # fmt: skip
+# Numbers drawn at random, which no other implementation draws; and corners that onnxruntime also
+# aligns by whole sizes.
+DIFFERENT = (
+    "test_bernoulli",
+    "test_training_dropout",
+    "test_resize_downsample_scales_linear_align",
+    "test_resize_downsample_scales_cubic_align",
+)
 
 
 def value(x):

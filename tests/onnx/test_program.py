@@ -1,4 +1,6 @@
-"""`torch.onnx.export` with the arguments of PyTorch's newer exporter, and the models of the examples."""
+"""`torch.onnx.export` with the arguments of PyTorch's newer exporter, and the models of the
+examples.
+"""
 
 import importlib.util
 import io
@@ -34,7 +36,9 @@ X, Y = torch.arange(6.0).reshape(2, 3), torch.arange(12.0).reshape(4, 3)
     ids=["names", "by argument", "hints", "lists"],
 )
 def test_dynamic_shapes(shapes):
-    program = torch.onnx.export(Two(), (X, Y), dynamic_shapes=shapes, verify=True, input_names=["a", "b"])
+    program = torch.onnx.export(
+        Two(), (X, Y), dynamic_shapes=shapes, verify=True, input_names=["a", "b"]
+    )
     assert program.__class__ is torch.onnx.ONNXProgram
     first, second = read_model(program._data).inputs.values()
     assert (first[1][1], second[1][1]) == (3, 3)
@@ -46,7 +50,9 @@ def test_dynamic_shapes(shapes):
 
 def test_equal_sizes_are_one_without_names():
     program = torch.onnx.export(
-        nn.Bilinear(3, 3, 2), (X, X + 1), dynamic_shapes=({0: torch.export.Dim.DYNAMIC}, {0: torch.export.Dim.DYNAMIC})
+        nn.Bilinear(3, 3, 2),
+        (X, X + 1),
+        dynamic_shapes=({0: torch.export.Dim.DYNAMIC}, {0: torch.export.Dim.DYNAMIC}),
     )
     assert program(torch.ones(5, 3), torch.ones(5, 3))[0].shape == (5, 2)
     with pytest.raises(ValueError, match="should be float32"):
@@ -65,11 +71,18 @@ def test_exported_programs_and_files(tmp_path):
 
 
 def test_what_is_not_supported_is_named():
-    for name, value in {"report": True, "profile": True, "custom_opsets": {"my": 1}, "export_modules_as_functions": True}.items():
+    for name, value in {
+        "report": True,
+        "profile": True,
+        "custom_opsets": {"my": 1},
+        "export_modules_as_functions": True,
+    }.items():
         with pytest.raises(NotImplementedError, match=f"{name} is not supported"):
             torch.onnx.export(Two(), (X, Y), **{name: value})
     with pytest.raises(ValueError, match="not both"):
-        torch.onnx.export(Two(), (X, Y), dynamic_shapes=({0: "n"}, None), dynamic_axes={"input_0": {0: "n"}})
+        torch.onnx.export(
+            Two(), (X, Y), dynamic_shapes=({0: "n"}, None), dynamic_axes={"input_0": {0: "n"}}
+        )
     with pytest.raises(NotImplementedError, match="include_initializers"):
         torch.onnx.export(Two(), (X, Y)).save("nowhere.onnx", include_initializers=False)
 
@@ -101,7 +114,11 @@ def models():
         "generator": (gan["Generator"](), (R(2, gan["NZ"], 1, 1),), {"x0": {0: "n"}}),
         "discriminator": (gan["Discriminator"](), (R(2, 1, 8, 8),), {"x0": {0: "n"}}),
         "gcn": (graph["GCN"](5, 8, 3), (R(4, 5), *edges), {"x0": {0: "nodes"}}),
-        "neural_ode": (lambda y: ode["odeint"](func, y, torch.linspace(0, 1, 4)), (R(3, 2),), {"x0": {0: "n"}}),
+        "neural_ode": (
+            lambda y: ode["odeint"](func, y, torch.linspace(0, 1, 4)),
+            (R(3, 2),),
+            {"x0": {0: "n"}},
+        ),
         "resnet": (example("resnet")["ResNet"]([4, 8]), (R(2, 3, 16, 16),), {"x0": {0: "n"}}),
         "encoder": (auto.encode, (R(2, 64),), {"x0": {0: "n"}}),
         "decoder": (auto.decode, (R(2, 8),), {"x0": {0: "n"}}),
@@ -110,7 +127,20 @@ def models():
     }
 
 
-NAMES = ["digits", "char_gpt", "word_lstm", "generator", "discriminator", "gcn", "neural_ode", "resnet", "encoder", "decoder", "vit", "actor_critic"]  # fmt: skip
+NAMES = [
+    "digits",
+    "char_gpt",
+    "word_lstm",
+    "generator",
+    "discriminator",
+    "gcn",
+    "neural_ode",
+    "resnet",
+    "encoder",
+    "decoder",
+    "vit",
+    "actor_critic",
+]
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +176,9 @@ def test_examples(examples, name):
             want = model(*given)
         want = [t for t in (want if isinstance(want, tuple) else (want,)) if t is not None]
         want = [t for part in want for t in (part if isinstance(part, tuple) else (part,))]
-        got = session.run(None, {i.name: given[int(i.name[1:])].numpy() for i in session.get_inputs()})
+        got = session.run(
+            None, {i.name: given[int(i.name[1:])].numpy() for i in session.get_inputs()}
+        )
         for g, w in zip(got, want, strict=True):
             np.testing.assert_allclose(g, w.numpy(), 1e-4, 1e-5)
 

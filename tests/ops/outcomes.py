@@ -1,4 +1,6 @@
-"""Expressions with what PyTorch 2.13 makes of them (`elementwise.json`): a printed result, or an exception and its first line."""
+"""Expressions with what PyTorch 2.13 makes of them (`elementwise.json`): a printed result, or an
+exception and its first line.
+"""
 
 import json
 import warnings

@@ -1,4 +1,6 @@
-"""Functions near their zeros, poles and ends: values that are known to more digits than float64 has."""
+"""Functions near their zeros, poles and ends: values that are known to more digits than float64
+has.
+"""
 
 import math
 
@@ -56,8 +58,15 @@ def test_deviations_whose_squares_overflow_or_vanish(scale, kind):
     step = torch.compile(lambda t: (t.std(), t.std(0, correction=0)))
     for made in (x.std(), x.std(0), torch.std_mean(x)[0], *(step(x)[0] for _ in range(3))):
         assert made.dtype == kind
-        torch.testing.assert_close(made.double(), expected, rtol=1e-6 if kind == F32 else 8e-3, atol=0)
-    torch.testing.assert_close(step(x)[1].double(), x.double().std(correction=0), rtol=1e-6 if kind == F32 else 8e-3, atol=0)
+        torch.testing.assert_close(
+            made.double(), expected, rtol=1e-6 if kind == F32 else 8e-3, atol=0
+        )
+    torch.testing.assert_close(
+        step(x)[1].double(),
+        x.double().std(correction=0),
+        rtol=1e-6 if kind == F32 else 8e-3,
+        atol=0,
+    )
 
 
 def test_deviations_of_many_rows():

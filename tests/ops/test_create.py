@@ -10,12 +10,22 @@ import pellucid as torch
 
 @pytest.mark.parametrize("make", [torch.zeros, torch.ones, torch.empty, torch.rand, torch.randn])
 def test_the_ways_to_give_a_size(make):
-    for tensor in (make(2, 3), make((2, 3)), make([2, 3]), make(torch.Size([2, 3])), make(size=(2, 3)), make(np.int64(2), 3)):
+    for tensor in (
+        make(2, 3),
+        make((2, 3)),
+        make([2, 3]),
+        make(torch.Size([2, 3])),
+        make(size=(2, 3)),
+        make(np.int64(2), 3),
+    ):
         assert tensor.shape == (2, 3)
         assert tensor.dtype is torch.float32
 
 
-@pytest.mark.parametrize("make", [torch.zeros, torch.ones, torch.rand, lambda n, **kw: torch.full((n,), 1.0, **kw), torch.eye])
+@pytest.mark.parametrize(
+    "make",
+    [torch.zeros, torch.ones, torch.rand, lambda n, **kw: torch.full((n,), 1.0, **kw), torch.eye],
+)
 def test_meta_tensors_have_no_data(make):
     tensor = make(3, device="meta")
     assert tensor.is_meta
@@ -24,7 +34,14 @@ def test_meta_tensors_have_no_data(make):
 
 def test_a_device_block_moves_factories():
     with torch.device("meta"):
-        made = [torch.zeros(2), torch.arange(3), torch.rand(2), torch.tensor([1.0]), torch.linspace(0, 1, 3), torch.eye(2)]
+        made = [
+            torch.zeros(2),
+            torch.arange(3),
+            torch.rand(2),
+            torch.tensor([1.0]),
+            torch.linspace(0, 1, 3),
+            torch.eye(2),
+        ]
         assert all(t.is_meta for t in made)
         assert not torch.zeros(2, device="cpu").is_meta
         with torch.device("cpu"):
@@ -44,7 +61,10 @@ def test_a_device_is_a_decorator_too():
 
 
 def test_a_block_that_fails_gives_the_device_back():
-    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"), torch.device("cuda"):
+    with (
+        pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"),
+        torch.device("cuda"),
+    ):
         pass
     with pytest.raises(KeyError), torch.device("meta"):
         raise KeyError
@@ -59,14 +79,21 @@ def test_the_default_device_and_dtype():
         torch.set_default_device(None)
     torch.set_default_dtype(torch.float64)
     try:
-        assert {t.dtype for t in (torch.zeros(2), torch.full((2,), 1.5), torch.arange(0.0, 2.0), torch.rand(1))} == {torch.float64}
+        assert {
+            t.dtype
+            for t in (torch.zeros(2), torch.full((2,), 1.5), torch.arange(0.0, 2.0), torch.rand(1))
+        } == {torch.float64}
         assert torch.full((2,), 1j).dtype is torch.complex128
     finally:
         torch.set_default_dtype(torch.float32)
 
 
 def test_python_types_as_dtypes():
-    assert [torch.zeros(1, dtype=d).dtype for d in (float, int, bool)] == [torch.float64, torch.int64, torch.bool]
+    assert [torch.zeros(1, dtype=d).dtype for d in (float, int, bool)] == [
+        torch.float64,
+        torch.int64,
+        torch.bool,
+    ]
 
 
 def test_like_functions_keep_the_order_of_memory():
@@ -81,7 +108,9 @@ def test_like_functions_keep_the_order_of_memory():
 
 def test_requires_grad_of_factories():
     assert torch.ones(2, requires_grad=True).requires_grad
-    with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"):
+    with pytest.raises(
+        RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"
+    ):
         torch.arange(3, requires_grad=True)
 
 
@@ -107,14 +136,19 @@ def test_zero_keeps_the_version_count():
     x = torch.ones(3)
     x.zero_()
     assert x._version == 1
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation."):
+    with pytest.raises(
+        RuntimeError,
+        match="a leaf Variable that requires grad is being used in an in-place operation.",
+    ):
         torch.ones(2, requires_grad=True).zero_()
 
 
 # ---- random numbers ---------------------------------------------------------------------------
 def test_one_seed_gives_pytorchs_numbers():
     torch.manual_seed(0)
-    assert torch.rand(3).tolist() == pytest.approx([0.4962565899, 0.7682217956, 0.0884774327], abs=1e-9)
+    assert torch.rand(3).tolist() == pytest.approx(
+        [0.4962565899, 0.7682217956, 0.0884774327], abs=1e-9
+    )
     torch.manual_seed(0)
     assert torch.randn(2).tolist() == pytest.approx([1.5409960747, -0.2934288979], abs=1e-9)
     torch.manual_seed(0)
@@ -169,7 +203,9 @@ def test_fills_take_keywords():
     assert float(x.min()) >= 1
     with pytest.raises(TypeError):
         torch.empty(4).uniform_(high=2)
-    with pytest.raises(TypeError, match='geometric_\\(\\) missing 1 required positional arguments: "p"'):
+    with pytest.raises(
+        TypeError, match='geometric_\\(\\) missing 1 required positional arguments: "p"'
+    ):
         torch.empty(4).geometric_()
 
 

@@ -1,4 +1,6 @@
-"""Small differences from PyTorch that were found by comparing the two: what is refused and with which words, dtypes, gradients."""
+"""Small differences from PyTorch that were found by comparing the two: what is refused and with
+which words, dtypes, gradients.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,12 @@ def test_a_backward_through_heaviside_is_refused_compiled_too() -> None:
 
 def test_normal_has_a_gradient_of_zero_for_its_parameters() -> None:
     mean, std = leaf(1.0, 2.0), leaf(3.0, 4.0)
-    for drawn in (torch.normal(mean, 1.0), torch.normal(0.0, std), torch.normal(mean, std), torch.normal(mean.reshape(2, 1), std)):
+    for drawn in (
+        torch.normal(mean, 1.0),
+        torch.normal(0.0, std),
+        torch.normal(mean, std),
+        torch.normal(mean.reshape(2, 1), std),
+    ):
         assert drawn.requires_grad
         drawn.sum().backward()
     assert mean.grad.tolist() == std.grad.tolist() == [0.0, 0.0]
@@ -92,7 +99,9 @@ def test_ldexp_is_exact_in_the_numbers_own_dtype() -> None:
     torch.ldexp(z, torch.tensor([[200], [201]])).sum().backward()
     assert z.grad.tolist() == [3 * 2.0**200]
     step = torch.compile(lambda x, k: torch.ldexp(x * 2, k))
-    assert [step(torch.ones(2, dtype=double), torch.tensor([200, 3])).tolist() for _ in range(4)] == [[2.0**201, 16.0]] * 4
+    assert [
+        step(torch.ones(2, dtype=double), torch.tensor([200, 3])).tolist() for _ in range(4)
+    ] == [[2.0**201, 16.0]] * 4
 
 
 def test_the_dtype_of_an_integral_over_one_sample_or_none() -> None:
@@ -101,7 +110,9 @@ def test_the_dtype_of_an_integral_over_one_sample_or_none() -> None:
     assert torch.trapezoid(one[:0].to(torch.int8)).dtype is torch.int8
     assert torch.trapezoid(torch.ones(1, dtype=torch.float16)).dtype is torch.float16
     assert torch.cumulative_trapezoid(one[:0]).dtype is torch.float32
-    with pytest.raises(RuntimeError, match="trapezoid: received a bool input for `y`, but bool is not supported"):
+    with pytest.raises(
+        RuntimeError, match="trapezoid: received a bool input for `y`, but bool is not supported"
+    ):
         torch.trapezoid(one.bool())
 
 
@@ -112,7 +123,8 @@ def test_out_of_an_extreme_has_the_inputs_dtype(name: str, kind: torch.dtype) ->
     extreme = getattr(torch, name)
     title = str(torch.empty(0, dtype=kind).type()).rsplit(".", 1)[-1].removesuffix("Tensor")
     with pytest.raises(
-        RuntimeError, match=f"Expected the dtype for input and out to match, but got Float for input's dtype and {title}"
+        RuntimeError,
+        match=f"Expected the dtype for input and out to match, but got Float for input's dtype and {title}",
     ):
         extreme(torch.ones(2), 0, out=torch.empty((), dtype=kind))
     out = torch.empty(())
@@ -127,7 +139,10 @@ def test_topk_of_bools_is_refused() -> None:
 
 
 def test_a_scalar_has_no_dimension_to_unflatten() -> None:
-    for call in (lambda: torch.unflatten(torch.tensor(1.0), 0, (1, 1)), lambda: torch.nn.Unflatten(0, (1,))(torch.tensor(1.0))):
+    for call in (
+        lambda: torch.unflatten(torch.tensor(1.0), 0, (1, 1)),
+        lambda: torch.nn.Unflatten(0, (1,))(torch.tensor(1.0)),
+    ):
         with pytest.raises(RuntimeError, match="unflatten got an unexpected error:"):
             call()
 
@@ -139,13 +154,17 @@ def test_remainders_of_bools_are_refused(name: str) -> None:
     step = torch.compile(lambda a, b: function(a, b))
     for call in (function, step, step, step, step):
         for other in (torch.tensor([True, True]), True):
-            with pytest.raises(NotImplementedError, match=f"\"{name}_cpu\" not implemented for 'Bool'"):
+            with pytest.raises(
+                NotImplementedError, match=f"\"{name}_cpu\" not implemented for 'Bool'"
+            ):
                 call(bools, other)
     assert function(bools, 2).tolist() == [1, 0]
 
 
 # ---- in-place operations that read what they write ----------------------------------------------
-READ = "some elements of the input tensor and the written-to tensor refer to a single memory location"
+READ = (
+    "some elements of the input tensor and the written-to tensor refer to a single memory location"
+)
 
 
 def _grid() -> torch.Tensor:
@@ -245,7 +264,9 @@ def test_statistics_that_do_not_fit_are_refused_by_the_norms() -> None:
 @pytest.mark.parametrize("name", ["adaptive_avg_pool1d", "adaptive_max_pool1d"])
 def test_an_adaptive_result_that_no_memory_holds_is_refused_at_once(name: str) -> None:
     pool = getattr(torch.nn.functional, name)
-    with pytest.raises(RuntimeError, match="can't allocate memory: you tried to allocate 4503599627370496 bytes"):
+    with pytest.raises(
+        RuntimeError, match="can't allocate memory: you tried to allocate 4503599627370496 bytes"
+    ):
         pool(torch.ones(1, 1, 4), 2**50)
     with pytest.raises(RuntimeError, match="integer multiplication overflow"):
         pool(torch.ones(1, 1, 4), 2**62)
@@ -259,17 +280,24 @@ FLOATS = [*HALVES, torch.float32, torch.float64]
 @pytest.mark.parametrize("reduction", ["none", "mean"])
 @pytest.mark.parametrize("target", FLOATS)
 @pytest.mark.parametrize("kind", FLOATS)
-def test_losses_of_mixed_types_have_the_type_of_one_of_them(kind: torch.dtype, target: torch.dtype, reduction: str) -> None:
+def test_losses_of_mixed_types_have_the_type_of_one_of_them(
+    kind: torch.dtype, target: torch.dtype, reduction: str
+) -> None:
     functional = torch.nn.functional
     x, y = leaf(0.5, -1.0, 2.0, dtype=kind), torch.tensor([1.0, 0.0, 1.0], dtype=target)
-    for loss, wanted in ((functional.soft_margin_loss, kind), (functional.binary_cross_entropy_with_logits, target)):
+    for loss, wanted in (
+        (functional.soft_margin_loss, kind),
+        (functional.binary_cross_entropy_with_logits, target),
+    ):
         found = loss(x, y, reduction=reduction)
         assert found.dtype is wanted
         same = loss(x.double(), y.double(), reduction=reduction)
         assert torch.allclose(found.double(), same, rtol=2e-2)
         (gradient,) = torch.autograd.grad(found.sum(), x)
         assert gradient.dtype is kind
-    weighted = functional.binary_cross_entropy_with_logits(x, y, pos_weight=torch.tensor(2.0, dtype=target), reduction=reduction)
+    weighted = functional.binary_cross_entropy_with_logits(
+        x, y, pos_weight=torch.tensor(2.0, dtype=target), reduction=reduction
+    )
     assert weighted.dtype is target
 
 
@@ -279,31 +307,54 @@ def test_instance_norm_keeps_the_type_of_two_byte_images(kind: torch.dtype) -> N
     assert torch.nn.InstanceNorm1d(3, affine=True)(x).dtype is kind
 
 
-@pytest.mark.parametrize(("image", "weight"), [(torch.float32, torch.float16), (torch.float32, torch.float64), (*HALVES,)])
-def test_instance_norm_refuses_parameters_of_another_type(image: torch.dtype, weight: torch.dtype) -> None:
-    with pytest.raises(RuntimeError, match=r"mixed dtype \(CPU\): expect parameter to have scalar type of Float"):
-        torch.nn.functional.instance_norm(torch.ones(2, 3, 4, dtype=image), weight=torch.ones(3, dtype=weight))
+@pytest.mark.parametrize(
+    ("image", "weight"),
+    [(torch.float32, torch.float16), (torch.float32, torch.float64), (*HALVES,)],
+)
+def test_instance_norm_refuses_parameters_of_another_type(
+    image: torch.dtype, weight: torch.dtype
+) -> None:
+    with pytest.raises(
+        RuntimeError, match=r"mixed dtype \(CPU\): expect parameter to have scalar type of Float"
+    ):
+        torch.nn.functional.instance_norm(
+            torch.ones(2, 3, 4, dtype=image), weight=torch.ones(3, dtype=weight)
+        )
 
 
 def test_group_norm_refuses_a_number_for_its_weight() -> None:
-    with pytest.raises(TypeError, match=r"group_norm\(\): argument 'bias' \(position 4\) must be Tensor, not int"):
+    with pytest.raises(
+        TypeError, match=r"group_norm\(\): argument 'bias' \(position 4\) must be Tensor, not int"
+    ):
         torch.nn.functional.group_norm(torch.ones(2, 3), 1, bias=2)
 
 
 @pytest.mark.parametrize("size", [(5, 10, 2), (6, 10, 5), (5, 10)])
 def test_index_reduce_refuses_a_source_of_other_sizes(size: tuple[int, ...]) -> None:
     at = torch.zeros(10, dtype=torch.int64)
-    with pytest.raises(RuntimeError, match="source tensor shape must match self tensor shape, excluding the specified dimension"):
+    with pytest.raises(
+        RuntimeError,
+        match="source tensor shape must match self tensor shape, excluding the specified dimension",
+    ):
         torch.zeros(5, 5, 5).index_reduce(1, at, torch.zeros(size), "mean")
-    with pytest.raises(RuntimeError, match=r"Number of indices \(10\) should be equal to source.size\(dim\): \(9\), for dim: 1"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"Number of indices \(10\) should be equal to source.size\(dim\): \(9\), for dim: 1",
+    ):
         torch.zeros(5, 5, 5).index_reduce(1, at, torch.zeros(5, 9, 5), "mean")
 
 
 # ---- values, dtypes and shapes ------------------------------------------------------------------
-@pytest.mark.parametrize(("alpha", "expected"), [(0, [True, False]), (2, [True, True]), (True, [True, True])])
+@pytest.mark.parametrize(
+    ("alpha", "expected"), [(0, [True, False]), (2, [True, True]), (True, [True, True])]
+)
 def test_alpha_of_booleans_keeps_the_sum_a_boolean(alpha: object, expected: list[bool]) -> None:
     x, y = torch.tensor([True, False]), torch.tensor([True, True])
-    for result in (torch.add(x, y, alpha=alpha), torch.add(x, True, alpha=alpha), x.clone().add_(y, alpha=alpha)):
+    for result in (
+        torch.add(x, y, alpha=alpha),
+        torch.add(x, True, alpha=alpha),
+        x.clone().add_(y, alpha=alpha),
+    ):
         assert result.dtype is torch.bool and result.tolist() == expected
 
 
@@ -360,7 +411,13 @@ def test_index_add_and_index_reduce_of_positions_outside_raise_index_errors() ->
 
 
 @pytest.mark.parametrize(
-    "call", [lambda x: torch.floor_divide(x, 2), lambda x: x // 2, lambda x: 2 // x, lambda x: (x * 1).floor_divide_(2)]
+    "call",
+    [
+        lambda x: torch.floor_divide(x, 2),
+        lambda x: x // 2,
+        lambda x: 2 // x,
+        lambda x: (x * 1).floor_divide_(2),
+    ],
 )
 def test_floor_divide_has_no_gradient(call: object) -> None:
     result = call(leaf(7.0, 8.0))  # type: ignore[operator]
@@ -386,7 +443,9 @@ def test_abs_of_complex_numbers_is_refused_in_place(name: str) -> None:
 def test_dropout_of_integers_is_refused(name: str) -> None:
     function = getattr(torch.nn.functional, name)
     for dtype in (torch.int64, torch.bool):
-        with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+        with pytest.raises(
+            RuntimeError, match="result type Float can't be cast to the desired output type Long"
+        ):
             function(torch.ones(1, 2, 2, 2).to(dtype), 0.5, training=True)
         assert function(torch.ones(1, 2, 2, 2).to(dtype), 0.5, training=False).dtype is dtype
 
@@ -414,9 +473,15 @@ def test_mark_dirty_of_a_leaf_is_refused() -> None:
         def backward(ctx: object, g: torch.Tensor) -> torch.Tensor:
             return g
 
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+    with pytest.raises(
+        RuntimeError,
+        match="a leaf Variable that requires grad is being used in an in-place operation",
+    ):
         AddOne.apply(leaf(1.0))
-    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation"):
+    with pytest.raises(
+        RuntimeError,
+        match="a view of a leaf Variable that requires grad is being used in an in-place operation",
+    ):
         AddOne.apply(leaf(1.0, 2.0)[:1])
     x = leaf(1.0)
     AddOne.apply(x * 2).sum().backward()
@@ -429,14 +494,19 @@ def test_empty_matrices_are_taken() -> None:
     errors.WARNED.clear()  # each is given once per process
     with pytest.warns(UserWarning, match="deprecated"):
         assert torch.cholesky(torch.ones(3, 0)).shape == (3, 0)
-    product = torch.bmm(torch.ones(2, 3, 0, dtype=torch.bool), torch.ones(2, 0, 4, dtype=torch.bool))
+    product = torch.bmm(
+        torch.ones(2, 3, 0, dtype=torch.bool), torch.ones(2, 0, 4, dtype=torch.bool)
+    )
     assert product.shape == (2, 3, 4) and product.dtype is torch.bool and not product.any()
 
 
 def test_singular_values_of_a_matrix_with_infinities_are_nan() -> None:
     x = torch.tensor([[float("inf"), 1.0], [1.0, 2.0]])
     assert torch.linalg.matrix_norm(x, "nuc").isnan() and torch.linalg.svdvals(x).isnan().all()
-    assert torch.linalg.svdvals(torch.stack([x, torch.eye(2)])).isnan().tolist() == [[True, True], [False, False]]
+    assert torch.linalg.svdvals(torch.stack([x, torch.eye(2)])).isnan().tolist() == [
+        [True, True],
+        [False, False],
+    ]
     with pytest.raises(RuntimeError, match="non-finite values"):
         torch.linalg.svdvals(x * float("nan"))
 
@@ -468,7 +538,15 @@ def test_views_taken_in_place_that_change_nothing_are_taken_while_views_are_aliv
 
 def test_logspace_of_integers_is_exact_at_both_ends() -> None:
     assert torch.logspace(2, 0.4, 4, base=1.5, dtype=torch.int64).tolist() == [2, 1, 1, 1]
-    assert torch.logspace(-5, 9, 7, base=2, dtype=torch.int64).tolist() == [0, 0, 0, 4, 20, 101, 512]
+    assert torch.logspace(-5, 9, 7, base=2, dtype=torch.int64).tolist() == [
+        0,
+        0,
+        0,
+        4,
+        20,
+        101,
+        512,
+    ]
     assert torch.logspace(2.02, 1, 1, dtype=torch.int64).tolist() == [104]
 
 
@@ -487,7 +565,10 @@ def test_polynomials_of_high_degree_continue_those_of_lower_ones(kind: str) -> N
     pytest.importorskip("scipy")
     from pellucid.ops.pointwise import special_poly
 
-    function, x = getattr(torch.special, kind), torch.tensor([-0.7, 0.0, 0.3, 1.0], dtype=torch.float64)
+    function, x = (
+        getattr(torch.special, kind),
+        torch.tensor([-0.7, 0.0, 0.3, 1.0], dtype=torch.float64),
+    )
     x = x.abs() if "laguerre" in kind else x
     low = function(x, 40000)
     held, special_poly._LONGEST = special_poly._LONGEST, 1000.0
@@ -511,17 +592,26 @@ def test_extremes_that_are_nan_have_gradients_of_nan() -> None:
     torch.testing.assert_close(x.grad, torch.tensor([nan, 2.0, 0.0]), equal_nan=True)
     torch.testing.assert_close(source.grad, torch.tensor([nan, nan, 3.0]), equal_nan=True)
     x, source = leaf(1.0, 2.0, 5.0), leaf(1.0, 2.0, 3.0)
-    (x.scatter_reduce(0, at, source, "amin", include_self=False) * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    (
+        x.scatter_reduce(0, at, source, "amin", include_self=False) * torch.tensor([1.0, 2.0, 3.0])
+    ).sum().backward()
     assert x.grad.tolist() == [0.0, 2.0, 0.0] and source.grad.tolist() == [0.5, 0.0, 3.0]
 
 
 @pytest.mark.parametrize(
-    ("dtype", "name"), [(torch.float16, "c10::Half"), (torch.bfloat16, "c10::BFloat16"), (torch.float32, "float")]
+    ("dtype", "name"),
+    [(torch.float16, "c10::Half"), (torch.bfloat16, "c10::BFloat16"), (torch.float32, "float")],
 )
 def test_a_number_too_large_for_its_floats_is_refused(dtype: torch.dtype, name: str) -> None:
     x, index = torch.zeros(2, dtype=dtype), torch.tensor([0])
-    for call in (lambda v: x.scatter(0, index, v), lambda v: x.masked_fill(x == 0, v), lambda v: x.index_fill(0, index, v)):
-        with pytest.raises(RuntimeError, match=f"value cannot be converted to type {name} without overflow"):
+    for call in (
+        lambda v: x.scatter(0, index, v),
+        lambda v: x.masked_fill(x == 0, v),
+        lambda v: x.index_fill(0, index, v),
+    ):
+        with pytest.raises(
+            RuntimeError, match=f"value cannot be converted to type {name} without overflow"
+        ):
             call(1e40)
         assert call(float("-inf"))[0] == float("-inf") and call(float("nan"))[0].isnan()
 
@@ -529,7 +619,10 @@ def test_a_number_too_large_for_its_floats_is_refused(dtype: torch.dtype, name: 
 # ---- values at points where a formula divides by zero, and of no dimensions ------------------------------------------
 def test_softmax_of_a_number() -> None:
     for dtype in (torch.float32, torch.float64, torch.bfloat16):
-        assert torch.tensor(0.0, dtype=dtype).softmax(0).item() == 1 and torch.tensor(0.0, dtype=dtype).log_softmax(0).item() == 0
+        assert (
+            torch.tensor(0.0, dtype=dtype).softmax(0).item() == 1
+            and torch.tensor(0.0, dtype=dtype).log_softmax(0).item() == 0
+        )
     assert torch.tensor(float("inf")).softmax(0).isnan()
     for function in (torch.softmax, torch.log_softmax):
         x = torch.tensor(3.0, requires_grad=True)
@@ -573,7 +666,8 @@ def test_the_same_memory_in_another_shape_overlaps() -> None:
         lambda: torch.neg(x, out=x[None]),
     ):
         with pytest.raises(
-            RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single memory"
+            RuntimeError,
+            match="some elements of the input tensor and the written-to tensor refer to a single memory",
         ):
             write()
     assert x.view(2, 1)[:, 0].mul_(x).tolist() == [1.0, 1.0] and torch.exp(x, out=x) is x
@@ -590,20 +684,31 @@ def test_a_write_through_an_expanded_view_has_a_gradient() -> None:
 def test_padding_images_without_channels() -> None:
     pad = torch.nn.functional.pad
     for mode in ("reflect", "replicate"):
-        with pytest.raises(RuntimeError, match=r"Expected 2D or 3D \(batch mode\) tensor with possibly 0 batch size"):
+        with pytest.raises(
+            RuntimeError,
+            match=r"Expected 2D or 3D \(batch mode\) tensor with possibly 0 batch size",
+        ):
             pad(torch.ones(0, 4), (1, 1), mode=mode)
         assert pad(torch.ones(0, 2, 4), (1, 1), mode=mode).shape == (0, 2, 6)
     assert pad(torch.ones(2, 0, 4), (1, 1), mode="circular").shape == (2, 0, 6)
-    with pytest.raises(TypeError, match=r"pad\(\): argument 'value' \(position 4\) must be float, not complex"):
+    with pytest.raises(
+        TypeError, match=r"pad\(\): argument 'value' \(position 4\) must be float, not complex"
+    ):
         pad(torch.ones(2), (1, 1), value=1j)
 
 
 def test_memory_seen_as_wider_elements_begins_at_one_of_them() -> None:
     x = torch.arange(12.0).reshape(3, 4)
-    for view in (lambda: torch.view_as_complex(x[:, 1:3]), lambda: torch.view_as_complex(torch.arange(3.0)[1:])):
+    for view in (
+        lambda: torch.view_as_complex(x[:, 1:3]),
+        lambda: torch.view_as_complex(torch.arange(3.0)[1:]),
+    ):
         with pytest.raises(RuntimeError, match="Tensor must have a storage_offset divisible by 2"):
             view()
-    with pytest.raises(RuntimeError, match=r"self.storage_offset\(\) must be divisible by 2 to view Float as Double"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"self.storage_offset\(\) must be divisible by 2 to view Float as Double",
+    ):
         torch.arange(5.0)[1:].view(torch.float64)
     assert torch.view_as_complex(x[:, 2:])[0].item() == 2 + 3j
 
@@ -613,23 +718,37 @@ def test_out_of_where_any_and_all() -> None:
     yes, one = torch.tensor([True]), torch.ones(1)
     with pytest.raises(RuntimeError, match="Expected out type to be Float but got Double"):
         torch.where(yes, one, one, out=torch.zeros(1, dtype=torch.float64))
-    with pytest.raises(TypeError, match=r"where\(\): argument 'other' \(position 3\) must be Tensor, not float"):
+    with pytest.raises(
+        TypeError, match=r"where\(\): argument 'other' \(position 3\) must be Tensor, not float"
+    ):
         torch.where(yes, one, 1.0, out=torch.zeros(1))
     target = torch.zeros(1)
     assert torch.where(yes, one, one, out=target) is target and target.item() == 1
     for function in (torch.any, torch.all):
-        with pytest.raises(RuntimeError, match=f"{function.__name__} only supports bool tensor for result, got: Float"):
+        with pytest.raises(
+            RuntimeError,
+            match=f"{function.__name__} only supports bool tensor for result, got: Float",
+        ):
             function(yes, 0, out=torch.zeros(()))
         truth = torch.zeros((), dtype=torch.bool)
-        assert function(torch.ones(2, dtype=torch.uint8), out=truth) is truth and truth.item() is True
+        assert (
+            function(torch.ones(2, dtype=torch.uint8), out=truth) is truth and truth.item() is True
+        )
 
 
 def test_alpha_of_sub() -> None:
-    with pytest.raises(RuntimeError, match="Subtraction, the `-` operator, with a bool tensor is not supported"):
+    with pytest.raises(
+        RuntimeError, match="Subtraction, the `-` operator, with a bool tensor is not supported"
+    ):
         torch.sub(torch.ones(2), torch.tensor([True, False]), alpha=3)
-    with pytest.raises(RuntimeError, match="For integral input tensors, argument alpha must not be a floating point number"):
+    with pytest.raises(
+        RuntimeError,
+        match="For integral input tensors, argument alpha must not be a floating point number",
+    ):
         torch.ones(2, dtype=torch.uint8).sub_(1, alpha=1.0)
-    assert torch.ones(2).sub(1, alpha=1.0).tolist() == [0.0, 0.0] and torch.rsub(torch.ones(2), 3, alpha=1.0).tolist() == [2.0, 2.0]
+    assert torch.ones(2).sub(1, alpha=1.0).tolist() == [0.0, 0.0] and torch.rsub(
+        torch.ones(2), 3, alpha=1.0
+    ).tolist() == [2.0, 2.0]
 
 
 # ---- losses of two types ------------------------------------------------------------------------------------------------
@@ -638,13 +757,18 @@ def test_types_of_losses() -> None:
     single, double = torch.tensor([1.0]), torch.tensor(2.0, dtype=torch.float64)
     for loss in (functional.mse_loss, functional.l1_loss, functional.smooth_l1_loss):
         with pytest.warns(UserWarning, match="Using a target size"):
-            assert loss(single, double).dtype == loss(double, single).dtype == torch.float64  # the number counts like its partner
+            # the number counts like its partner
+            assert loss(single, double).dtype == loss(double, single).dtype == torch.float64
     assert functional.huber_loss(single, double[None]).dtype == torch.float32
-    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+    with pytest.raises(
+        RuntimeError, match="result type Float can't be cast to the desired output type Long"
+    ):
         functional.huber_loss(torch.ones(1, dtype=torch.int64), single)
     for name in ("mse", "smooth_l1", "huber"):
         with pytest.raises(NotImplementedError, match=f"\"{name}_cpu\" not implemented for 'Long'"):
-            getattr(functional, f"{name}_loss")(torch.ones(1, dtype=torch.int64), torch.ones(1, dtype=torch.int64))
+            getattr(functional, f"{name}_loss")(
+                torch.ones(1, dtype=torch.int64), torch.ones(1, dtype=torch.int64)
+            )
 
 
 def test_a_binary_cross_entropy_has_its_targets_type() -> None:
@@ -667,7 +791,8 @@ def test_joined_tensors_are_written_apart_from_what_is_read() -> None:
         lambda: torch.vstack([x[:1], x[:1]], out=x),
     ):
         with pytest.raises(
-            RuntimeError, match="some elements of the input tensor and the written-to tensor refer to a single memory"
+            RuntimeError,
+            match="some elements of the input tensor and the written-to tensor refer to a single memory",
         ):
             join()
     target = torch.zeros(4, 2, dtype=torch.float64)
@@ -677,24 +802,37 @@ def test_joined_tensors_are_written_apart_from_what_is_read() -> None:
 def test_expanded_tensors_are_filled() -> None:
     x = torch.zeros(2, 1)
     assert x.expand(2, 3).fill_(3).tolist() == [[3.0] * 3] * 2 and x.tolist() == [[3.0], [3.0]]
-    assert torch.nn.init.constant_(x.expand(2, 3), 2).sum().item() == 12 and x.expand(4, 2, 3).zero_().sum().item() == 0
+    assert (
+        torch.nn.init.constant_(x.expand(2, 3), 2).sum().item() == 12
+        and x.expand(4, 2, 3).zero_().sum().item() == 0
+    )
     assert x.tolist() == [[0.0], [0.0]]
     y = torch.ones(1, requires_grad=True) * 2
-    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+    with pytest.raises(
+        RuntimeError,
+        match="more than one element of the written-to tensor refers to a single memory location",
+    ):
         y.expand(3).fill_(1)
 
 
 # ---- nothing to look at ------------------------------------------------------------------------------------------------
 def test_where_there_are_no_elements_arguments_are_not_looked_at() -> None:
-    assert torch.ones(2, 0).roll(1, 5).shape == (2, 0) and torch.ones(2, 0).round(decimals=1000).shape == (2, 0)
+    assert torch.ones(2, 0).roll(1, 5).shape == (2, 0) and torch.ones(2, 0).round(
+        decimals=1000
+    ).shape == (2, 0)
     assert torch.ones(1, 0, 4).index_fill(0, torch.tensor([1, 1]), 1).shape == (1, 0, 4)
     assert torch.ones(2).round(decimals=1000).isnan().all()
 
 
 def test_arguments_of_random_fills_and_of_index_select() -> None:
-    with pytest.raises(TypeError, match=r"normal_\(\): argument 'mean' \(position 1\) must be float, not Tensor"):
+    with pytest.raises(
+        TypeError, match=r"normal_\(\): argument 'mean' \(position 1\) must be float, not Tensor"
+    ):
         torch.ones(2).normal_(torch.ones(2))
-    with pytest.raises(RuntimeError, match=r"index_select\(\): Index to scalar can have only 1 value, got 0 value\(s\)"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"index_select\(\): Index to scalar can have only 1 value, got 0 value\(s\)",
+    ):
         torch.tensor(1.0).index_select(0, torch.tensor([], dtype=torch.int64))
 
 
@@ -706,7 +844,8 @@ def test_cross_entropy_of_no_classes() -> None:
 # ---- formulas ------------------------------------------------------------------------------------------------------------
 def test_norms_of_complex_numbers_and_of_infinite_order() -> None:
     x = torch.tensor([[1 + 2j, 3 - 1j]])
-    expected = x * ((x * x).mean() + torch.finfo(torch.float32).eps) ** -0.5  # squares, not magnitudes
+    # squares, not magnitudes
+    expected = x * ((x * x).mean() + torch.finfo(torch.float32).eps) ** -0.5
     torch.testing.assert_close(torch.nn.functional.rms_norm(x, (2,)), expected)
     image = torch.tensor([[[[1.0, 2.0], [3.0, -5.0]]]])
     assert torch.nn.functional.lp_pool2d(image, float("inf"), 2).item() == 5
@@ -722,12 +861,21 @@ def test_renorm_in_place_has_a_gradient() -> None:
 
 
 # ---- out= and dtype=, NumPy's names, numbers of tensors --------------------------------------------
-@pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod", "mean", "nansum", "softmax", "log_softmax"])
+@pytest.mark.parametrize(
+    "name", ["sum", "prod", "cumsum", "cumprod", "mean", "nansum", "softmax", "log_softmax"]
+)
 def test_out_and_dtype_agree(name):
     x = torch.ones(2, 3)
-    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype double, but got float instead"):
+    with pytest.raises(
+        RuntimeError, match="Expected out tensor to have dtype double, but got float instead"
+    ):
         getattr(torch, name)(x, 0, out=torch.empty(0), dtype=torch.float64)
-    assert getattr(torch, name)(x, 0, out=torch.empty(0, dtype=torch.float64), dtype=torch.float64).dtype is torch.float64
+    assert (
+        getattr(torch, name)(
+            x, 0, out=torch.empty(0, dtype=torch.float64), dtype=torch.float64
+        ).dtype
+        is torch.float64
+    )
 
 
 def test_names_that_numpy_has_for_arguments():
@@ -742,7 +890,9 @@ def test_names_that_numpy_has_for_arguments():
 
 def test_tensors_that_are_no_number():
     for convert in (float, int, complex):
-        with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
+        with pytest.raises(
+            ValueError, match="only one element tensors can be converted to Python scalars"
+        ):
             convert(torch.ones(2))
     with pytest.raises(RuntimeError, match="cannot be converted to type double without overflow"):
         float(torch.tensor(1 + 2j))
@@ -779,11 +929,16 @@ def test_what_cannot_be_deleted():
 def test_positions_for_a_tensor_without_dimensions() -> None:
     x, two = torch.tensor(1.0), torch.tensor([0, 0])
     for call in (lambda: x.index_add(0, two, x), lambda: x.index_reduce(0, two, x, "prod")):
-        with pytest.raises(IndexError, match="Dimension specified as 0 but tensor has no dimensions"):
+        with pytest.raises(
+            IndexError, match="Dimension specified as 0 but tensor has no dimensions"
+        ):
             call()
     with pytest.raises(RuntimeError, match="source tensor shape must match self tensor shape"):
         x.index_add(0, two[:1], torch.tensor([1.0]))
-    assert x.index_add(0, two[:1], x).item() == 2 and x.index_reduce(0, two[:1], torch.tensor(3.0), "prod").item() == 3
+    assert (
+        x.index_add(0, two[:1], x).item() == 2
+        and x.index_reduce(0, two[:1], torch.tensor(3.0), "prod").item() == 3
+    )
 
 
 @pytest.mark.parametrize("kernel", [5, 320, (2, 9)])
@@ -791,6 +946,9 @@ def test_with_ceil_mode_a_window_may_be_longer_than_the_image(kernel):
     x = torch.arange(12.0).reshape(2, 1, 2, 3).requires_grad_()
     mean = torch.nn.functional.avg_pool2d(x, kernel, ceil_mode=True)
     assert mean.flatten().tolist() == [2.5, 8.5]
-    assert torch.nn.functional.max_pool2d(x, kernel, ceil_mode=True).flatten().tolist() == [5.0, 11.0]
+    assert torch.nn.functional.max_pool2d(x, kernel, ceil_mode=True).flatten().tolist() == [
+        5.0,
+        11.0,
+    ]
     mean.sum().backward()
     assert torch.allclose(x.grad, torch.full_like(x, 1 / 6))

@@ -28,9 +28,13 @@ EXAMPLES = documented()
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_example_of(name):
     text = EXAMPLES[name].__doc__
-    test = doctest.DocTestParser().get_doctest(text, {"__name__": "__main__", "pellucid": pellucid}, name, None, 0)
+    test = doctest.DocTestParser().get_doctest(
+        text, {"__name__": "__main__", "pellucid": pellucid}, name, None, 0
+    )
     report = []
-    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False).run(test, out=report.append)
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False).run(
+        test, out=report.append
+    )
     assert result.failed == 0, "".join(report)
 
 

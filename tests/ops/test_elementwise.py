@@ -1,4 +1,6 @@
-"""Element-wise operations and factories: results and refusals as PyTorch's, and what the tables cannot say."""
+"""Element-wise operations and factories: results and refusals as PyTorch's, and what the tables
+cannot say.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ def test_outcome_of(expression):
 
 def test_a_refused_in_place_operation_leaves_the_tensor_alone():
     x = torch.tensor([1, 2])
-    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+    with pytest.raises(
+        RuntimeError, match="result type Float can't be cast to the desired output type Long"
+    ):
         x.div_(2)
     assert x.tolist() == [1, 2]
     assert x._version == 0
@@ -66,7 +70,9 @@ def test_empty_and_scalar_tensors(name):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("name", ["exp", "log", "tanh", "sigmoid", "rsqrt", "erf", "lgamma", "log10", "sinc", "digamma"])
+@pytest.mark.parametrize(
+    "name", ["exp", "log", "tanh", "sigmoid", "rsqrt", "erf", "lgamma", "log10", "sinc", "digamma"]
+)
 def test_two_byte_floats_are_rounded_once(name, dtype):
     x = torch.linspace(0.1, 3, 50).to(dtype)
     exact = getattr(torch, name)(x.double())
@@ -109,7 +115,10 @@ def test_parts_of_complex_tensors_are_views():
 
 def test_view_as_real_of_strided_tensors():
     c = torch.view_as_complex(torch.arange(12.0).reshape(3, 2, 2))
-    assert torch.view_as_real(c.t()).tolist() == np.arange(12.0).reshape(3, 2, 2).transpose(1, 0, 2).tolist()
+    assert (
+        torch.view_as_real(c.t()).tolist()
+        == np.arange(12.0).reshape(3, 2, 2).transpose(1, 0, 2).tolist()
+    )
 
 
 def test_where_leaks_no_nan_into_gradients():
@@ -136,7 +145,9 @@ def test_power_at_zero_has_finite_slopes():
 
 def test_derivatives_that_do_not_exist_say_so():
     a = torch.ones(1, requires_grad=True)
-    with pytest.raises(NotImplementedError, match="the derivative for 'igamma: input' is not implemented."):
+    with pytest.raises(
+        NotImplementedError, match="the derivative for 'igamma: input' is not implemented."
+    ):
         torch.igamma(a, torch.ones(1)).backward()
 
 
@@ -151,7 +162,10 @@ def test_out_is_resized_when_empty_and_written():
 
 def test_large_integers_are_exact():
     big = torch.tensor([2**62 + 1, -(2**62) - 1])
-    assert torch.div(big, 3, rounding_mode="trunc").tolist() == [(2**62 + 1) // 3, -((2**62 + 1) // 3)]
+    assert torch.div(big, 3, rounding_mode="trunc").tolist() == [
+        (2**62 + 1) // 3,
+        -((2**62 + 1) // 3),
+    ]
     assert (big // 3).tolist() == [(2**62 + 1) // 3, (-(2**62) - 1) // 3]
 
 
@@ -159,19 +173,22 @@ def test_scipy_is_loaded_only_when_needed():
     import subprocess
     import sys
 
-    program = (
-        "import sys, pellucid as t; t.ones(2).exp(); a = 'scipy' in sys.modules; t.erf(t.ones(2)); print(a, 'scipy' in sys.modules)"
-    )
+    program = "import sys, pellucid as t; t.ones(2).exp(); a = 'scipy' in sys.modules; t.erf(t.ones(2)); print(a, 'scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.split() == ["False", "True"], done.stderr
 
 
 @pytest.mark.parametrize("name", ["erf", "sigmoid"])
 def test_large_arrays_get_the_same_values_from_kernels(name):
-    """Arrays from 4096 float32 elements on may go to a generated kernel: 2 ulp, special values and strides included."""
+    """Arrays from 4096 float32 elements on may go to a generated kernel: 2 ulp, special values and
+    strides included.
+    """
     function = getattr(torch, name)
     x = torch.cat(
-        [torch.linspace(-12, 12, 9000), torch.tensor([float("nan"), float("inf"), float("-inf"), -0.0, 1e-40, 90.0, -90.0])]
+        [
+            torch.linspace(-12, 12, 9000),
+            torch.tensor([float("nan"), float("inf"), float("-inf"), -0.0, 1e-40, 90.0, -90.0]),
+        ]
     )
     got, exact = function(x).double(), function(x.double())
     assert torch.allclose(got, exact, rtol=2.5e-7, atol=1e-38, equal_nan=True)

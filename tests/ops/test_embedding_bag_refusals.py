@@ -1,4 +1,6 @@
-"""Indices outside of the table of an embedding bag: PyTorch's words, which depend on the way it takes."""
+"""Indices outside of the table of an embedding bag: PyTorch's words, which depend on the way it
+takes.
+"""
 
 import pytest
 
@@ -12,11 +14,20 @@ SUMMED = "Index 1 of input takes value {} which is not in the valid range [0, 5)
 @pytest.mark.parametrize("bad", [7, -1])
 @pytest.mark.parametrize(
     ("mode", "padding", "text"),
-    [("sum", None, SUMMED), ("mean", None, SUMMED), ("max", None, BAG), ("sum", 0, BAG), ("mean", 0, BAG), ("max", 0, BAG)],
+    [
+        ("sum", None, SUMMED),
+        ("mean", None, SUMMED),
+        ("max", None, BAG),
+        ("sum", 0, BAG),
+        ("mean", 0, BAG),
+        ("max", 0, BAG),
+    ],
 )
 def test_refused(mode, padding, text, bad, compiled):
     def look(weight, index):
-        return torch.nn.functional.embedding_bag(index, weight, torch.tensor([0]), mode=mode, padding_idx=padding)
+        return torch.nn.functional.embedding_bag(
+            index, weight, torch.tensor([0]), mode=mode, padding_idx=padding
+        )
 
     weight = torch.ones(5, 3)
     call = torch.compile(look) if compiled else look

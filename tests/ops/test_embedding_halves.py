@@ -21,7 +21,9 @@ def test_bags(dtype, mode, weighted, counts):
     for kind in (dtype, torch.float32):
         weight = table.to(kind, copy=True).requires_grad_()
         given = None if scale is None else scale.to(kind)
-        out = torch.nn.functional.embedding_bag(index, weight, offsets, mode=mode, per_sample_weights=given)
+        out = torch.nn.functional.embedding_bag(
+            index, weight, offsets, mode=mode, per_sample_weights=given
+        )
         out.sum().backward()
         found.append((out.detach().float(), weight.grad.float()))
     eps = torch.finfo(dtype).eps

@@ -21,29 +21,41 @@ def signal(name, *shape):
 def test_one_dimension(name, n, norm):
     x = signal(name, 2, 5, 3)
     got = getattr(torch.fft, name)(torch.tensor(x), n=n, dim=1, norm=norm)
-    np.testing.assert_allclose(got.numpy(), getattr(np.fft, name)(x, n=n, axis=1, norm=norm), atol=1e-12)
+    np.testing.assert_allclose(
+        got.numpy(), getattr(np.fft, name)(x, n=n, axis=1, norm=norm), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", MANY)
 def test_several_dimensions(name):
     x = signal(name, 3, 4, 5)
     got = getattr(torch.fft, name)(torch.tensor(x), s=(6, 4), dim=(0, 2))
-    np.testing.assert_allclose(got.numpy(), getattr(np.fft, name)(x, s=(6, 4), axes=(0, 2)), atol=1e-12)
+    np.testing.assert_allclose(
+        got.numpy(), getattr(np.fft, name)(x, s=(6, 4), axes=(0, 2)), atol=1e-12
+    )
     two = name.replace("n", "2") if name != "ifftn" else "ifft2"
-    np.testing.assert_allclose(getattr(torch.fft, two)(torch.tensor(x)).numpy(), getattr(np.fft, two)(x), atol=1e-12)
+    np.testing.assert_allclose(
+        getattr(torch.fft, two)(torch.tensor(x)).numpy(), getattr(np.fft, two)(x), atol=1e-12
+    )
 
 
 def test_hermitian_transforms_over_two_dimensions_undo_each_other():
     x = torch.tensor(RNG.standard_normal((4, 6)))
-    np.testing.assert_allclose(torch.fft.hfftn(torch.fft.ihfftn(x), s=(4, 6)).numpy(), x.numpy(), atol=1e-12)
+    np.testing.assert_allclose(
+        torch.fft.hfftn(torch.fft.ihfftn(x), s=(4, 6)).numpy(), x.numpy(), atol=1e-12
+    )
 
 
-@pytest.mark.parametrize(("given", "made"), [("float32", "complex64"), ("float64", "complex128"), ("int64", "complex64")])
+@pytest.mark.parametrize(
+    ("given", "made"), [("float32", "complex64"), ("float64", "complex128"), ("int64", "complex64")]
+)
 def test_precision(given, made):
     x = torch.ones(4, dtype=getattr(torch, given))
     assert torch.fft.fft(x).dtype is getattr(torch, made)
     assert torch.fft.rfft(x).dtype is getattr(torch, made)
-    assert torch.fft.irfft(torch.fft.rfft(x)).dtype is (torch.float64 if given == "float64" else torch.float32)
+    assert torch.fft.irfft(torch.fft.rfft(x)).dtype is (
+        torch.float64 if given == "float64" else torch.float32
+    )
 
 
 def test_gradients_of_energy():
@@ -53,7 +65,8 @@ def test_gradients_of_energy():
         spectrum = transform(x, norm="ortho")
         energy = (spectrum.abs() ** 2).sum()
         if transform is torch.fft.ihfft:
-            energy = 2 * energy - spectrum[0].abs() ** 2 - spectrum[-1].abs() ** 2  # the half that is not stored
+            # the half that is not stored
+            energy = 2 * energy - spectrum[0].abs() ** 2 - spectrum[-1].abs() ** 2
         energy.backward()
         np.testing.assert_allclose(x.grad.numpy(), 2 * x.detach().numpy(), atol=1e-12)
 
@@ -61,12 +74,24 @@ def test_gradients_of_energy():
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda x: torch.fft.fft(x, n=0), RuntimeError, r"Invalid number of data points \(0\) specified"),
-        (lambda x: torch.fft.fft(x, norm="loud"), RuntimeError, 'Invalid normalization mode: "loud"'),
+        (
+            lambda x: torch.fft.fft(x, n=0),
+            RuntimeError,
+            r"Invalid number of data points \(0\) specified",
+        ),
+        (
+            lambda x: torch.fft.fft(x, norm="loud"),
+            RuntimeError,
+            'Invalid normalization mode: "loud"',
+        ),
         (lambda x: torch.fft.fft(x, dim=4), IndexError, "Dimension out of range"),
         (lambda x: torch.fft.rfft(x + 0j), RuntimeError, "rfft expects a real input tensor"),
         (lambda x: torch.fft.fftn(x, dim=(0, 0)), RuntimeError, "FFT dims must be unique"),
-        (lambda x: torch.fft.fftn(x, s=(2, 2, 2)), RuntimeError, "Got shape with 3 values but input tensor only has 2 dimensions"),
+        (
+            lambda x: torch.fft.fftn(x, s=(2, 2, 2)),
+            RuntimeError,
+            "Got shape with 3 values but input tensor only has 2 dimensions",
+        ),
         (lambda x: torch.fft.rfftn(x, dim=()), RuntimeError, "must transform at least one axis"),
         (lambda x: torch.fft.fft(x.half()), RuntimeError, "Unsupported dtype Half"),
     ],
@@ -90,9 +115,25 @@ def test_frequencies_and_shifts():
 def test_the_short_time_transform_and_back(normalized, onesided):
     x = torch.tensor(RNG.standard_normal((2, 50)), requires_grad=True)
     window = torch.tensor(np.hanning(16) + 0.1)
-    spectrum = torch.stft(x, 16, hop_length=5, window=window, normalized=normalized, onesided=onesided, return_complex=True)
+    spectrum = torch.stft(
+        x,
+        16,
+        hop_length=5,
+        window=window,
+        normalized=normalized,
+        onesided=onesided,
+        return_complex=True,
+    )
     assert spectrum.shape == (2, 9 if onesided else 16, 11)
-    back = torch.istft(spectrum, 16, hop_length=5, window=window, normalized=normalized, onesided=onesided, length=50)
+    back = torch.istft(
+        spectrum,
+        16,
+        hop_length=5,
+        window=window,
+        normalized=normalized,
+        onesided=onesided,
+        length=50,
+    )
     np.testing.assert_allclose(back.detach().numpy(), x.detach().numpy(), atol=1e-10)
     # Going there and back is the identity, and so is its gradient.
     g = RNG.standard_normal((2, 50))
@@ -102,9 +143,13 @@ def test_the_short_time_transform_and_back(normalized, onesided):
 
 def test_the_short_time_transform_refuses():
     x = torch.ones(50)
-    with pytest.raises(RuntimeError, match="stft requires the return_complex parameter be given for real inputs"):
+    with pytest.raises(
+        RuntimeError, match="stft requires the return_complex parameter be given for real inputs"
+    ):
         torch.stft(x, 16, window=torch.ones(16))
-    with pytest.raises(RuntimeError, match="expected 0 < win_length <= n_fft, but got win_length=30"):
+    with pytest.raises(
+        RuntimeError, match="expected 0 < win_length <= n_fft, but got win_length=30"
+    ):
         torch.stft(x, 16, win_length=30, window=torch.ones(30), return_complex=True)
     spectrum = torch.stft(x, 16, window=torch.ones(16), return_complex=True)
     with pytest.raises(RuntimeError, match="window overlap add min: 1"):

@@ -1,4 +1,6 @@
-"""Calls of old, with the numbers before what they multiply: PyTorch still takes them, with a warning."""
+"""Calls of old, with the numbers before what they multiply: PyTorch still takes them, with a
+warning.
+"""
 
 import warnings
 
@@ -18,7 +20,8 @@ def each_warns():
 
 def warned(call):
     with pytest.warns(
-        UserWarning, match=r"(?s)^This overload of .* is deprecated:\n\t.*\nConsider using one of the following"
+        UserWarning,
+        match=r"(?s)^This overload of .* is deprecated:\n\t.*\nConsider using one of the following",
     ) as caught:
         result = call()
     return result, str(caught[0].message)

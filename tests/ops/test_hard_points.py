@@ -1,4 +1,6 @@
-"""Gradients, and gradients of gradients, where functions have kinks; gradients of zeros where nothing is read; writes that overlap."""
+"""Gradients, and gradients of gradients, where functions have kinks; gradients of zeros where
+nothing is read; writes that overlap.
+"""
 
 import numpy as np
 import pytest
@@ -28,7 +30,9 @@ def test_atan2_at_the_origin(dtype):
     step = torch.compile(lambda a, b: torch.autograd.grad(torch.atan2(a, b).sum(), (a, b)))
     for _ in range(3):
         made = step(y, x)
-        assert made[0].tolist() == pytest.approx([0.0, 0.0, 0.16]) and made[1].tolist() == pytest.approx([0.0, 0.0, -0.12])
+        assert made[0].tolist() == pytest.approx([0.0, 0.0, 0.16]) and made[
+            1
+        ].tolist() == pytest.approx([0.0, 0.0, -0.12])
 
 
 @pytest.mark.parametrize(
@@ -49,7 +53,9 @@ def test_second_derivatives_at_kinks_are_zero(function, values):
 
 def test_second_derivatives_beside_kinks_are_not():
     assert second(F.elu, -1e-9)[0] == pytest.approx(1.0)
-    assert second(lambda x: F.smooth_l1_loss(x, torch.zeros_like(x), reduction="sum"), 0.999, -0.999) == [1.0, 1.0]
+    assert second(
+        lambda x: F.smooth_l1_loss(x, torch.zeros_like(x), reduction="sum"), 0.999, -0.999
+    ) == [1.0, 1.0]
     assert second(lambda x: x.reshape(2, 2).norm(3, dim=1), 0.0, 0.0, 1.0, 2.0)[:2] == [0.0, 0.0]
 
 
@@ -67,7 +73,9 @@ def test_the_gradient_of_a_quotient_needs_no_square(value):
     a, b = leaf(value, dtype=torch.float32), leaf(value, dtype=torch.float32)
     step = torch.compile(lambda a, b: torch.autograd.grad((a / b).sum(), (a, b)))
     for made in (torch.autograd.grad((a / b).sum(), (a, b)), *(step(a, b) for _ in range(3))):
-        assert made[1].item() == pytest.approx(-1 / value) and made[0].item() == pytest.approx(1 / value)
+        assert made[1].item() == pytest.approx(-1 / value) and made[0].item() == pytest.approx(
+            1 / value
+        )
 
 
 def test_medians_share_their_gradient():
@@ -99,7 +107,10 @@ def test_what_is_not_read_has_a_gradient_of_zeros(function):
     """An optimizer with momentum or weight decay moves for zeros, not for None."""
     for run in (function, torch.compile(function)):
         for _ in range(3):
-            a, b = torch.full((2, 2), float("nan"), requires_grad=True), torch.ones(2, 2, requires_grad=True)
+            a, b = (
+                torch.full((2, 2), float("nan"), requires_grad=True),
+                torch.ones(2, 2, requires_grad=True),
+            )
             made = run(a, b)
             made.sum().backward()
             assert a.grad.tolist() == [[0.0, 0.0], [0.0, 0.0]] and b.grad is not None
@@ -116,7 +127,10 @@ def test_a_part_of_a_tensor_may_be_written_with_itself():
     y = torch.arange(8.0)
     y[::2] = y[1::2]  # neither lies without gaps
     assert y.tolist() == [1, 1, 3, 3, 5, 5, 7, 7]
-    for shift in (lambda t: t.__setitem__(slice(1, None), t[:-1]), lambda t: t.__setitem__(slice(None, -1), t[1:])):
+    for shift in (
+        lambda t: t.__setitem__(slice(1, None), t[:-1]),
+        lambda t: t.__setitem__(slice(None, -1), t[1:]),
+    ):
         with pytest.raises(RuntimeError, match="refer to a single memory location"):
             shift(torch.arange(8.0))
 
@@ -150,8 +164,13 @@ def test_the_gradient_passes_at_nan(function, dtype):
 def test_cross_entropy_of_infinite_logits(dtype):
     inf = float("inf")
     x, y = torch.tensor([inf, inf, 3.0], dtype=dtype), torch.tensor([0.0, 2.0, 1.0], dtype=dtype)
-    step = torch.compile(lambda x, y: F.binary_cross_entropy_with_logits(x, y, reduction="none") * 1)
-    for made in (F.binary_cross_entropy_with_logits(x, y, reduction="none"), *(step(x, y) for _ in range(3))):
+    step = torch.compile(
+        lambda x, y: F.binary_cross_entropy_with_logits(x, y, reduction="none") * 1
+    )
+    for made in (
+        F.binary_cross_entropy_with_logits(x, y, reduction="none"),
+        *(step(x, y) for _ in range(3)),
+    ):
         assert made[:2].tolist() == [inf, -inf] and made[2].item() == pytest.approx(0.04858735)
 
 

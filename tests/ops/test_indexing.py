@@ -1,4 +1,6 @@
-"""Indexing, gathering and scattering without an oracle: placement rules, repeated places, gradients against differences."""
+"""Indexing, gathering and scattering without an oracle: placement rules, repeated places, gradients
+against differences.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def differences(function, x, step=1e-6):
         up, down = x.detach().numpy().copy(), x.detach().numpy().copy()
         up[place] += step
         down[place] -= step
-        out[place] = (function(torch.tensor(up)).item() - function(torch.tensor(down)).item()) / (2 * step)
+        out[place] = (function(torch.tensor(up)).item() - function(torch.tensor(down)).item()) / (
+            2 * step
+        )
     return out
 
 
@@ -46,7 +50,9 @@ FUNCTIONS = {
     "put": lambda x: x.put(ROWS, x[0] * 2, accumulate=True),
     "take_along_dim": lambda x: x.take_along_dim(INDEX[:, :1], 0),
     "repeat": lambda x: x.repeat(2, 1, 2),
-    "repeat_interleave": lambda x: torch.cat([x.repeat_interleave(2, 1), x.repeat_interleave(ROWS[:3], 0)[:, [0, 0, 1, 1, 2, 2]]]),
+    "repeat_interleave": lambda x: torch.cat(
+        [x.repeat_interleave(2, 1), x.repeat_interleave(ROWS[:3], 0)[:, [0, 0, 1, 1, 2, 2]]]
+    ),
     "unfold": lambda x: x.unfold(1, 2, 1),
     "as_strided": lambda x: (x * 1).as_strided((3, 3), (2, 1), 1),
     "pad": lambda x: torch.constant_pad_nd(x, (1, -1, 0, 2), 4.0),
@@ -78,12 +84,18 @@ def test_picked_dimensions_stand_where_pytorch_puts_them():
     assert x[:, i, i].shape == (2, 2)
     assert x[:, i].shape == (2, 2, 4)
     assert x[i, None, i].shape == (2, 1, 4)
-    assert x[None, i, ..., True].shape == (2, 1, 3, 4)  # True picks as well, and apart from i: both go to the front
+    # True picks as well, and apart from i: both go to the front
+    assert x[None, i, ..., True].shape == (2, 1, 3, 4)
     assert x[torch.tensor(1)]._is_view() and not x[torch.tensor([1])]._is_view()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int64, np.int8, np.complex64])
-@pytest.mark.parametrize("shape, count", [((5,), 9), ((4, 3), 300), ((7, 40), 90), ((300, 2), 50), ((3, 0), 4), ((6, 2, 3), 0)])
+@pytest.mark.parametrize(
+    "dtype", [np.float32, np.float64, np.float16, np.int64, np.int8, np.complex64]
+)
+@pytest.mark.parametrize(
+    "shape, count",
+    [((5,), 9), ((4, 3), 300), ((7, 40), 90), ((300, 2), 50), ((3, 0), 4), ((6, 2, 3), 0)],
+)
 def test_adding_to_places_that_repeat(shape, count, dtype):
     index = RNG.integers(-shape[0], shape[0], count)
     values = RNG.integers(-3, 4, (count, *shape[1:])).astype(dtype)
@@ -94,7 +106,15 @@ def test_adding_to_places_that_repeat(shape, count, dtype):
 
 
 @pytest.mark.parametrize(
-    "index", ["(slice(None), I, J)", "(I, slice(None), J)", "(I, J)", "(slice(None), M)", "(I[:, None], J)", "(B, I)"]
+    "index",
+    [
+        "(slice(None), I, J)",
+        "(I, slice(None), J)",
+        "(I, J)",
+        "(slice(None), M)",
+        "(I[:, None], J)",
+        "(B, I)",
+    ],
 )
 def test_adding_through_mixed_indices(index):
     names = {

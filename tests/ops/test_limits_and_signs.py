@@ -11,7 +11,9 @@ F = torch.nn.functional
 @pytest.mark.parametrize("call", [F.hardtanh, F.hardtanh_], ids=["hardtanh", "hardtanh_"])
 def test_hardtanh_of_unsigned_numbers_needs_limits_that_they_can_hold(call):
     x = torch.tensor([0, 200], dtype=torch.uint8)
-    with pytest.raises(RuntimeError, match="^cannot do hardtanh on an unsigned type with negative limits"):
+    with pytest.raises(
+        RuntimeError, match="^cannot do hardtanh on an unsigned type with negative limits"
+    ):
         call(x)
     assert x.tolist() == [0, 200]
     assert call(x, 0, 100).tolist() == [0, 100]
@@ -34,11 +36,18 @@ def test_booleans_have_no_absolute_value(call):
 @pytest.mark.parametrize("huge", [1 << 20, 1 << 40, 1 << 62])
 def test_strides_and_dilations_that_lead_out_of_the_image(huge):
     functional = torch.nn.functional
-    line, image = torch.arange(5.0).reshape(1, 1, 5), torch.arange(25.0).reshape(1, 1, 5, 5).requires_grad_()
+    line, image = (
+        torch.arange(5.0).reshape(1, 1, 5),
+        torch.arange(25.0).reshape(1, 1, 5, 5).requires_grad_(),
+    )
     assert functional.max_pool1d(line, 2, huge).tolist() == [[[1.0]]]
     assert functional.conv1d(line, torch.ones(1, 1, 2), stride=huge).tolist() == [[[1.0]]]
-    assert functional.conv2d(image, torch.ones(1, 1, 1, 1), dilation=huge).tolist() == image.tolist()
-    assert functional.conv_transpose2d(torch.ones(1, 1, 1, 1), torch.ones(1, 1, 2, 2), stride=huge).tolist() == [[[[1.0, 1.0]] * 2]]
+    assert (
+        functional.conv2d(image, torch.ones(1, 1, 1, 1), dilation=huge).tolist() == image.tolist()
+    )
+    assert functional.conv_transpose2d(
+        torch.ones(1, 1, 1, 1), torch.ones(1, 1, 2, 2), stride=huge
+    ).tolist() == [[[[1.0, 1.0]] * 2]]
     once = functional.conv2d(image, torch.ones(1, 1, 2, 2), stride=huge)
     assert once.tolist() == [[[[12.0]]]]
     (slope,) = torch.autograd.grad(once.sum(), image)
@@ -49,7 +58,9 @@ def test_strides_and_dilations_that_lead_out_of_the_image(huge):
         assert functional.avg_pool2d(image, 2, huge, ceil_mode=True).tolist() == [[[[3.0]]]]
     else:
         for pool in (functional.max_pool2d, functional.avg_pool2d):
-            with pytest.raises(RuntimeError, match="value cannot be converted to type int without overflow"):
+            with pytest.raises(
+                RuntimeError, match="value cannot be converted to type int without overflow"
+            ):
                 pool(image, 2, huge)
 
 
@@ -75,9 +86,13 @@ def test_attention_of_two_byte_numbers_is_rounded_once(kind):
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_attention_of_halves_keeps_its_scores_in_float32_on_every_path(dtype):
-    """Scores of two bytes that are large are rounded by more than the weights are apart: broadcast operands and dropout are no exception."""
+    """Scores of two bytes that are large are rounded by more than the weights are apart: broadcast
+    operands and dropout are no exception.
+    """
     rng = np.random.default_rng(0)
-    q, k, v = (torch.tensor(5 * rng.standard_normal(s)).to(dtype) for s in ((4, 3, 8), (4, 6, 8), (6, 2)))
+    q, k, v = (
+        torch.tensor(5 * rng.standard_normal(s)).to(dtype) for s in ((4, 3, 8), (4, 6, 8), (6, 2))
+    )
     attend = torch.nn.functional.scaled_dot_product_attention
     want = attend(q.double(), k.double(), v.double())
     got = attend(q, k, v)

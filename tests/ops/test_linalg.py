@@ -1,4 +1,6 @@
-"""Factorisations, systems, norms: gradients through symmetric and gauge-free functions, singular and empty matrices, refusals."""
+"""Factorisations, systems, norms: gradients through symmetric and gauge-free functions, singular
+and empty matrices, refusals.
+"""
 
 import math
 
@@ -29,7 +31,9 @@ def check_gradient(f, x, order=1):
 
     (g,) = torch.autograd.grad(value(x), x, create_graph=order == 2)
     if order == 2:
-        return check_gradient(lambda at: torch.autograd.grad(value(at), at, create_graph=True)[0] ** 2, x)
+        return check_gradient(
+            lambda at: torch.autograd.grad(value(at), at, create_graph=True)[0] ** 2, x
+        )
     v = RNG.standard_normal(x.shape) + (1j * RNG.standard_normal(x.shape) if x.is_complex() else 0)
     step = torch.tensor(1e-6 * v)
 
@@ -37,14 +41,20 @@ def check_gradient(f, x, order=1):
         return value(at.requires_grad_()).item()
 
     slope = (plain((x + step).detach()) - plain((x - step).detach())) / 2e-6
-    assert np.sum((np.conj(g.detach().numpy()) * v).real) == pytest.approx(slope, rel=1e-4, abs=1e-5)
+    assert np.sum((np.conj(g.detach().numpy()) * v).real) == pytest.approx(
+        slope, rel=1e-4, abs=1e-5
+    )
     return None
 
 
 FUNCTIONS = {
     "cholesky": lambda x: torch.linalg.cholesky(x @ x.mH + torch.eye(3, dtype=x.dtype)),
-    "cholesky upper": lambda x: torch.linalg.cholesky(x @ x.mH + torch.eye(3, dtype=x.dtype), upper=True),
-    "cholesky_inverse": lambda x: torch.cholesky_inverse(torch.linalg.cholesky(x @ x.mH + torch.eye(3, dtype=x.dtype))),
+    "cholesky upper": lambda x: torch.linalg.cholesky(
+        x @ x.mH + torch.eye(3, dtype=x.dtype), upper=True
+    ),
+    "cholesky_inverse": lambda x: torch.cholesky_inverse(
+        torch.linalg.cholesky(x @ x.mH + torch.eye(3, dtype=x.dtype))
+    ),
     "eigvalsh": lambda x: torch.linalg.eigvalsh(x + x.mH) ** 2,
     "eigh": lambda x: torch.linalg.eigh(x + x.mH).eigenvectors.abs() ** 4,
     "eigvals": lambda x: torch.linalg.eigvals(x).abs(),
@@ -57,10 +67,15 @@ FUNCTIONS = {
     "logdet": lambda x: torch.logdet(x @ x.mH),
     "lstsq": lambda x: torch.linalg.lstsq(x, torch.ones(3, 2, dtype=x.dtype)).solution.abs() ** 2,
     "lu": lambda x: torch.linalg.lu(x).L.abs() ** 2 + torch.linalg.lu(x).U.abs() ** 2,
-    "lu_solve": lambda x: torch.linalg.lu_solve(*torch.linalg.lu_factor(x), torch.ones(3, 2, dtype=x.dtype)).abs() ** 2,
+    "lu_solve": lambda x: (
+        torch.linalg.lu_solve(*torch.linalg.lu_factor(x), torch.ones(3, 2, dtype=x.dtype)).abs()
+        ** 2
+    ),
     "power": lambda x: torch.linalg.matrix_power(x, -3).abs() ** 2,
     "multi_dot": lambda x: torch.linalg.multi_dot([x, x.mH, x]).abs() ** 2,
-    "householder": lambda x: torch.linalg.householder_product(x, torch.ones(2, dtype=x.dtype)).abs() ** 2,
+    "householder": lambda x: (
+        torch.linalg.householder_product(x, torch.ones(2, dtype=x.dtype)).abs() ** 2
+    ),
     "tensorinv": lambda x: torch.linalg.tensorinv(x.reshape(3, 3), ind=1).abs() ** 2,
 }
 
@@ -100,7 +115,11 @@ def test_symmetric_factors(complex):
     np.testing.assert_allclose(((v * w.unsqueeze(-2)) @ v.mH).numpy(), a.numpy(), atol=1e-10)
     b = tensor(2, 4, 3, complex=complex)
     factor, pivots = torch.linalg.ldl_factor(a, hermitian=complex)
-    np.testing.assert_allclose((a @ torch.linalg.ldl_solve(factor, pivots, b, hermitian=complex)).numpy(), b.numpy(), atol=1e-9)
+    np.testing.assert_allclose(
+        (a @ torch.linalg.ldl_solve(factor, pivots, b, hermitian=complex)).numpy(),
+        b.numpy(),
+        atol=1e-9,
+    )
     solved = torch.cholesky_solve(b, torch.linalg.cholesky(a))
     np.testing.assert_allclose((a @ solved).numpy(), b.numpy(), atol=1e-9)
 
@@ -111,8 +130,14 @@ def test_geqrf_and_ormqr():
     q = torch.orgqr(packed, tau)
     np.testing.assert_allclose((q @ packed.triu()[:3]).numpy(), a.numpy(), atol=1e-12)
     product = torch.ormqr(packed, tau, b)
-    np.testing.assert_allclose(torch.ormqr(packed, tau, product, transpose=True)[:3].numpy(), (q.mT @ product).numpy(), atol=1e-12)
-    np.testing.assert_allclose(torch.ormqr(packed, tau, product, transpose=True).numpy(), b.numpy(), atol=1e-12)
+    np.testing.assert_allclose(
+        torch.ormqr(packed, tau, product, transpose=True)[:3].numpy(),
+        (q.mT @ product).numpy(),
+        atol=1e-12,
+    )
+    np.testing.assert_allclose(
+        torch.ormqr(packed, tau, product, transpose=True).numpy(), b.numpy(), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("left", [False, True])
@@ -121,13 +146,17 @@ def test_lu_solve_from_either_side(left, adjoint):
     a, b = tensor(2, 3, 3, complex=True), tensor(3, 3, complex=True)
     x = torch.linalg.lu_solve(*torch.linalg.lu_factor(a), b, left=left, adjoint=adjoint)
     m = a.mH if adjoint else a
-    np.testing.assert_allclose(((m @ x) if left else (x @ m)).numpy(), np.broadcast_to(b.numpy(), (2, 3, 3)), atol=1e-10)
+    np.testing.assert_allclose(
+        ((m @ x) if left else (x @ m)).numpy(), np.broadcast_to(b.numpy(), (2, 3, 3)), atol=1e-10
+    )
 
 
 def test_vectors_on_the_right_hand_side():
     a = tensor(2, 3, 3)
     b = tensor(2, 3)
-    np.testing.assert_allclose((a @ torch.linalg.solve(a, b).unsqueeze(-1)).squeeze(-1).numpy(), b.numpy(), atol=1e-10)
+    np.testing.assert_allclose(
+        (a @ torch.linalg.solve(a, b).unsqueeze(-1)).squeeze(-1).numpy(), b.numpy(), atol=1e-10
+    )
     assert torch.linalg.lstsq(tensor(2, 4, 3), tensor(2, 4)).solution.shape == (2, 3)
     assert torch.linalg.tensorsolve(torch.eye(6).reshape(2, 3, 6), torch.ones(2, 3)).shape == (6,)
 
@@ -136,18 +165,28 @@ def test_lstsq_reports_what_its_driver_knows():
     a, b = tensor(5, 2), tensor(5, 1)
     whole = torch.linalg.lstsq(a, b, driver="gelsd")
     assert whole.rank.item() == 2 and whole.singular_values.shape == (2,)
-    np.testing.assert_allclose(whole.residuals.numpy(), ((a @ whole.solution - b) ** 2).sum(0).numpy())
+    np.testing.assert_allclose(
+        whole.residuals.numpy(), ((a @ whole.solution - b) ** 2).sum(0).numpy()
+    )
     assert torch.linalg.lstsq(a, b, driver="gels").rank.shape == (0,)
 
 
 # ---- singular matrices ------------------------------------------------------------------------
 def test_singular_matrices_are_named():
     stack = torch.stack([torch.eye(2), torch.zeros(2, 2)])
-    with pytest.raises(torch.linalg.LinAlgError, match=r"linalg.inv: \(Batch element 1\): The diagonal element 1 is zero"):
+    with pytest.raises(
+        torch.linalg.LinAlgError,
+        match=r"linalg.inv: \(Batch element 1\): The diagonal element 1 is zero",
+    ):
         torch.linalg.inv(stack)
-    with pytest.raises(torch.linalg.LinAlgError, match="The solver failed because the input matrix is singular"):
+    with pytest.raises(
+        torch.linalg.LinAlgError, match="The solver failed because the input matrix is singular"
+    ):
         torch.linalg.solve(torch.zeros(2, 2), torch.ones(2))
-    with pytest.raises(RuntimeError, match=r"linalg.cholesky: \(Batch element 1\).*the leading minor of order 1 is not positive"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"linalg.cholesky: \(Batch element 1\).*the leading minor of order 1 is not positive",
+    ):
         torch.linalg.cholesky(stack)
     assert torch.linalg.cholesky_ex(stack).info.tolist() == [0, 1]
     assert torch.linalg.inv_ex(stack).info.tolist() == [0, 1]
@@ -171,19 +210,40 @@ def test_the_determinant_of_a_singular_matrix_has_a_gradient():
             lambda: torch.linalg.inv(torch.ones(2, 3)),
             "linalg.inv: A must be batches of square matrices, but they are 2 by 3 matrices",
         ),
-        (lambda: torch.linalg.det(torch.ones(2)), "linalg.det: The input tensor A must have at least 2 dimensions."),
-        (lambda: torch.linalg.eigh(torch.ones(2, 2), "X"), "Expected UPLO argument to be 'L' or 'U', but got X"),
-        (lambda: torch.linalg.svd(torch.ones(2, 2).half()), "Low precision dtypes not supported. Got Half"),
+        (
+            lambda: torch.linalg.det(torch.ones(2)),
+            "linalg.det: The input tensor A must have at least 2 dimensions.",
+        ),
+        (
+            lambda: torch.linalg.eigh(torch.ones(2, 2), "X"),
+            "Expected UPLO argument to be 'L' or 'U', but got X",
+        ),
+        (
+            lambda: torch.linalg.svd(torch.ones(2, 2).half()),
+            "Low precision dtypes not supported. Got Half",
+        ),
         (
             lambda: torch.linalg.svd(torch.ones(2, 2, dtype=torch.int64)),
             "Expected a floating point or complex tensor as input. Got Long",
         ),
-        (lambda: torch.linalg.solve(torch.eye(2), torch.ones(3, 1)), r"Incompatible shapes of A and B for the equation AX = B"),
-        (lambda: torch.linalg.matrix_norm(torch.eye(2), 3), "linalg.matrix_norm: Order 3 not supported."),
-        (lambda: torch.linalg.multi_dot([torch.eye(2)]), "multi_dot\\(\\): expected at least 2 tensors but got 1"),
+        (
+            lambda: torch.linalg.solve(torch.eye(2), torch.ones(3, 1)),
+            r"Incompatible shapes of A and B for the equation AX = B",
+        ),
+        (
+            lambda: torch.linalg.matrix_norm(torch.eye(2), 3),
+            "linalg.matrix_norm: Order 3 not supported.",
+        ),
+        (
+            lambda: torch.linalg.multi_dot([torch.eye(2)]),
+            "multi_dot\\(\\): expected at least 2 tensors but got 1",
+        ),
         (lambda: torch.linalg.qr(torch.eye(2), "full"), "qr received unrecognized mode 'full'"),
         (lambda: torch.linalg.cross(torch.ones(2), torch.ones(2)), "must have length 3"),
-        (lambda: torch.symeig(torch.eye(2)), "This function was deprecated since version 1.9 and is now removed."),
+        (
+            lambda: torch.symeig(torch.eye(2)),
+            "This function was deprecated since version 1.9 and is now removed.",
+        ),
         (lambda: torch.trace(torch.ones(2)), "trace: expected a matrix, but got tensor with dim 1"),
     ],
 )
@@ -194,7 +254,9 @@ def test_refusals(call, message):
 
 def test_gradients_that_do_not_exist():
     a = tensor(4, 2, requires_grad=True)
-    with pytest.raises(RuntimeError, match="not differentiable when mode='complete' and nrows > ncols"):
+    with pytest.raises(
+        RuntimeError, match="not differentiable when mode='complete' and nrows > ncols"
+    ):
         torch.linalg.qr(a, mode="complete").Q.sum().backward()
     with pytest.raises(RuntimeError, match="depends on Q, which is not computed when mode='r'"):
         torch.linalg.qr(a, mode="r").R.sum().backward()
@@ -204,7 +266,9 @@ def test_gradients_that_do_not_exist():
 @pytest.mark.parametrize("ord", [None, "fro", "nuc", 2, -2, 1, -1, math.inf, -math.inf])
 def test_matrix_norms_against_numpy(ord):
     a = RNG.standard_normal((3, 4))
-    np.testing.assert_allclose(torch.linalg.norm(torch.tensor(a), ord).numpy(), np.linalg.norm(a, ord))
+    np.testing.assert_allclose(
+        torch.linalg.norm(torch.tensor(a), ord).numpy(), np.linalg.norm(a, ord)
+    )
     stack = RNG.standard_normal((3, 2, 4))
     got = torch.linalg.norm(torch.tensor(stack), ord, dim=(2, 0), keepdim=True)
     np.testing.assert_allclose(got.numpy(), np.linalg.norm(stack, ord, axis=(2, 0), keepdims=True))
@@ -220,17 +284,27 @@ def test_vector_norms_against_numpy(ord):
 
 def test_powers_exponentials_and_cross_products():
     a = tensor(3, 3)
-    np.testing.assert_allclose(torch.linalg.matrix_power(a, 5).numpy(), np.linalg.matrix_power(a.numpy(), 5), rtol=1e-10)
+    np.testing.assert_allclose(
+        torch.linalg.matrix_power(a, 5).numpy(), np.linalg.matrix_power(a.numpy(), 5), rtol=1e-10
+    )
     turn = torch.tensor([[0.0, -math.pi], [math.pi, 0.0]], dtype=torch.float64)
     np.testing.assert_allclose(torch.matrix_exp(turn).numpy(), -np.eye(2), atol=1e-12)
     x, y = tensor(2, 3), tensor(2, 3)
     np.testing.assert_allclose(torch.cross(x, y, dim=1).numpy(), np.cross(x.numpy(), y.numpy()))
-    np.testing.assert_array_equal(torch.linalg.vander(torch.tensor([2, 3]), N=3).numpy(), [[1, 2, 4], [1, 3, 9]])
+    np.testing.assert_array_equal(
+        torch.linalg.vander(torch.tensor([2, 3]), N=3).numpy(), [[1, 2, 4], [1, 3, 9]]
+    )
 
 
 def test_single_precision_stays_single():
     a = tensor(3, 3).float()
-    for made in (torch.linalg.inv(a), torch.linalg.svdvals(a), torch.linalg.solve(a, a), torch.matrix_exp(a), torch.linalg.pinv(a)):
+    for made in (
+        torch.linalg.inv(a),
+        torch.linalg.svdvals(a),
+        torch.linalg.solve(a, a),
+        torch.matrix_exp(a),
+        torch.linalg.pinv(a),
+    ):
         assert made.dtype is torch.float32
     assert torch.linalg.eigvals(a).dtype is torch.complex64
 
@@ -244,9 +318,13 @@ def test_the_largest_eigenpairs():
     np.testing.assert_allclose(((u * s) @ v.mT).numpy(), a.numpy(), atol=1e-8)
 
 
-@pytest.mark.parametrize("pivots", [[-1, 2, 3], [1, 2, -3], [-2, -2, -3], [-1, -2, 3], [-2, -3, -3], [0, 2, 3], [1, 2, 4]])
+@pytest.mark.parametrize(
+    "pivots",
+    [[-1, 2, 3], [1, 2, -3], [-2, -2, -3], [-1, -2, 3], [-2, -3, -3], [0, 2, 3], [1, 2, 4]],
+)
 def test_pivots_that_no_factorisation_gives_are_refused(pivots: list[int]) -> None:
-    # LAPACK takes a negative number for half of a block of two rows, and would read, and write, beside the matrix.
+    # LAPACK takes a negative number for half of a block of two rows, and would read, and write,
+    # beside the matrix.
     with pytest.raises(RuntimeError, match="Expected pivots of ldl_factor"):
         torch.linalg.ldl_solve(torch.eye(3), torch.tensor(pivots, dtype=torch.int32), torch.eye(3))
 
@@ -255,13 +333,17 @@ def test_blocks_of_two_rows_are_solved() -> None:
     a = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 2.0]])
     factor = torch.linalg.ldl_factor(a)
     assert (factor.pivots < 0).any()
-    assert torch.allclose(a @ torch.linalg.ldl_solve(factor.LD, factor.pivots, torch.ones(3, 1)), torch.ones(3, 1))
+    assert torch.allclose(
+        a @ torch.linalg.ldl_solve(factor.LD, factor.pivots, torch.ones(3, 1)), torch.ones(3, 1)
+    )
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.complex128])
 def test_a_singular_matrix_leaves_the_gradients_of_its_neighbours_alone(dtype, create_graph):
-    x = torch.tensor([[[1, 1], [1, 1]], [[2, 0], [0, 4]], [[0, 0], [0, 0]]], dtype=dtype, requires_grad=True)
+    x = torch.tensor(
+        [[[1, 1], [1, 1]], [[2, 0], [0, 4]], [[0, 0], [0, 0]]], dtype=dtype, requires_grad=True
+    )
     logabs = torch.linalg.slogdet(x)[1]
     (g,) = torch.autograd.grad(logabs.sum(), x, create_graph=create_graph)
     assert g[1].tolist() == [[0.5, 0.0], [0.0, 0.25]]

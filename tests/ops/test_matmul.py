@@ -17,17 +17,25 @@ def tensor(*shape, **more):
 def test_operators_and_their_refusals():
     a, b = tensor(2, 3), tensor(3, 4)
     np.testing.assert_allclose((a @ b).numpy(), a.numpy() @ b.numpy())
-    with pytest.raises(RuntimeError, match=r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)"):
+    with pytest.raises(
+        RuntimeError, match=r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)"
+    ):
         a @ a
-    with pytest.raises(RuntimeError, match="expected m1 and m2 to have the same dtype, but got: double != float"):
+    with pytest.raises(
+        RuntimeError, match="expected m1 and m2 to have the same dtype, but got: double != float"
+    ):
         a @ b.float()
     with pytest.raises(RuntimeError, match="not implemented for 'Bool'"):
         torch.ones(2, 2, dtype=torch.bool) @ torch.ones(2, 2, dtype=torch.bool)
     with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for @: 'Tensor' and 'int'"):
         a @ 3
-    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for @: 'float' and 'Tensor'"):
+    with pytest.raises(
+        TypeError, match=r"unsupported operand type\(s\) for @: 'float' and 'Tensor'"
+    ):
         2.0 @ a
-    with pytest.raises(TypeError, match=r"matmul\(\): argument 'other' \(position 2\) must be Tensor, not int"):
+    with pytest.raises(
+        TypeError, match=r"matmul\(\): argument 'other' \(position 2\) must be Tensor, not int"
+    ):
         torch.matmul(a, 3)
     with pytest.raises(RuntimeError, match="1D tensors expected, but got 2D and 2D tensors"):
         torch.dot(a, a)
@@ -52,7 +60,9 @@ def test_a_batch_times_one_matrix_and_its_gradients():
 def test_beta_zero_does_not_read_the_input():
     nan = torch.full((2, 2), math.nan)
     assert torch.addmm(nan, torch.eye(2), torch.eye(2), beta=0).tolist() == [[1, 0], [0, 1]]
-    assert torch.baddbmm(nan, torch.ones(1, 2, 2), torch.ones(1, 2, 2), beta=0, alpha=0.5).tolist() == [[[1, 1], [1, 1]]]
+    assert torch.baddbmm(
+        nan, torch.ones(1, 2, 2), torch.ones(1, 2, 2), beta=0, alpha=0.5
+    ).tolist() == [[[1, 1], [1, 1]]]
     x = torch.ones(2, 2)
     assert x.addmm_(torch.eye(2), torch.eye(2), alpha=2) is x and x.tolist() == [[3, 1], [1, 3]]
     with pytest.raises(RuntimeError, match="The expanded size of the tensor"):
@@ -69,12 +79,26 @@ def test_outer_inner_and_vdot():
 
 
 EQUATIONS = [
-    ("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("ii->i", (3, 3)), ("ii", (3, 3)), ("ij->ji", (2, 3)), ("ji", (2, 3)),
-    ("bij,bjk->bik", (5, 2, 3), (5, 3, 4)), ("i,j->ij", (2,), (3,)), ("ij,ij->", (2, 3), (2, 3)), ("i,i", (3,), (3,)),
-    ("...ij,...jk->...ik", (2, 1, 2, 3), (4, 3, 2)), ("i...->...", (2, 3)), ("bhqd,bhkd->bhqk", (2, 3, 4, 5), (2, 3, 6, 5)),
-    ("ijk,jil->kl", (2, 3, 4), (3, 2, 5)), ("ab,bc,cd->ad", (2, 3), (3, 4), (4, 5)), ("ea,fb,abcd,gc,hd->efgh", (2, 3), (2, 3),
-     (3, 3, 3, 3), (2, 3), (2, 3)), ("ij,kj->ik", (2, 3), (1, 3)), ("aab,bc->ac", (2, 2, 3), (3, 4)), ("Ab,bA", (2, 3), (3, 2)),
-]  # fmt: skip
+    ("ij,jk->ik", (2, 3), (3, 4)),
+    ("ij,jk", (2, 3), (3, 4)),
+    ("ii->i", (3, 3)),
+    ("ii", (3, 3)),
+    ("ij->ji", (2, 3)),
+    ("ji", (2, 3)),
+    ("bij,bjk->bik", (5, 2, 3), (5, 3, 4)),
+    ("i,j->ij", (2,), (3,)),
+    ("ij,ij->", (2, 3), (2, 3)),
+    ("i,i", (3,), (3,)),
+    ("...ij,...jk->...ik", (2, 1, 2, 3), (4, 3, 2)),
+    ("i...->...", (2, 3)),
+    ("bhqd,bhkd->bhqk", (2, 3, 4, 5), (2, 3, 6, 5)),
+    ("ijk,jil->kl", (2, 3, 4), (3, 2, 5)),
+    ("ab,bc,cd->ad", (2, 3), (3, 4), (4, 5)),
+    ("ea,fb,abcd,gc,hd->efgh", (2, 3), (2, 3), (3, 3, 3, 3), (2, 3), (2, 3)),
+    ("ij,kj->ik", (2, 3), (1, 3)),
+    ("aab,bc->ac", (2, 2, 3), (3, 4)),
+    ("Ab,bA", (2, 3), (3, 2)),
+]
 
 
 @pytest.mark.parametrize(("equation", "shapes"), [(e[0], e[1:]) for e in EQUATIONS])
@@ -94,7 +118,9 @@ def test_einsum_against_numpy(equation, shapes):
 
 def test_einsum_with_lists_of_labels():
     a, b = tensor(2, 3), tensor(3, 4)
-    np.testing.assert_allclose(torch.einsum(a, [0, 1], b, [1, 2], [0, 2]).numpy(), a.numpy() @ b.numpy())
+    np.testing.assert_allclose(
+        torch.einsum(a, [0, 1], b, [1, 2], [0, 2]).numpy(), a.numpy() @ b.numpy()
+    )
     np.testing.assert_allclose(torch.einsum(a, [..., 1], [1, ...]).numpy(), a.numpy().T)
     np.testing.assert_allclose(torch.einsum("ij,jk", [a, b]).numpy(), a.numpy() @ b.numpy())
 
@@ -105,9 +131,17 @@ def test_einsum_with_lists_of_labels():
         ("ij,jk", ((2, 3),), "fewer operands were provided than specified in the equation"),
         ("ij", ((2, 3), (2, 3)), "more operands were provided than specified in the equation"),
         ("i", ((2, 3),), "the number of subscripts in the equation"),
-        ("ij->ik", ((2, 3),), "output subscript k does not appear in the equation for any input operand"),
+        (
+            "ij->ik",
+            ((2, 3),),
+            "output subscript k does not appear in the equation for any input operand",
+        ),
         ("ij->ii", ((2, 3),), "output subscript i appears more than once in the output"),
-        ("ij,jk", ((2, 3), (4, 5)), "subscript j has size 4 for operand 1 which does not broadcast with previously seen size 3"),
+        (
+            "ij,jk",
+            ((2, 3), (4, 5)),
+            "subscript j has size 4 for operand 1 which does not broadcast with previously seen size 3",
+        ),
         ("i.j", ((2, 3),), "that is not part of any ellipsis"),
         ("ii", ((2, 3),), "is repeated for operand 0 but the sizes don't match"),
         ("i1", ((2, 3),), "invalid subscript given at index 1"),
@@ -121,7 +155,9 @@ def test_einsum_refuses(equation, shapes, message):
 def test_tensordot_and_kron_against_numpy():
     a, b = RNG.standard_normal((2, 3, 4)), RNG.standard_normal((4, 3, 5))
     t, u = torch.tensor(a), torch.tensor(b)
-    np.testing.assert_allclose(torch.tensordot(t, u, dims=([1, 2], [1, 0])).numpy(), np.tensordot(a, b, ([1, 2], [1, 0])))
+    np.testing.assert_allclose(
+        torch.tensordot(t, u, dims=([1, 2], [1, 0])).numpy(), np.tensordot(a, b, ([1, 2], [1, 0]))
+    )
     np.testing.assert_allclose(torch.tensordot(t, u, dims=1).numpy(), np.tensordot(a, b, 1))
     np.testing.assert_allclose(torch.kron(t[0], u[0]).numpy(), np.kron(a[0], b[0]))
     with pytest.raises(RuntimeError, match="contracted dimensions need to match"):
@@ -132,7 +168,9 @@ def test_distances_of_all_pairs():
     x, y = RNG.standard_normal((40, 3)), RNG.standard_normal((30, 3))
     for p in (0.0, 1.0, 2.0, 3.5, math.inf):
         want = np.linalg.norm(x[:, None] - y[None], ord=p, axis=-1)
-        np.testing.assert_allclose(torch.cdist(torch.tensor(x), torch.tensor(y), p).numpy(), want, atol=1e-7)
+        np.testing.assert_allclose(
+            torch.cdist(torch.tensor(x), torch.tensor(y), p).numpy(), want, atol=1e-7
+        )
     same = torch.tensor(x[:5], requires_grad=True)
     torch.cdist(same, same).sum().backward()
     assert np.isfinite(same.grad.numpy()).all()
@@ -161,7 +199,9 @@ def test_covariance_with_weights():
     ],
 )
 def test_einsum_is_a_view_where_it_ends_in_one(equation, shapes, view, name):
-    """Sums of products are views of a product with the summed dimensions, products alone are not views."""
+    """Sums of products are views of a product with the summed dimensions, products alone are not
+    views.
+    """
     arrays = [RNG.standard_normal(s) for s in shapes]
     made = torch.einsum(equation, *[torch.tensor(a, requires_grad=True) for a in arrays])
     assert made._is_view() is view
@@ -174,9 +214,13 @@ def test_einsum_is_a_view_where_it_ends_in_one(equation, shapes, view, name):
 def test_sums_with_products_of_two_byte_floats_are_rounded_once(kind, beta, alpha):
     z, x, y = tensor(3, 6, 7).to(kind), tensor(3, 6, 9).to(kind), tensor(3, 9, 7).to(kind)
     wide = [t.float() for t in (z, x, y)]
-    assert torch.equal(torch.baddbmm(z, x, y, beta=beta, alpha=alpha), torch.baddbmm(*wide, beta=beta, alpha=alpha).to(kind))
     assert torch.equal(
-        torch.addmm(z[0], x[0], y[0], beta=beta, alpha=alpha), torch.addmm(*(t[0] for t in wide), beta=beta, alpha=alpha).to(kind)
+        torch.baddbmm(z, x, y, beta=beta, alpha=alpha),
+        torch.baddbmm(*wide, beta=beta, alpha=alpha).to(kind),
+    )
+    assert torch.equal(
+        torch.addmm(z[0], x[0], y[0], beta=beta, alpha=alpha),
+        torch.addmm(*(t[0] for t in wide), beta=beta, alpha=alpha).to(kind),
     )
     step = torch.addmm(z[0], x[0], y[0], beta=beta, alpha=alpha)
     for k in (1, 2):
@@ -184,7 +228,8 @@ def test_sums_with_products_of_two_byte_floats_are_rounded_once(kind, beta, alph
     assert torch.equal(torch.addbmm(z[0], x, y, beta=beta, alpha=alpha), step)
     if beta == alpha:
         assert torch.equal(
-            torch.addmv(z[0, :, 0], x[0], y[0, :, 0]), torch.addmv(wide[0][0, :, 0], wide[1][0], wide[2][0, :, 0]).to(kind)
+            torch.addmv(z[0, :, 0], x[0], y[0, :, 0]),
+            torch.addmv(wide[0][0, :, 0], wide[1][0], wide[2][0, :, 0]).to(kind),
         )
 
 

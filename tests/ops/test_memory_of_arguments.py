@@ -1,4 +1,6 @@
-"""What kernels take for checked cannot have been changed since, and lies about sizes are refused before a kernel sees them."""
+"""What kernels take for checked cannot have been changed since, and lies about sizes are refused
+before a kernel sees them.
+"""
 
 import numpy as np
 import pytest
@@ -23,9 +25,15 @@ def positions():
         lambda i: F.embedding_bag(i, leaf(9, 4), torch.tensor([0, 1])),
         lambda i: F.embedding_bag(i, leaf(9, 4), torch.tensor([0, 1]), mode="max"),
         lambda i: F.cross_entropy(leaf(3, 9), i),
-        lambda i: F.ctc_loss(leaf(6, 3, 9), i.view(3, 1), torch.tensor([6, 6, 6]), torch.tensor([1, 1, 1])),
-        lambda i: F.ctc_loss(leaf(6, 3, 9), torch.ones(3, 1, dtype=torch.int64), i, torch.tensor([1, 1, 1])),
-        lambda i: F.ctc_loss(leaf(6, 3, 9), torch.ones(3, 3, dtype=torch.int64), torch.tensor([6, 6, 6]), i),
+        lambda i: F.ctc_loss(
+            leaf(6, 3, 9), i.view(3, 1), torch.tensor([6, 6, 6]), torch.tensor([1, 1, 1])
+        ),
+        lambda i: F.ctc_loss(
+            leaf(6, 3, 9), torch.ones(3, 1, dtype=torch.int64), i, torch.tensor([1, 1, 1])
+        ),
+        lambda i: F.ctc_loss(
+            leaf(6, 3, 9), torch.ones(3, 3, dtype=torch.int64), torch.tensor([6, 6, 6]), i
+        ),
         lambda i: F.max_unpool1d(leaf(1, 1, 3), i.view(1, 1, 3), 2),
     ],
 )
@@ -58,13 +66,17 @@ def test_batch_sizes_that_do_not_fit_their_data(kind, sizes):
 def test_steps_that_no_sequence_has_change_nothing():
     model = torch.nn.GRU(1, 2)
     data = torch.randn(3, 1)
-    out = [model(PackedSequence(data, torch.tensor(sizes)))[0].data.tolist() for sizes in ([2, 1], [2, 1, 0])]
+    out = [
+        model(PackedSequence(data, torch.tensor(sizes)))[0].data.tolist()
+        for sizes in ([2, 1], [2, 1, 0])
+    ]
     assert out[0] == out[1]
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 @pytest.mark.parametrize(
-    ("name", "shape"), [("weight_hh", (3, 2)), ("weight_hh", (4, 8)), ("weight_ih", (2, 3)), ("weight_hh", (16, 3))]
+    ("name", "shape"),
+    [("weight_hh", (3, 2)), ("weight_hh", (4, 8)), ("weight_ih", (2, 3)), ("weight_hh", (16, 3))],
 )
 def test_recurrent_weights_of_other_shapes(kind, name, shape):
     layer, cell = getattr(torch.nn, kind)(3, 4), getattr(torch.nn, kind + "Cell")(3, 4)
@@ -94,7 +106,9 @@ def test_offsets_that_are_no_places(offsets, mode):
 def test_lengths_whose_sum_comes_round():
     lengths = torch.tensor([1 << 62] * 4)
     with pytest.raises(RuntimeError):
-        F.ctc_loss(torch.randn(5, 4, 3), torch.zeros(0, dtype=torch.int64), torch.tensor([5] * 4), lengths)
+        F.ctc_loss(
+            torch.randn(5, 4, 3), torch.zeros(0, dtype=torch.int64), torch.tensor([5] * 4), lengths
+        )
 
 
 # ---- nothing to compute -----------------------------------------------------------------------------
@@ -110,15 +124,27 @@ def test_no_features():
     index = torch.tensor([0, 1])
     assert shapes_of(lambda w: F.embedding(index, w), ones(3, 0)) == [(2, 0), (3, 0)]
     for mode in ("sum", "mean", "max"):
-        assert shapes_of(lambda w, mode=mode: F.embedding_bag(index, w, torch.tensor([0]), mode=mode), ones(3, 0)) == [
+        assert shapes_of(
+            lambda w, mode=mode: F.embedding_bag(index, w, torch.tensor([0]), mode=mode), ones(3, 0)
+        ) == [
             (1, 0),
             (3, 0),
         ]
         none = torch.zeros(0, dtype=torch.int64)
-        bags = shapes_of(lambda w, mode=mode, none=none: F.embedding_bag(none, w, torch.tensor([0, 0]), mode=mode), ones(3, 2))
+        bags = shapes_of(
+            lambda w, mode=mode, none=none: F.embedding_bag(
+                none, w, torch.tensor([0, 0]), mode=mode
+            ),
+            ones(3, 2),
+        )
         assert bags == [(2, 2), (3, 2)]
     assert shapes_of(F.linear, ones(0), ones(3, 0), ones(3)) == [(3,), (0,), (3, 0), (3,)]
-    assert shapes_of(F.linear, ones(2, 4, 0), ones(3, 0), ones(3)) == [(2, 4, 3), (2, 4, 0), (3, 0), (3,)]
+    assert shapes_of(F.linear, ones(2, 4, 0), ones(3, 0), ones(3)) == [
+        (2, 4, 3),
+        (2, 4, 0),
+        (3, 0),
+        (3,),
+    ]
     value = torch.randn(2, 4, 5)
     out = F.scaled_dot_product_attention(ones(2, 3, 0), ones(2, 4, 0), value)
     assert torch.allclose(out, value.mean(1, keepdim=True).expand(2, 3, 5))
@@ -127,7 +153,10 @@ def test_no_features():
 def test_einsum_of_two_types_where_nothing_is_multiplied():
     a, b = torch.ones(2, 0), torch.ones(0, 3, dtype=torch.float64)
     assert torch.einsum("ij,jk->ik", a, b).dtype is torch.float64
-    assert torch.einsum("i,j->ij", torch.ones(3), torch.ones(2, dtype=torch.float64)).dtype is torch.float64
+    assert (
+        torch.einsum("i,j->ij", torch.ones(3), torch.ones(2, dtype=torch.float64)).dtype
+        is torch.float64
+    )
     with pytest.raises(RuntimeError, match="expected scalar type Float but found Double"):
         torch.einsum("ij,jk->ik", torch.ones(2, 2), torch.ones(2, 3, dtype=torch.float64))
 
@@ -153,12 +182,20 @@ def test_empty_batches_and_sizes():
 
 # ---- what the fuzzers of single operations found besides ---------------------------------------------
 def test_queries_that_see_no_key_have_a_gradient_of_zeros():
-    q, k, v = torch.randn(1, 1, 3, 2).requires_grad_(), torch.randn(1, 1, 2, 2), torch.randn(1, 1, 2, 2).requires_grad_()
+    q, k, v = (
+        torch.randn(1, 1, 3, 2).requires_grad_(),
+        torch.randn(1, 1, 2, 2),
+        torch.randn(1, 1, 2, 2).requires_grad_(),
+    )
     bias = torch.tensor([[0.0, -1.0], [-float("inf")] * 2, [0.0, 0.0]]).requires_grad_()
     for leaves in ([q, v], [q, v, bias]):
-        out = F.scaled_dot_product_attention(q, k, v, attn_mask=bias if len(leaves) == 3 else bias.detach())
+        out = F.scaled_dot_product_attention(
+            q, k, v, attn_mask=bias if len(leaves) == 3 else bias.detach()
+        )
         for graph in (False, True):
-            grads = torch.autograd.grad(out.sin().sum(), leaves, create_graph=graph, retain_graph=True)
+            grads = torch.autograd.grad(
+                out.sin().sum(), leaves, create_graph=graph, retain_graph=True
+            )
             assert all(torch.isfinite(g).all() for g in grads)
             assert grads[0][0, 0, 1].tolist() == [0.0, 0.0]
 
@@ -171,9 +208,18 @@ def test_masks_of_no_elements_must_fit_as_others(shape):
 
 def test_whole_numbers():
     assert F.avg_pool1d(torch.tensor([[[-3, 2, -4, 1]]]), 2).tolist() == [[[0, -1]]]
-    assert F.avg_pool2d(torch.tensor([[[[-3, 2], [7, 8]]]]), 2, divisor_override=-4).tolist() == [[[[-3]]]]
+    assert F.avg_pool2d(torch.tensor([[[[-3, 2], [7, 8]]]]), 2, divisor_override=-4).tolist() == [
+        [[[-3]]]
+    ]
     kind = torch.int32
-    assert F.bilinear(torch.ones(2, 3, dtype=kind), torch.ones(2, 4, dtype=kind), torch.ones(5, 3, 4, dtype=kind)).dtype is kind
+    assert (
+        F.bilinear(
+            torch.ones(2, 3, dtype=kind),
+            torch.ones(2, 4, dtype=kind),
+            torch.ones(5, 3, 4, dtype=kind),
+        ).dtype
+        is kind
+    )
     assert torch.randint_like(torch.ones(4, 5), 2, 10).shape == (4, 5)
     assert torch.rand_like(torch.ones(4, 5), requires_grad=True).requires_grad
 
@@ -187,7 +233,9 @@ def test_places_of_one_number():
 def test_booleans_of_other_bytes_are_sorted_as_booleans():
     x = torch.from_numpy(np.array([0, 1, 2, 255, 3], np.uint8).view(bool))
     assert x.sort(stable=True).indices.tolist() == [0, 1, 2, 3, 4]
-    assert torch.frombuffer(bytearray([2, 0, 1]), dtype=torch.bool).sort(stable=True).indices.tolist() == [1, 0, 2]
+    assert torch.frombuffer(bytearray([2, 0, 1]), dtype=torch.bool).sort(
+        stable=True
+    ).indices.tolist() == [1, 0, 2]
 
 
 def test_dropout3d_without_a_batch_drops_whole_channels():

@@ -18,7 +18,9 @@ BYTES = torch.tensor([200, 180, 3], dtype=torch.uint8)
     ],
 )
 def test_bytes_that_overflow(write):
-    with pytest.raises(RuntimeError, match="value cannot be converted to type uint8_t without overflow"):
+    with pytest.raises(
+        RuntimeError, match="value cannot be converted to type uint8_t without overflow"
+    ):
         write(BYTES.clone())
 
 
@@ -27,7 +29,9 @@ def test_negative_bytes_count_from_the_end():
     assert torch.nn.functional.threshold(BYTES, 180, -1).tolist() == [200, 255, 255]
 
 
-@pytest.mark.parametrize("value", [torch.ones(1), torch.ones(2), torch.ones((), requires_grad=True)])
+@pytest.mark.parametrize(
+    "value", [torch.ones(1), torch.ones(2), torch.ones((), requires_grad=True)]
+)
 def test_only_plain_scalars_are_numbers(value):
     for name, fill in (
         ("full", lambda: torch.full((2,), value)),
@@ -36,7 +40,10 @@ def test_only_plain_scalars_are_numbers(value):
     ):
         with pytest.raises(TypeError) as error:
             fill()
-        assert str(error.value).splitlines()[0] == f"{name}(): argument 'fill_value' (position 2) must be Number, not Tensor"
+        assert (
+            str(error.value).splitlines()[0]
+            == f"{name}(): argument 'fill_value' (position 2) must be Number, not Tensor"
+        )
     assert torch.full((2,), torch.tensor(3)).tolist() == [3, 3]
 
 

@@ -25,22 +25,37 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize(("kind", "dtype"), [(float, torch.float64), (int, torch.int64), (bool, torch.bool)])
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [(float, torch.float64), (int, torch.int64), (bool, torch.bool)]
+)
 def test_a_number_type_is_a_dtype(name, kind, dtype):
     assert CALLS[name](kind).dtype is dtype
 
 
 def test_where_only_floats_go():
-    assert torch.softmax(X, 0, float).dtype is torch.norm(X, dtype=float).dtype is X.mean(dtype=float).dtype is torch.float64
+    assert (
+        torch.softmax(X, 0, float).dtype
+        is torch.norm(X, dtype=float).dtype
+        is X.mean(dtype=float).dtype
+        is torch.float64
+    )
     assert torch.nn.Linear(1, 1).to(float).weight.dtype is torch.float64
     assert torch.finfo(float).bits == torch.iinfo(int).bits == 64
     with pytest.raises(
-        TypeError, match="nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=torch.int64"
+        TypeError,
+        match="nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=torch.int64",
     ):
         torch.nn.Linear(1, 1).to(int)
 
 
-@pytest.mark.parametrize("call", [lambda: torch.tensor(1, dtype=str), lambda: torch.zeros(1, dtype="float32"), lambda: X.to(str)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torch.tensor(1, dtype=str),
+        lambda: torch.zeros(1, dtype="float32"),
+        lambda: X.to(str),
+    ],
+)
 def test_other_types_are_not(call):
     with pytest.raises(TypeError):
         call()

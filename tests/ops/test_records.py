@@ -1,4 +1,6 @@
-"""A fact about an operation stands in its record: no table elsewhere has the operations' names for keys."""
+"""A fact about an operation stands in its record: no table elsewhere has the operations' names for
+keys.
+"""
 
 import importlib
 import json
@@ -12,11 +14,21 @@ import pytest
 import pellucid
 from pellucid.core.primitive import PRIMITIVES
 
-# Packages whose tables name functions that a program calls, or operators of `torch.ops.aten`. Many are operations by the same name.
-OF_FUNCTIONS = ("api.array_api", "api.attach", "check", "masked", "nested", "quantized", "sharded", "sparse")
+# Packages whose tables name functions that a program calls, or operators of `torch.ops.aten`. Many
+# are operations by the same name.
+OF_FUNCTIONS = (
+    "api.array_api",
+    "api.attach",
+    "check",
+    "masked",
+    "nested",
+    "quantized",
+    "sharded",
+    "sparse",
+)
 
-# What is still kept by operation outside of the records: how a compiled program runs it, and one table of sentences. The list
-# shrinks as records take these facts over; it must not grow.
+# What is still kept by operation outside of the records: how a compiled program runs it, and one
+# table of sentences. The list shrinks as records take these facts over; it must not grow.
 OF_OPERATIONS = {
     "compiler.lower": "instructions of heavy operations in compiled programs, by family",
     "compiler.passes": "what fuses with what",
@@ -36,7 +48,16 @@ OF_OTHER_THINGS = {
     "ops.reduce.segments": "words that `reduce` takes",
     "ops.reduce.select": "types of results, by public name",
 }
-WORDS = {"saturates", "steps", "masks", "recentres", "passes", "overwrites", "diagonal", "multiplies"}
+WORDS = {
+    "saturates",
+    "steps",
+    "masks",
+    "recentres",
+    "passes",
+    "overwrites",
+    "diagonal",
+    "multiplies",
+}
 
 
 def loaded():
@@ -46,28 +67,40 @@ def loaded():
         for found in pkgutil.walk_packages(pellucid.__path__, "pellucid."):
             if not found.name.endswith("__main__"):
                 importlib.import_module(found.name)
-    return {name.removeprefix("pellucid."): module for name, module in sys.modules.items() if name.startswith("pellucid.")}
+    return {
+        name.removeprefix("pellucid."): module
+        for name, module in sys.modules.items()
+        if name.startswith("pellucid.")
+    }
 
 
 def keyed_by_operation(modules):
-    """(module, name, keys) of the dicts and sets of words most of which are operations, each table once, where it was made."""
+    """(module, name, keys) of the dicts and sets of words most of which are operations, each table
+    once, where it was made.
+    """
     seen = {id(PRIMITIVES)}
     for name, module in sorted(modules.items(), key=lambda item: (-item[0].count("."), item[0])):
         for word, value in vars(module).items():
             if not isinstance(value, (dict, set, frozenset)) or id(value) in seen or len(value) < 3:
                 continue
             words = [key for key in value if isinstance(key, str)]
-            if len(words) == len(value) and sum(key in PRIMITIVES for key in words) >= 0.6 * len(words):
+            if len(words) == len(value) and sum(key in PRIMITIVES for key in words) >= 0.6 * len(
+                words
+            ):
                 seen.add(id(value))
                 yield name, word, set(words)
 
 
 @pytest.fixture(scope="module")
 def tables():
-    """What `keyed_by_operation` finds in a process that has only imported: caches that other tests have filled are no tables."""
+    """What `keyed_by_operation` finds in a process that has only imported: caches that other tests
+    have filled are no tables.
+    """
     code = f"import json, runpy; m = runpy.run_path({__file__!r}); print(json.dumps([(n, w, sorted(k)) for n, w, k in m['keyed_by_operation'](m['loaded']())]))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return [(name, word, set(keys)) for name, word, keys in json.loads(done.stdout.splitlines()[-1])]
+    return [
+        (name, word, set(keys)) for name, word, keys in json.loads(done.stdout.splitlines()[-1])
+    ]
 
 
 def belongs(name, groups):
@@ -88,7 +121,13 @@ def test_no_table_names_an_unknown_operation(tables):
         for name, word, keys in tables
         if belongs(name, OF_OPERATIONS) and name != "compiler.lower.table"
         if word in ("LOWERINGS", "HANDED", "_FORMULAS", "_REDUCTIONS", "_DOMAIN")
-        if (missing := {k for k in keys - set(PRIMITIVES) if not k.startswith("_") and not k.endswith(("_vjp", "_backward"))})
+        if (
+            missing := {
+                k
+                for k in keys - set(PRIMITIVES)
+                if not k.startswith("_") and not k.endswith(("_vjp", "_backward"))
+            }
+        )
     }
     assert unknown == {}
 
@@ -98,7 +137,9 @@ def test_a_table_by_operation_is_found():
         pass
 
     Toy.table = {"sin": 1, "cos": 2, "exp": 3, "nothing": 4}
-    assert [found[1:] for found in keyed_by_operation({"toy": Toy})] == [("table", {"sin", "cos", "exp", "nothing"})]
+    assert [found[1:] for found in keyed_by_operation({"toy": Toy})] == [
+        ("table", {"sin", "cos", "exp", "nothing"})
+    ]
 
 
 # Records that no sample can try, and why.

@@ -1,4 +1,6 @@
-"""Sums, means, extremes, norms, softmax: element types, empty tensors, NaN, ties, and what is refused."""
+"""Sums, means, extremes, norms, softmax: element types, empty tensors, NaN, ties, and what is
+refused.
+"""
 
 import math
 
@@ -81,7 +83,10 @@ def test_dimensions_are_numbers_lists_or_numpys_words():
     assert x.sum(axis=1, keepdims=True).shape == (2, 1, 4)
     assert x.amax().item() == 23 and x.amax(dim=(0, 1)).shape == (4,)
     assert torch.tensor(3.0).sum(0).item() == 3
-    with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-3, 2\], but got 3\)"):
+    with pytest.raises(
+        IndexError,
+        match=r"Dimension out of range \(expected to be in range of \[-3, 2\], but got 3\)",
+    ):
         x.sum(3)
     with pytest.raises(RuntimeError, match="dim 0 appears multiple times in the list of dims"):
         x.sum((0, -3))
@@ -99,7 +104,9 @@ def test_sums_of_nothing_and_extremes_of_nothing():
     assert empty.sum(0).tolist() == [0, 0, 0]
     assert torch.logsumexp(empty, 0).tolist() == [-INF] * 3
     assert empty.amax(1).shape == (0,)
-    with pytest.raises(RuntimeError, match="Expected reduction dim to be specified for input.numel"):
+    with pytest.raises(
+        RuntimeError, match="Expected reduction dim to be specified for input.numel"
+    ):
         empty.max()
     with pytest.raises(IndexError, match="Expected reduction dim 0 to have non-zero size"):
         empty.max(0)
@@ -172,12 +179,15 @@ def test_logsumexp_and_softmax_do_not_overflow():
     y = torch.logsumexp(x, 0)
     y.backward()
     assert y.item() == pytest.approx(1000 + math.log(2))
-    np.testing.assert_allclose(array(x.grad), [0.5, 0.5, 0], rtol=1e-4)  # float32 near 1000 has 4 digits left
+    # float32 near 1000 has 4 digits left
+    np.testing.assert_allclose(array(x.grad), [0.5, 0.5, 0], rtol=1e-4)
     assert torch.softmax(x, 0).tolist() == [0.5, 0.5, 0]
     assert torch.log_softmax(x, 0)[2].item() == -INF
     assert torch.logsumexp(torch.tensor([-INF, -INF]), 0).item() == -INF
     assert torch.logsumexp(torch.tensor([INF, 1.0]), 0).item() == INF
-    assert torch.logcumsumexp(torch.tensor([1000.0, 1000.0]), 0).tolist() == pytest.approx([1000, 1000 + math.log(2)])
+    assert torch.logcumsumexp(torch.tensor([1000.0, 1000.0]), 0).tolist() == pytest.approx(
+        [1000, 1000 + math.log(2)]
+    )
 
 
 # ---- variance ---------------------------------------------------------------------------------
@@ -185,9 +195,14 @@ def test_variance_in_its_many_forms():
     x = np.random.default_rng(0).standard_normal((4, 5))
     t = torch.from_numpy(x)
     for form, ddof, axis in (
-        (t.var(), 1, None), (t.var(False), 0, None), (t.var(1), 1, 1), (t.var(1, False), 0, 1), (t.var(1, unbiased=True), 1, 1),
-        (t.var(dim=(0, 1), correction=2), 2, None), (t.var(1, correction=0), 0, 1),
-    ):  # fmt: skip
+        (t.var(), 1, None),
+        (t.var(False), 0, None),
+        (t.var(1), 1, 1),
+        (t.var(1, False), 0, 1),
+        (t.var(1, unbiased=True), 1, 1),
+        (t.var(dim=(0, 1), correction=2), 2, None),
+        (t.var(1, correction=0), 0, 1),
+    ):
         np.testing.assert_allclose(array(form), x.var(axis=axis, ddof=ddof), rtol=1e-12)
     std, mean = torch.std_mean(t, 0, keepdim=True)
     assert std.shape == mean.shape == (1, 5)
@@ -199,7 +214,12 @@ def test_variance_in_its_many_forms():
 def test_quantiles_against_numpy():
     x = np.random.default_rng(1).standard_normal((4, 7))
     for method in ("linear", "lower", "higher", "midpoint", "nearest"):
-        got = torch.quantile(torch.from_numpy(x), torch.tensor([0.1, 0.5], dtype=torch.float64), dim=1, interpolation=method)
+        got = torch.quantile(
+            torch.from_numpy(x),
+            torch.tensor([0.1, 0.5], dtype=torch.float64),
+            dim=1,
+            interpolation=method,
+        )
         np.testing.assert_allclose(array(got), np.quantile(x, [0.1, 0.5], axis=1, method=method))
     with pytest.raises(RuntimeError, match="q must be in the range"):
         torch.quantile(torch.ones(3), 1.5)
@@ -228,7 +248,10 @@ def test_in_place_scans():
     x = torch.tensor([1.0, 2.0, 3.0])
     assert x.cumsum_(0) is x and x.tolist() == [1, 3, 6]
     leaf = torch.ones(2, requires_grad=True)
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+    with pytest.raises(
+        RuntimeError,
+        match="a leaf Variable that requires grad is being used in an in-place operation",
+    ):
         leaf.cumsum_(0)
 
 
@@ -266,6 +289,11 @@ def test_gradients_of_variances_with_a_correction_above_the_count(correction):
         (g,) = torch.autograd.grad(value, x)
         assert value == INF
         want = [2 / (4 - correction) * (v - 3.75) for v in (1.0, 2.0, 4.0, 8.0)]
-        np.testing.assert_allclose(array(g).astype(np.float64), want, rtol=tolerance, atol=1e-6 if kind == torch.float16 else 0)
+        np.testing.assert_allclose(
+            array(g).astype(np.float64),
+            want,
+            rtol=tolerance,
+            atol=1e-6 if kind == torch.float16 else 0,
+        )
         (g,) = torch.autograd.grad(x.std(correction=correction), x)
         assert g.tolist() == [0.0] * 4

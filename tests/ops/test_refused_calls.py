@@ -1,4 +1,6 @@
-"""Calls that PyTorch refuses with a message of its own, which must not come out as errors of the implementation."""
+"""Calls that PyTorch refuses with a message of its own, which must not come out as errors of the
+implementation.
+"""
 
 import pytest
 
@@ -8,7 +10,10 @@ from pellucid.nn import functional as F
 
 @pytest.mark.parametrize("name", ["item", "cfloat", "double"])
 def test_methods_called_on_something_else(name):
-    with pytest.raises(TypeError, match=f"^descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a 'str' object"):
+    with pytest.raises(
+        TypeError,
+        match=f"^descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a 'str' object",
+    ):
         getattr(torch.Tensor, name)("text")
 
 
@@ -28,7 +33,9 @@ def test_half_precision_complex_numbers_are_named():
 )
 def test_linear_cross_entropy_shapes(x, weight, message):
     with pytest.raises(RuntimeError, match="^" + message):
-        F.linear_cross_entropy(torch.zeros(x), torch.zeros(weight), torch.zeros(2, dtype=torch.int64))
+        F.linear_cross_entropy(
+            torch.zeros(x), torch.zeros(weight), torch.zeros(2, dtype=torch.int64)
+        )
 
 
 def test_gather_from_a_number_is_a_number():

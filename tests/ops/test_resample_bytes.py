@@ -9,8 +9,12 @@ from pellucid.nn import functional as F
 
 def test_known_values():
     x = torch.tensor([[[[0, 50, 100, 200], [255, 10, 20, 30], [3, 4, 5, 6]]]], dtype=torch.uint8)
-    assert F.interpolate(x, size=(2, 3), mode="bilinear", antialias=True).tolist() == [[[[78, 53, 116], [70, 9, 14]]]]
-    assert F.interpolate(x, size=(5, 2), mode="bilinear").tolist() == [[[[25, 150], [68, 100], [133, 25], [56, 14], [4, 6]]]]
+    assert F.interpolate(x, size=(2, 3), mode="bilinear", antialias=True).tolist() == [
+        [[[78, 53, 116], [70, 9, 14]]]
+    ]
+    assert F.interpolate(x, size=(5, 2), mode="bilinear").tolist() == [
+        [[[25, 150], [68, 100], [133, 25], [56, 14], [4, 6]]]
+    ]
     assert F.interpolate(x, size=(2, 7), mode="bicubic").tolist()[0][0][0][:3] == [67, 55, 41]
 
 
@@ -31,7 +35,9 @@ def test_refusals():
         for mode in ("nearest", "bilinear", "bicubic"):
             with pytest.raises(NotImplementedError, match="not implemented for"):
                 F.interpolate(x.to(kind), size=3, mode=mode)
-    with pytest.raises(NotImplementedError, match="\"compute_indices_weights_linear\" not implemented for 'Byte'"):
+    with pytest.raises(
+        NotImplementedError, match="\"compute_indices_weights_linear\" not implemented for 'Byte'"
+    ):
         F.interpolate(torch.ones(1, 1, 4, dtype=torch.uint8), size=3, mode="linear")
     with pytest.raises(ValueError, match="Lanczos mode requires antialias=True"):
         F.interpolate(x, size=3, mode="lanczos")

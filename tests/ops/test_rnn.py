@@ -1,4 +1,6 @@
-"""Recurrent layers as one operation: against their cells, with writes into the results, and a second backward."""
+"""Recurrent layers as one operation: against their cells, with writes into the results, and a
+second backward.
+"""
 
 import numpy as np
 import pytest
@@ -10,7 +12,15 @@ from pellucid.ops.nn import rnn as nn_rnn
 def case(mode, dtype=torch.float64):
     torch.manual_seed(0)
     gates = {"LSTM": 4, "GRU": 3}.get(mode, 1) * 4
-    shapes = [(5, 2, 3), (2, 4), *([(2, 4)] if mode == "LSTM" else []), (gates, 3), (gates, 4), (gates,), (gates,)]
+    shapes = [
+        (5, 2, 3),
+        (2, 4),
+        *([(2, 4)] if mode == "LSTM" else []),
+        (gates, 3),
+        (gates, 4),
+        (gates,),
+        (gates,),
+    ]
     return [torch.randn(*shape, dtype=dtype, requires_grad=True) for shape in shapes]
 
 
@@ -30,7 +40,9 @@ def test_gradients(mode, reverse, sizes):
     assert torch.autograd.gradgradcheck(lambda *a: run(mode, a, reverse, sizes), arguments)
 
 
-@pytest.mark.parametrize("options", [{}, {"bidirectional": True, "num_layers": 2}, {"bias": False}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"bidirectional": True, "num_layers": 2}, {"bias": False}], ids=str
+)
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 def test_packed_sequences_equal_each_alone(kind, options):
     """Every sequence on its own, in float64, is the reference."""
@@ -39,7 +51,10 @@ def test_packed_sequences_equal_each_alone(kind, options):
     module = getattr(torch.nn, kind)(4, 5, **options).double()
     inputs = [torch.randn(n, 4, dtype=torch.float64, requires_grad=True) for n in lengths]
     rows = options.get("num_layers", 1) * (1 + options.get("bidirectional", False))
-    states = [torch.randn(rows, len(lengths), 5, dtype=torch.float64, requires_grad=True) for _ in range(1 + (kind == "LSTM"))]
+    states = [
+        torch.randn(rows, len(lengths), 5, dtype=torch.float64, requires_grad=True)
+        for _ in range(1 + (kind == "LSTM"))
+    ]
 
     def call(x, given):
         out, last = module(x, tuple(given) if kind == "LSTM" else given[0])
@@ -52,7 +67,11 @@ def test_packed_sequences_equal_each_alone(kind, options):
 
     out, packed_last = call(torch.nn.utils.rnn.pack_sequence(inputs, enforce_sorted=False), states)
     made = torch.nn.utils.rnn.unpack_sequence(out)
-    assert out.data.grad_fn.name() in (f"{kind.capitalize()}PackedBackward0", "RnnTanhPackedBackward0", "CatBackward0")
+    assert out.data.grad_fn.name() in (
+        f"{kind.capitalize()}PackedBackward0",
+        "RnnTanhPackedBackward0",
+        "CatBackward0",
+    )
     alone = [call(x.unsqueeze(1), [s[:, k : k + 1] for s in states]) for k, x in enumerate(inputs)]
     wanted = [one.squeeze(1) for one, _ in alone]
     wanted_last = [torch.cat(parts, 1) for parts in zip(*(last for _, last in alone), strict=True)]
@@ -84,7 +103,8 @@ def test_float32_kernels_agree_with_numpy(mode):
     for a, b in zip(wide, narrow, strict=True):
         np.testing.assert_allclose(b.detach().numpy(), a.detach().numpy(), rtol=1e-5, atol=1e-6)
     gradients = [
-        torch.autograd.grad(sum((t * t).sum() for t in made), leaves) for made, leaves in ((wide, arguments), (narrow, single))
+        torch.autograd.grad(sum((t * t).sum() for t in made), leaves)
+        for made, leaves in ((wide, arguments), (narrow, single))
     ]
     for a, b in zip(*gradients, strict=True):
         np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=1e-4, atol=1e-5)
@@ -114,7 +134,12 @@ def test_a_state_computed_from_the_input_is_differentiated_once():
     assert torch.autograd.gradgradcheck(total, (x.detach().reshape(-1).requires_grad_(),))
 
 
-CELLS = {"LSTM": torch.nn.LSTMCell, "GRU": torch.nn.GRUCell, "RNN_TANH": torch.nn.RNNCell, "RNN_RELU": torch.nn.RNNCell}
+CELLS = {
+    "LSTM": torch.nn.LSTMCell,
+    "GRU": torch.nn.GRUCell,
+    "RNN_TANH": torch.nn.RNNCell,
+    "RNN_RELU": torch.nn.RNNCell,
+}
 
 
 def step(mode, arguments):
@@ -145,7 +170,11 @@ def test_a_step_equals_the_composed_operations(mode, hidden, batch):
     wide.load_state_dict(cell.state_dict())
     inputs = [torch.randn(batch, n) for n in (5, hidden, hidden)[: 3 if mode == "LSTM" else 2]]
     results = []
-    for module, dtype, watched in ((cell, torch.float32, False), (wide, torch.float64, False), (wide, torch.float64, True)):
+    for module, dtype, watched in (
+        (cell, torch.float32, False),
+        (wide, torch.float64, False),
+        (wide, torch.float64, True),
+    ):
         given = [t.to(dtype).requires_grad_() for t in inputs]
         names = set()
         with torch.profiler.profile() if watched else torch.enable_grad() as prof:
@@ -159,9 +188,13 @@ def test_a_step_equals_the_composed_operations(mode, hidden, batch):
         loss = sum((s * s).sum() * (k + 1) for k, s in enumerate(state))
         results.append([*state, *torch.autograd.grad(loss, [*given, *module.parameters()])])
     for narrow, own, composed in zip(*results, strict=True):
-        np.testing.assert_allclose(own.detach().numpy(), composed.detach().numpy(), rtol=1e-11, atol=1e-12)
+        np.testing.assert_allclose(
+            own.detach().numpy(), composed.detach().numpy(), rtol=1e-11, atol=1e-12
+        )
         scale = float(composed.detach().abs().max())
-        np.testing.assert_allclose(narrow.detach().numpy(), composed.detach().numpy(), rtol=2e-5, atol=2e-6 * max(1, scale))
+        np.testing.assert_allclose(
+            narrow.detach().numpy(), composed.detach().numpy(), rtol=2e-5, atol=2e-6 * max(1, scale)
+        )
 
 
 @pytest.mark.parametrize("mode", CELLS)

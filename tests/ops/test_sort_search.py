@@ -43,7 +43,9 @@ def test_topk_of_too_many():
 
 def test_unique_elements_and_slices():
     x = RNG.integers(0, 4, (20, 3))
-    values, inverse, counts = torch.unique(torch.from_numpy(x), return_inverse=True, return_counts=True)
+    values, inverse, counts = torch.unique(
+        torch.from_numpy(x), return_inverse=True, return_counts=True
+    )
     want = np.unique(x, return_counts=True)
     np.testing.assert_array_equal(values.numpy(), want[0])
     np.testing.assert_array_equal(counts.numpy(), want[1])
@@ -56,7 +58,11 @@ def test_unique_elements_and_slices():
 def test_unique_consecutive_keeps_later_runs():
     x = torch.tensor([1, 1, 2, 2, 2, 1])
     values, inverse, counts = torch.unique_consecutive(x, return_inverse=True, return_counts=True)
-    assert values.tolist() == [1, 2, 1] and inverse.tolist() == [0, 0, 1, 1, 1, 2] and counts.tolist() == [2, 3, 1]
+    assert (
+        values.tolist() == [1, 2, 1]
+        and inverse.tolist() == [0, 0, 1, 1, 1, 2]
+        and counts.tolist() == [2, 3, 1]
+    )
     assert torch.unique_consecutive(torch.zeros(0)).shape == (0,)
 
 
@@ -75,7 +81,9 @@ def test_searchsorted_by_rows_sides_and_sorter():
 
 def test_isin_takes_numbers():
     assert torch.isin(torch.tensor([1, 2]), 2).tolist() == [False, True]
-    assert torch.isin(torch.tensor([[1, 2]]), torch.tensor([1]), invert=True).tolist() == [[False, True]]
+    assert torch.isin(torch.tensor([[1, 2]]), torch.tensor([1]), invert=True).tolist() == [
+        [False, True]
+    ]
 
 
 def test_counts_of_integers():
@@ -111,4 +119,8 @@ def test_nan_comes_last_in_two_bytes_too():
         assert x.topk(3, largest=False).values.tolist() == [-inf, 0.5, 1.0]
         assert x.kthvalue(2).values.item() == 0.5 and x.nanmedian().item() == 1.0
         edges = torch.tensor([0.0, 1.0, 2.0], dtype=kind)
-        assert torch.bucketize(torch.tensor([nan, inf, 1.5], dtype=kind), edges).tolist() == [3, 3, 2]
+        assert torch.bucketize(torch.tensor([nan, inf, 1.5], dtype=kind), edges).tolist() == [
+            3,
+            3,
+            2,
+        ]

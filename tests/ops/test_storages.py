@@ -35,8 +35,16 @@ def test_a_deep_copy_keeps_tensors_and_storages_together():
 
 def test_typed_storages_are_lists_of_elements():
     s = torch.FloatStorage([1, 2, 3])
-    assert isinstance(s, torch.FloatStorage) and s.type() == "torch.FloatStorage" and len(s) == 3 and s.nbytes() == 12
-    assert str(s) == " 1.0\n 2.0\n 3.0\n[torch.storage.TypedStorage(dtype=torch.float32, device=cpu) of size 3]"
+    assert (
+        isinstance(s, torch.FloatStorage)
+        and s.type() == "torch.FloatStorage"
+        and len(s) == 3
+        and s.nbytes() == 12
+    )
+    assert (
+        str(s)
+        == " 1.0\n 2.0\n 3.0\n[torch.storage.TypedStorage(dtype=torch.float32, device=cpu) of size 3]"
+    )
     assert s.int().tolist() == [1, 2, 3] and s.double().dtype is torch.float64
     assert s.clone().fill_(7).tolist() == [7.0] * 3 and s.tolist() == [1.0, 2.0, 3.0]
     assert torch.FloatStorage(3).copy_(torch.IntStorage([4, 5, 6])).tolist() == [4.0, 5.0, 6.0]
@@ -55,8 +63,12 @@ def test_storages_from_buffers():
     made = torch.IntStorage.from_buffer(b"\0\0\0\1\0\0\0\2", "big")
     assert made.tolist() == [1, 2]
     assert torch.ShortStorage.from_buffer(b"\1\0\2\0", "little", count=1, offset=2).tolist() == [2]
-    assert torch.ComplexFloatStorage.from_buffer(np.array([1 + 2j], ">c8").tobytes(), "big").tolist() == [1 + 2j]
-    with pytest.raises(ValueError, match=r"buffer size \(3\) must be a multiple of element size \(4\)"):
+    assert torch.ComplexFloatStorage.from_buffer(
+        np.array([1 + 2j], ">c8").tobytes(), "big"
+    ).tolist() == [1 + 2j]
+    with pytest.raises(
+        ValueError, match=r"buffer size \(3\) must be a multiple of element size \(4\)"
+    ):
         torch.IntStorage.from_buffer(b"\0\0\0", "native")
 
 
@@ -71,7 +83,8 @@ def test_files_as_memory(tmp_path):
     with pytest.raises(RuntimeError, match="is smaller than the required mapping size <32>"):
         torch.from_file(path, size=8)
     with pytest.raises(
-        RuntimeError, match=r"unable to open file </nowhere/at/all> in read-only mode: No such file or directory \(2\)"
+        RuntimeError,
+        match=r"unable to open file </nowhere/at/all> in read-only mode: No such file or directory \(2\)",
     ):
         torch.from_file("/nowhere/at/all", size=1)
 

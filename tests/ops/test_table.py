@@ -1,4 +1,5 @@
-"""Every operation whose record carries samples: shapes without data, derivatives against finite differences, both engines.
+"""Every operation whose record carries samples: shapes without data, derivatives against finite
+differences, both engines.
 
 A record is tested by adding `samples` to it; nothing is to be written here.
 """
@@ -38,7 +39,12 @@ def wanted_places(op, sample):
     """For each argument whether it is differentiated."""
 
     def wanted(i, a):
-        if not isinstance(a, np.ndarray) or a.dtype.kind not in "fc" or op.vjp is None or i in sample.constant:
+        if (
+            not isinstance(a, np.ndarray)
+            or a.dtype.kind not in "fc"
+            or op.vjp is None
+            or i in sample.constant
+        ):
             return False
         return callable(op.vjp) or op.args[min(i, len(op.args) - 1)] in op.vjp
 
@@ -74,16 +80,28 @@ def inner(a, b):
 
 def directions(op, sample, rng):
     """A random step for each differentiable argument, None for the others."""
-    return [weights([a], rng)[0] if wanted else None for a, wanted in zip(sample.args, wanted_places(op, sample), strict=True)]
+    return [
+        weights([a], rng)[0] if wanted else None
+        for a, wanted in zip(sample.args, wanted_places(op, sample), strict=True)
+    ]
 
 
 def moved(sample, steps, h):
-    return sample._replace(args=tuple(a if v is None else np.asarray(a + h * v) for a, v in zip(sample.args, steps, strict=True)))
+    return sample._replace(
+        args=tuple(
+            a if v is None else np.asarray(a + h * v)
+            for a, v in zip(sample.args, steps, strict=True)
+        )
+    )
 
 
 def weights(arrays, rng):
     return [
-        np.asarray(rng.standard_normal(a.shape) + (1j * rng.standard_normal(a.shape) if a.dtype.kind == "c" else 0)) for a in arrays
+        np.asarray(
+            rng.standard_normal(a.shape)
+            + (1j * rng.standard_normal(a.shape) if a.dtype.kind == "c" else 0)
+        )
+        for a in arrays
     ]
 
 
@@ -92,7 +110,9 @@ def gradients(op, sample, cotangents, create_graph=False):
     outs = floats(several(op.call(*leaves, **sample.params)))
     wanted = [t for t in leaves if isinstance(t, Tensor) and t.requires_grad]
     pairs = [(o, make_tensor(c)) for o, c in zip(outs, cotangents, strict=True) if o.requires_grad]
-    got = torch.autograd.grad([o for o, _ in pairs], wanted, [c for _, c in pairs], create_graph=create_graph)
+    got = torch.autograd.grad(
+        [o for o, _ in pairs], wanted, [c for _, c in pairs], create_graph=create_graph
+    )
     return leaves, got
 
 
@@ -111,13 +131,21 @@ def test_a_batch_gives_what_its_samples_give(name):
         places = [k for k, a in enumerate(sample.args) if isinstance(a, np.ndarray)]
         for batched in {*((k,) for k in places), tuple(places)} - {()}:
             rows = [
-                [make_tensor(np.roll(a, k) if i in batched else a) if i in places else a for i, a in enumerate(sample.args)]
+                [
+                    make_tensor(np.roll(a, k) if i in batched else a) if i in places else a
+                    for i, a in enumerate(sample.args)
+                ]
                 for k in range(3)
             ]
             expected = [several(op.call(*row, **sample.params)) for row in rows]
-            given = [torch.stack(column) if i in batched else column[0] for i, column in enumerate(zip(*rows, strict=True))]
+            given = [
+                torch.stack(column) if i in batched else column[0]
+                for i, column in enumerate(zip(*rows, strict=True))
+            ]
             dims = tuple(0 if i in batched else None for i in range(len(sample.args)))
-            got = several(torch.func.vmap(lambda *xs: op.call(*xs, **sample.params), in_dims=dims)(*given))
+            got = several(
+                torch.func.vmap(lambda *xs: op.call(*xs, **sample.params), in_dims=dims)(*given)
+            )
             for g, column in zip(got, zip(*expected, strict=True), strict=True):
                 wanted = torch.stack(column)
                 assert (g.shape, g.dtype) == (wanted.shape, wanted.dtype), (batched, sample.params)
@@ -130,9 +158,14 @@ def test_shapes_without_data_are_those_of_the_result(name):
     op = PRIMITIVES[name]
     for sample in good(name):
         real = several(op.call(*tensors(sample), **sample.params))
-        meta = [make_tensor(MetaArray(a.shape, a.dtype)) if isinstance(a, np.ndarray) else a for a in sample.args]
+        meta = [
+            make_tensor(MetaArray(a.shape, a.dtype)) if isinstance(a, np.ndarray) else a
+            for a in sample.args
+        ]
         described = several(op.call(*meta, **sample.params))
-        assert [(t.shape, t.dtype) for t in described] == [(t.shape, t.dtype) for t in real], sample.params
+        assert [(t.shape, t.dtype) for t in described] == [(t.shape, t.dtype) for t in real], (
+            sample.params
+        )
         assert all(t.is_meta for t in described)
 
 
@@ -181,7 +214,9 @@ def test_forward_and_reverse_mode_are_adjoint(name, k):
         tangents = [forward_mode.tangent(o, level) for o in outs]
     finally:
         forward_mode.exit_level(level)
-    pushed = [np.zeros(o.shape) if v is None else v._array for v, o in zip(tangents, outs, strict=True)]
+    pushed = [
+        np.zeros(o.shape) if v is None else v._array for v, o in zip(tangents, outs, strict=True)
+    ]
     pulled = inner([g._array for g in got], [v for v in steps if v is not None])
     assert inner(cotangents, pushed) == pytest.approx(
         pulled, rel=1e-6, abs=1e-5 if any(o.dtype is torch.float32 for o in outs) else 1e-8
@@ -202,24 +237,43 @@ def test_second_derivatives_against_finite_differences(name, k):
         _, got = gradients(op, at, cotangents)
         return inner([g._array for g in got], [v for v in across if v is not None])
 
-    difference = (slope(moved(sample, steps, STEP)) - slope(moved(sample, steps, -STEP))) / (2 * STEP)
+    difference = (slope(moved(sample, steps, STEP)) - slope(moved(sample, steps, -STEP))) / (
+        2 * STEP
+    )
     leaves, got = gradients(op, sample, cotangents, create_graph=True)
     wanted = [t for t in leaves if isinstance(t, Tensor) and t.requires_grad]
-    pairs = [(g, make_tensor(v)) for g, v in zip(got, [v for v in across if v is not None], strict=True) if g.requires_grad]
+    pairs = [
+        (g, make_tensor(v))
+        for g, v in zip(got, [v for v in across if v is not None], strict=True)
+        if g.requires_grad
+    ]
     if pairs:
-        second = torch.autograd.grad([g for g, _ in pairs], wanted, [v for _, v in pairs], allow_unused=True)
+        second = torch.autograd.grad(
+            [g for g, _ in pairs], wanted, [v for _, v in pairs], allow_unused=True
+        )
     else:
         second = [None] * len(wanted)  # linear: the gradient does not depend on the arguments
-    found = sum(inner([g._array], [v]) for g, v in zip(second, [v for v in steps if v is not None], strict=True) if g is not None)
+    found = sum(
+        inner([g._array], [v])
+        for g, v in zip(second, [v for v in steps if v is not None], strict=True)
+        if g is not None
+    )
     assert found == pytest.approx(difference, rel=1e-4, abs=1e-5)
 
 
-PROMOTING = [name for name in RECORDS if PRIMITIVES[name].elementwise and PRIMITIVES[name].promote in ("float", "common")]
+PROMOTING = [
+    name
+    for name in RECORDS
+    if PRIMITIVES[name].elementwise and PRIMITIVES[name].promote in ("float", "common")
+]
 
 
 def converted(sample, dtype):
     """The real arguments in another dtype; None when there is nothing to convert."""
-    args = [a.astype(dtype) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in sample.args]
+    args = [
+        a.astype(dtype) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a
+        for a in sample.args
+    ]
     changed = any(a is not b for a, b in zip(args, sample.args, strict=True))
     complex = any(isinstance(a, np.ndarray) and a.dtype.kind == "c" for a in args)
     return sample._replace(args=tuple(args)) if changed and not complex else None
@@ -240,14 +294,23 @@ def test_results_keep_the_dtype(name, dtype):
         assert result.dtype is dtype
 
 
-@pytest.mark.parametrize("name", [name for name in PROMOTING if PRIMITIVES[name].promote == "float"])
+@pytest.mark.parametrize(
+    "name", [name for name in PROMOTING if PRIMITIVES[name].promote == "float"]
+)
 def test_integers_become_floats(name):
     op = PRIMITIVES[name]
     for sample in good(name):
         given = converted(sample, np.int64)
         if given is not None:
-            wide = sample._replace(args=tuple(a.astype(np.float32) if isinstance(a, np.ndarray) else a for a in given.args))
-            got, expected = op.call(*tensors(given), **given.params), op.call(*tensors(wide), **wide.params)
+            wide = sample._replace(
+                args=tuple(
+                    a.astype(np.float32) if isinstance(a, np.ndarray) else a for a in given.args
+                )
+            )
+            got, expected = (
+                op.call(*tensors(given), **given.params),
+                op.call(*tensors(wide), **wide.params),
+            )
             assert got.dtype is torch.float32
             np.testing.assert_array_equal(got._array, expected._array)
 
@@ -263,7 +326,9 @@ def test_arguments_are_left_alone(name):
                 np.testing.assert_array_equal(t._array, a)
 
 
-REFUSED = [(name, k) for name in RECORDS for k, s in enumerate(samples(name)) if s.error is not None]
+REFUSED = [
+    (name, k) for name in RECORDS for k, s in enumerate(samples(name)) if s.error is not None
+]
 
 
 @pytest.mark.parametrize(("name", "k"), REFUSED, ids=case_id)

@@ -1,4 +1,6 @@
-"""What PyTorch's argument parser, its layouts in memory and its older functions do, as single facts."""
+"""What PyTorch's argument parser, its layouts in memory and its older functions do, as single
+facts.
+"""
 
 import copy
 import gc
@@ -21,7 +23,10 @@ LOSSES = {
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses_of_torch_take_numbers_and_reduce_nothing_by_default(name):
-    loss, arguments = getattr(torch, name), LOSSES[name](torch.tensor([[0.2, 0.7, 0.4], [0.9, 0.1, 0.3]]))
+    loss, arguments = (
+        getattr(torch, name),
+        LOSSES[name](torch.tensor([[0.2, 0.7, 0.4], [0.9, 0.1, 0.3]])),
+    )
     single = loss(*arguments)
     assert (
         single.ndim > 0
@@ -37,7 +42,9 @@ def test_ctc_loss_of_torch_is_one_for_each_sequence():
     lengths = torch.tensor([4, 4]), torch.tensor([1, 1])
     single = torch.ctc_loss(steps, torch.tensor([[1], [2]]), *lengths)
     assert single.shape == (2,)
-    assert torch.allclose(torch.ctc_loss(steps, torch.tensor([[1], [2]]), *lengths, reduction=2), single.sum())
+    assert torch.allclose(
+        torch.ctc_loss(steps, torch.tensor([[1], [2]]), *lengths, reduction=2), single.sum()
+    )
 
 
 def test_old_reduction_flags_are_truth_values():
@@ -52,8 +59,21 @@ def test_old_reduction_flags_are_truth_values():
 def _factors():
     x = torch.tensor([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 5.0]]).repeat(2, 1, 1)
     linalg = torch.linalg
-    yield from [linalg.inv(x), linalg.cholesky(x), linalg.solve(x, x), linalg.eigh(x)[1], linalg.eig(x)[1], linalg.lu_factor(x)[0]]
-    yield from [*linalg.qr(x), linalg.svd(x)[0], linalg.svd(x)[2], linalg.ldl_factor(x)[0], linalg.lstsq(x, x)[0]]
+    yield from [
+        linalg.inv(x),
+        linalg.cholesky(x),
+        linalg.solve(x, x),
+        linalg.eigh(x)[1],
+        linalg.eig(x)[1],
+        linalg.lu_factor(x)[0],
+    ]
+    yield from [
+        *linalg.qr(x),
+        linalg.svd(x)[0],
+        linalg.svd(x)[2],
+        linalg.ldl_factor(x)[0],
+        linalg.lstsq(x, x)[0],
+    ]
     yield from [linalg.solve_triangular(x, x, upper=True), torch.geqrf(x)[0]]
 
 
@@ -63,7 +83,9 @@ def test_factors_lie_in_memory_column_after_column():
 
 def test_positions_lie_in_memory_one_dimension_after_the_other():
     assert torch.nonzero(torch.ones(3, 4)).stride() == (1, 12)
-    assert torch.argwhere(torch.zeros(3, 4)).stride() == (1, 1) or torch.argwhere(torch.zeros(3, 4)).shape == (0, 2)
+    assert torch.argwhere(torch.zeros(3, 4)).stride() == (1, 1) or torch.argwhere(
+        torch.zeros(3, 4)
+    ).shape == (0, 2)
     assert torch.nonzero(torch.tensor([[0, 5], [6, 0]])).tolist() == [[0, 1], [1, 0]]
 
 
@@ -76,7 +98,9 @@ def test_out_of_another_shape_lies_as_the_result_does():
 def test_named_results_of_out_have_a_type_of_their_own():
     x = torch.tensor([2.0, 1.0])
     made = torch.sort(x, out=(torch.empty(2), torch.empty(2, dtype=torch.int64)))
-    assert type(made) is torch.return_types.sort_out and type(torch.sort(x)) is torch.return_types.sort
+    assert (
+        type(made) is torch.return_types.sort_out and type(torch.sort(x)) is torch.return_types.sort
+    )
     assert type(torch.slogdet(torch.eye(2))).__name__ == "slogdet"
     assert torch.unbind_copy(x, out=[torch.empty(()), torch.empty(())]) is None
 
@@ -84,10 +108,16 @@ def test_named_results_of_out_have_a_type_of_their_own():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda x, out: torch.mm(x, x, out=out), "Expected out tensor to have dtype float, but got double instead"),
+        (
+            lambda x, out: torch.mm(x, x, out=out),
+            "Expected out tensor to have dtype float, but got double instead",
+        ),
         (lambda x, out: torch.floor(x, out=out), "Found dtype Double but expected Float"),
         (lambda x, out: torch.clamp_min(x, 0.5, out=out), "Found dtype Double but expected Float"),
-        (lambda x, out: torch.t_copy(x, out=out), "Expected out tensor to have dtype float, but got double instead"),
+        (
+            lambda x, out: torch.t_copy(x, out=out),
+            "Expected out tensor to have dtype float, but got double instead",
+        ),
     ],
 )
 def test_out_of_another_type_is_refused(call, words):
@@ -100,10 +130,22 @@ def test_out_of_another_type_is_refused(call, words):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda x: torch.cumsum(x, True), "cumsum(): argument 'dim' (position 2) must be int, not bool"),
-        (lambda x: x.cumsum(None), "cumsum(): argument 'dim' (position 1) must be int, not NoneType"),
-        (lambda x: torch.allclose(x, x, equal_nan="a"), "allclose(): argument 'equal_nan' must be bool, not str"),
-        (lambda x: torch.nanmedian(x, 0, keepdim=None), "nanmedian(): argument 'keepdim' must be bool, not NoneType"),
+        (
+            lambda x: torch.cumsum(x, True),
+            "cumsum(): argument 'dim' (position 2) must be int, not bool",
+        ),
+        (
+            lambda x: x.cumsum(None),
+            "cumsum(): argument 'dim' (position 1) must be int, not NoneType",
+        ),
+        (
+            lambda x: torch.allclose(x, x, equal_nan="a"),
+            "allclose(): argument 'equal_nan' must be bool, not str",
+        ),
+        (
+            lambda x: torch.nanmedian(x, 0, keepdim=None),
+            "nanmedian(): argument 'keepdim' must be bool, not NoneType",
+        ),
         (
             lambda x: torch.isclose(x, x, 1.0, torch.tensor(1.0, requires_grad=True)),
             "isclose(): argument 'atol' (position 4) must be float, not Tensor",
@@ -139,16 +181,25 @@ def test_bernoulli_takes_a_number_for_the_probability():
 
 def test_complex_logcumsumexp_keeps_small_terms_before_large_ones():
     x = torch.tensor([1 + 1j, 1000 + 2j, complex(float("-inf"), 3)], dtype=torch.complex128)
-    assert torch.allclose(torch.logcumsumexp(x, 0), torch.tensor([1 + 1j, 1000 + 2j, 1000 + 2j], dtype=torch.complex128))
-    infinite = torch.logcumsumexp(torch.tensor([complex(float("inf"), 1), complex(float("-inf"), 2)]), 0)
+    assert torch.allclose(
+        torch.logcumsumexp(x, 0),
+        torch.tensor([1 + 1j, 1000 + 2j, 1000 + 2j], dtype=torch.complex128),
+    )
+    infinite = torch.logcumsumexp(
+        torch.tensor([complex(float("inf"), 1), complex(float("-inf"), 2)]), 0
+    )
     assert infinite.imag.tolist() == [1, 1] and infinite.real.isinf().all()
 
 
 def test_rank_of_gelsy_is_judged_by_columns():
-    a = torch.tensor([[1.45, 0.26, 0.33], [0.26, 1.53, 0.53], [0.33, 0.53, 1.42]], dtype=torch.float64)
+    a = torch.tensor(
+        [[1.45, 0.26, 0.33], [0.26, 1.53, 0.53], [0.33, 0.53, 1.42]], dtype=torch.float64
+    )
     made = torch.linalg.lstsq(a, a, rcond=0.5)
     assert made.rank.item() == 2
-    assert not torch.allclose(made.solution, torch.linalg.lstsq(a, a, rcond=0.5, driver="gelsd").solution)
+    assert not torch.allclose(
+        made.solution, torch.linalg.lstsq(a, a, rcond=0.5, driver="gelsd").solution
+    )
 
 
 # ---- gradients -----------------------------------------------------------------------------------
@@ -187,9 +238,15 @@ def test_loading_leaves_no_cycles():
 
 # ---- names ---------------------------------------------------------------------------------------
 def test_masked_softmax():
-    x, mask = torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]), torch.tensor([[False, True, False], [True, True, True]])
+    x, mask = (
+        torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]),
+        torch.tensor([[False, True, False], [True, True, True]]),
+    )
     made = torch._masked_softmax(x, mask, 1, 2)
-    assert torch.allclose(made[0], torch.tensor([0.1192, 0.0, 0.8808]), atol=1e-4) and made[1].isnan().all()
+    assert (
+        torch.allclose(made[0], torch.tensor([0.1192, 0.0, 0.8808]), atol=1e-4)
+        and made[1].isnan().all()
+    )
     keys = torch._masked_softmax(torch.zeros(2, 1, 3, 3), mask, 3, 1)
     assert keys[0, 0].tolist() == [[0.5, 0, 0.5]] * 3
     with pytest.raises(RuntimeError, match="Mask should be a boolean tensor"):
@@ -200,16 +257,27 @@ def test_masked_softmax():
 
 def test_add_relu():
     x = torch.tensor([-1.0, 2.0])
-    assert torch._add_relu(x, 1).tolist() == [0, 3] and torch._VF._add_relu(x, x, alpha=2).tolist() == [0, 6]
+    assert torch._add_relu(x, 1).tolist() == [0, 3] and torch._VF._add_relu(
+        x, x, alpha=2
+    ).tolist() == [0, 6]
     assert torch._add_relu_(x, 1) is x and x.tolist() == [0, 3]
 
 
 def test_parts_of_bags():
     weight, index, starts = torch.ones(5, 2), torch.tensor([1, 2, 4, 4, 3]), torch.tensor([0, 2, 2])
-    found = [[t.tolist() for t in torch._embedding_bag(weight, index, starts, False, mode)[1:]] for mode in (0, 1, 2)]
+    found = [
+        [t.tolist() for t in torch._embedding_bag(weight, index, starts, False, mode)[1:]]
+        for mode in (0, 1, 2)
+    ]
     bags, sizes = [0, 0, 2, 2, 2], [2, 0, 3]
-    assert found == [[[], [0] * 3, [0] * 3], [bags, sizes, sizes], [bags, sizes, [[1, 1], [0, 0], [4, 4]]]]
-    with pytest.raises(RuntimeError, match="offsets has to be a 1D Tensor, but got Tensor of dimension 2"):
+    assert found == [
+        [[], [0] * 3, [0] * 3],
+        [bags, sizes, sizes],
+        [bags, sizes, [[1, 1], [0, 0], [4, 4]]],
+    ]
+    with pytest.raises(
+        RuntimeError, match="offsets has to be a 1D Tensor, but got Tensor of dimension 2"
+    ):
         torch.embedding_bag(weight, index, torch.zeros(1, 1, dtype=torch.int64))
 
 
@@ -229,7 +297,9 @@ def test_products_by_groups():
     made = torch._grouped_mm(x, stack, ends)
     assert torch.equal(made, torch.cat([x[:2], 2 * x[2:5], torch.zeros(1, 4)]))
     assert torch.equal(torch.nn.functional.grouped_mm(stack, stack), stack @ stack)
-    cut = torch._grouped_mm(torch.ones(4, 8), torch.ones(8, 4), torch.tensor([4, 8], dtype=torch.int32))
+    cut = torch._grouped_mm(
+        torch.ones(4, 8), torch.ones(8, 4), torch.tensor([4, 8], dtype=torch.int32)
+    )
     assert cut.shape == (2, 4, 4) and cut.unique().tolist() == [4]
     wide = torch._grouped_mm(stack, torch.ones(4, 8), torch.tensor([4, 8], dtype=torch.int32))
     assert wide[0].tolist() == [1] * 4 + [2] * 4
@@ -251,7 +321,11 @@ def test_thresholds_through_expanded_tensors():
 
 
 def test_types_of_tensors():
-    assert torch.FloatTensor in torch._tensor_classes and not torch.LongTensor.is_sparse and not torch.LongTensor.is_cuda
+    assert (
+        torch.FloatTensor in torch._tensor_classes
+        and not torch.LongTensor.is_sparse
+        and not torch.LongTensor.is_cuda
+    )
 
 
 def test_adagrad_needs_the_shapes_of_its_sums():

@@ -1,4 +1,6 @@
-"""The optimizers' formulas, as kernels and with NumPy, against the same in plain float64; parameters that began at different times."""
+"""The optimizers' formulas, as kernels and with NumPy, against the same in plain float64;
+parameters that began at different times.
+"""
 
 import numpy as np
 import pytest
@@ -70,7 +72,9 @@ def radam(s, p, g, t, lr=0.01, betas=(0.9, 0.99), eps=1e-8):
 
 def rprop(s, p, g, t, lr=0.05, etas=(0.5, 1.2), step_sizes=(0.03, 0.08)):
     same = g * s.get("g", 0)
-    s["s"] = np.clip(s.get("s", lr) * np.where(same > 0, etas[1], np.where(same < 0, etas[0], 1.0)), *step_sizes)
+    s["s"] = np.clip(
+        s.get("s", lr) * np.where(same > 0, etas[1], np.where(same < 0, etas[0], 1.0)), *step_sizes
+    )
     s["g"] = np.where(same < 0, 0, g)
     return p - np.sign(s["g"]) * s["s"]
 
@@ -121,13 +125,19 @@ def way(request, monkeypatch):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("decay", [0.0, 0.1])
-@pytest.mark.parametrize("name, formula, options", CASES, ids=lambda x: x if isinstance(x, str) else "")
+@pytest.mark.parametrize(
+    "name, formula, options", CASES, ids=lambda x: x if isinstance(x, str) else ""
+)
 def test_steps(name, formula, options, decay, dtype, way):
     rng = np.random.default_rng(3)
     first = formula.__defaults__
     options = dict(zip(formula.__code__.co_varnames[4 : 4 + len(first)], first)) | options
     start = [np.asarray(rng.standard_normal(s), dtype) for s in SHAPES]
-    params, wide, states = [torch.tensor(a) for a in start], [a.astype(np.float64) for a in start], [{} for _ in SHAPES]
+    params, wide, states = (
+        [torch.tensor(a) for a in start],
+        [a.astype(np.float64) for a in start],
+        [{} for _ in SHAPES],
+    )
     given = dict(options)
     if name in DECOUPLED and name != "AdamW":
         given["decoupled_weight_decay"] = True
@@ -146,14 +156,17 @@ def test_steps(name, formula, options, decay, dtype, way):
                     g = g + decay * wide[k]
                 wide[k] = formula(states[k], wide[k], g, step + 1 - 2 * (k == 1), **options)
         optimizer.step()
-    tolerance = 1e-4 if dtype is np.float32 else 1e-7  # some numbers of the state are float32 everywhere
+    # some numbers of the state are float32 everywhere
+    tolerance = 1e-4 if dtype is np.float32 else 1e-7
     for p, want, state in zip(params, wide, states):
         np.testing.assert_allclose(p.numpy(), want, rtol=tolerance, atol=tolerance)
         for key, theirs in KEYS[formula].items():
             if theirs == "grad_avg" and not options["centered"]:
                 continue
             held = optimizer.state[p][theirs]
-            np.testing.assert_allclose(held.numpy(), state[key], rtol=tolerance, atol=tolerance, err_msg=theirs)
+            np.testing.assert_allclose(
+                held.numpy(), state[key], rtol=tolerance, atol=tolerance, err_msg=theirs
+            )
 
 
 def test_a_momentum_buffer_of_one_number_is_a_tensor(monkeypatch):
@@ -175,7 +188,11 @@ def test_parameters_of_several_kinds_in_one_group():
         p.grad = torch.full_like(p, 2.0)
     optimizer.step()
     for p in params:
-        np.testing.assert_allclose(p.to(torch.complex128).numpy().real, 0.75, rtol=1e-2 if p.dtype is torch.bfloat16 else 1e-6)
+        np.testing.assert_allclose(
+            p.to(torch.complex128).numpy().real,
+            0.75,
+            rtol=1e-2 if p.dtype is torch.bfloat16 else 1e-6,
+        )
 
 
 def test_missing_state_is_named():
@@ -199,7 +216,9 @@ def test_counters_of_old_checkpoints_are_numbers(name):
             optimizer.step()
             if number:
                 saved = optimizer.state_dict()
-                saved["state"] = {0: {k: v.item() if v.dim() == 0 else v for k, v in saved["state"][0].items()}}
+                saved["state"] = {
+                    0: {k: v.item() if v.dim() == 0 else v for k, v in saved["state"][0].items()}
+                }
                 optimizer.load_state_dict(saved)
         made.append(p.tolist())
     assert made[0] == made[1]

@@ -1,4 +1,6 @@
-"""A step into which an exception comes (Ctrl-C, a signal's handler) is made for all parameters, or for none."""
+"""A step into which an exception comes (Ctrl-C, a signal's handler) is made for all parameters, or
+for none.
+"""
 
 import signal
 import sys
@@ -18,7 +20,10 @@ class Stop(BaseException):
 def model(name, dtype, options):
     """Parameters in two groups with gradients, and their optimizer after `steps` steps."""
     values = np.random.default_rng(3)
-    params = [torch.nn.Parameter(torch.tensor(values.standard_normal(shape)).to(dtype)) for shape in ((3, 2), (2, 2), (2, 5))]
+    params = [
+        torch.nn.Parameter(torch.tensor(values.standard_normal(shape)).to(dtype))
+        for shape in ((3, 2), (2, 2), (2, 5))
+    ]
     for p in params:
         p.grad = torch.tensor(values.standard_normal(p.shape)).to(dtype)
     groups = [{"params": params[:2]}, {"params": params[2:], "lr": 0.02}]
@@ -33,12 +38,19 @@ def picture(params, optimizer):
             state = optimizer.state.get(p) or {}
             if not state:
                 optimizer._init_state(group, p, state)
-            found.append({k: v.to(torch.complex128).tolist() if isinstance(v, torch.Tensor) else v for k, v in state.items()})
+            found.append(
+                {
+                    k: v.to(torch.complex128).tolist() if isinstance(v, torch.Tensor) else v
+                    for k, v in state.items()
+                }
+            )
     return found
 
 
 def places_of_a_step(name, dtype, options, before):
-    """For each line that a step runs in the library: the values when an exception comes there, and those of no step and one step."""
+    """For each line that a step runs in the library: the values when an exception comes there, and
+    those of no step and one step.
+    """
     params, optimizer = model(name, dtype, options)
     for _ in range(before):
         optimizer.step()
@@ -77,14 +89,22 @@ def places_of_a_step(name, dtype, options, before):
 
 
 CASES = [
-    ("Adam", torch.float32, {}, True, 1), ("Adam", torch.float32, {"amsgrad": True}, False, 1), ("Adam", torch.bfloat16, {}, True, 1),
-    ("SGD", torch.float32, {"momentum": 0.9}, True, 0), ("SGD", torch.float64, {"momentum": 0.9}, False, 0),
-    ("Adafactor", torch.float32, {}, True, 1), ("Muon", torch.float32, {}, True, 1),
+    ("Adam", torch.float32, {}, True, 1),
+    ("Adam", torch.float32, {"amsgrad": True}, False, 1),
+    ("Adam", torch.bfloat16, {}, True, 1),
+    ("SGD", torch.float32, {"momentum": 0.9}, True, 0),
+    ("SGD", torch.float64, {"momentum": 0.9}, False, 0),
+    ("Adafactor", torch.float32, {}, True, 1),
+    ("Muon", torch.float32, {}, True, 1),
     ("NAdam", torch.float32, {}, False, 0),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("name", "dtype", "options", "kernels", "before"), CASES, ids=lambda v: str(v).replace("torch.", ""))
+@pytest.mark.parametrize(
+    ("name", "dtype", "options", "kernels", "before"),
+    CASES,
+    ids=lambda v: str(v).replace("torch.", ""),
+)
 def test_an_exception_at_any_line(name, dtype, options, kernels, before, monkeypatch):
     monkeypatch.setattr(config, "kernels", kernels)
     places = finished = 0
@@ -98,7 +118,8 @@ def test_an_exception_at_any_line(name, dtype, options, kernels, before, monkeyp
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of POSIX")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a handler may also run inside of a destructor
+# a handler may also run inside of a destructor
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_exceptions_of_a_signal_handler():
     """Which the interpreter calls between any two instructions, not lines."""
     params, optimizer = model("Adam", torch.float32, {})

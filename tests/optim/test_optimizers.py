@@ -70,7 +70,9 @@ def test_half_precision_follows_single(name):
     assert half.dtype is torch.bfloat16
     np.testing.assert_allclose(half.detach().float().numpy(), single.detach().numpy(), atol=0.08)
     state = next(iter(optimizer.state.values()))
-    assert all(v.dtype is torch.bfloat16 for k, v in state.items() if torch.is_tensor(v) and v.dim())
+    assert all(
+        v.dtype is torch.bfloat16 for k, v in state.items() if torch.is_tensor(v) and v.dim()
+    )
 
 
 def test_lbfgs_solves_a_quadratic_in_few_calls():
@@ -174,12 +176,27 @@ def test_scheduler_before_optimizer_is_noticed():
     w = torch.nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([w], lr=1.0)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
-    with pytest.warns(UserWarning, match=r"Detected call of `lr_scheduler.step\(\)` before `optimizer.step\(\)`"):
+    with pytest.warns(
+        UserWarning, match=r"Detected call of `lr_scheduler.step\(\)` before `optimizer.step\(\)`"
+    ):
         scheduler.step()
 
 
 @pytest.mark.parametrize(
-    "name", ["SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad", "Adadelta", "RMSprop", "Rprop", "ASGD"]
+    "name",
+    [
+        "SGD",
+        "Adam",
+        "AdamW",
+        "Adamax",
+        "NAdam",
+        "RAdam",
+        "Adagrad",
+        "Adadelta",
+        "RMSprop",
+        "Rprop",
+        "ASGD",
+    ],
 )
 def test_recorded_steps_are_the_ordinary_ones(name):
     plain, _, _ = train(name, 5, torch.float64, **OPTIMIZERS[name])
@@ -209,5 +226,7 @@ def test_an_optimizer_of_arrays_alone_refuses_to_be_recorded():
 
     w = torch.zeros(1)
     w.grad = torch.ones(1)
-    with pytest.raises(NotImplementedError, match="ArrayOptimizer does not support differentiable=True"):
+    with pytest.raises(
+        NotImplementedError, match="ArrayOptimizer does not support differentiable=True"
+    ):
         ArrayOptimizer([w], {"differentiable": True}).step()

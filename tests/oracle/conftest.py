@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-# Programs: tests run `tours` in processes of their own, and import the others, which import PyTorch.
+# Programs: tests run `tours` in processes of their own, and import the others, which import
+# PyTorch.
 collect_ignore_glob = ["tours/*", "error_texts.py", "overloads.py"]
 
 

@@ -1,9 +1,10 @@
-"""Calls that PyTorch refuses, of its database of operators: is the error of the same class, with the same text?
+"""Calls that PyTorch refuses, of its database of operators: is the error of the same class, with
+the same text?
 
     python tests/oracle/error_texts.py [--names PATTERN] [--json FILE]
 
-The calls are the database's error inputs, and its samples spoilt: an unknown keyword, a string for the first argument, a dimension or an
-enumeration out of range.
+The calls are the database's error inputs, and its samples spoilt: an unknown keyword, a string for
+the first argument, a dimension or an enumeration out of range.
 """
 
 from __future__ import annotations
@@ -52,11 +53,17 @@ def counterpart(op: Any) -> Any:
 def carried(value: Any) -> Any:
     """PyTorch's value as one of Pellucid's; TypeError where there is no such."""
     if isinstance(value, torch.Tensor):
-        if value.layout is not torch.strided or value.device.type != "cpu" or value.dtype in (torch.complex32, torch.quint8):
+        if (
+            value.layout is not torch.strided
+            or value.device.type != "cpu"
+            or value.dtype in (torch.complex32, torch.quint8)
+        ):
             raise TypeError("another kind of tensor")
         plain = value.detach().resolve_conj().resolve_neg()
         wide = plain.to(torch.float32) if plain.dtype is torch.bfloat16 else plain
-        made = pellucid.from_numpy(np.array(wide.numpy())).to(getattr(pellucid, str(value.dtype)[6:]))
+        made = pellucid.from_numpy(np.array(wide.numpy())).to(
+            getattr(pellucid, str(value.dtype)[6:])
+        )
         return (
             made.as_strided(tuple(value.shape), value.stride())
             if 0 in value.stride() and made.numel()
@@ -98,7 +105,12 @@ def compared(pattern: str = "") -> Iterator[tuple[str, tuple[str, str], tuple[st
     """(operator, PyTorch's class and text, ours) for each call that PyTorch refuses."""
     for op in op_db:
         ours = counterpart(op)
-        if ours is None or LEFT_OUT.match(name_of(op)) or pattern and not re.fullmatch(pattern, name_of(op)):
+        if (
+            ours is None
+            or LEFT_OUT.match(name_of(op))
+            or pattern
+            and not re.fullmatch(pattern, name_of(op))
+        ):
             continue
         for input, args, kwargs in calls(op):
             try:
@@ -107,7 +119,11 @@ def compared(pattern: str = "") -> Iterator[tuple[str, tuple[str, str], tuple[st
             except Exception as error:
                 theirs = type(error).__name__, str(error)
             try:
-                own, own_args, own_kwargs = carried(input), carried(tuple(args)), {k: carried(v) for k, v in kwargs.items()}
+                own, own_args, own_kwargs = (
+                    carried(input),
+                    carried(tuple(args)),
+                    {k: carried(v) for k, v in kwargs.items()},
+                )
             except Exception:  # Pellucid has no such values
                 continue
             try:

@@ -1,4 +1,6 @@
-"""The standard models of vision and language in small widths, written with PyTorch, for the import of ONNX files."""
+"""The standard models of vision and language in small widths, written with PyTorch, for the import
+of ONNX files.
+"""
 
 import math
 
@@ -14,7 +16,11 @@ class Basic(nn.Module):
         super().__init__()
         self.conv1, self.bn1 = nn.Conv2d(a, b, 3, stride, 1, bias=False), nn.BatchNorm2d(b)
         self.conv2, self.bn2 = nn.Conv2d(b, b, 3, 1, 1, bias=False), nn.BatchNorm2d(b)
-        self.down = nn.Sequential(nn.Conv2d(a, b, 1, stride, bias=False), nn.BatchNorm2d(b)) if stride != 1 or a != b else None
+        self.down = (
+            nn.Sequential(nn.Conv2d(a, b, 1, stride, bias=False), nn.BatchNorm2d(b))
+            if stride != 1 or a != b
+            else None
+        )
 
     def forward(self, x):
         y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
@@ -26,7 +32,10 @@ class Bottleneck(nn.Module):
         super().__init__()
         m = b // 4
         self.conv1, self.bn1 = nn.Conv2d(a, m, 1, bias=False), nn.BatchNorm2d(m)
-        self.conv2, self.bn2 = nn.Conv2d(m, m, 3, stride, 1, groups=2, bias=False), nn.BatchNorm2d(m)
+        self.conv2, self.bn2 = (
+            nn.Conv2d(m, m, 3, stride, 1, groups=2, bias=False),
+            nn.BatchNorm2d(m),
+        )
         self.conv3, self.bn3 = nn.Conv2d(m, b, 1, bias=False), nn.BatchNorm2d(b)
         self.down = nn.Sequential(nn.Conv2d(a, b, 1, stride, bias=False), nn.BatchNorm2d(b))
 
@@ -40,9 +49,15 @@ class ResNet(nn.Module):
     def __init__(self, block):
         super().__init__()
         self.stem = nn.Sequential(
-            nn.Conv2d(3, 8, 7, 2, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)
+            nn.Conv2d(3, 8, 7, 2, 3, bias=False),
+            nn.BatchNorm2d(8),
+            nn.ReLU(inplace=True),
+            nn.MaxPool2d(3, 2, 1),
         )
-        self.layer1, self.layer2 = nn.Sequential(block(8, 8), block(8, 8)), nn.Sequential(block(8, 16, 2), block(16, 16))
+        self.layer1, self.layer2 = (
+            nn.Sequential(block(8, 8), block(8, 8)),
+            nn.Sequential(block(8, 16, 2), block(16, 16)),
+        )
         self.pool, self.fc = nn.AdaptiveAvgPool2d((1, 1)), nn.Linear(16, 10)
 
     def forward(self, x):
@@ -52,9 +67,18 @@ class ResNet(nn.Module):
 def vgg():
     layers, a = [], 3
     for b in (8, "M", 16, "M", 16, 16, "M"):
-        layers += [nn.MaxPool2d(2, 2)] if b == "M" else [nn.Conv2d(a, b, 3, padding=1), nn.ReLU(True)]
+        layers += (
+            [nn.MaxPool2d(2, 2)] if b == "M" else [nn.Conv2d(a, b, 3, padding=1), nn.ReLU(True)]
+        )
         a = a if b == "M" else b
-    head = [nn.AdaptiveAvgPool2d((2, 2)), nn.Flatten(), nn.Linear(64, 32), nn.ReLU(True), nn.Dropout(), nn.Linear(32, 10)]
+    head = [
+        nn.AdaptiveAvgPool2d((2, 2)),
+        nn.Flatten(),
+        nn.Linear(64, 32),
+        nn.ReLU(True),
+        nn.Dropout(),
+        nn.Linear(32, 10),
+    ]
     return nn.Sequential(*layers, *head)
 
 
@@ -74,8 +98,17 @@ class Inverted(nn.Module):
     def __init__(self, a, b, stride, act, se=None):
         super().__init__()
         m = a * 3
-        parts = [nn.Conv2d(a, m, 1, bias=False), nn.BatchNorm2d(m), act(), nn.Conv2d(m, m, 3, stride, 1, groups=m, bias=False)]
-        parts += [nn.BatchNorm2d(m), act()] + ([SE(m, se)] if se else []) + [nn.Conv2d(m, b, 1, bias=False), nn.BatchNorm2d(b)]
+        parts = [
+            nn.Conv2d(a, m, 1, bias=False),
+            nn.BatchNorm2d(m),
+            act(),
+            nn.Conv2d(m, m, 3, stride, 1, groups=m, bias=False),
+        ]
+        parts += (
+            [nn.BatchNorm2d(m), act()]
+            + ([SE(m, se)] if se else [])
+            + [nn.Conv2d(m, b, 1, bias=False), nn.BatchNorm2d(b)]
+        )
         self.body, self.add = nn.Sequential(*parts), stride == 1 and a == b
 
     def forward(self, x):
@@ -85,7 +118,9 @@ class Inverted(nn.Module):
 def mobile(act, se=None):
     stem = [nn.Conv2d(3, 8, 3, 2, 1, bias=False), nn.BatchNorm2d(8), act()]
     blocks = [Inverted(8, 8, 1, act, se), Inverted(8, 12, 2, act, se)]
-    return nn.Sequential(*stem, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2), nn.Linear(12, 10))
+    return nn.Sequential(
+        *stem, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2), nn.Linear(12, 10)
+    )
 
 
 class DenseNet(nn.Module):
@@ -93,9 +128,16 @@ class DenseNet(nn.Module):
         super().__init__()
         self.stem = nn.Conv2d(3, 8, 3, padding=1)
         self.layers = nn.ModuleList(
-            [nn.Sequential(nn.BatchNorm2d(c), nn.ReLU(), nn.Conv2d(c, 4, 3, padding=1, bias=False)) for c in (8, 12, 16)]
+            [
+                nn.Sequential(
+                    nn.BatchNorm2d(c), nn.ReLU(), nn.Conv2d(c, 4, 3, padding=1, bias=False)
+                )
+                for c in (8, 12, 16)
+            ]
         )
-        self.transition = nn.Sequential(nn.BatchNorm2d(20), nn.ReLU(), nn.Conv2d(20, 8, 1), nn.AvgPool2d(2, 2))
+        self.transition = nn.Sequential(
+            nn.BatchNorm2d(20), nn.ReLU(), nn.Conv2d(20, 8, 1), nn.AvgPool2d(2, 2)
+        )
         self.fc = nn.Linear(8, 10)
 
     def forward(self, x):
@@ -110,7 +152,10 @@ class UNet(nn.Module):
         super().__init__()
         self.down1, self.down2 = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 16, 3, padding=1)
         self.up = nn.ConvTranspose2d(16, 8, 2, 2)
-        self.merge, self.out = nn.Conv2d(16, 8, 3, padding=1, padding_mode="reflect"), nn.Conv2d(8, 2, 1)
+        self.merge, self.out = (
+            nn.Conv2d(16, 8, 3, padding=1, padding_mode="reflect"),
+            nn.Conv2d(8, 2, 1),
+        )
         self.norm = nn.GroupNorm(2, 8)
 
     def forward(self, x):
@@ -123,7 +168,12 @@ class UNet(nn.Module):
 class Attention(nn.Module):
     def __init__(self, c, heads, causal=False):
         super().__init__()
-        self.qkv, self.out, self.heads, self.causal = nn.Linear(c, 3 * c), nn.Linear(c, c), heads, causal
+        self.qkv, self.out, self.heads, self.causal = (
+            nn.Linear(c, 3 * c),
+            nn.Linear(c, c),
+            heads,
+            causal,
+        )
 
     def forward(self, x, mask=None):
         b, t, c = x.shape
@@ -136,7 +186,10 @@ class Block(nn.Module):
     def __init__(self, c, heads, causal=False):
         super().__init__()
         self.ln1, self.ln2 = nn.LayerNorm(c), nn.LayerNorm(c)
-        self.attn, self.mlp = Attention(c, heads, causal), nn.Sequential(nn.Linear(c, 2 * c), nn.GELU(), nn.Linear(2 * c, c))
+        self.attn, self.mlp = (
+            Attention(c, heads, causal),
+            nn.Sequential(nn.Linear(c, 2 * c), nn.GELU(), nn.Linear(2 * c, c)),
+        )
 
     def forward(self, x, mask=None):
         x = x + self.attn(self.ln1(x), mask)
@@ -147,8 +200,15 @@ class ViT(nn.Module):
     def __init__(self):
         super().__init__()
         self.patch = nn.Conv2d(3, 16, 8, 8)
-        self.cls, self.pos = nn.Parameter(torch.randn(1, 1, 16) * 0.02), nn.Parameter(torch.randn(1, 17, 16) * 0.02)
-        self.blocks, self.norm, self.head = nn.Sequential(Block(16, 4), Block(16, 4)), nn.LayerNorm(16), nn.Linear(16, 10)
+        self.cls, self.pos = (
+            nn.Parameter(torch.randn(1, 1, 16) * 0.02),
+            nn.Parameter(torch.randn(1, 17, 16) * 0.02),
+        )
+        self.blocks, self.norm, self.head = (
+            nn.Sequential(Block(16, 4), Block(16, 4)),
+            nn.LayerNorm(16),
+            nn.Linear(16, 10),
+        )
 
     def forward(self, x):
         x = self.patch(x).flatten(2).transpose(1, 2)
@@ -161,7 +221,11 @@ class Bert(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.word, self.place, self.kind = nn.Embedding(50, 16), nn.Embedding(32, 16), nn.Embedding(2, 16)
+        self.word, self.place, self.kind = (
+            nn.Embedding(50, 16),
+            nn.Embedding(32, 16),
+            nn.Embedding(2, 16),
+        )
         self.norm, self.pool = nn.LayerNorm(16), nn.Linear(16, 16)
         self.blocks = nn.ModuleList([Block(16, 4), Block(16, 4)])
 
@@ -195,8 +259,14 @@ class Manual(nn.Module):
     def __init__(self):
         super().__init__()
         self.qkv, self.out = nn.Linear(16, 48), nn.Linear(16, 16)
-        place, rate = torch.arange(32.0).unsqueeze(1), torch.exp(torch.arange(0, 16, 2.0) * (-math.log(1e4) / 16))
-        self.register_buffer("waves", torch.stack([torch.sin(place * rate), torch.cos(place * rate)], -1).reshape(32, 16))
+        place, rate = (
+            torch.arange(32.0).unsqueeze(1),
+            torch.exp(torch.arange(0, 16, 2.0) * (-math.log(1e4) / 16)),
+        )
+        self.register_buffer(
+            "waves",
+            torch.stack([torch.sin(place * rate), torch.cos(place * rate)], -1).reshape(32, 16),
+        )
         self.register_buffer("mask", torch.tril(torch.ones(32, 32)).view(1, 1, 32, 32))
 
     def forward(self, x):
@@ -205,7 +275,9 @@ class Manual(nn.Module):
         q, k, v = (z.view(b, t, 4, c // 4).transpose(1, 2) for z in self.qkv(x).split(c, dim=2))
         att = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
         att = F.softmax(att.masked_fill(self.mask[:, :, :t, :t] == 0, float("-inf")), dim=-1)
-        return F.gelu(self.out((att @ v).transpose(1, 2).contiguous().view(b, t, c)), approximate="tanh")
+        return F.gelu(
+            self.out((att @ v).transpose(1, 2).contiguous().view(b, t, c)), approximate="tanh"
+        )
 
 
 class Recurrent(nn.Module):
@@ -235,10 +307,20 @@ class Detector(nn.Module):
         h, w = p.shape[-2:]
         ys, xs = torch.meshgrid(torch.arange(h), torch.arange(w), indexing="ij")
         centre = torch.stack([xs, ys], -1).reshape(1, -1, 2).float()
-        corner = torch.cat([centre + box[..., :2] - box[..., 2:].exp() / 2, centre + box[..., :2] + box[..., 2:].exp() / 2], -1)
+        corner = torch.cat(
+            [
+                centre + box[..., :2] - box[..., 2:].exp() / 2,
+                centre + box[..., :2] + box[..., 2:].exp() / 2,
+            ],
+            -1,
+        )
         best, where = score.max(-1)
         top, index = best.topk(5, dim=1)
-        return torch.gather(corner, 1, index.unsqueeze(-1).expand(-1, -1, 4)).clamp(0, 40), top, where.gather(1, index)
+        return (
+            torch.gather(corner, 1, index.unsqueeze(-1).expand(-1, -1, 4)).clamp(0, 40),
+            top,
+            where.gather(1, index),
+        )
 
 
 class Mixed(nn.Module):
@@ -246,16 +328,34 @@ class Mixed(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.norm, self.prelu, self.inst = nn.BatchNorm1d(6), nn.PReLU(6), nn.InstanceNorm1d(6, affine=True)
-        self.weight, self.conv = nn.Parameter(torch.randn(6, 6)), nn.Conv1d(6, 6, 3, padding=2, dilation=2)
+        self.norm, self.prelu, self.inst = (
+            nn.BatchNorm1d(6),
+            nn.PReLU(6),
+            nn.InstanceNorm1d(6, affine=True),
+        )
+        self.weight, self.conv = (
+            nn.Parameter(torch.randn(6, 6)),
+            nn.Conv1d(6, 6, 3, padding=2, dilation=2),
+        )
 
     def forward(self, x):
         y = self.inst(self.prelu(self.norm(self.conv(x))))
         y = torch.einsum("bct,cd->bdt", y, self.weight)
         z = torch.where(y > 0, F.silu(y), F.elu(y)) + F.hardswish(y) * F.softplus(y) + F.mish(y)
         z = F.pad(z, (1, 2), value=0.5)[:, :, 1:-2].flip(2).roll(1, 2)
-        n = torch.norm(z, dim=1, keepdim=True) + z.std(2, keepdim=True) + torch.logsumexp(z, 1, keepdim=True)
-        return z / (n + 1e-3), z.cumsum(2), z.argmax(1), F.normalize(z, dim=1), z.repeat(1, 2, 1)[:, ::3], torch.tril(z)
+        n = (
+            torch.norm(z, dim=1, keepdim=True)
+            + z.std(2, keepdim=True)
+            + torch.logsumexp(z, 1, keepdim=True)
+        )
+        return (
+            z / (n + 1e-3),
+            z.cumsum(2),
+            z.argmax(1),
+            F.normalize(z, dim=1),
+            z.repeat(1, 2, 1)[:, ::3],
+            torch.tril(z),
+        )
 
 
 def image(n=2, size=32):
@@ -274,16 +374,28 @@ CASES = {
     "resnet bottleneck": (lambda: ResNet(Bottleneck), lambda k: (image(2 + k),), (BATCH,)),
     "vgg": (vgg, lambda k: (image(2 + k),), (BATCH,)),
     "mobilenet v2": (lambda: mobile(nn.ReLU6), lambda k: (image(2 + k),), (BATCH,)),
-    "mobilenet v3": (lambda: mobile(nn.Hardswish, nn.Hardsigmoid()), lambda k: (image(2 + k),), (BATCH,)),
+    "mobilenet v3": (
+        lambda: mobile(nn.Hardswish, nn.Hardsigmoid()),
+        lambda k: (image(2 + k),),
+        (BATCH,),
+    ),
     "efficientnet": (lambda: mobile(nn.SiLU, nn.Sigmoid()), lambda k: (image(2 + k),), (BATCH,)),
     "densenet": (DenseNet, lambda k: (image(2 + k),), (BATCH,)),
     "unet": (UNet, lambda k: (image(2 + k, 32 + 8 * k),), ({0: "n", 2: "h", 3: "w"},)),
     "vit": (ViT, lambda k: (image(2 + k),), (BATCH,)),
-    "bert": (Bert, lambda k: (ids(2 + k, 6 + k), ids(2 + k, 6 + k) % 2, (ids(2 + k, 6 + k) > 5).long()), (TEXT, TEXT, TEXT)),
+    "bert": (
+        Bert,
+        lambda k: (ids(2 + k, 6 + k), ids(2 + k, 6 + k) % 2, (ids(2 + k, 6 + k) > 5).long()),
+        (TEXT, TEXT, TEXT),
+    ),
     "gpt2": (GPT2, lambda k: (ids(2 + k, 6 + k),), (TEXT,)),
     "manual attention": (Manual, lambda k: (torch.randn(2 + k, 6 + k, 16),), (TEXT,)),
     "lstm": (lambda: Recurrent(nn.LSTM), lambda k: (ids(2 + k, 6),), (BATCH,)),
-    "lstm both ways": (lambda: Recurrent(nn.LSTM, bidirectional=True), lambda k: (ids(2 + k, 6),), (BATCH,)),
+    "lstm both ways": (
+        lambda: Recurrent(nn.LSTM, bidirectional=True),
+        lambda k: (ids(2 + k, 6),),
+        (BATCH,),
+    ),
     "gru": (lambda: Recurrent(nn.GRU), lambda k: (ids(2 + k, 6),), (BATCH,)),
     "rnn": (lambda: Recurrent(nn.RNN), lambda k: (ids(2 + k, 6),), (BATCH,)),
     "detector": (Detector, lambda k: (image(2 + k),), (BATCH,)),

@@ -1,12 +1,14 @@
-"""Calls of every overload that PyTorch's schemas list, made with PyTorch and with Pellucid, and compared.
+"""Calls of every overload that PyTorch's schemas list, made with PyTorch and with Pellucid, and
+compared.
 
     python tests/oracle/overloads.py [--names PATTERN] [--show N] [--json FILE]
 
-For each public function and method, each of its schemas gives a call that PyTorch takes: small tensors of one of several shapes and
-types, and numbers after the names of the arguments. From that call come its forms: arguments by position and by keyword, each default
-said, each optional argument given, numbers for tuples and for tensors, tensors for numbers, NumPy's names, `out=`, and what has to be
-refused: too few and too many arguments, unknown keywords, other types. Compared are the class of the result, dtype, shape, strides,
-values, warnings, and of a refusal its class and text.
+For each public function and method, each of its schemas gives a call that PyTorch takes: small
+tensors of one of several shapes and types, and numbers after the names of the arguments. From that
+call come its forms: arguments by position and by keyword, each default said, each optional argument
+given, numbers for tuples and for tensors, tensors for numbers, NumPy's names, `out=`, and what has
+to be refused: too few and too many arguments, unknown keywords, other types. Compared are the class
+of the result, dtype, shape, strides, values, warnings, and of a refusal its class and text.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ LEFT_OUT = re.compile(
 
 @dataclass(frozen=True)
 class T:
-    """A tensor of either library: its content and, where it is not contiguous, the order of its dimensions in memory."""
+    """A tensor of either library: its content and, where it is not contiguous, the order of its
+    dimensions in memory.
+    """
 
     content: Any
     dtype: str = ""
@@ -69,7 +73,11 @@ def built(value: Any, library: Any) -> Any:
     if isinstance(value, T):
         return value.made(library)
     if isinstance(value, Name):
-        return library.Generator().manual_seed(3) if value.name == "Generator" else getattr(library, value.name)
+        return (
+            library.Generator().manual_seed(3)
+            if value.name == "Generator"
+            else getattr(library, value.name)
+        )
     if isinstance(value, (list, tuple)):
         return type(value)(built(v, library) for v in value)
     return value
@@ -113,46 +121,175 @@ def _worlds() -> list[dict[str, Any]]:
         {"": whole, "index": whole, "indices": whole, **common},
         {"": indices, "index": indices, "indices": indices, **common},
         {"": mask, "mask": mask, "condition": mask},
-        {"": floats(2, 3, 4), "weight": floats(5, 3, 2), "bias": floats(5), "mean": floats(3), "batch1": floats(2, 3, 4), "batch2": floats(2, 4, 3)},
-        {"": floats(1, 3, 5, 5), "weight": floats(2, 3, 2, 2), "bias": floats(2), "running_mean": floats(3), "running_var": floats(3)},
-        {"": floats(1, 3, 4, 4), "weight": floats(3), "bias": floats(3), "running_mean": floats(3), "running_var": floats(3), "grid": floats(1, 2, 2, 2)},
+        {
+            "": floats(2, 3, 4),
+            "weight": floats(5, 3, 2),
+            "bias": floats(5),
+            "mean": floats(3),
+            "batch1": floats(2, 3, 4),
+            "batch2": floats(2, 4, 3),
+        },
+        {
+            "": floats(1, 3, 5, 5),
+            "weight": floats(2, 3, 2, 2),
+            "bias": floats(2),
+            "running_mean": floats(3),
+            "running_var": floats(3),
+        },
+        {
+            "": floats(1, 3, 4, 4),
+            "weight": floats(3),
+            "bias": floats(3),
+            "running_mean": floats(3),
+            "running_var": floats(3),
+            "grid": floats(1, 2, 2, 2),
+        },
         {"": floats(1, 3, 4, 4, 4), "weight": floats(2, 3, 2, 2, 2), "grid": floats(1, 2, 2, 2, 3)},
-        {"": floats(3, 3), "weight": floats(4, 3), "bias": floats(4), "index": whole, "target": indices, "indices": indices},
-        {"": floats(3, 4), "weight": floats(5, 3, 3), "input1": line[None], "input2": line[None], "target": indices},
+        {
+            "": floats(3, 3),
+            "weight": floats(4, 3),
+            "bias": floats(4),
+            "index": whole,
+            "target": indices,
+            "indices": indices,
+        },
+        {
+            "": floats(3, 4),
+            "weight": floats(5, 3, 3),
+            "input1": line[None],
+            "input2": line[None],
+            "target": indices,
+        },
         {"": (square + 1j * square).astype(np.complex64), "index": whole},
-        {"": floats(2, 3, 3), "input": floats(1, 3, 3), "batch1": floats(2, 3, 3), "batch2": floats(2, 3, 3)},
-        {"": floats(2, 5), "hx": floats(2, 4), "cx": floats(2, 4), "w_ih": floats(12, 5), "w_hh": floats(12, 4)},
+        {
+            "": floats(2, 3, 3),
+            "input": floats(1, 3, 3),
+            "batch1": floats(2, 3, 3),
+            "batch2": floats(2, 3, 3),
+        },
+        {
+            "": floats(2, 5),
+            "hx": floats(2, 4),
+            "cx": floats(2, 4),
+            "w_ih": floats(12, 5),
+            "w_hh": floats(12, 4),
+        },
         {"": np.float32(0.5), "index": np.int64(0)},
         {"": floats(3, 2), "real": line, "imag": line, "abs": line, "angle": line},
         {"": floats(3, 1), "x": floats(3, 1), "weights": line, "bins": 3},
-    ]  # fmt: skip
+    ]
 
 
 WORLDS = _worlds()
 INTS = {
-    "dim": 0, "dim0": 0, "dim1": 1, "axis0": 0, "axis1": 1, "n": 2, "k": 1, "steps": 3, "chunks": 2, "sections": 3, "diagonal": 0, "offset": 0,
-    "end": 3, "start": 0, "m": 3, "num_classes": 5, "kernel_size": 2, "groups": 1, "upscale_factor": 1, "downscale_factor": 1, "num_groups": 1,
-    "size": 2, "step": 1, "length": 1, "num_samples": 2, "n_fft": 2, "window_length": 4, "bins": 4, "repeats": 2, "high": 5, "low": 0,
-    "N": 3, "ord": 2, "p": 2, "self_int": 1, "row": 3, "col": 3, "index": 1, "split_size": 2, "dilation": 1, "blank": 0, "reduction": 1,
-    "interpolation_mode": 0, "padding_mode": 0, "mode": 0, "decimals": 1, "minlength": 2, "correction": 0, "source": 0, "destination": 1,
-}  # fmt: skip
+    "dim": 0,
+    "dim0": 0,
+    "dim1": 1,
+    "axis0": 0,
+    "axis1": 1,
+    "n": 2,
+    "k": 1,
+    "steps": 3,
+    "chunks": 2,
+    "sections": 3,
+    "diagonal": 0,
+    "offset": 0,
+    "end": 3,
+    "start": 0,
+    "m": 3,
+    "num_classes": 5,
+    "kernel_size": 2,
+    "groups": 1,
+    "upscale_factor": 1,
+    "downscale_factor": 1,
+    "num_groups": 1,
+    "size": 2,
+    "step": 1,
+    "length": 1,
+    "num_samples": 2,
+    "n_fft": 2,
+    "window_length": 4,
+    "bins": 4,
+    "repeats": 2,
+    "high": 5,
+    "low": 0,
+    "N": 3,
+    "ord": 2,
+    "p": 2,
+    "self_int": 1,
+    "row": 3,
+    "col": 3,
+    "index": 1,
+    "split_size": 2,
+    "dilation": 1,
+    "blank": 0,
+    "reduction": 1,
+    "interpolation_mode": 0,
+    "padding_mode": 0,
+    "mode": 0,
+    "decimals": 1,
+    "minlength": 2,
+    "correction": 0,
+    "source": 0,
+    "destination": 1,
+}
 LISTS = {
-    "dim": [0], "dims": [0, 1], "axis": [0], "size": [3, 3], "shape": [3, 3], "repeats": [2, 2], "kernel_size": [2, 2], "padding": [0], "pad": [1, 1],
-    "stride": [1], "dilation": [1], "output_size": [2, 2], "sizes": [3, 1], "split_sizes": [1, 2], "split_size": [1, 2], "indices": [1, 2],
-    "shifts": [1], "normalized_shape": [3], "dims_self": [0], "dims_other": [0], "source": [0, 1], "destination": [1, 0], "output_padding": [0],
-    "s": [2, 2], "bins": [2, 2], "tensor_indices_or_sections": [1], "names": ["A"],
-}  # fmt: skip
+    "dim": [0],
+    "dims": [0, 1],
+    "axis": [0],
+    "size": [3, 3],
+    "shape": [3, 3],
+    "repeats": [2, 2],
+    "kernel_size": [2, 2],
+    "padding": [0],
+    "pad": [1, 1],
+    "stride": [1],
+    "dilation": [1],
+    "output_size": [2, 2],
+    "sizes": [3, 1],
+    "split_sizes": [1, 2],
+    "split_size": [1, 2],
+    "indices": [1, 2],
+    "shifts": [1],
+    "normalized_shape": [3],
+    "dims_self": [0],
+    "dims_other": [0],
+    "source": [0, 1],
+    "destination": [1, 0],
+    "output_padding": [0],
+    "s": [2, 2],
+    "bins": [2, 2],
+    "tensor_indices_or_sections": [1],
+    "names": ["A"],
+}
 STRINGS = {
-    "reduce": "sum", "equation": "ii->i", "ord": "fro", "UPLO": "L", "mode": "reduced", "indexing": "ij", "side": "left", "rounding_mode": "floor",
-    "approximate": "tanh", "norm": "ortho", "interpolation": "linear", "driver": "gelsd", "padding": "valid", "pad_mode": "constant", "order": "C",
-}  # fmt: skip
+    "reduce": "sum",
+    "equation": "ii->i",
+    "ord": "fro",
+    "UPLO": "L",
+    "mode": "reduced",
+    "indexing": "ij",
+    "side": "left",
+    "rounding_mode": "floor",
+    "approximate": "tanh",
+    "norm": "ortho",
+    "interpolation": "linear",
+    "driver": "gelsd",
+    "padding": "valid",
+    "pad_mode": "constant",
+    "order": "C",
+}
 
 
 def sample(argument: Any, world: dict[str, Any], given: bool = False) -> Any:
-    """A value for an argument of a schema; `given` for an optional one, which should differ from its default. KeyError: none known."""
+    """A value for an argument of a schema; `given` for an optional one, which should differ from
+    its default. KeyError: none known.
+    """
     name, kind = (
         argument.name,
-        str(argument.type).removeprefix("Optional[").removesuffix("]" if str(argument.type).startswith("Optional") else ""),
+        str(argument.type)
+        .removeprefix("Optional[")
+        .removesuffix("]" if str(argument.type).startswith("Optional") else ""),
     )
     if kind == "Tensor":
         content = world.get(name, world[""])
@@ -163,7 +300,11 @@ def sample(argument: Any, world: dict[str, Any], given: bool = False) -> Any:
         if name == "indices":
             return [T(np.array([0, 1]))]
         return [T(world[""]), T(world[""])]
-    if kind == "int" and str(argument.real_type if hasattr(argument, "real_type") else "").find("ScalarType") >= 0:
+    if (
+        kind == "int"
+        and str(argument.real_type if hasattr(argument, "real_type") else "").find("ScalarType")
+        >= 0
+    ):
         return Name("float64")
     if kind == "int":
         if name in ("dtype", "out_dtype"):
@@ -174,11 +315,25 @@ def sample(argument: Any, world: dict[str, Any], given: bool = False) -> Any:
             return Name("contiguous_format")
         return INTS.get(name, 1)
     if kind == "number":
-        return {"end": 3, "start": 0, "step": 1, "low": 0.5, "high": 2.0, "alpha": 2, "beta": 2, "ord": 2, "p": 2.0}.get(name, 2)
+        return {
+            "end": 3,
+            "start": 0,
+            "step": 1,
+            "low": 0.5,
+            "high": 2.0,
+            "alpha": 2,
+            "beta": 2,
+            "ord": 2,
+            "p": 2.0,
+        }.get(name, 2)
     if kind == "float":
         return {"p": 0.5, "end": 3.0, "std": 1.0, "eps": 1e-3}.get(name, 0.5)
     if kind == "bool":
-        return not argument.default_value if given and argument.has_default_value() and argument.default_value is not None else True
+        return (
+            not argument.default_value
+            if given and argument.has_default_value() and argument.default_value is not None
+            else True
+        )
     if kind == "List[int]":
         return list(LISTS.get(name, [1]))
     if kind in ("List[float]", "List[number]"):
@@ -228,7 +383,10 @@ def made(call: Call, library: Any) -> tuple[Any, list[str]]:
                 result.append(shown(kwargs["out"], library))
         except Exception as error:
             result = ("error", type(error).__name__, str(error))
-    texts = [f"{w.category.__name__}: {str(w.message).partition(' (Triggered internally')[0]}" for w in caught]
+    texts = [
+        f"{w.category.__name__}: {str(w.message).partition(' (Triggered internally')[0]}"
+        for w in caught
+    ]
     return result, texts
 
 
@@ -240,7 +398,14 @@ def shown(value: Any, library: Any) -> Any:
             return ("sparse", layout, dtype, tuple(value.shape), shown(value.to_dense(), library))
         plain = value.detach().resolve_conj().resolve_neg()
         content = plain.to(library.float32).numpy() if dtype in ("bfloat16",) else plain.numpy()
-        return ("tensor", type(value).__name__, dtype, tuple(value.shape), value.stride(), np.array(content))
+        return (
+            "tensor",
+            type(value).__name__,
+            dtype,
+            tuple(value.shape),
+            value.stride(),
+            np.array(content),
+        )
     if isinstance(value, (list, tuple)):
         return (type(value).__name__, [shown(v, library) for v in value])
     if isinstance(value, (bool, int, float, complex, str, type(None))):
@@ -249,7 +414,9 @@ def shown(value: Any, library: Any) -> Any:
 
 
 def precision_of(call: Call) -> float:
-    """The epsilon of the coarsest floats among the arguments: what is computed in it is no better in a wider result."""
+    """The epsilon of the coarsest floats among the arguments: what is computed in it is no better
+    in a wider result.
+    """
     found = 0.0
     for value in [*call.args, *call.kwargs.values()]:
         for one in value if isinstance(value, (list, tuple)) else [value]:
@@ -262,7 +429,14 @@ def precision_of(call: Call) -> float:
 
 def difference(theirs: Any, ours: Any, precision: float = 0.0) -> str:
     """What differs first, in a word; "" where nothing does."""
-    if isinstance(theirs, tuple) and theirs and theirs[0] == "error" or isinstance(ours, tuple) and ours and ours[0] == "error":
+    if (
+        isinstance(theirs, tuple)
+        and theirs
+        and theirs[0] == "error"
+        or isinstance(ours, tuple)
+        and ours
+        and ours[0] == "error"
+    ):
         if isinstance(theirs, list):
             return "refused"
         if isinstance(ours, list):
@@ -271,7 +445,9 @@ def difference(theirs: Any, ours: Any, precision: float = 0.0) -> str:
     if isinstance(theirs, list):
         if not isinstance(ours, list) or len(theirs) != len(ours):
             return "count"
-        return next((d for a, b in zip(theirs, ours, strict=True) if (d := difference(a, b, precision))), "")
+        return next(
+            (d for a, b in zip(theirs, ours, strict=True) if (d := difference(a, b, precision))), ""
+        )
     if theirs[0] != ours[0]:
         return "class"
     if theirs[0] == "tensor":
@@ -281,14 +457,18 @@ def difference(theirs: Any, ours: Any, precision: float = 0.0) -> str:
         a, b = theirs[5], ours[5]
         if a.dtype.kind in "fc":
             eps = max(precision, np.finfo(a.dtype).eps)
-            return "" if np.allclose(a, b, rtol=64 * eps, atol=16 * eps, equal_nan=True) else "values"
+            return (
+                "" if np.allclose(a, b, rtol=64 * eps, atol=16 * eps, equal_nan=True) else "values"
+            )
         return "" if np.array_equal(a, b) else "values"
     if theirs[0] == "sparse":
         return "sparse" if theirs[1:4] != ours[1:4] else difference(theirs[4], ours[4], precision)
     if isinstance(theirs[1], list):
         return difference(theirs[1], ours[1], precision)
     if isinstance(theirs[1], (float, complex)):
-        return "" if np.isclose(theirs[1], ours[1], rtol=1e-5, atol=1e-6, equal_nan=True) else "values"
+        return (
+            "" if np.isclose(theirs[1], ours[1], rtol=1e-5, atol=1e-6, equal_nan=True) else "values"
+        )
     return "" if theirs[1] == ours[1] else "values"
 
 
@@ -307,7 +487,9 @@ def schemas() -> Iterator[tuple[str, Any, bool]]:
             public = name.removeprefix(prefix)
             if not name.startswith(prefix) or LEFT_OUT.match(public):
                 continue
-            if not callable(getattr(resolved(space if space != "torch" else "torch", torch), public, None)):
+            if not callable(
+                getattr(resolved(space if space != "torch" else "torch", torch), public, None)
+            ):
                 continue
             for schema in plain:
                 if space == "Tensor" and schema.arguments[0].name != "self":
@@ -316,7 +498,9 @@ def schemas() -> Iterator[tuple[str, Any, bool]]:
 
 
 def base_call(path: str, schema: Any) -> tuple[Call, dict[str, Any]] | None:
-    """A call with the required arguments that PyTorch takes, and the world that its tensors are from."""
+    """A call with the required arguments that PyTorch takes, and the world that its tensors are
+    from.
+    """
     required = [a for a in schema.arguments if not a.has_default_value()]
     for world in WORLDS:
         try:
@@ -345,7 +529,10 @@ def forms(call: Call, schema: Any, world: dict[str, Any], out: bool) -> Iterator
     required = [a for a in places if not a.has_default_value()]
     optional = [a for a in arguments if a.has_default_value()]
     fixed = 1 if method else 0
-    python = {a.name: "input" if a.name == "self" and call.path.partition(".")[0] != "special" else a.name for a in arguments}
+    python = {
+        a.name: "input" if a.name == "self" and call.path.partition(".")[0] != "special" else a.name
+        for a in arguments
+    }
     yield call
     named = dict(zip([python[a.name] for a in required], call.args, strict=True))
     own = {k: v for k, v in named.items() if not (method and k == "input")}
@@ -357,18 +544,26 @@ def forms(call: Call, schema: Any, world: dict[str, Any], out: bool) -> Iterator
             rest = {NUMPY[k] if k == name else k: v for k, v in own.items()}
             yield new(f"{name} as {NUMPY[name]}", call.args[:fixed], rest | call.kwargs)
         if name == "input":
-            yield new("input as self", call.args[:fixed], {"self" if k == name else k: v for k, v in own.items()} | call.kwargs)
+            yield new(
+                "input as self",
+                call.args[:fixed],
+                {"self" if k == name else k: v for k, v in own.items()} | call.kwargs,
+            )
     # optional arguments
     filled = list(call.args)
     for a in optional:
         if not a.kwarg_only and len(filled) == places.index(a):
             try:
-                filled.append(sample(a, world, True) if a.default_value is None else a.default_value)
+                filled.append(
+                    sample(a, world, True) if a.default_value is None else a.default_value
+                )
             except KeyError:
                 break
             yield new(f"position {a.name}", list(filled), call.kwargs)
     for a in optional:
-        if not (a.name in ("dtype", "layout", "memory_format") and isinstance(a.default_value, int)):
+        if not (
+            a.name in ("dtype", "layout", "memory_format") and isinstance(a.default_value, int)
+        ):
             yield new(f"default {a.name}", call.args, call.kwargs | {a.name: a.default_value})
         try:
             value = sample(a, world, True)
@@ -378,7 +573,11 @@ def forms(call: Call, schema: Any, world: dict[str, Any], out: bool) -> Iterator
         yield new(f"None {a.name}", call.args, call.kwargs | {a.name: None})
         if a.name in NUMPY:
             yield new(f"given {NUMPY[a.name]}", call.args, call.kwargs | {NUMPY[a.name]: value})
-        yield new(f"wrong {a.name}", call.args, call.kwargs | {a.name: "text" if not isinstance(value, str) else 5})
+        yield new(
+            f"wrong {a.name}",
+            call.args,
+            call.kwargs | {a.name: "text" if not isinstance(value, str) else 5},
+        )
     # values of other types that stand for the same, or for nothing
     for place in range(fixed, len(call.args)):
         value = call.args[place]
@@ -402,12 +601,23 @@ def forms(call: Call, schema: Any, world: dict[str, Any], out: bool) -> Iterator
                 ("out int64", "int64", ()),
                 ("out resized", "", (2,)),
             ):
-                yield new(form, call.args, call.kwargs | {"out": T(np.zeros((*tensors[3], *more), tensors[5].dtype), dtype)})
-            yield new("out empty", call.args, call.kwargs | {"out": T(np.zeros(0, tensors[5].dtype))})
+                yield new(
+                    form,
+                    call.args,
+                    call.kwargs
+                    | {"out": T(np.zeros((*tensors[3], *more), tensors[5].dtype), dtype)},
+                )
+            yield new(
+                "out empty", call.args, call.kwargs | {"out": T(np.zeros(0, tensors[5].dtype))}
+            )
             yield new("out None", call.args, call.kwargs | {"out": None})
             yield new("out text", call.args, call.kwargs | {"out": "text"})
         elif isinstance(tensors[1], list) and all(t[0] == "tensor" for t in tensors[1]):
-            yield new("out", call.args, call.kwargs | {"out": tuple(T(np.zeros(t[3], t[5].dtype)) for t in tensors[1])})
+            yield new(
+                "out",
+                call.args,
+                call.kwargs | {"out": tuple(T(np.zeros(t[3], t[5].dtype)) for t in tensors[1])},
+            )
 
 
 def _others(value: Any) -> Iterator[tuple[str, Any]]:
@@ -417,7 +627,14 @@ def _others(value: Any) -> Iterator[tuple[str, Any]]:
         yield "number for", 2
         yield "array for", np.ones(2, np.float32)
         yield "list for", [1, 2]
-        yield "float64", T(np.asarray(value.content).astype(np.complex128 if np.iscomplexobj(value.content) else np.float64))
+        yield (
+            "float64",
+            T(
+                np.asarray(value.content).astype(
+                    np.complex128 if np.iscomplexobj(value.content) else np.float64
+                )
+            ),
+        )
         yield "transposed", T(np.asarray(value.content).T)
         yield "int32", T(np.asarray(value.content).real.astype(np.int32))
         yield "bool", T(np.asarray(value.content).astype(bool))
@@ -484,9 +701,12 @@ def compared(call: Call) -> tuple[str, Any, Any]:
 
 
 def run(
-    pattern: str = "", each: Callable[[Call, str, Any, Any], None] | None = None, part: tuple[int, int] = (0, 1)
+    pattern: str = "",
+    each: Callable[[Call, str, Any, Any], None] | None = None,
+    part: tuple[int, int] = (0, 1),
 ) -> dict[str, Any]:
-    """Counts: overloads, those all of whose calls are equal, calls, equal calls, and differing calls by kind.
+    """Counts: overloads, those all of whose calls are equal, calls, equal calls, and differing
+    calls by kind.
 
     Of `part = (k, n)` each n-th call is made, from the k-th on.
     """
@@ -506,23 +726,32 @@ def run(
             if each is not None:
                 each(call, found, theirs, ours)
     return {
-        "overloads": len(overloads), "overloads equal": sum(overloads.values()), "calls": total, "calls equal": equal,
-        "not called": len(UNCALLED), "differences": dict(kinds.most_common()),
-    }  # fmt: skip
+        "overloads": len(overloads),
+        "overloads equal": sum(overloads.values()),
+        "calls": total,
+        "calls equal": equal,
+        "not called": len(UNCALLED),
+        "differences": dict(kinds.most_common()),
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--names", default="")
     parser.add_argument("--json", default="")
-    parser.add_argument("--trace", action="store_true", help="say each overload before it is called")
+    parser.add_argument(
+        "--trace", action="store_true", help="say each overload before it is called"
+    )
     args = parser.parse_args()
     global TRACE
     TRACE = args.trace
     torch.set_num_threads(1)
     lines: list[Any] = []
     report = run(
-        args.names, lambda c, d, t, o: lines.append([c.path, c.schema, c.form, repr((c.args, c.kwargs)), d, repr(t), repr(o)])
+        args.names,
+        lambda c, d, t, o: lines.append(
+            [c.path, c.schema, c.form, repr((c.args, c.kwargs)), d, repr(t), repr(o)]
+        ),
     )
     json.dump(report, sys.stdout, indent=1)
     if args.json:

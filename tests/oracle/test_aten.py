@@ -10,9 +10,15 @@ oracle = pytest.importorskip("torch")
 
 def _facts(argument):
     return (
-        argument.name, str(argument.type), argument.default_value, argument.N, argument.kwarg_only, argument.is_out,
-        argument.has_default_value(), argument.is_write,
-    )  # fmt: skip
+        argument.name,
+        str(argument.type),
+        argument.default_value,
+        argument.N,
+        argument.kwarg_only,
+        argument.is_out,
+        argument.has_default_value(),
+        argument.is_write,
+    )
 
 
 def test_every_schema():
@@ -20,23 +26,53 @@ def test_every_schema():
         order = oracle._C._jit_get_operation(f"aten::{name}")[1]
         assert [o or "default" for o in order] == list(overloads)
         for overload, (_, text) in overloads.items():
-            wanted = oracle._C._get_schema(f"aten::{name}", "" if overload == "default" else overload)
+            wanted = oracle._C._get_schema(
+                f"aten::{name}", "" if overload == "default" else overload
+            )
             got = schema.FunctionSchema(f"aten::{text}")
             assert str(got) == str(wanted)
             assert list(map(_facts, got.arguments)) == list(map(_facts, wanted.arguments)), text
-            assert [(r.name, str(r.type)) for r in got.returns] == [(r.name, str(r.type)) for r in wanted.returns]
+            assert [(r.name, str(r.type)) for r in got.returns] == [
+                (r.name, str(r.type)) for r in wanted.returns
+            ]
             assert got.is_mutable == wanted.is_mutable
 
 
 @pytest.mark.parametrize(
-    "name", ["add.Tensor", "mm", "nonzero", "add_.Tensor", "sum.dim_IntList", "t", "add.out", "bernoulli", "view"]
+    "name",
+    [
+        "add.Tensor",
+        "mm",
+        "nonzero",
+        "add_.Tensor",
+        "sum.dim_IntList",
+        "t",
+        "add.out",
+        "bernoulli",
+        "view",
+    ],
 )
 def test_what_is_known_of_an_operator(name):
     def facts(module):
         packet, _, overload = name.partition(".")
         op = getattr(getattr(module.ops.aten, packet), overload or "default")
-        said = (str(op), repr(op), op.name(), op.namespace, op._overloadname, op.__name__, op.__module__, op.is_view, op._opname)
-        return (*said, [repr(t) for t in op.tags], repr(op.overloadpacket), op.overloadpacket.overloads())
+        said = (
+            str(op),
+            repr(op),
+            op.name(),
+            op.namespace,
+            op._overloadname,
+            op.__name__,
+            op.__module__,
+            op.is_view,
+            op._opname,
+        )
+        return (
+            *said,
+            [repr(t) for t in op.tags],
+            repr(op.overloadpacket),
+            op.overloadpacket.overloads(),
+        )
 
     assert facts(torch) == facts(oracle)
 

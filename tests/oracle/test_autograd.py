@@ -34,7 +34,9 @@ def hooks_order(m):
     h = x.register_hook(lambda g: log.append(("x", g.tolist())))
     y.grad_fn.register_prehook(lambda gs: log.append(("pre", [g.tolist() for g in gs])))
     y.grad_fn.register_hook(
-        lambda gi, go: log.append(("post", [None if g is None else g.tolist() for g in gi], [g.tolist() for g in go]))
+        lambda gi, go: log.append(
+            ("post", [None if g is None else g.tolist() for g in gi], [g.tolist() for g in go])
+        )
     )
     y.sum().backward()
     log.append(y.grad.tolist())
@@ -268,7 +270,11 @@ def func_errs(m):
         err(lambda: W.apply(x, x).sum().backward()),
         err(lambda: S.apply(x, m.ones(2)).sum().backward()),
         err(lambda: N.apply(x, m.ones(2)).sum().backward()),
-        err(lambda: m.autograd.grad(m.autograd.grad((Once.apply(x)).sum(), x, create_graph=True)[0].sum(), x)),
+        err(
+            lambda: m.autograd.grad(
+                m.autograd.grad((Once.apply(x)).sum(), x, create_graph=True)[0].sum(), x
+            )
+        ),
         err(lambda: NF.apply(x)),
         err(lambda: W()),
         err(lambda: W.apply(x)),
@@ -340,7 +346,9 @@ def unused_none(m):
 def same_in_out(m):
     x = m.ones(2, requires_grad=True)
     y = x * 2
-    return m.autograd.grad(y, y, m.ones(2))[0].tolist(), m.autograd.grad([y.sum(), y.sum()], [y, x])[1].tolist()
+    return m.autograd.grad(y, y, m.ones(2))[0].tolist(), m.autograd.grad(
+        [y.sum(), y.sum()], [y, x]
+    )[1].tolist()
 
 
 @case
@@ -390,7 +398,13 @@ def node_api(m):
     y = x * 2
     n = y.grad_fn
     n.metadata["a"] = 1
-    return type(n).__name__, n.next_functions[1], n.next_functions[0][0].variable is x, n.metadata, n is y.grad_fn
+    return (
+        type(n).__name__,
+        n.next_functions[1],
+        n.next_functions[0][0].variable is x,
+        n.metadata,
+        n is y.grad_fn,
+    )
 
 
 @case
@@ -400,7 +414,9 @@ def multi_hook(m):
     y = m.ones(2, requires_grad=True)
     a = x * 2
     b = y * 3
-    m.autograd.graph.register_multi_grad_hook((a, b), lambda gs: log.append([None if g is None else g.tolist() for g in gs]))
+    m.autograd.graph.register_multi_grad_hook(
+        (a, b), lambda gs: log.append([None if g is None else g.tolist() for g in gs])
+    )
     (a + b).sum().backward()
     a.sum()
     return log

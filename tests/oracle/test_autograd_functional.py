@@ -25,14 +25,20 @@ CASES = {
     "hvp": lambda m, f, x, y: f.hvp(lambda a, b: (a**3 * b).sum(), (x, y), (y, x)),
     "jacobian": lambda m, f, x, y: f.jacobian(lambda a: a.sin() * a.sum(), x),
     "jacobian two": lambda m, f, x, y: f.jacobian(lambda a, b: (a * b.sum(), b), (x, y)),
-    "jacobian fast": lambda m, f, x, y: f.jacobian(lambda a, b: (a * b.sum(), b), (x, y), vectorize=True),
+    "jacobian fast": lambda m, f, x, y: f.jacobian(
+        lambda a, b: (a * b.sum(), b), (x, y), vectorize=True
+    ),
     "jacobian forward": lambda m, f, x, y: f.jacobian(
         lambda a, b: (a * b.sum(), b * 2), (x, y), vectorize=True, strategy="forward-mode"
     ),
-    "jacobian graph": lambda m, f, x, y: f.jacobian(lambda a: a**3, x.requires_grad_(), create_graph=True),
+    "jacobian graph": lambda m, f, x, y: f.jacobian(
+        lambda a: a**3, x.requires_grad_(), create_graph=True
+    ),
     "hessian": lambda m, f, x, y: f.hessian(lambda a: (a**3).sum() * a.sum(), x),
     "hessian two": lambda m, f, x, y: f.hessian(lambda a, b: (a**3 * b).sum(), (x, y)),
-    "hessian fast": lambda m, f, x, y: f.hessian(lambda a, b: (a**3 * b).sum(), (x, y), vectorize=True),
+    "hessian fast": lambda m, f, x, y: f.hessian(
+        lambda a, b: (a**3 * b).sum(), (x, y), vectorize=True
+    ),
     "hessian forward": lambda m, f, x, y: f.hessian(
         lambda a: (a**3).sum(), x, vectorize=True, outer_jacobian_strategy="forward-mode"
     ),
@@ -44,7 +50,9 @@ def test_same_values(name):
     r = np.random.default_rng(0)
     x, y = r.standard_normal(3), r.standard_normal(3)
     theirs = flat(CASES[name](torch, torch.autograd.functional, torch.tensor(x), torch.tensor(y)))
-    ours = flat(CASES[name](pellucid, pellucid.autograd.functional, pellucid.tensor(x), pellucid.tensor(y)))
+    ours = flat(
+        CASES[name](pellucid, pellucid.autograd.functional, pellucid.tensor(x), pellucid.tensor(y))
+    )
     assert len(theirs) == len(ours)
     for a, b in zip(theirs, ours, strict=True):
         assert a.requires_grad == b.requires_grad
@@ -70,7 +78,9 @@ REFUSED = [
     lambda m, f, x: f.jacobian(lambda a: a, x, strategy="x"),
     lambda m, f, x: f.jacobian(lambda a: a, x, strict=True, vectorize=True),
     lambda m, f, x: f.jacobian(lambda a: a, x, strategy="forward-mode"),
-    lambda m, f, x: f.jacobian(lambda a: a, x, strategy="forward-mode", create_graph=True, vectorize=True),
+    lambda m, f, x: f.jacobian(
+        lambda a: a, x, strategy="forward-mode", create_graph=True, vectorize=True
+    ),
     lambda m, f, x: f.jacobian(lambda a, b: a, (x, x), strict=True),
 ]
 

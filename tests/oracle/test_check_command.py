@@ -30,7 +30,19 @@ with torch.no_grad():
 
 
 def check(script, engine):
-    command = [sys.executable, "-W", "ignore", "-m", "pellucid", "check", "--format", "json", "--engine", engine, str(script)]
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "pellucid",
+        "check",
+        "--format",
+        "json",
+        "--engine",
+        engine,
+        str(script),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1 and done.stderr == "", done.stderr
     *printed, last = done.stdout.splitlines()
@@ -41,8 +53,15 @@ def test_the_same_findings_on_both_engines(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(textwrap.dedent(SCRIPT))
     (said, found), (said_torch, found_torch) = check(script, "pellucid"), check(script, "torch")
-    assert said == ["running on pellucid", "validation True"] and said_torch == ["running on torch", "validation True"]
-    assert [f["name"] for f in found] == ["loss-shape-mismatch", "missing-zero-grad", "eval-in-train-mode"]
+    assert said == ["running on pellucid", "validation True"] and said_torch == [
+        "running on torch",
+        "validation True",
+    ]
+    assert [f["name"] for f in found] == [
+        "loss-shape-mismatch",
+        "missing-zero-grad",
+        "eval-in-train-mode",
+    ]
     assert [f["line"] for f in found] == [13, 14, 17]
     for ours, theirs in zip(found, found_torch, strict=True):
         numbers = [(f["evidence"].pop("gradient_norm", 0), f["evidence"]) for f in (ours, theirs)]
@@ -51,10 +70,18 @@ def test_the_same_findings_on_both_engines(tmp_path):
 
 
 def test_findings_do_not_change_what_pytorch_prints(tmp_path):
-    """The examples' own numbers are compared elsewhere; here, that watching draws no random numbers and changes none."""
+    """The examples' own numbers are compared elsewhere; here, that watching draws no random numbers
+    and changes none.
+    """
     script = tmp_path / "train.py"
-    script.write_text(textwrap.dedent(SCRIPT).replace('print("running on"', '_ = ("running on"').replace(".item() > 0", ".item()"))
-    plain = subprocess.run([sys.executable, "-W", "ignore", str(script)], capture_output=True, text=True, timeout=300).stdout
+    script.write_text(
+        textwrap.dedent(SCRIPT)
+        .replace('print("running on"', '_ = ("running on"')
+        .replace(".item() > 0", ".item()")
+    )
+    plain = subprocess.run(
+        [sys.executable, "-W", "ignore", str(script)], capture_output=True, text=True, timeout=300
+    ).stdout
     assert plain.startswith(("validation 0.", "validation 1."))
     assert "\n".join(check(script, "torch")[0]) + "\n" == plain
 
@@ -78,12 +105,32 @@ except IndexError:
 def test_tracebacks_are_those_of_the_script(tmp_path, engine):
     script = tmp_path / "train.py"
     script.write_text(FAILING)
-    plain = [sys.executable, *(["-m", "pellucid", "run"] if engine == "pellucid" else []), str(script)]
-    watched = [sys.executable, "-m", "pellucid", "check", "--select", "PL3", "--engine", engine, str(script)]
-    before, after = (subprocess.run(command, capture_output=True, text=True, timeout=300) for command in (plain, watched))
+    plain = [
+        sys.executable,
+        *(["-m", "pellucid", "run"] if engine == "pellucid" else []),
+        str(script),
+    ]
+    watched = [
+        sys.executable,
+        "-m",
+        "pellucid",
+        "check",
+        "--select",
+        "PL3",
+        "--engine",
+        engine,
+        str(script),
+    ]
+    before, after = (
+        subprocess.run(command, capture_output=True, text=True, timeout=300)
+        for command in (plain, watched)
+    )
     assert before.returncode == after.returncode == 1
     # Errors of Pellucid name the user's line, the engine's own frames below it may be others.
-    shown = [[line for line in done.stderr.splitlines() if "train.py" in line or "Error" in line] for done in (before, after)]
+    shown = [
+        [line for line in done.stderr.splitlines() if "train.py" in line or "Error" in line]
+        for done in (before, after)
+    ]
     assert shown[0] == shown[1] and "pellucid/check/" not in after.stderr
     if engine == "torch":
         assert after.stderr.startswith(before.stderr)
@@ -112,9 +159,26 @@ copy.deepcopy([warnings.warn, warnings.showwarning])
 def test_warnings_keep_their_lines(tmp_path, engine):
     script = tmp_path / "train.py"
     script.write_text(WARNING)
-    plain = [sys.executable, *(["-m", "pellucid", "run"] if engine == "pellucid" else []), str(script)]
-    watched = [sys.executable, "-m", "pellucid", "check", "--select", "PL3", "--engine", engine, str(script)]
-    before, after = (subprocess.run(command, capture_output=True, text=True, timeout=300) for command in (plain, watched))
+    plain = [
+        sys.executable,
+        *(["-m", "pellucid", "run"] if engine == "pellucid" else []),
+        str(script),
+    ]
+    watched = [
+        sys.executable,
+        "-m",
+        "pellucid",
+        "check",
+        "--select",
+        "PL3",
+        "--engine",
+        engine,
+        str(script),
+    ]
+    before, after = (
+        subprocess.run(command, capture_output=True, text=True, timeout=300)
+        for command in (plain, watched)
+    )
     assert before.returncode == after.returncode == 0
     assert before.stderr.count("Warning: ") >= 3 and after.stderr.startswith(before.stderr)
 

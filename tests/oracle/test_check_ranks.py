@@ -17,7 +17,8 @@ _spec = importlib.util.spec_from_file_location("test_ranks_of_check", RANKS / "t
 ranks = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(ranks)
 
-# In these gloo mixes up the calls, or a rank waits for one that has gone: not in the processes of the others.
+# In these gloo mixes up the calls, or a rank waits for one that has gone: not in the processes of
+# the others.
 APART = {
     "collectives-differ/buggy",
     "rank-missing/buggy",
@@ -25,7 +26,8 @@ APART = {
     "unequal-batches/buggy",
     *ranks.ALONE,
 }
-CORRECT = [path for path in ranks.CORRECT if path.stem != "gan_sync_batchnorm"]  # PyTorch's SyncBatchNorm needs GPUs
+# PyTorch's SyncBatchNorm needs GPUs
+CORRECT = [path for path in ranks.CORRECT if path.stem != "gan_sync_batchnorm"]
 SCRIPTS = [path for path in ranks.SCRIPTS if ranks.case(path) not in APART] + CORRECT
 
 
@@ -47,7 +49,9 @@ def test_script(path, batch):
 
 @pytest.mark.parametrize("name", ["collective-under-rank-condition", "rank-failed"])
 def test_the_command_on_pytorch(name):
-    """Calls that do not fit make PyTorch's ranks hang or fail; the check ends them and finds the line."""
+    """Calls that do not fit make PyTorch's ranks hang or fail; the check ends them and finds the
+    line.
+    """
     script = RANKS / "scripts" / name / "buggy.py"
     environment = {**os.environ, "PYTHONPATH": str(ranks.ROOT), "OMP_NUM_THREADS": "1"}
     command = [
@@ -65,9 +69,13 @@ def test_the_command_on_pytorch(name):
         "--format",
         "json",
     ]
-    done = subprocess.run([*command, str(script)], capture_output=True, text=True, timeout=180, env=environment)
+    done = subprocess.run(
+        [*command, str(script)], capture_output=True, text=True, timeout=180, env=environment
+    )
     said = json.loads(done.stdout)
-    assert done.returncode == 1 and [(f["name"], f["line"]) for f in said["findings"]] == ranks.expected(script), (
+    assert done.returncode == 1 and [
+        (f["name"], f["line"]) for f in said["findings"]
+    ] == ranks.expected(script), (
         said,
         done.stderr,
     )

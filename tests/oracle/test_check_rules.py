@@ -1,4 +1,6 @@
-"""The rules of `pellucid check` on real PyTorch: the same scripts, the same findings as on Pellucid."""
+"""The rules of `pellucid check` on real PyTorch: the same scripts, the same findings as on
+Pellucid.
+"""
 
 import importlib.util
 from pathlib import Path

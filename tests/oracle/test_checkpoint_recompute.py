@@ -1,4 +1,6 @@
-"""`utils.checkpoint` gives the gradients of the plain function, saves nothing, and draws the same random numbers twice."""
+"""`utils.checkpoint` gives the gradients of the plain function, saves nothing, and draws the same
+random numbers twice.
+"""
 
 import numpy as np
 import pytest
@@ -63,7 +65,9 @@ def test_nothing_is_saved_and_the_second_run_stops_early():
 def test_second_derivatives_and_nesting():
     inner = pellucid.utils.checkpoint.checkpoint
     x = pellucid.tensor(0.5, dtype=pellucid.float64, requires_grad=True)
-    y = inner(lambda a: inner(lambda b: b.sin(), a, use_reentrant=False).exp(), x, use_reentrant=False)
+    y = inner(
+        lambda a: inner(lambda b: b.sin(), a, use_reentrant=False).exp(), x, use_reentrant=False
+    )
     (g,) = pellucid.autograd.grad(y, x, create_graph=True)
     (h,) = pellucid.autograd.grad(g, x)
     s, c = np.sin(0.5), np.cos(0.5)

@@ -14,11 +14,22 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Deprecat
 def objects(m, old):
     t = m.arange(24.0).reshape(4, 6)
     made = {
-        "t": t, "part": t[1:3, ::2], "turned": t.t(), "p": m.nn.Parameter(m.ones(3)), "half": m.ones(2).bfloat16(),
-        "plain": [1, 2.5, None, True, "x", b"yz", 1 + 2j], "empty": m.empty(0), "size": t.shape, "dtype": m.float32,
-        "device": m.device("cpu"), "complex": m.ones(2, dtype=m.complex64), "grad": m.ones(2, requires_grad=True),
-        "scalar": m.tensor(3), "bool": m.tensor([True, False]), "meta": m.empty(2, 3, device="meta"),
-    }  # fmt: skip
+        "t": t,
+        "part": t[1:3, ::2],
+        "turned": t.t(),
+        "p": m.nn.Parameter(m.ones(3)),
+        "half": m.ones(2).bfloat16(),
+        "plain": [1, 2.5, None, True, "x", b"yz", 1 + 2j],
+        "empty": m.empty(0),
+        "size": t.shape,
+        "dtype": m.float32,
+        "device": m.device("cpu"),
+        "complex": m.ones(2, dtype=m.complex64),
+        "grad": m.ones(2, requires_grad=True),
+        "scalar": m.tensor(3),
+        "bool": m.tensor([True, False]),
+        "meta": m.empty(2, 3, device="meta"),
+    }
     if not old:
         made["uint16"] = m.ones(2).to(m.uint16)
     return made
@@ -44,7 +55,11 @@ def compare(a, b):
 @pytest.mark.parametrize("there", [False, True], ids=["from torch", "to torch"])
 def test_round_trip(old, there):
     file = io.BytesIO()
-    source, save, load = (pellucid, serialization.save, torch.load) if there else (torch, torch.save, serialization.load)
+    source, save, load = (
+        (pellucid, serialization.save, torch.load)
+        if there
+        else (torch, torch.save, serialization.load)
+    )
     save(objects(source, old), file, _use_new_zipfile_serialization=not old)
     file.seek(0)
     got = load(file)

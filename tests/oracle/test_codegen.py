@@ -20,7 +20,9 @@ def data(*shape):
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-@pytest.mark.parametrize("options", [{}, {"label_smoothing": 0.1}, {"weight": data(17) ** 2}, {"ignore_index": 3}])
+@pytest.mark.parametrize(
+    "options", [{}, {"label_smoothing": 0.1}, {"weight": data(17) ** 2}, {"ignore_index": 3}]
+)
 def test_cross_entropy(options, reduction):
     x, t = data(40, 17), RNG.integers(0, 17, 40)
     tx = torch.from_numpy(x).requires_grad_()
@@ -46,13 +48,18 @@ def test_attention(causal):
         np.testing.assert_allclose(mine, theirs.numpy(), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name, arguments", [("gelu", {}), ("silu", {}), ("mish", {}), ("softplus", {}), ("hardswish", {})])
+@pytest.mark.parametrize(
+    "name, arguments",
+    [("gelu", {}), ("silu", {}), ("mish", {}), ("softplus", {}), ("hardswish", {})],
+)
 def test_activations(name, arguments):
     x, g = data(1000) * 4, data(1000)
     tx = torch.from_numpy(x).requires_grad_()
     want = getattr(torch.nn.functional, name)(tx, **arguments)
     want.backward(torch.from_numpy(g))
     numbers = (1.0, 20.0) if name == "softplus" else ()
-    np.testing.assert_allclose(getattr(activations, name)(x, *numbers), want.detach().numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        getattr(activations, name)(x, *numbers), want.detach().numpy(), rtol=1e-5, atol=1e-6
+    )
     got = getattr(activations, name + "_backward")(g, x, *numbers)
     np.testing.assert_allclose(got, tx.grad.numpy(), rtol=1e-5, atol=2e-6)

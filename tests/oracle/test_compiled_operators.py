@@ -1,4 +1,5 @@
-"""PyTorch's operator samples through compiled functions: results and gradients are eager's, also for values that were not traced.
+"""PyTorch's operator samples through compiled functions: results and gradients are eager's, also
+for values that were not traced.
 
 Only the samples are PyTorch's; what they are compared with is this library without the compiler.
 """
@@ -17,7 +18,8 @@ import pellucid
 
 torch = pytest.importorskip("torch")
 samples_module = pytest.importorskip(
-    "torch.testing._internal.common_methods_invocations", reason="PyTorch's samples need more packages"
+    "torch.testing._internal.common_methods_invocations",
+    reason="PyTorch's samples need more packages",
 )
 
 # Memory that nobody wrote has no values to compare.
@@ -27,7 +29,8 @@ PER_OPERATOR = {"forward": 1, "gradients": 2}
 FLOORS = {"forward": 640, "gradients": 970}
 # The dtype of an operator's samples: the first of these that it takes.
 KINDS = (torch.float32, torch.float64, torch.int64, torch.bool, torch.complex64)
-# What runs eagerly: shapes and numbers of entries that depend on values, and places in an argument's memory.
+# What runs eagerly: shapes and numbers of entries that depend on values, and places in an
+# argument's memory.
 EAGER = set(
     "argwhere bincount masked_select nn.functional.one_hot nonzero repeat_interleave unique unique_consecutive _segment_reduce "
     "as_strided as_strided_copy as_strided_scatter to_sparse".split()
@@ -64,10 +67,18 @@ def carried(x, grad):
 
 
 def counterpart(op):
-    """This library's function for an operator; PyTorch's own wrappers with this library in PyTorch's place."""
+    """This library's function for an operator; PyTorch's own wrappers with this library in
+    PyTorch's place.
+    """
     if isinstance(op.op, types.FunctionType) and op.op.__module__.startswith("torch.testing"):
-        scope = dict(op.op.__globals__, torch=pellucid, wrapper_set_seed=lambda f, *args, **kwargs: f(*args, **kwargs))
-        return types.FunctionType(op.op.__code__, scope, op.op.__name__, op.op.__defaults__, op.op.__closure__)
+        scope = dict(
+            op.op.__globals__,
+            torch=pellucid,
+            wrapper_set_seed=lambda f, *args, **kwargs: f(*args, **kwargs),
+        )
+        return types.FunctionType(
+            op.op.__code__, scope, op.op.__name__, op.op.__defaults__, op.op.__closure__
+        )
     for root in (pellucid, pellucid.Tensor):
         found = root
         for part in op.name.split("."):
@@ -78,7 +89,9 @@ def counterpart(op):
 
 
 def leaves(value, found):
-    """The tensors in a value, appended to `found`, and the rest of it in a form that can be compared and filled again."""
+    """The tensors in a value, appended to `found`, and the rest of it in a form that can be
+    compared and filled again.
+    """
     if isinstance(value, pellucid.Tensor):
         found.append(value)
         return ("tensor", len(found) - 1)
@@ -95,15 +108,23 @@ def filled(form, tensors):
         return tensors[value]
     if kind == "dict":
         return {k: filled(v, tensors) for k, v in value.items()}
-    return value if kind == "plain" else (list if kind == "list" else tuple)(filled(v, tensors) for v in value)
+    return (
+        value
+        if kind == "plain"
+        else (list if kind == "list" else tuple)(filled(v, tensors) for v in value)
+    )
 
 
 # ---- values -----------------------------------------------------------------------------------------
 def moved(t):
-    """Other values of the same kind: floats moved a little, the rest in another order, so that indices still fit."""
+    """Other values of the same kind: floats moved a little, the rest in another order, so that
+    indices still fit.
+    """
     a = t.detach()
     if a.dtype.is_floating_point or a.dtype.is_complex:
-        a = a * 1.03125 + 0.0625 * pellucid.arange(a.numel()).remainder(3).reshape(a.shape).to(a.dtype)
+        a = a * 1.03125 + 0.0625 * pellucid.arange(a.numel()).remainder(3).reshape(a.shape).to(
+            a.dtype
+        )
         return a.requires_grad_(t.requires_grad)
     return a.reshape(-1).roll(1).reshape(a.shape)
 
@@ -135,7 +156,9 @@ def same(a, b):
     if repr(leaves(a, one)) != repr(leaves(b, two)):
         return False
     return all(
-        x.shape == y.shape and x.dtype is y.dtype and np.allclose(array(x), array(y), rtol=2e-4, atol=2e-5, equal_nan=True)
+        x.shape == y.shape
+        and x.dtype is y.dtype
+        and np.allclose(array(x), array(y), rtol=2e-4, atol=2e-5, equal_nan=True)
         for x, y in zip(one, two, strict=True)
     )
 
@@ -158,7 +181,11 @@ class Survey:
         self.wrong = []
         self.reasons = Counter()
         for op in samples_module.op_db:
-            if re.search(only, op.name) and not UNINITIALISED.match(op.name) and (op.supports_autograd or not gradients):
+            if (
+                re.search(only, op.name)
+                and not UNINITIALISED.match(op.name)
+                and (op.supports_autograd or not gradients)
+            ):
                 self.operator(op, per_operator)
 
     def operator(self, op, most):
@@ -169,12 +196,17 @@ class Survey:
             return
         torch.manual_seed(0)
         try:
-            found = list(itertools.islice(op.sample_inputs("cpu", kind, requires_grad=self.gradients), 100))
+            found = list(
+                itertools.islice(op.sample_inputs("cpu", kind, requires_grad=self.gradients), 100)
+            )
         except Exception:  # some samples need other hardware
             return
         for sample in found[:: max(1, len(found) // most)][:most]:
             try:
-                args = carried((sample.input, *sample.args), self.gradients), carried(sample.kwargs, self.gradients)
+                args = (
+                    carried((sample.input, *sample.args), self.gradients),
+                    carried(sample.kwargs, self.gradients),
+                )
             except (NotImplementedError, AttributeError):
                 continue
             self.call(op, mine, args)
@@ -191,10 +223,16 @@ class Survey:
             outs = []
             leaves(made, outs)
             total = sum(weighted(o) for o in outs if o.requires_grad)
-            return made, pellucid.autograd.grad(total, [t for t in given if t.requires_grad], allow_unused=True)
+            return made, pellucid.autograd.grad(
+                total, [t for t in given if t.requires_grad], allow_unused=True
+            )
 
         want = outcome(f, tensors)
-        if isinstance(want, Exception) or self.gradients and not any(t.requires_grad for t in tensors):
+        if (
+            isinstance(want, Exception)
+            or self.gradients
+            and not any(t.requires_grad for t in tensors)
+        ):
             return
         self.calls += 1
         compiled = pellucid.compile(f)
@@ -205,7 +243,9 @@ class Survey:
             self.reasons[compiled.history[-1] if compiled.history else "?", op.name] += 1
             return
         self.compiled += 1
-        for values in (tensors, [moved(t) for t in tensors], [changed(t) for t in tensors])[: 1 if op.name in SORTED else 3]:
+        for values in (tensors, [moved(t) for t in tensors], [changed(t) for t in tensors])[
+            : 1 if op.name in SORTED else 3
+        ]:
             want, got = outcome(f, values), outcome(compiled, values)
             if isinstance(want, Exception):
                 if type(got) is not type(want):
@@ -213,14 +253,18 @@ class Survey:
                         f"{name}: {type(want).__name__} expected, {got if isinstance(got, Exception) else 'a result'}"
                     )
             elif not same(got, want):
-                self.wrong.append(f"{name}: {repr(got)[:200] if isinstance(got, Exception) else 'other values'}")
+                self.wrong.append(
+                    f"{name}: {repr(got)[:200] if isinstance(got, Exception) else 'other values'}"
+                )
 
 
 @pytest.mark.parametrize("what", ["forward", "gradients"])
 def test_compiled_operators_are_eager(what):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        survey = Survey(what == "gradients", PER_OPERATOR[what], os.environ.get("PELLUCID_OPERATORS", ""))
+        survey = Survey(
+            what == "gradients", PER_OPERATOR[what], os.environ.get("PELLUCID_OPERATORS", "")
+        )
     assert not survey.wrong
     assert not [f"{name}: {why}" for why, name in survey.reasons if name not in EAGER]
     assert survey.compiled >= FLOORS[what]

@@ -20,8 +20,15 @@ pytestmark = pytest.mark.oracle
 
 def both(name, *args, **options):
     """The function's results from the NumPy reference and, where they apply, from the kernels."""
-    sides = (conv_reference, conv_kernels) if name.startswith("conv") else (pool_reference, pool_kernels)
-    results = [getattr(side, name)(*args, **options) for side in (sides if target.available() else sides[:1])]
+    sides = (
+        (conv_reference, conv_kernels)
+        if name.startswith("conv")
+        else (pool_reference, pool_kernels)
+    )
+    results = [
+        getattr(side, name)(*args, **options)
+        for side in (sides if target.available() else sides[:1])
+    ]
     assert results[0] is not None
     return [made for made in results if made is not None]
 
@@ -52,7 +59,9 @@ def test_convolution(seed, dtype):
     out = (F.conv1d, F.conv2d, F.conv3d)[dims - 1](x, w, b, *args)
     g = tensor(3, out.shape, dtype)
     out.backward(g)
-    close = {"rtol": 1e-4, "atol": 1e-4} if dtype == torch.float32 else {"rtol": 1e-10, "atol": 1e-10}
+    close = (
+        {"rtol": 1e-4, "atol": 1e-4} if dtype == torch.float32 else {"rtol": 1e-10, "atol": 1e-10}
+    )
     xs, ws, bs, gs = (t.detach().numpy() for t in (x, w, b, g))
     for made in both("conv", xs, ws, *args):
         np.testing.assert_allclose(made + bs.reshape(-1, *[1] * dims), out.detach(), **close)
@@ -72,15 +81,22 @@ def test_transposed_convolution(seed):
     expected = function(x, w, b, stride, padding, extra, groups, dilation)
     shape = transposed_input_shape(x.shape, w_shape, stride, padding, extra, dilation, groups)
     assert shape == tuple(expected.shape)
-    for made in both("conv_input_grad", x.numpy(), w.numpy(), shape, stride, padding, dilation, groups):
-        np.testing.assert_allclose(made + b.numpy().reshape(-1, *[1] * dims), expected, rtol=1e-4, atol=1e-4)
+    for made in both(
+        "conv_input_grad", x.numpy(), w.numpy(), shape, stride, padding, dilation, groups
+    ):
+        np.testing.assert_allclose(
+            made + b.numpy().reshape(-1, *[1] * dims), expected, rtol=1e-4, atol=1e-4
+        )
 
 
 def test_complex_convolution():
     x, w = (
-        torch.complex(tensor(i, s, torch.float64), tensor(i + 9, s, torch.float64)) for i, s in enumerate([(2, 3, 8), (4, 3, 3)])
+        torch.complex(tensor(i, s, torch.float64), tensor(i + 9, s, torch.float64))
+        for i, s in enumerate([(2, 3, 8), (4, 3, 3)])
     )
-    np.testing.assert_allclose(conv_reference.conv(x.numpy(), w.numpy(), 2, 1), F.conv1d(x, w, None, 2, 1), atol=1e-12)
+    np.testing.assert_allclose(
+        conv_reference.conv(x.numpy(), w.numpy(), 2, 1), F.conv1d(x, w, None, 2, 1), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
@@ -90,7 +106,9 @@ def test_pooling(seed, dtype):
 
     def array(t):
         t = t.detach()
-        return t.float().numpy().astype(ml_dtypes.bfloat16) if t.dtype == torch.bfloat16 else t.numpy()
+        return (
+            t.float().numpy().astype(ml_dtypes.bfloat16) if t.dtype == torch.bfloat16 else t.numpy()
+        )
 
     draw, dims, shape, _, (stride, _, dilation, _) = configuration(200 + seed)
     kernel = [draw.randint(1, 3) for _ in range(dims)]
@@ -106,7 +124,9 @@ def test_pooling(seed, dtype):
     if maximum:
         x.requires_grad_()
         values, index = maximum(x, kernel, stride, padding, dilation, ceil_mode, True)
-        for made, places in both("max_pool", array(x), kernel, stride, padding, dilation, ceil_mode):
+        for made, places in both(
+            "max_pool", array(x), kernel, stride, padding, dilation, ceil_mode
+        ):
             np.testing.assert_array_equal(made.astype(float), array(values).astype(float))
             np.testing.assert_array_equal(places, index)
         if dtype != torch.bfloat16:
@@ -137,7 +157,9 @@ def test_adaptive_pooling(seed):
     if seed % 3 == 0:
         size = [1] * dims
     x = tensor(0, shape, torch.float32).requires_grad_()
-    out = (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[dims - 1](x, size if dims > 1 else size[0])
+    out = (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[dims - 1](
+        x, size if dims > 1 else size[0]
+    )
     g = tensor(1, out.shape, torch.float32)
     out.backward(g)
     close = {"rtol": 1e-5, "atol": 1e-5}

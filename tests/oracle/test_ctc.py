@@ -14,7 +14,9 @@ def outcome(library, x, targets, used, lengths, *options):
     leaf = library.from_numpy(x.copy()).requires_grad_()
     given = [library.from_numpy(a) for a in (targets, used, lengths)]
     loss = library.nn.functional.ctc_loss(leaf.log_softmax(-1), *given, *options)
-    weight = library.from_numpy(np.cos(np.arange(loss.numel())).reshape(tuple(loss.shape)).astype(x.dtype))
+    weight = library.from_numpy(
+        np.cos(np.arange(loss.numel())).reshape(tuple(loss.shape)).astype(x.dtype)
+    )
     return loss.detach().numpy(), library.autograd.grad((loss * weight).sum(), leaf)[0].numpy()
 
 
@@ -25,14 +27,25 @@ def outcome(library, x, targets, used, lengths, *options):
 def test_losses_and_gradients(reduction, zero_infinity, padded, kind):
     for steps, batch, classes, most in SIZES:
         for dtype, tolerance in ((np.float32, 1e-4), (np.float64, 1e-10)):
-            lengths, used = RNG.integers(0, most + 1, batch), RNG.integers(max(1, steps // 2), steps + 1, batch)
+            lengths, used = (
+                RNG.integers(0, most + 1, batch),
+                RNG.integers(max(1, steps // 2), steps + 1, batch),
+            )
             targets = RNG.integers(0, classes - 1, (batch, most))
             if not padded:
                 targets = np.concatenate([row[:n] for row, n in zip(targets, lengths, strict=True)])
             elif not most:
                 continue
             x = RNG.standard_normal((steps, batch, classes)).astype(dtype)
-            args = (x, targets.astype(kind), used.astype(kind), lengths.astype(kind), classes - 1, reduction, zero_infinity)
+            args = (
+                x,
+                targets.astype(kind),
+                used.astype(kind),
+                lengths.astype(kind),
+                classes - 1,
+                reduction,
+                zero_infinity,
+            )
             for ours, theirs in zip(outcome(pellucid, *args), outcome(torch, *args), strict=True):
                 np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
 
@@ -54,7 +67,9 @@ def test_what_is_refused(targets, used, lengths):
     for library in (torch, pellucid):
         lp = library.zeros(10, 2, 5)
         with pytest.raises(RuntimeError) as error:
-            library.nn.functional.ctc_loss(lp, *(library.tensor(a) for a in (targets, used, lengths)))
+            library.nn.functional.ctc_loss(
+                lp, *(library.tensor(a) for a in (targets, used, lengths))
+            )
         errors.append(str(error.value))
     assert errors[0] == errors[1]
 

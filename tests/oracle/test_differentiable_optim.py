@@ -1,4 +1,6 @@
-"""Steps of optimizers with differentiable=True against PyTorch: derivatives through updates, rates and states."""
+"""Steps of optimizers with differentiable=True against PyTorch: derivatives through updates, rates
+and states.
+"""
 
 import numpy as np
 import pytest
@@ -29,8 +31,12 @@ CASES = {
 }
 
 
-def meta(m, name, steps, options, tensors=(), start=START, dtype="float64", scale=1.5, gradients=True):
-    """Some steps of an inner problem; the gradients of what comes out with respect to the start, a scale and `tensors`."""
+def meta(
+    m, name, steps, options, tensors=(), start=START, dtype="float64", scale=1.5, gradients=True
+):
+    """Some steps of an inner problem; the gradients of what comes out with respect to the start, a
+    scale and `tensors`.
+    """
     w0 = m.tensor(start, dtype=getattr(m, dtype), requires_grad=True)
     scale = m.tensor(scale, dtype=m.float64, requires_grad=True)
     options = dict(options)
@@ -49,19 +55,25 @@ def meta(m, name, steps, options, tensors=(), start=START, dtype="float64", scal
         optimizer.step()
     outer = (w * w.conj()).real.cos().sum()
     grads = m.autograd.grad(outer, [w0, scale, *extra], allow_unused=True) if gradients else []
-    return [outer.item(), *[None if g is None else g.numpy() for g in grads]], optimizer.state[w] if optimizer.state else {}
+    return [outer.item(), *[None if g is None else g.numpy() for g in grads]], optimizer.state[
+        w
+    ] if optimizer.state else {}
 
 
 def slope(*args, scale=1.5, **kwargs):
     """The derivative with respect to the scale by differences, and the outcome."""
     step = 1e-5
-    values = [meta(torch, *args, **kwargs, scale=scale + d, gradients=False)[0][0] for d in (-step, 0.0, step)]
+    values = [
+        meta(torch, *args, **kwargs, scale=scale + d, gradients=False)[0][0]
+        for d in (-step, 0.0, step)
+    ]
     return (values[2] - values[0]) / (2 * step), values[1]
 
 
 def compare(*args, **kwargs):
     got, state = meta(pellucid, *args, **kwargs)
-    rounded = 1e-3 if args[0].startswith("Adam") else 1e-6  # PyTorch computes the corrections of these in float32
+    # PyTorch computes the corrections of these in float32
+    rounded = 1e-3 if args[0].startswith("Adam") else 1e-6
     try:
         expected, expected_state = meta(torch, *args, **kwargs)
     except RuntimeError as error:  # PyTorch overwrites what it saved in several of these
@@ -77,7 +89,9 @@ def compare(*args, **kwargs):
     assert list(state) == list(expected_state)
     for key, value in expected_state.items():
         assert tuple(state[key].shape) == tuple(value.shape)
-        np.testing.assert_allclose(state[key].detach().numpy(), value.detach().numpy(), rtol=rounded, err_msg=key)
+        np.testing.assert_allclose(
+            state[key].detach().numpy(), value.detach().numpy(), rtol=rounded, err_msg=key
+        )
 
 
 @pytest.mark.parametrize("steps", [1, 7])
@@ -98,7 +112,9 @@ def test_hyper_parameters_have_gradients(case, tensors):
     compare(case, 1 if case == "SGD momentum" else 3, options, tensors)
 
 
-@pytest.mark.parametrize("case", ["Adam amsgrad", "RMSprop", "Adagrad", "Adamax", "Rprop", "SGD momentum"])
+@pytest.mark.parametrize(
+    "case", ["Adam amsgrad", "RMSprop", "Adagrad", "Adamax", "Rprop", "SGD momentum"]
+)
 def test_complex_parameters(case):
     compare(case, 3, CASES[case], start=[1 + 0.5j, -0.25 + 2j], dtype="complex128")
 

@@ -19,7 +19,10 @@ def figures(text):
 
 
 def test_losses_of_data_parallel_training(tmp_path):
-    ours, theirs = (figures(launch("ddp.py", 2, *args, folder=tmp_path, timeout=200)[0]) for args in ((), ("torch",)))
+    ours, theirs = (
+        figures(launch("ddp.py", 2, *args, folder=tmp_path, timeout=200)[0])
+        for args in ((), ("torch",))
+    )
     assert len(theirs) >= 8 and theirs.keys() <= ours.keys(), (ours, theirs)
     for name, values in theirs.items():
         if name != "synchronised norm":  # PyTorch's needs a GPU
@@ -36,20 +39,29 @@ def test_the_tutorial_unmodified(tmp_path):
 
 
 def test_three_examples_over_100_steps(tmp_path):
-    """Each rank's part of the batch, eager and compiled, gives the losses of one process (the programs hold that to 1e-6), and of gloo."""
+    """Each rank's part of the batch, eager and compiled, gives the losses of one process (the
+    programs hold that to 1e-6), and of gloo.
+    """
     pattern = r"^([\w ]+): (\d+\.\d+) (\d+\.\d+)"
     ours, theirs = (
-        {name: (float(first), float(last)) for name, first, last in re.findall(pattern, text, re.MULTILINE)}
+        {
+            name: (float(first), float(last))
+            for name, first, last in re.findall(pattern, text, re.MULTILINE)
+        }
         for args in ((), ("torch",))
         for text in launch("three_examples.py", 2, *args, folder=tmp_path, timeout=300)[:1]
     )
-    assert theirs.keys() == {"digits", "residual", "gpt"} and ours.keys() == theirs.keys() | {f"{name} compiled" for name in theirs}
+    assert theirs.keys() == {"digits", "residual", "gpt"} and ours.keys() == theirs.keys() | {
+        f"{name} compiled" for name in theirs
+    }
     for name, values in ours.items():
         assert values == pytest.approx(theirs[name.removesuffix(" compiled")], abs=5e-6), name
 
 
 def test_a_trainer_with_snapshots_under_torchrun(tmp_path):
-    """The shape of PyTorch's DDP tutorial series and minGPT-ddp; the second start goes on from the snapshot of the first."""
+    """The shape of PyTorch's DDP tutorial series and minGPT-ddp; the second start goes on from the
+    snapshot of the first.
+    """
     program = str(HERE / "programs" / "multi_torchrun.py")
     said = []
     for launcher in (["torch.distributed.run"], ["pellucid", "run", "-m", "torch.distributed.run"]):
@@ -67,7 +79,9 @@ def test_a_trainer_with_snapshots_under_torchrun(tmp_path):
                 "2",
                 snapshot,
             ]
-            ended = subprocess.run(command, capture_output=True, text=True, timeout=200, env=environment(0, 1, 0))
+            ended = subprocess.run(
+                command, capture_output=True, text=True, timeout=200, env=environment(0, 1, 0)
+            )
             assert ended.returncode == 0, ended.stderr[-3000:]
             said.append(ended.stdout)
     assert "Epoch 3 | Batchsize: 8 | Steps: 4 | Loss" in said[1] and "Epoch 0" not in said[1]
@@ -75,15 +89,22 @@ def test_a_trainer_with_snapshots_under_torchrun(tmp_path):
 
 
 def test_training_that_is_cut_over_the_ranks(tmp_path):
-    """fully_shard, ZeroRedundancyOptimizer, tensor and sequence parallel: losses, norms, parameters, and who has which part."""
-    ours, theirs = (launch("sharded_beside.py", 2, *args, "train", folder=tmp_path, timeout=300) for args in ((), ("torch",)))
+    """fully_shard, ZeroRedundancyOptimizer, tensor and sequence parallel: losses, norms,
+    parameters, and who has which part.
+    """
+    ours, theirs = (
+        launch("sharded_beside.py", 2, *args, "train", folder=tmp_path, timeout=300)
+        for args in ((), ("torch",))
+    )
     for mine, other in zip(ours, theirs, strict=True):
         found, expected = figures(mine), figures(other)
         assert len(expected) == 10 and found.keys() == expected.keys()
         for name, values in expected.items():
             assert found[name] == pytest.approx(values, abs=5e-6), name
         layouts = [line for line in other.splitlines() if line.startswith("layout of")]
-        assert len(layouts) == 5 and layouts == [line for line in mine.splitlines() if line.startswith("layout of")]
+        assert len(layouts) == 5 and layouts == [
+            line for line in mine.splitlines() if line.startswith("layout of")
+        ]
 
 
 def test_distributed_checkpoints_are_exchanged(tmp_path):
@@ -91,5 +112,7 @@ def test_distributed_checkpoints_are_exchanged(tmp_path):
     for size, writer, reader in ((3, (), ("torch",)), (1, ("torch",), ())):
         files = tmp_path / f"files{size}"
         launch("sharded_beside.py", 2, *writer, "write", files, folder=tmp_path, timeout=300)
-        for text in launch("sharded_beside.py", size, *reader, "read", files, folder=tmp_path, timeout=300):
+        for text in launch(
+            "sharded_beside.py", size, *reader, "read", files, folder=tmp_path, timeout=300
+        ):
             assert "the same" in text

@@ -25,9 +25,12 @@ def test_shares(n, replicas, shuffle, drop_last):
 
 def test_refusals():
     for kind in (Theirs, Ours):
-        with pytest.raises(ValueError, match=r"^Invalid rank 3, rank should be in the interval \[0, 2\]"):
+        with pytest.raises(
+            ValueError, match=r"^Invalid rank 3, rank should be in the interval \[0, 2\]"
+        ):
             kind(range(4), 3, 3)
     with pytest.raises(
-        (RuntimeError, ValueError), match="^Requires distributed package|^Default process group has not been initialized"
+        (RuntimeError, ValueError),
+        match="^Requires distributed package|^Default process group has not been initialized",
     ):
         Ours(range(4))

@@ -1,4 +1,6 @@
-"""Every distribution against PyTorch: samples, moments, densities and gradients; divergences, constraints, transforms."""
+"""Every distribution against PyTorch: samples, moments, densities and gradients; divergences,
+constraints, transforms.
+"""
 
 import inspect
 import warnings
@@ -136,7 +138,9 @@ def same_gradients(mine, wanted, a, b, rtol, atol=1e-9):
                 continue
             if grad.dtype == torch.float32:
                 rtol, atol = max(rtol, 1e-5), max(atol, 1e-5)
-            np.testing.assert_allclose(a[name].grad.numpy(), grad.numpy(), rtol=rtol, atol=atol, err_msg=name)
+            np.testing.assert_allclose(
+                a[name].grad.numpy(), grad.numpy(), rtol=rtol, atol=atol, err_msg=name
+            )
         if isinstance(b[name], torch.Tensor):
             a[name].grad = b[name].grad = None
 
@@ -152,7 +156,8 @@ def test_samples(name, parameters, dtype):
         if dtype == "float64" and any(isinstance(v, np.ndarray) for v in parameters.values())
         else 2e-5
     )
-    # The last column of an LKJ factor is the root of 1 - r^2: where it is small, a rounding of r shows magnified.
+    # The last column of an LKJ factor is the root of 1 - r^2: where it is small, a rounding of r
+    # shows magnified.
     least = 1e-9 if dtype == "float64" else 1e-5 if name == "LKJCholesky" else 1e-6
     for shape in ((), (5, 2)):
         pellucid.manual_seed(3)
@@ -168,9 +173,18 @@ def test_samples(name, parameters, dtype):
             warnings.simplefilter("ignore")
             x, y = mine.rsample((3,)), wanted.rsample((3,))
         same(x, y, tight, least)
-        if dtype == "float64" and name != "Wishart":  # PyTorch 2.13 overwrites what the gradient of Wishart samples needs
+        # PyTorch 2.13 overwrites what the gradient of Wishart samples needs
+        if dtype == "float64" and name != "Wishart":
             # PyTorch's implicit gradients of gamma samples are good to 1e-3.
-            implicit = name in ("Beta", "Chi2", "Dirichlet", "FisherSnedecor", "Gamma", "InverseGamma", "StudentT")
+            implicit = name in (
+                "Beta",
+                "Chi2",
+                "Dirichlet",
+                "FisherSnedecor",
+                "Gamma",
+                "InverseGamma",
+                "StudentT",
+            )
             same_gradients(x, y, a, b, 1e-2 if implicit else 1e-7, 1e-2 if implicit else 1e-9)
     assert pellucid.rand(1).item() == torch.rand(1).item()
 
@@ -218,7 +232,10 @@ def test_moments(name, parameters, what):
 def test_cdf_and_icdf(name, parameters):
     mine, wanted, a, b = pair(name, parameters)
     value = value_of(name, wanted)
-    for method, given in (("cdf", value), ("icdf", torch.full_like(value, 0.3) if value.is_floating_point() else value)):
+    for method, given in (
+        ("cdf", value),
+        ("icdf", torch.full_like(value, 0.3) if value.is_floating_point() else value),
+    ):
         try:
             expected = getattr(wanted, method)(given)
         except (NotImplementedError, AttributeError):
@@ -238,7 +255,10 @@ def test_cdf_and_icdf(name, parameters):
 @pytest.mark.parametrize(("name", "parameters"), PARAMETERS, ids=IDS)
 def test_shapes_reprs_and_expansion(name, parameters):
     mine, wanted, *_ = pair(name, parameters)
-    for m, w in ((mine, wanted), (mine.expand((2, *mine.batch_shape)), wanted.expand((2, *wanted.batch_shape)))):
+    for m, w in (
+        (mine, wanted),
+        (mine.expand((2, *mine.batch_shape)), wanted.expand((2, *wanted.batch_shape))),
+    ):
         assert tuple(m.batch_shape) == tuple(w.batch_shape)
         assert tuple(m.event_shape) == tuple(w.event_shape)
         assert repr(m) == repr(w)
@@ -288,7 +308,9 @@ def test_exponential_families(name, parameters):
         return
     for x, y in zip(mine._natural_params, wanted._natural_params, strict=True):
         same(x, y)
-    same(mine._log_normalizer(*mine._natural_params), wanted._log_normalizer(*wanted._natural_params))
+    same(
+        mine._log_normalizer(*mine._natural_params), wanted._log_normalizer(*wanted._natural_params)
+    )
 
 
 def kl_pairs():
@@ -317,7 +339,9 @@ def test_divergences(i, j):
     if torch.isfinite(wanted).all():
         mixed = {f"p.{k}": v for k, v in a.items()} | {f"q.{k}": v for k, v in c.items()}
         other = {f"p.{k}": v for k, v in b.items()} | {f"q.{k}": v for k, v in d.items()}
-        same_gradients(found, wanted, mixed, other, 1e-4 if loose else 1e-6, 1e-5 if loose else 1e-8)
+        same_gradients(
+            found, wanted, mixed, other, 1e-4 if loose else 1e-6, 1e-5 if loose else 1e-8
+        )
 
 
 def test_every_pair_of_pytorch_has_a_divergence():
@@ -330,13 +354,36 @@ def test_every_pair_of_pytorch_has_a_divergence():
 
 C = theirs.constraints
 CONSTRAINTS = [
-    "boolean", "one_hot", "nonnegative_integer", "positive_integer", "real", "real_vector", "positive", "nonnegative",
-    "unit_interval", "simplex", "lower_triangular", "lower_cholesky", "corr_cholesky", "square", "symmetric",
-    "positive_semidefinite", "positive_definite", "integer_interval(-2, 3)", "greater_than(0.5)", "greater_than_eq(1)",
-    "less_than(0.5)", "interval(-1.0, 2.0)", "half_open_interval(0.0, 1.0)", "multinomial(3)", "independent(real, 1)",
-    "independent(positive, 2)", "cat([positive, real], -1, [1, 2])", "stack([positive, real, unit_interval], -1)",
+    "boolean",
+    "one_hot",
+    "nonnegative_integer",
+    "positive_integer",
+    "real",
+    "real_vector",
+    "positive",
+    "nonnegative",
+    "unit_interval",
+    "simplex",
+    "lower_triangular",
+    "lower_cholesky",
+    "corr_cholesky",
+    "square",
+    "symmetric",
+    "positive_semidefinite",
+    "positive_definite",
+    "integer_interval(-2, 3)",
+    "greater_than(0.5)",
+    "greater_than_eq(1)",
+    "less_than(0.5)",
+    "interval(-1.0, 2.0)",
+    "half_open_interval(0.0, 1.0)",
+    "multinomial(3)",
+    "independent(real, 1)",
+    "independent(positive, 2)",
+    "cat([positive, real], -1, [1, 2])",
+    "stack([positive, real, unit_interval], -1)",
     "cat([simplex, real_vector], 0, [2, 1])",
-]  # fmt: skip
+]
 VALUES = [
     np.eye(3),
     MATRIX[0],
@@ -355,7 +402,10 @@ def constraint(library, text):
 @pytest.mark.parametrize("text", CONSTRAINTS)
 def test_constraints(text):
     mine, wanted = constraint(ours, text), constraint(theirs, text)
-    assert repr(mine).split(" object")[0].replace("pellucid.", "torch.") == repr(wanted).split(" object")[0]
+    assert (
+        repr(mine).split(" object")[0].replace("pellucid.", "torch.")
+        == repr(wanted).split(" object")[0]
+    )
     assert (mine.event_dim, mine.is_discrete) == (wanted.event_dim, wanted.is_discrete)
     for value in VALUES:
         try:
@@ -462,7 +512,10 @@ def test_mixture():
         made = []
         for library, root in ((ours, pellucid), (theirs, torch)):
             t = {"logits": root.tensor(REAL, requires_grad=True)}
-            loc, scale = root.tensor(COVARIANCE[:, :, :2] if events else REAL), root.tensor(POSITIVE)
+            loc, scale = (
+                root.tensor(COVARIANCE[:, :, :2] if events else REAL),
+                root.tensor(POSITIVE),
+            )
             if events:
                 scale = scale.unsqueeze(-1)
             base = library.Normal(loc, scale.expand(loc.shape))

@@ -1,4 +1,6 @@
-"""Dropouts of tensors that are not contiguous: the mask is drawn in the order of memory, and results keep PyTorch's strides."""
+"""Dropouts of tensors that are not contiguous: the mask is drawn in the order of memory, and
+results keep PyTorch's strides.
+"""
 
 import numpy as np
 import pytest
@@ -44,13 +46,17 @@ def test_norms_of_transposed_tensors_are_contiguous():
 
 
 def test_an_encoder_on_sequences_that_were_transposed():
-    """Embeddings `(N, L, E)` transposed to `(L, N, E)`, as many language models do, with dropout on the sum with positions."""
+    """Embeddings `(N, L, E)` transposed to `(L, N, E)`, as many language models do, with dropout on
+    the sum with positions.
+    """
     losses = []
     for m in (torch, pellucid):
         m.manual_seed(0)
         embedding, positions = m.nn.Embedding(11, 8), m.randn(7, 1, 8)
         layer = m.nn.TransformerEncoderLayer(8, 2, 16, 0.2, activation="gelu")
-        model = m.nn.TransformerEncoder(layer, 2, norm=m.nn.LayerNorm(8), enable_nested_tensor=False)
+        model = m.nn.TransformerEncoder(
+            layer, 2, norm=m.nn.LayerNorm(8), enable_nested_tensor=False
+        )
         head = m.nn.Linear(8, 11)
         ids = m.randint(0, 11, (3, 7))
         parameters = [*embedding.parameters(), *model.parameters(), *head.parameters()]
@@ -58,7 +64,9 @@ def test_an_encoder_on_sequences_that_were_transposed():
         own = []
         for _ in range(6):
             x = m.nn.functional.dropout(embedding(ids).transpose(0, 1) * 8**0.5 + positions, 0.1)
-            loss = m.nn.functional.cross_entropy(head(model(x)).transpose(0, 1).reshape(-1, 11), ids.view(-1))
+            loss = m.nn.functional.cross_entropy(
+                head(model(x)).transpose(0, 1).reshape(-1, 11), ids.view(-1)
+            )
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

@@ -1,4 +1,6 @@
-"""Integers at the ends of their range, numbers that are not finite, halves, ties: results are PyTorch's, to the last digit and index."""
+"""Integers at the ends of their range, numbers that are not finite, halves, ties: results are
+PyTorch's, to the last digit and index.
+"""
 
 import math
 
@@ -47,7 +49,10 @@ def test_floats(name, kind):
 @pytest.mark.parametrize("name", TWO)
 def test_pairs_of_floats(name, kind):
     for other in (0.0, -0.0, 1.0, -2.0, INF, -INF, NAN):
-        made = [getattr(T, name)(numbers(T, FLOATS, kind), numbers(T, [other], kind)).double().tolist() for T in (pellucid, torch)]
+        made = [
+            getattr(T, name)(numbers(T, FLOATS, kind), numbers(T, [other], kind)).double().tolist()
+            for T in (pellucid, torch)
+        ]
         np.testing.assert_allclose(*made, rtol=1e-6)
 
 
@@ -57,7 +62,12 @@ def test_integers(name, kind):
     ends = np.iinfo(kind)
     values = [ends.min, 1 if ends.min == 0 else -1, 0, 1, 3, ends.max]
     for other in {*values, 2, 7, 8, 31, 63, 64}:
-        if other == -1 and name in DIVIDES:  # the quotient of the smallest number is none: PyTorch ends the process
+        # the quotient of the smallest number is none: PyTorch ends the process
+        if other == -1 and name in DIVIDES:
             continue
         if ends.min <= other <= ends.max:
-            same(lambda T, other=other: getattr(numbers(T, values, kind), name)(numbers(T, [other], kind)))
+            same(
+                lambda T, other=other: getattr(numbers(T, values, kind), name)(
+                    numbers(T, [other], kind)
+                )
+            )

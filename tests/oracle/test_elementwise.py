@@ -7,7 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-_spec = importlib.util.spec_from_file_location("outcomes", Path(__file__).parents[1] / "ops" / "outcomes.py")
+_spec = importlib.util.spec_from_file_location(
+    "outcomes", Path(__file__).parents[1] / "ops" / "outcomes.py"
+)
 outcomes = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(outcomes)
 

@@ -14,14 +14,39 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 OLD = [False, True]
 MODULES = {
-    "Linear": (3, 2), "Bilinear": (2, 3, 4), "Conv1d": (2, 4, 3), "Conv2d": (2, 4, 3), "Conv3d": (2, 4, 3), "ConvTranspose1d": (2, 4, 3),
-    "ConvTranspose2d": (2, 4, 3), "ConvTranspose3d": (2, 4, 3), "BatchNorm1d": (3,), "BatchNorm2d": (3,), "BatchNorm3d": (3,),
-    "SyncBatchNorm": (3,), "LayerNorm": (3,), "GroupNorm": (2, 4), "InstanceNorm2d": (3, 1e-5, 0.1, True, True), "RMSNorm": (3,),
-    "Embedding": (5, 3), "EmbeddingBag": (5, 3), "RNN": (3, 4, 2), "LSTM": (3, 4, 2), "GRU": (3, 4), "RNNCell": (3, 4),
-    "LSTMCell": (3, 4), "GRUCell": (3, 4), "MultiheadAttention": (4, 2), "TransformerEncoderLayer": (4, 2, 8),
-    "TransformerDecoderLayer": (4, 2, 8), "Transformer": (4, 2, 1, 1, 8), "PReLU": (3,), "CrossEntropyLoss": (), "NLLLoss": (),
+    "Linear": (3, 2),
+    "Bilinear": (2, 3, 4),
+    "Conv1d": (2, 4, 3),
+    "Conv2d": (2, 4, 3),
+    "Conv3d": (2, 4, 3),
+    "ConvTranspose1d": (2, 4, 3),
+    "ConvTranspose2d": (2, 4, 3),
+    "ConvTranspose3d": (2, 4, 3),
+    "BatchNorm1d": (3,),
+    "BatchNorm2d": (3,),
+    "BatchNorm3d": (3,),
+    "SyncBatchNorm": (3,),
+    "LayerNorm": (3,),
+    "GroupNorm": (2, 4),
+    "InstanceNorm2d": (3, 1e-5, 0.1, True, True),
+    "RMSNorm": (3,),
+    "Embedding": (5, 3),
+    "EmbeddingBag": (5, 3),
+    "RNN": (3, 4, 2),
+    "LSTM": (3, 4, 2),
+    "GRU": (3, 4),
+    "RNNCell": (3, 4),
+    "LSTMCell": (3, 4),
+    "GRUCell": (3, 4),
+    "MultiheadAttention": (4, 2),
+    "TransformerEncoderLayer": (4, 2, 8),
+    "TransformerDecoderLayer": (4, 2, 8),
+    "Transformer": (4, 2, 1, 1, 8),
+    "PReLU": (3,),
+    "CrossEntropyLoss": (),
+    "NLLLoss": (),
     "AdaptiveLogSoftmaxWithLoss": (4, 10, [3, 6]),
-}  # fmt: skip
+}
 
 
 def dump(library, obj, old=False, **options):
@@ -69,7 +94,10 @@ def there_and_back(obj, old, **options):
 @pytest.mark.parametrize("name", MODULES)
 def test_state_dicts(name, old):
     torch.manual_seed(0)
-    theirs, ours = getattr(torch.nn, name)(*MODULES[name]), getattr(pellucid.nn, name)(*MODULES[name])
+    theirs, ours = (
+        getattr(torch.nn, name)(*MODULES[name]),
+        getattr(pellucid.nn, name)(*MODULES[name]),
+    )
     here, back = there_and_back(theirs.state_dict(), old)
     ours.load_state_dict(here)
     same(theirs.state_dict(), ours.state_dict())
@@ -80,14 +108,28 @@ def test_state_dicts(name, old):
 
 
 OPTIMIZERS = {
-    "SGD": {"momentum": 0.9, "nesterov": True}, "Adam": {"amsgrad": True}, "AdamW": {}, "Adamax": {}, "NAdam": {}, "RAdam": {}, "Adagrad": {},
-    "Adadelta": {}, "RMSprop": {"momentum": 0.5, "centered": True}, "Rprop": {}, "ASGD": {}, "LBFGS": {}, "Adafactor": {}, "Muon": {},
-}  # fmt: skip
+    "SGD": {"momentum": 0.9, "nesterov": True},
+    "Adam": {"amsgrad": True},
+    "AdamW": {},
+    "Adamax": {},
+    "NAdam": {},
+    "RAdam": {},
+    "Adagrad": {},
+    "Adadelta": {},
+    "RMSprop": {"momentum": 0.5, "centered": True},
+    "Rprop": {},
+    "ASGD": {},
+    "LBFGS": {},
+    "Adafactor": {},
+    "Muon": {},
+}
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_optimizer_states_continue_on_the_other_side(name):
-    """Two steps there, the state moved here, and two more on both sides give the same parameters; and the reverse."""
+    """Two steps there, the state moved here, and two more on both sides give the same parameters;
+    and the reverse.
+    """
 
     def start(m):
         weight = m.nn.Parameter(m.arange(6.0).reshape(2, 3) / 7)
@@ -127,11 +169,22 @@ def structures(m):
     t = m.arange(24.0).reshape(2, 3, 4)
     return {
         "nested": {"a": [(1, {"b": t[0]}), None], 3: {1.5: "x", (1, 2): b"y", True: 2**80}},
-        "ordered": collections.OrderedDict([("z", t), ("a", t.t() if t.ndim == 2 else t.transpose(0, 2))]),
-        "default": collections.defaultdict(list, {"k": [1]}), "counter": collections.Counter("aab"), "set": {1, 2}, "bytes": bytearray(b"ab"),
-        "complex": 1 - 2j, "inf": [float("inf"), float("nan"), -0.0], "size": t.shape, "dtype": m.bfloat16, "device": m.device("cpu"),
-        "layout": [m.strided, m.sparse_coo], "slice": [1], "empty": [{}, [], (), ""],
-    }  # fmt: skip
+        "ordered": collections.OrderedDict(
+            [("z", t), ("a", t.t() if t.ndim == 2 else t.transpose(0, 2))]
+        ),
+        "default": collections.defaultdict(list, {"k": [1]}),
+        "counter": collections.Counter("aab"),
+        "set": {1, 2},
+        "bytes": bytearray(b"ab"),
+        "complex": 1 - 2j,
+        "inf": [float("inf"), float("nan"), -0.0],
+        "size": t.shape,
+        "dtype": m.bfloat16,
+        "device": m.device("cpu"),
+        "layout": [m.strided, m.sparse_coo],
+        "slice": [1],
+        "empty": [{}, [], (), ""],
+    }
 
 
 def tensors(m):
@@ -151,12 +204,25 @@ def tensors(m):
         "complex128",
     ]
     made = {kind: m.arange(4).to(getattr(m, kind)) for kind in kinds}
-    made |= {kind: m.arange(4).to(getattr(m, kind)) for kind in ("uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2")}
     made |= {
-        "view": t[1:3, ::2], "turned": t.t(), "row": t[2], "expanded": m.ones(1, 3).expand(4, 3), "strided": m.as_strided(t, (3, 2), (5, 3), 2),
-        "wide": m.ones(2, 3, 4, 5).to(memory_format=m.channels_last), "none": m.empty(0, 3), "zero": m.tensor(3.5), "leaf": m.ones(2, requires_grad=True),
-        "parameter": m.nn.Parameter(m.ones(2), requires_grad=False), "whole": t, "conj": m.tensor([1 + 2j]).conj(), "neg": m.tensor([1 + 2j]).imag,
-    }  # fmt: skip
+        kind: m.arange(4).to(getattr(m, kind))
+        for kind in ("uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2")
+    }
+    made |= {
+        "view": t[1:3, ::2],
+        "turned": t.t(),
+        "row": t[2],
+        "expanded": m.ones(1, 3).expand(4, 3),
+        "strided": m.as_strided(t, (3, 2), (5, 3), 2),
+        "wide": m.ones(2, 3, 4, 5).to(memory_format=m.channels_last),
+        "none": m.empty(0, 3),
+        "zero": m.tensor(3.5),
+        "leaf": m.ones(2, requires_grad=True),
+        "parameter": m.nn.Parameter(m.ones(2), requires_grad=False),
+        "whole": t,
+        "conj": m.tensor([1 + 2j]).conj(),
+        "neg": m.tensor([1 + 2j]).imag,
+    }
     return made
 
 
@@ -196,7 +262,10 @@ def test_structures(key, old):
 def test_shared_memory_stays_shared():
     for first, second in ((torch, pellucid), (pellucid, torch)):
         base = first.arange(10.0)
-        got = read(second, dump(first, [base, base[2:5], base.view(2, 5), base[::3], first.nn.Parameter(base)]))
+        got = read(
+            second,
+            dump(first, [base, base[2:5], base.view(2, 5), base[::3], first.nn.Parameter(base)]),
+        )
         got[0][2] = 100
         assert [got[1][0].item(), got[2][0, 2].item(), got[4][2].item()] == [100, 100, 100]
         same = [first.ones(2)] * 2
@@ -211,7 +280,10 @@ def test_shared_memory_stays_shared():
 )
 def test_map_location(where):
     source = torch.arange(4.0)
-    theirs, ours = torch.load(dump(torch, source), map_location=where), serialization.load(dump(torch, source), map_location=where)
+    theirs, ours = (
+        torch.load(dump(torch, source), map_location=where),
+        serialization.load(dump(torch, source), map_location=where),
+    )
     assert (str(theirs.device), tuple(theirs.shape)) == (str(ours.device), tuple(ours.shape))
     if where != "meta":
         assert ours.tolist() == theirs.tolist()
@@ -223,7 +295,10 @@ def test_files_of_a_gpu_need_map_location():
     import zipfile
 
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as old,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as new,
+    ):
         for info in old.infolist():
             content = old.read(info)
             if info.filename.endswith("data.pkl"):
@@ -244,7 +319,9 @@ def test_files_of_a_gpu_need_map_location():
 def test_mapped_memory(writer, tmp_path):
     path = str(tmp_path / "big.pt")
     source = writer.arange(300_000.0)
-    (torch.save if writer is torch else serialization.save)({"x": source, "part": source[5:9]}, path)
+    (torch.save if writer is torch else serialization.save)(
+        {"x": source, "part": source[5:9]}, path
+    )
     for load in (torch.load, serialization.load):
         got = load(path, mmap=True)
         assert (got["x"][-1].item(), got["part"].tolist()) == (299_999.0, [5, 6, 7, 8])
@@ -321,9 +398,15 @@ def test_packed_sequences():
 
 
 SCHEDULERS = {
-    "OneCycleLR": {"max_lr": 0.5, "total_steps": 9}, "CosineAnnealingLR": {"T_max": 5}, "StepLR": {"step_size": 2}, "LinearLR": {},
-    "CosineAnnealingWarmRestarts": {"T_0": 3}, "PolynomialLR": {}, "ReduceLROnPlateau": {"patience": 1}, "MultiStepLR": {"milestones": [2, 4]},
-}  # fmt: skip
+    "OneCycleLR": {"max_lr": 0.5, "total_steps": 9},
+    "CosineAnnealingLR": {"T_max": 5},
+    "StepLR": {"step_size": 2},
+    "LinearLR": {},
+    "CosineAnnealingWarmRestarts": {"T_0": 3},
+    "PolynomialLR": {},
+    "ReduceLROnPlateau": {"patience": 1},
+    "MultiStepLR": {"milestones": [2, 4]},
+}
 
 
 @pytest.mark.parametrize("name", SCHEDULERS)
@@ -354,7 +437,11 @@ def test_storages(old):
     for first, second in ((torch, pellucid), (pellucid, torch)):
         t = first.arange(4.0)
         typed = read(second, dump(first, t.storage(), old))
-        assert (type(typed).__name__, typed.tolist(), typed.dtype) == ("TypedStorage", [0, 1, 2, 3], second.float32)
+        assert (type(typed).__name__, typed.tolist(), typed.dtype) == (
+            "TypedStorage",
+            [0, 1, 2, 3],
+            second.float32,
+        )
         got = read(second, dump(first, {"t": t, "s": [t.storage()]}, old))
         got["t"][0] = 7
         assert got["s"][0][0] == 7

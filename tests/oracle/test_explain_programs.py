@@ -1,4 +1,6 @@
-"""The programs of tests/debug/explain_scripts.py on PyTorch: the symptom that `explain` has a cause for is there as well."""
+"""The programs of tests/debug/explain_scripts.py on PyTorch: the symptom that `explain` has a cause
+for is there as well.
+"""
 
 import contextlib
 import io
@@ -11,8 +13,18 @@ import pytest
 torch = pytest.importorskip("torch")
 
 CASES = runpy.run_path(str(Path(__file__).parents[1] / "debug" / "explain_scripts.py"))["CASES"]
-MISSING = {"no-backward", "non-leaf", "not-requires-grad", "detached", "no-grad-block", "through-number", "through-numpy",
-           "through-integer", "not-ancestor", "set-to-none"}  # fmt: skip
+MISSING = {
+    "no-backward",
+    "non-leaf",
+    "not-requires-grad",
+    "detached",
+    "no-grad-block",
+    "through-number",
+    "through-numpy",
+    "through-integer",
+    "not-ancestor",
+    "set-to-none",
+}
 ZERO = {"dead-relu", "saturation", "masked", "times-zero", "cancels", "hook"}
 ZEROED = {"through-integer-round", "set-to-none-to zero"}  # zeros in place of None
 
@@ -60,5 +72,7 @@ def test_the_symptom(name):
         assert value.abs().max() > 1e3
     else:
         assert cause == "none"
-        grads = [p.grad for p in value.parameters()] if isinstance(value, torch.nn.Module) else [value]
+        grads = (
+            [p.grad for p in value.parameters()] if isinstance(value, torch.nn.Module) else [value]
+        )
         assert all(g is not None and bool(torch.isfinite(g).all()) and bool(g.any()) for g in grads)

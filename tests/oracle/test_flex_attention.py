@@ -1,4 +1,6 @@
-"""flex_attention, block masks and causal biases against PyTorch, and against masks written out in full."""
+"""flex_attention, block masks and causal biases against PyTorch, and against masks written out in
+full.
+"""
 
 import warnings
 
@@ -56,7 +58,13 @@ def theirs_and_ours(mask, score, kv_heads=4, block=32, aux=True):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             out = flex.flex_attention(
-                q, k, v, SCORES[score](m), blocks, enable_gqa=kv_heads != 4, return_aux=flex.AuxRequest(lse=True) if aux else None
+                q,
+                k,
+                v,
+                SCORES[score](m),
+                blocks,
+                enable_gqa=kv_heads != 4,
+                return_aux=flex.AuxRequest(lse=True) if aux else None,
             )
         results.append((out[0].numpy(), out[1].lse.numpy()) if aux else (out.numpy(),))
     return results
@@ -81,20 +89,30 @@ def test_scores(score):
 
 
 def test_gradients_of_what_the_functions_read():
-    """PyTorch has no backward of flex_attention on the CPU: the reference is its dense attention with the bias written out."""
+    """PyTorch has no backward of flex_attention on the CPU: the reference is its dense attention
+    with the bias written out.
+    """
     q, k, v = data()
-    table, slope = (np.random.default_rng(1).standard_normal(n).astype(np.float32) for n in (2 * L, 4))
+    table, slope = (
+        np.random.default_rng(1).standard_normal(n).astype(np.float32) for n in (2 * L, 4)
+    )
     leaves = [torch.tensor(x, requires_grad=True) for x in (q, k, v, table, slope)]
     row, column = torch.arange(L)[:, None], torch.arange(L)
     bias = leaves[3][row - column + L] + leaves[4][:, None, None] * (column - row) / 50
     bias = bias.masked_fill((row - column >= 40) | (row < column), -float("inf"))
-    out = torch.nn.functional.scaled_dot_product_attention(*leaves[:3], attn_mask=bias.expand(2, 4, L, L))
+    out = torch.nn.functional.scaled_dot_product_attention(
+        *leaves[:3], attn_mask=bias.expand(2, 4, L, L)
+    )
     weight = np.random.default_rng(2).standard_normal(out.shape).astype(np.float32)
     (out * torch.tensor(weight)).sum().backward()
 
     mine = [pellucid.tensor(x, requires_grad=True) for x in (q, k, v, table, slope)]
-    mask = ours.create_block_mask(lambda b, h, i, j: (i - j < 40) & (i >= j), None, None, L, L, BLOCK_SIZE=16)
-    result = ours.flex_attention(*mine[:3], lambda s, b, h, i, j: s + mine[3][i - j + L] + mine[4][h] * (j - i) / 50, mask)
+    mask = ours.create_block_mask(
+        lambda b, h, i, j: (i - j < 40) & (i >= j), None, None, L, L, BLOCK_SIZE=16
+    )
+    result = ours.flex_attention(
+        *mine[:3], lambda s, b, h, i, j: s + mine[3][i - j + L] + mine[4][h] * (j - i) / 50, mask
+    )
     (result * pellucid.tensor(weight)).sum().backward()
     np.testing.assert_allclose(result.detach().numpy(), out.detach().numpy(), rtol=1e-5, atol=1e-5)
     for a, b in zip(leaves, mine, strict=True):
@@ -102,38 +120,68 @@ def test_gradients_of_what_the_functions_read():
 
 
 @pytest.mark.parametrize(
-    "sizes", [(1000, 1500, 128), (300, 300, (64, 128)), (90, 200, 16), (128, 128, 128), (1, 300, 128), (900, 900, 16)]
+    "sizes",
+    [
+        (1000, 1500, 128),
+        (300, 300, (64, 128)),
+        (90, 200, 16),
+        (128, 128, 128),
+        (1, 300, 128),
+        (900, 900, 16),
+    ],
 )
 @pytest.mark.parametrize("separate", [True, False])
 def test_block_masks(sizes, separate):
     q, k, block = sizes
-    for mod in (lambda b, h, i, j: i >= j, lambda b, h, i, j: (i - j).abs() < 100 * (h + 1), lambda b, h, i, j: (b + i) * 0 > 1):
+    for mod in (
+        lambda b, h, i, j: i >= j,
+        lambda b, h, i, j: (i - j).abs() < 100 * (h + 1),
+        lambda b, h, i, j: (b + i) * 0 > 1,
+    ):
         pair = [
-            m.create_block_mask(mod, 2, 3, q, k, device="cpu", BLOCK_SIZE=block, separate_full_blocks=separate)
+            m.create_block_mask(
+                mod, 2, 3, q, k, device="cpu", BLOCK_SIZE=block, separate_full_blocks=separate
+            )
             for m in (theirs, ours)
         ]
-        for a, b in ((pair[0], pair[1]), (pair[0][1], pair[1][1]), (pair[0][:, 1:, 0], pair[1][:, 1:, 0])):
+        for a, b in (
+            (pair[0], pair[1]),
+            (pair[0][1], pair[1][1]),
+            (pair[0][:, 1:, 0], pair[1][:, 1:, 0]),
+        ):
             assert str(b) == str(a)
             assert repr(b).replace("_cut_mask", "_sliced_mask_mod_error") == repr(a)
             assert b.to_string(limit=2, grid_size=(3, 5)) == a.to_string(limit=2, grid_size=(3, 5))
             assert b.to_string(-1) == a.to_string(-1)
-            assert b.shape == a.shape and b.numel() == a.numel() and b.sparsity() == pytest.approx(a.sparsity())
+            assert (
+                b.shape == a.shape
+                and b.numel() == a.numel()
+                and b.sparsity() == pytest.approx(a.sparsity())
+            )
             assert b.to_dense().tolist() == a.to_dense().tolist()
             for name in theirs.BlockMask._TENSOR_ATTRS[:8]:
                 x, y = getattr(a, name), getattr(b, name)
                 assert (x is None) == (y is None), name
                 if x is not None:
                     assert y.tolist() == x.tolist() and str(y.dtype) == str(x.dtype), name
-    whole = [m.create_mask(lambda b, h, i, j: i * (h + 1) >= j + b, 2, 2, 5, 7, device="cpu").tolist() for m in (theirs, ours)]
+    whole = [
+        m.create_mask(lambda b, h, i, j: i * (h + 1) >= j + b, 2, 2, 5, 7, device="cpu").tolist()
+        for m in (theirs, ours)
+    ]
     assert whole[0] == whole[1]
 
 
 def test_adjusted_lengths():
     masks = [
-        m.create_block_mask(lambda b, h, i, j: i >= j, 1, 2, 300, 300, device="cpu", BLOCK_SIZE=32)._adjust(100, 200)
+        m.create_block_mask(
+            lambda b, h, i, j: i >= j, 1, 2, 300, 300, device="cpu", BLOCK_SIZE=32
+        )._adjust(100, 200)
         for m in (theirs, ours)
     ]
-    assert repr(masks[1]) == repr(masks[0]) and masks[1].to_dense().tolist() == masks[0].to_dense().tolist()
+    assert (
+        repr(masks[1]) == repr(masks[0])
+        and masks[1].to_dense().tolist() == masks[0].to_dense().tolist()
+    )
 
 
 def refusals(m, flex):
@@ -143,7 +191,9 @@ def refusals(m, flex):
     for call in (
         lambda: flex.flex_attention(q[0], q, q),
         lambda: flex.flex_attention(q, q[:, :1], q[:, :1]),
-        lambda: flex.flex_attention(m.ones(1, 3, 4, 8), m.ones(1, 2, 4, 8), m.ones(1, 2, 4, 8), enable_gqa=True),
+        lambda: flex.flex_attention(
+            m.ones(1, 3, 4, 8), m.ones(1, 2, 4, 8), m.ones(1, 2, 4, 8), enable_gqa=True
+        ),
         lambda: flex.flex_attention(q, q[..., :4], q),
         lambda: flex.flex_attention(q, q, q, block_mask=block),
         lambda: flex.flex_attention(q, q, q, block_mask=wide),
@@ -174,7 +224,11 @@ def test_causal_biases():
                 torch.tensor(q)[None], torch.tensor(k)[None], torch.tensor(k)[None], a
             )
             p = pellucid.tensor
-            o = pellucid.nn.functional.scaled_dot_product_attention(p(q)[None], p(k)[None], p(k)[None], attn_mask=b)
+            o = pellucid.nn.functional.scaled_dot_product_attention(
+                p(q)[None], p(k)[None], p(k)[None], attn_mask=b
+            )
             np.testing.assert_allclose(o.numpy(), t.numpy(), rtol=1e-6, atol=1e-7)
     with pytest.raises(ValueError, match="CausalBias should not be used with causal=True"):
-        pellucid.nn.functional.scaled_dot_product_attention(p(q)[None], p(k)[None], p(k)[None], b, is_causal=True)
+        pellucid.nn.functional.scaled_dot_product_attention(
+            p(q)[None], p(k)[None], p(k)[None], b, is_causal=True
+        )

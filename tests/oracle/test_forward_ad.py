@@ -8,7 +8,9 @@ import pellucid.autograd.forward_ad
 from pellucid.core.public import FUNCTIONS
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning", "ignore::UserWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*torch.jit:DeprecationWarning", "ignore::UserWarning"
+)
 rng = np.random.default_rng(0)
 
 
@@ -106,7 +108,9 @@ def test_levels_end():
     x = pellucid.ones(2)
     with forward.dual_level():
         dual = forward.make_dual(x, x)
-        with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported at the moment"):
+        with pytest.raises(
+            RuntimeError, match="Nested forward mode AD is not supported at the moment"
+        ):
             forward.enter_dual_level()
         assert repr(dual) == "tensor([1., 1.], tangent=tensor([1., 1.]))"
     assert repr(dual) == "tensor([1., 1.])"

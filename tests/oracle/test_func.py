@@ -8,7 +8,9 @@ import pellucid.func
 from pellucid.core.public import FUNCTIONS
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning", "ignore::UserWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*torch.jit:DeprecationWarning", "ignore::UserWarning"
+)
 
 
 def fn(m, name):
@@ -26,16 +28,28 @@ def compare(theirs, ours):
             compare(theirs[key], ours[key])
     else:
         assert theirs.requires_grad == ours.requires_grad
-        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(
+            ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-8, atol=1e-10
+        )
 
 
 CASES = {
     "mul": lambda m, f, a, b, c: f.vmap(lambda x, y: x * y + c)(a, b),
-    "in_out": lambda m, f, a, b, c: f.vmap(lambda x, y: x @ y, in_dims=(1, None), out_dims=1)(a, c.expand(3, 4)),
-    "nest": lambda m, f, a, b, c: f.vmap(f.vmap(lambda x, y: x * y.sum(), in_dims=(0, None)), in_dims=(0, 0))(a, b),
-    "red": lambda m, f, a, b, c: f.vmap(lambda x: (x.sum(), x.mean(0), x.softmax(-1), x.max(0)[0], x.argmax()))(a),
-    "psg": lambda m, f, a, b, c: f.vmap(f.grad(lambda w, x: ((x * w).sin().sum()) ** 2), in_dims=(None, 0))(c, a),
-    "grad2": lambda m, f, a, b, c: f.grad(lambda x: f.grad(lambda y: (y * x).sin().sum())(x).sum())(c),
+    "in_out": lambda m, f, a, b, c: f.vmap(lambda x, y: x @ y, in_dims=(1, None), out_dims=1)(
+        a, c.expand(3, 4)
+    ),
+    "nest": lambda m, f, a, b, c: f.vmap(
+        f.vmap(lambda x, y: x * y.sum(), in_dims=(0, None)), in_dims=(0, 0)
+    )(a, b),
+    "red": lambda m, f, a, b, c: f.vmap(
+        lambda x: (x.sum(), x.mean(0), x.softmax(-1), x.max(0)[0], x.argmax())
+    )(a),
+    "psg": lambda m, f, a, b, c: f.vmap(
+        f.grad(lambda w, x: ((x * w).sin().sum()) ** 2), in_dims=(None, 0)
+    )(c, a),
+    "grad2": lambda m, f, a, b, c: f.grad(lambda x: f.grad(lambda y: (y * x).sin().sum())(x).sum())(
+        c
+    ),
     "gv": lambda m, f, a, b, c: f.grad_and_value(lambda x: ((x**2).sum(), x * 2), has_aux=True)(c),
     "jacrev": lambda m, f, a, b, c: f.jacrev(lambda x: (x**3).sin() * x.sum())(c),
     "jacfwd": lambda m, f, a, b, c: f.jacfwd(lambda x: (x**3).sin() * x.sum())(c),
@@ -45,10 +59,16 @@ CASES = {
     "hess4": lambda m, f, a, b, c: f.jacrev(f.jacfwd(lambda x: (x**3).sum() * x.exp().sum()))(c),
     "vhess": lambda m, f, a, b, c: f.vmap(f.hessian(lambda x: (x**3).sum() * x.exp().sum()))(a),
     "jvp": lambda m, f, a, b, c: f.jvp(lambda x, y: x * y.sin(), (a, b), (b, a)),
-    "jvp2": lambda m, f, a, b, c: f.jvp(lambda x: f.jvp(lambda y: (y**3) * x, (x,), (c,))[1], (c,), (c,)),
+    "jvp2": lambda m, f, a, b, c: f.jvp(
+        lambda x: f.jvp(lambda y: (y**3) * x, (x,), (c,))[1], (c,), (c,)
+    ),
     "vjp": lambda m, f, a, b, c: f.vjp(lambda x, y: (x * y, x.sum()), a, b)[1]((a, a.sum())),
-    "argn": lambda m, f, a, b, c: f.jacrev(lambda x, y: (x * y.sum(), y * 2), argnums=(0, 1))(c, c * 2),
-    "argnf": lambda m, f, a, b, c: f.jacfwd(lambda x, y: {"p": x * y.sum(), "q": y * 2}, argnums=(1,))(c, c * 2),
+    "argn": lambda m, f, a, b, c: f.jacrev(lambda x, y: (x * y.sum(), y * 2), argnums=(0, 1))(
+        c, c * 2
+    ),
+    "argnf": lambda m, f, a, b, c: f.jacfwd(
+        lambda x, y: {"p": x * y.sum(), "q": y * 2}, argnums=(1,)
+    )(c, c * 2),
     "chunk": lambda m, f, a, b, c: f.vmap(lambda x: x * 2, chunk_size=2)(a),
     "inpl": lambda m, f, a, b, c: f.vmap(lambda x, y: x.clone().mul_(y)[1:].add_(1))(a, b),
     "mixed": lambda m, f, a, b, c: f.vmap(lambda v, z: f.jvp(lambda x: x * z, (c,), (v,))[1])(a, b),
@@ -56,27 +76,39 @@ CASES = {
     "idx": lambda m, f, a, b, c: f.vmap(lambda x: x[m.tensor([0, 2])] + x[1] + x[:2])(a),
     "where": lambda m, f, a, b, c: f.vmap(lambda x, y: m.where(x > 0, x, y))(a, b),
     "cat": lambda m, f, a, b, c: f.vmap(lambda x, y: m.stack([m.cat([x, y]), m.cat([c, x])]))(a, b),
-    "view": lambda m, f, a, b, c: f.vmap(lambda x: x.view(2, 2).t().reshape(-1).unsqueeze(0).expand(3, 4).sum(0))(a),
+    "view": lambda m, f, a, b, c: f.vmap(
+        lambda x: x.view(2, 2).t().reshape(-1).unsqueeze(0).expand(3, 4).sum(0)
+    )(a),
     "scalar": lambda m, f, a, b, c: f.vmap(lambda x: x * 2.0 + c[0])(c.float()),
-    "lin": lambda m, f, a, b, c: f.vmap(lambda x, w: fn(m, "linear")(x, w.reshape(2, 2), None))(a[:, :2], b),
+    "lin": lambda m, f, a, b, c: f.vmap(lambda x, w: fn(m, "linear")(x, w.reshape(2, 2), None))(
+        a[:, :2], b
+    ),
     "ce": lambda m, f, a, b, c: f.vmap(
-        f.grad(lambda w, x, y: fn(m, "cross_entropy")((w * x).unsqueeze(0), y.unsqueeze(0))), in_dims=(None, 0, 0)
+        f.grad(lambda w, x, y: fn(m, "cross_entropy")((w * x).unsqueeze(0), y.unsqueeze(0))),
+        in_dims=(None, 0, 0),
     )(c, a, m.tensor([0, 1, 2])),
     "conv": lambda m, f, a, b, c: f.vmap(
-        f.grad(lambda w, x: fn(m, "conv2d")(x.reshape(1, 1, 2, 2), w, None).sin().sum()), in_dims=(None, 0)
+        f.grad(lambda w, x: fn(m, "conv2d")(x.reshape(1, 1, 2, 2), w, None).sin().sum()),
+        in_dims=(None, 0),
     )(b[0, :1].reshape(1, 1, 1, 1), a),
     "cumsum": lambda m, f, a, b, c: f.vmap(lambda x: x.cumsum(0).sort(descending=True)[0])(a),
-    "randsame": lambda m, f, a, b, c: f.vmap(lambda x: x * 0 + m.rand(4).double(), randomness="same")(a).std(0),
-    "batched_grad": lambda m, f, a, b, c: (lambda x: m.autograd.grad(x.sin(), x, a, is_grads_batched=True))(
-        c.clone().requires_grad_()
-    ),
-    "outer": lambda m, f, a, b, c: (lambda w: m.autograd.grad(f.grad(lambda x: (x * w).sin().sum())(c).sum(), w))(
-        c.clone().requires_grad_()
-    ),
+    "randsame": lambda m, f, a, b, c: f.vmap(
+        lambda x: x * 0 + m.rand(4).double(), randomness="same"
+    )(a).std(0),
+    "batched_grad": lambda m, f, a, b, c: (
+        lambda x: m.autograd.grad(x.sin(), x, a, is_grads_batched=True)
+    )(c.clone().requires_grad_()),
+    "outer": lambda m, f, a, b, c: (
+        lambda w: m.autograd.grad(f.grad(lambda x: (x * w).sin().sum())(c).sum(), w)
+    )(c.clone().requires_grad_()),
     "lin2": lambda m, f, a, b, c: f.linearize(lambda x: x.sin(), c)[1](c),
     "norm": lambda m, f, a, b, c: f.vmap(lambda x: (x.norm(), x.var(), x.std(0), x.prod()))(a),
-    "inv": lambda m, f, a, b, c: f.vmap(lambda x: m.linalg.inv(x.reshape(2, 2) + 3 * m.eye(2, dtype=m.float64)))(a),
-    "loop": lambda m, f, a, b, c: f.vmap(lambda x: m.logcumsumexp(x, 0) + fn(m, "pad")(x, (1, 1))[:4])(a),
+    "inv": lambda m, f, a, b, c: f.vmap(
+        lambda x: m.linalg.inv(x.reshape(2, 2) + 3 * m.eye(2, dtype=m.float64))
+    )(a),
+    "loop": lambda m, f, a, b, c: f.vmap(
+        lambda x: m.logcumsumexp(x, 0) + fn(m, "pad")(x, (1, 1))[:4]
+    )(a),
     "vmapdual": lambda m, f, a, b, c: f.jvp(lambda x: f.vmap(lambda y: y * c.sin())(x), (a,), (b,)),
 }
 
@@ -125,10 +157,18 @@ def messages(m, f):
 
 
 def test_same_refusals():
-    for theirs, ours in zip(messages(torch, torch.func), messages(pellucid, pellucid.func), strict=True):
+    for theirs, ours in zip(
+        messages(torch, torch.func), messages(pellucid, pellucid.func), strict=True
+    ):
         if "TreeSpec" in theirs[1] or "TreeSpec" in ours[1]:
-            theirs, ours = (theirs[0], theirs[1].split("TreeSpec")[0]), (ours[0], ours[1].split("TreeSpec")[0])
-        assert ours == (theirs[0], theirs[1].replace("<class 'torch.Tensor'>", "<class 'pellucid.Tensor'>"))
+            theirs, ours = (
+                (theirs[0], theirs[1].split("TreeSpec")[0]),
+                (ours[0], ours[1].split("TreeSpec")[0]),
+            )
+        assert ours == (
+            theirs[0],
+            theirs[1].replace("<class 'torch.Tensor'>", "<class 'pellucid.Tensor'>"),
+        )
 
 
 def test_random_numbers_differ_or_repeat_by_the_flag():
@@ -163,7 +203,10 @@ def test_custom_functions_take_part():
     f = pellucid.func
     assert f.vmap(f.grad(lambda a: Cube.apply(a)))(x).tolist() == [3.0, 12.0]
     assert f.jvp(Cube.apply, (x,), (x,))[1].tolist() == [3.0, 24.0]
-    assert f.grad(lambda a: f.grad(lambda b: Cube.apply(b).sum())(a).sum())(x).tolist() == [6.0, 12.0]
+    assert f.grad(lambda a: f.grad(lambda b: Cube.apply(b).sum())(a).sum())(x).tolist() == [
+        6.0,
+        12.0,
+    ]
 
 
 def test_writing_into_what_is_not_mapped_is_refused():

@@ -47,13 +47,32 @@ def functions(m):
 
     def of_nn_functional(x):
         return (
-            f.relu(x) + f.gelu(x) + f.linear(x, x) + f.max_pool2d(x, 2) + f.dropout(x, 0.5, training=True) + f.softmax(x, -1)
-            + f.layer_norm(x, (3,)) + f.interpolate(x, scale_factor=2.0) + f.pad(x, (1, 1)) + f.conv2d(x, x, padding=1)
-            + f.cross_entropy(x, x) + f.mse_loss(x, x, reduction="sum") + f.batch_norm(x, None, None, training=True)
-            + f.embedding(x, x) + f.silu(x) + f.logsigmoid(x) + f.scaled_dot_product_attention(x, x, x, is_causal=True)
-            + f.adaptive_avg_pool2d(x, (2, 2)) + f.one_hot(x, 3) + f.normalize(x, dim=1) + f.avg_pool2d(x, 2) + f.hardtanh(x)
-            + f.tanh(x) + f.sigmoid(x) + f.l1_loss(x, x)
-        )  # fmt: skip
+            f.relu(x)
+            + f.gelu(x)
+            + f.linear(x, x)
+            + f.max_pool2d(x, 2)
+            + f.dropout(x, 0.5, training=True)
+            + f.softmax(x, -1)
+            + f.layer_norm(x, (3,))
+            + f.interpolate(x, scale_factor=2.0)
+            + f.pad(x, (1, 1))
+            + f.conv2d(x, x, padding=1)
+            + f.cross_entropy(x, x)
+            + f.mse_loss(x, x, reduction="sum")
+            + f.batch_norm(x, None, None, training=True)
+            + f.embedding(x, x)
+            + f.silu(x)
+            + f.logsigmoid(x)
+            + f.scaled_dot_product_attention(x, x, x, is_causal=True)
+            + f.adaptive_avg_pool2d(x, (2, 2))
+            + f.one_hot(x, 3)
+            + f.normalize(x, dim=1)
+            + f.avg_pool2d(x, 2)
+            + f.hardtanh(x)
+            + f.tanh(x)
+            + f.sigmoid(x)
+            + f.l1_loss(x, x)
+        )
 
     def numbers(x):
         return math.sqrt(x) + float("inf") * float("nan") + 2j + True
@@ -87,15 +106,48 @@ def functions(m):
 
     def namespaces(x):
         return (
-            m.einsum("ij,jk->ik", x, x), m.einsum("ij,jk->ik", [x, x]), m.linalg.norm(x), m.fft.rfft(x), m.special.expit(x),
-            m.stack([x, x], dim=0), m.where(x > 0, x, 0.0), m.tensordot(x, x), m.norm(x), m.split(x, 2), m.chunk(x, 2), m.max(x),
-            m.meshgrid(x, x, indexing="ij"), m.broadcast_tensors(x, x), m.zeros(x.size(0)), m.full((2,), x), m.topk(x, 2),
-            m.cdist(x, x), m.unique(x), m.argmax(x, dim=1), m.addmm(x, x, x, beta=2), m.clamp(x, min=0), m.bmm(x, x), m.roll(x, 1),
-        )  # fmt: skip
+            m.einsum("ij,jk->ik", x, x),
+            m.einsum("ij,jk->ik", [x, x]),
+            m.linalg.norm(x),
+            m.fft.rfft(x),
+            m.special.expit(x),
+            m.stack([x, x], dim=0),
+            m.where(x > 0, x, 0.0),
+            m.tensordot(x, x),
+            m.norm(x),
+            m.split(x, 2),
+            m.chunk(x, 2),
+            m.max(x),
+            m.meshgrid(x, x, indexing="ij"),
+            m.broadcast_tensors(x, x),
+            m.zeros(x.size(0)),
+            m.full((2,), x),
+            m.topk(x, 2),
+            m.cdist(x, x),
+            m.unique(x),
+            m.argmax(x, dim=1),
+            m.addmm(x, x, x, beta=2),
+            m.clamp(x, min=0),
+            m.bmm(x, x),
+            m.roll(x, 1),
+        )
 
     def with_tensors(x):
         t = m.ones(2)
-        return t + x, t - x, t / x, t @ x, t == x, t.add(x), t[x], m.add(t, x), x + t, t.expand_as(x), t**x, t < x
+        return (
+            t + x,
+            t - x,
+            t / x,
+            t @ x,
+            t == x,
+            t.add(x),
+            t[x],
+            m.add(t, x),
+            x + t,
+            t.expand_as(x),
+            t**x,
+            t < x,
+        )
 
     def unpacked(x):
         a, b = x.split(2)
@@ -117,17 +169,38 @@ def functions(m):
         "nothing": lambda x: x,
         "constant": lambda x: 3,
         "containers": lambda x: {"a": [x, (x, x)], "b": None},
-        "methods": lambda x: x.view(-1, 2).transpose(0, 1).contiguous().unsqueeze(-1).mean(dim=(0, 1), keepdim=True),
+        "methods": lambda x: (
+            x.view(-1, 2).transpose(0, 1).contiguous().unsqueeze(-1).mean(dim=(0, 1), keepdim=True)
+        ),
         "dtypes": lambda x: x.to(dtype=m.float16, memory_format=m.contiguous_format).type(m.int64),
-        "slices": lambda x: (x[0], x[..., None], x[:, 1:], x[x > 0], x[[0, 1]], x[x.shape[0] - 1 :]),
+        "slices": lambda x: (
+            x[0],
+            x[..., None],
+            x[:, 1:],
+            x[x > 0],
+            x[[0, 1]],
+            x[x.shape[0] - 1 :],
+        ),
         "attributes": lambda x: (x.shape, x.dtype, x.ndim, x.device, x.grad),
         "keyword": lambda x, *, scale=2: x * scale,
         "called": lambda x: x(1, k=2),
         "size": lambda x: x.foo(m.Size([1, 2]), range(3), ..., slice(x, None, 2)),
     }
     named = [
-        annotated, typed, stars, shapes, of_nn_functional, numbers, operators, mutating, namespaces, with_tensors, unpacked, dead, many_adds,
-    ]  # fmt: skip
+        annotated,
+        typed,
+        stars,
+        shapes,
+        of_nn_functional,
+        numbers,
+        operators,
+        mutating,
+        namespaces,
+        with_tensors,
+        unpacked,
+        dead,
+        many_adds,
+    ]
     return simple | {function.__name__: function for function in named}
 
 
@@ -174,21 +247,29 @@ def models(m):
 
     return {
         "sequential": lambda: nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Sequential(nn.Tanh())),
-        "net": Net, "shared": Shared, "outer": Outer, "linear": lambda: nn.Linear(2, 3), "conv": lambda: nn.Conv1d(2, 3, 1),
-    }  # fmt: skip
+        "net": Net,
+        "shared": Shared,
+        "outer": Outer,
+        "linear": lambda: nn.Linear(2, 3),
+        "conv": lambda: nn.Conv1d(2, 3, 1),
+    }
 
 
 def described(gm, m):
     """Graph, code and table of a module."""
     rows = []
     table = types.ModuleType("tabulate")
-    table.tabulate = lambda nodes, headers: rows.append((headers, [[_named(cell) for cell in row] for row in nodes])) or ""
+    table.tabulate = lambda nodes, headers: (
+        rows.append((headers, [[_named(cell) for cell in row] for row in nodes])) or ""
+    )
     before = sys.modules.get("tabulate")
     sys.modules["tabulate"] = table
     try:
         gm.graph.print_tabular()
     finally:
-        sys.modules.pop("tabulate") if before is None else sys.modules.__setitem__("tabulate", before)
+        sys.modules.pop("tabulate") if before is None else sys.modules.__setitem__(
+            "tabulate", before
+        )
     return str(gm.graph), gm.code, rows, gm.print_readable(print_output=False)
 
 
@@ -217,7 +298,10 @@ def test_modules(name, deep):
         model = models(m)[name]()
         graph = Deep().trace(model)
         gm = m.fx.GraphModule(model, graph, "Traced")
-        stacks = [[(key, path) for key, (path, _) in node.meta.get("nn_module_stack", {}).items()] for node in graph.nodes]
+        stacks = [
+            [(key, path) for key, (path, _) in node.meta.get("nn_module_stack", {}).items()]
+            for node in graph.nodes
+        ]
         return (*described(gm, m)[:2], str(gm), stacks, list(gm.state_dict()))
 
     assert traced(pellucid) == traced(torch)
@@ -233,9 +317,20 @@ def test_results_and_copies():
         file = io.BytesIO()
         m.save(gm, file)
         file.seek(0)
-        copies = [gm, copy.deepcopy(gm), pickle.loads(pickle.dumps(gm)), m.load(file, weights_only=False), copy.copy(gm)]
+        copies = [
+            gm,
+            copy.deepcopy(gm),
+            pickle.loads(pickle.dumps(gm)),
+            m.load(file, weights_only=False),
+            copy.copy(gm),
+        ]
         same = [m.equal(made(x), expected) for made in copies]
-        return same, [made.code for made in copies], [type(made).__name__ for made in copies], expected.tolist()
+        return (
+            same,
+            [made.code for made in copies],
+            [type(made).__name__ for made in copies],
+            expected.tolist(),
+        )
 
     theirs, ours = outcome(torch), outcome(pellucid)
     assert ours[:3] == theirs[:3]
@@ -334,12 +429,16 @@ def test_concrete_arguments():
             fx.symbolic_trace(lambda x, n=1: x * n, {"n": 3}),
             fx.symbolic_trace(lambda x, n: x, {"n": None}),
             fx.symbolic_trace(lambda x, y: x["a"] + y, {"x": {"a": fx.PH}}),
-            fx.symbolic_trace(lambda x, y: {"s": x[0][0] + x[1], "y": [y]}, {"x": [(fx.PH, 2), fx.PH]}),
+            fx.symbolic_trace(
+                lambda x, y: {"s": x[0][0] + x[1], "y": [y]}, {"x": [(fx.PH, 2), fx.PH]}
+            ),
             fx.symbolic_trace(lambda x, y: x - y, (fx.PH, 4)),
         ]
         return [described(gm, m)[:2] for gm in made], [
-            made[3]({"a": m.ones(1)}, 2).tolist(), made[4]([(m.ones(1), 2), m.ones(1)], 3)["s"].tolist(), made[5](7, 4),
-        ]  # fmt: skip
+            made[3]({"a": m.ones(1)}, 2).tolist(),
+            made[4]([(m.ones(1), 2), m.ones(1)], 3)["s"].tolist(),
+            made[5](7, 4),
+        ]
 
     assert outcome(pellucid) == outcome(torch)
 
@@ -370,7 +469,9 @@ def test_tracers_with_answers():
                 self.weight = m.nn.Parameter(m.ones(3, 2))
 
             def forward(self, x):
-                return x @ self.weight if self.weight.shape[0] == 3 and self.weight.dim() == 2 else x
+                return (
+                    x @ self.weight if self.weight.shape[0] == 3 and self.weight.dim() == 2 else x
+                )
 
         buffers = m.fx.Tracer()
         buffers.proxy_buffer_attributes = True
@@ -378,7 +479,11 @@ def test_tracers_with_answers():
             str(Answers().trace(program)),
             str(m.fx.Tracer(param_shapes_constant=True).trace(Constant())),
             str(buffers.trace(models(m)["net"]())),
-            str(m.fx.Tracer(autowrap_functions=(_recorded,)).trace(lambda x: _recorded(x) + math.floor(x))),
+            str(
+                m.fx.Tracer(autowrap_functions=(_recorded,)).trace(
+                    lambda x: _recorded(x) + math.floor(x)
+                )
+            ),
         )
 
     assert outcome(pellucid) == outcome(torch)
@@ -411,7 +516,17 @@ def test_graphs_by_hand():
         said.append(str(copy.deepcopy(graph)))
         second.prepend(x.node)
         said.append([str(graph), first < second, second <= first, x.node > second])
-        said.append([(n.name, [str(u) for u in n.users], [str(i) for i in n.all_input_nodes], n.is_impure()) for n in graph.nodes])
+        said.append(
+            [
+                (
+                    n.name,
+                    [str(u) for u in n.users],
+                    [str(i) for i in n.all_input_nodes],
+                    n.is_impure(),
+                )
+                for n in graph.nodes
+            ]
+        )
         return said
 
     assert outcome(pellucid) == outcome(torch)
@@ -424,10 +539,18 @@ def test_operators_and_writes():
         for target in (m.ops.aten.relu_.default, m.ops.aten.add, m.ops.aten.add.Tensor):
             graph.call_function(target, (x, 1))
         graph.output(x)
-        said = [str(graph), m.fx.GraphModule(m.nn.Module(), graph).code, [n.is_impure() for n in graph.nodes]]
+        said = [
+            str(graph),
+            m.fx.GraphModule(m.nn.Module(), graph).code,
+            [n.is_impure() for n in graph.nodes],
+        ]
         for program in (
-            lambda x: m.relu_(x), lambda x: m.add(x, 1, out=x), lambda x: m.exp(x, out=x), lambda x: x.add_(1), lambda x: m.clamp_(x, 1),
-        ):  # fmt: skip
+            lambda x: m.relu_(x),
+            lambda x: m.add(x, 1, out=x),
+            lambda x: m.exp(x, out=x),
+            lambda x: x.add_(1),
+            lambda x: m.clamp_(x, 1),
+        ):
             tracer = m.fx.Tracer()
             tracer.check_mutable_operations = True
             try:
@@ -472,7 +595,9 @@ def test_code_that_is_changed():
     def outcome(m):
         gm = m.fx.symbolic_trace(lambda x: m.relu(x) + 1)
         seen = []
-        with gm.graph.on_generate_code(lambda before: lambda body: seen.append(body) or ["print()\n", *body]):
+        with gm.graph.on_generate_code(
+            lambda before: lambda body: seen.append(body) or ["print()\n", *body]
+        ):
             inside = gm.recompile().src
         return inside, gm.recompile().src, seen, sorted(gm.graph.python_code("self").globals)
 
@@ -483,8 +608,12 @@ def test_readable_code():
     def outcome(m):
         gm = m.fx.symbolic_trace(lambda x: (x + 1).relu().exp() * 2)
         nodes = list(gm.graph.nodes)
-        nodes[1].meta["stack_trace"] = nodes[2].meta["stack_trace"] = 'File "a.py", line 3, in f\n    y = x+1'
-        nodes[3].stack_trace = '  File "a.py", line 3, in f\n    y = x+1\n  File "b.py", line 5, in <module>\n    z = y.relu()\n'
+        nodes[1].meta["stack_trace"] = nodes[2].meta["stack_trace"] = (
+            'File "a.py", line 3, in f\n    y = x+1'
+        )
+        nodes[
+            3
+        ].stack_trace = '  File "a.py", line 3, in f\n    y = x+1\n  File "b.py", line 5, in <module>\n    z = y.relu()\n'
         for node in nodes:
             node.meta["val"] = m.ones(2, 3)
         return gm.print_readable(print_output=False), gm.print_readable(False, True, True)
@@ -505,14 +634,28 @@ def rewritten(m):
         (lambda x: m.relu(x) + 1, lambda x, y: x + y, lambda x, y: m.sub(x, y)),
         (lambda x, y: (x + y, m.relu(x + y)), lambda x, y: m.relu(x + y), lambda x, y: m.neg(x)),
         (lambda x: m.relu(x), lambda x: m.relu(x), lambda x: x),
-        (lambda x: (m.relu(x), m.neg(x)), lambda x: (m.relu(x), m.neg(x)), lambda x: (m.tanh(x), m.exp(x))),
-        (lambda x: m.nn.functional.dropout(x, 0.5), lambda x: m.nn.functional.dropout(x, 0.4), lambda x: x),
+        (
+            lambda x: (m.relu(x), m.neg(x)),
+            lambda x: (m.relu(x), m.neg(x)),
+            lambda x: (m.tanh(x), m.exp(x)),
+        ),
+        (
+            lambda x: m.nn.functional.dropout(x, 0.5),
+            lambda x: m.nn.functional.dropout(x, 0.4),
+            lambda x: x,
+        ),
     ]
     said = []
     for program, pattern, replacement in yes:
         gm = m.fx.symbolic_trace(program)
         places = m.fx.replace_pattern(gm, pattern, replacement)
-        said.append(([(str(p.anchor), {str(k): str(v) for k, v in p.nodes_map.items()}) for p in places], str(gm.graph), gm.code))
+        said.append(
+            (
+                [(str(p.anchor), {str(k): str(v) for k, v in p.nodes_map.items()}) for p in places],
+                str(gm.graph),
+                gm.code,
+            )
+        )
     return said
 
 
@@ -528,12 +671,24 @@ def test_passes():
         m.manual_seed(0)
         gm = m.fx.symbolic_trace(models(m)["net"]())
         load("shape_prop").ShapeProp(gm).propagate(m.ones(2, 3, 6, 6))
-        meta = [(n.name, tuple(map(str, n.meta.get("tensor_meta", ()))), n.meta["type"].__name__) for n in gm.graph.nodes]
+        meta = [
+            (n.name, tuple(map(str, n.meta.get("tensor_meta", ()))), n.meta["type"].__name__)
+            for n in gm.graph.nodes
+        ]
         count = iter(range(100))
         parts = load("split_module").split_module(gm, gm, lambda node: next(count) // 2)
         tools = load("tools_common")
-        targets = [tools.get_node_target(dict(gm.named_modules()), n) for n in gm.graph.nodes if n.op.startswith("call")]
-        return meta, str(parts), [part.code for part in parts.children() if hasattr(part, "code")], targets
+        targets = [
+            tools.get_node_target(dict(gm.named_modules()), n)
+            for n in gm.graph.nodes
+            if n.op.startswith("call")
+        ]
+        return (
+            meta,
+            str(parts),
+            [part.code for part in parts.children() if hasattr(part, "code")],
+            targets,
+        )
 
     assert outcome(pellucid) == outcome(torch)
 
@@ -544,10 +699,14 @@ def test_transformers_and_fused_convolutions():
 
         class Swap(m.fx.Transformer):
             def call_function(self, target, args, kwargs):
-                return super().call_function(operator.sub if target is operator.add else target, args, kwargs)
+                return super().call_function(
+                    operator.sub if target is operator.add else target, args, kwargs
+                )
 
             def call_method(self, target, args, kwargs):
-                return super().call_method("neg" if target == "softmax" else target, args[:1], kwargs)
+                return super().call_method(
+                    "neg" if target == "softmax" else target, args[:1], kwargs
+                )
 
         swapped = Swap(m.fx.symbolic_trace(models(m)["net"]())).transform()
         with warnings.catch_warnings():
@@ -555,13 +714,19 @@ def test_transformers_and_fused_convolutions():
             optimization = import_module(f"{m.__name__}.fx.experimental.optimization")
         nn = m.nn
         model = nn.Sequential(
-            nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Dropout(), nn.Sequential(nn.Conv2d(2, 2, 1), nn.BatchNorm2d(2))
+            nn.Conv2d(1, 2, 3),
+            nn.BatchNorm2d(2),
+            nn.Dropout(),
+            nn.Sequential(nn.Conv2d(2, 2, 1), nn.BatchNorm2d(2)),
         ).eval()
         fused = optimization.fuse(model)
         x = m.ones(1, 1, 4, 4)
         return (
-            described(swapped, m)[:2], fused.code, m.allclose(fused(x), model(x), atol=1e-5), optimization.remove_dropout(model).code,
-        )  # fmt: skip
+            described(swapped, m)[:2],
+            fused.code,
+            m.allclose(fused(x), model(x), atol=1e-5),
+            optimization.remove_dropout(model).code,
+        )
 
     assert outcome(pellucid) == outcome(torch)
 
@@ -571,7 +736,15 @@ def test_normalized_arguments():
         graph = m.fx.symbolic_trace(models(m)["net"]()).graph
         model = models(m)["net"]()
         return [
-            (n.name, tuple(map(repr, n.normalized_arguments(model, normalize_to_only_use_kwargs=by_name) or ())))
+            (
+                n.name,
+                tuple(
+                    map(
+                        repr,
+                        n.normalized_arguments(model, normalize_to_only_use_kwargs=by_name) or (),
+                    )
+                ),
+            )
             for n in graph.nodes
             for by_name in (False, True)
             if n.op == "call_module" or n.op == "call_function" and n.target is m.nn.functional.relu

@@ -1,8 +1,10 @@
-"""The graphs that PyTorch's operator database leaves in both libraries: names of nodes, and what `next_functions` shows of them.
+"""The graphs that PyTorch's operator database leaves in both libraries: names of nodes, and what
+`next_functions` shows of them.
 
-`graphs.json` names the operators whose graphs are not PyTorch's yet. Most of them are several operations here where PyTorch has one
-(`glu`, `mvlgamma`), or the other way round (`linear` has no node for the weight's transpose). An operator that is not in the list must
-have PyTorch's graph in each sample; one that has it must not stay in the list.
+`graphs.json` names the operators whose graphs are not PyTorch's yet. Most of them are several
+operations here where PyTorch has one (`glu`, `mvlgamma`), or the other way round (`linear` has no
+node for the weight's transpose). An operator that is not in the list must have PyTorch's graph in
+each sample; one that has it must not stay in the list.
 """
 
 import json
@@ -54,11 +56,14 @@ def rebound(function):
             names[name] = pellucid.nn.functional
     cells = [
         types.CellType(rebound(c.cell_contents))
-        if isinstance(c.cell_contents, types.FunctionType) and (c.cell_contents.__module__ or "").startswith("torch.testing")
+        if isinstance(c.cell_contents, types.FunctionType)
+        and (c.cell_contents.__module__ or "").startswith("torch.testing")
         else c
         for c in function.__closure__ or ()
     ]
-    return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, tuple(cells) or None)
+    return types.FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, tuple(cells) or None
+    )
 
 
 def counterpart(op):
@@ -76,7 +81,11 @@ def counterpart(op):
 def tensors_in(result, kind):
     if isinstance(result, kind):
         return [result]
-    return [t for part in result for t in tensors_in(part, kind)] if isinstance(result, (list, tuple)) else []
+    return (
+        [t for part in result for t in tensors_in(part, kind)]
+        if isinstance(result, (list, tuple))
+        else []
+    )
 
 
 def graph_of(t, leaves):

@@ -13,20 +13,27 @@ SIZES = [((5, 7, 3), (4, 9, 2), 3), ((1, 6, 1), (33, 2, 1), 17), ((2, 2, 2), (3,
 def outcome(library, function, *arrays):
     leaves = [library.from_numpy(a.copy()).requires_grad_() for a in arrays]
     out = function(library.nn.functional, *leaves)
-    weight = library.from_numpy(np.cos(np.arange(out.numel())).reshape(out.shape).astype(arrays[0].dtype))
+    weight = library.from_numpy(
+        np.cos(np.arange(out.numel())).reshape(out.shape).astype(arrays[0].dtype)
+    )
     return [t.detach().numpy() for t in (out, *library.autograd.grad((out * weight).sum(), leaves))]
 
 
 def compare(function, *arrays):
     tolerance = 2e-4 if arrays[0].dtype == np.float32 else 1e-11
-    for ours, theirs in zip(outcome(pellucid, function, *arrays), outcome(torch, function, *arrays), strict=True):
+    for ours, theirs in zip(
+        outcome(pellucid, function, *arrays), outcome(torch, function, *arrays), strict=True
+    ):
         np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("align", [False, True])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
-@pytest.mark.parametrize(("dims", "mode"), [(2, "bilinear"), (2, "nearest"), (2, "bicubic"), (3, "bilinear"), (3, "nearest")])
+@pytest.mark.parametrize(
+    ("dims", "mode"),
+    [(2, "bilinear"), (2, "nearest"), (2, "bicubic"), (3, "bilinear"), (3, "nearest")],
+)
 def test_grid_sample(dims, mode, padding, align, dtype):
     for size, out, channels in SIZES:
         x = RNG.standard_normal((2, channels, *size[:dims])).astype(dtype)
@@ -37,7 +44,10 @@ def test_grid_sample(dims, mode, padding, align, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("align", [False, True])
 @pytest.mark.parametrize("kernels", [True, False])
-@pytest.mark.parametrize(("dims", "mode"), [(2, "bilinear"), (2, "nearest"), (2, "bicubic"), (3, "bilinear"), (3, "nearest")])
+@pytest.mark.parametrize(
+    ("dims", "mode"),
+    [(2, "bilinear"), (2, "nearest"), (2, "bicubic"), (3, "bilinear"), (3, "nearest")],
+)
 def test_positions_that_are_no_numbers(dims, mode, kernels, align, dtype, monkeypatch):
     monkeypatch.setattr(pellucid.config, "kernels", kernels)
     x = RNG.uniform(1, 2, (1, 2, 1, 4, 5)[: dims + 2]).astype(dtype)
@@ -52,4 +62,7 @@ def test_positions_that_are_no_numbers(dims, mode, kernels, align, dtype, monkey
 def test_affine_grid(size, align):
     n = len(size) - 2
     for dtype in (np.float32, np.float64):
-        compare(lambda f, t: f.affine_grid(t, size, align), RNG.standard_normal((2, n, n + 1)).astype(dtype))
+        compare(
+            lambda f, t: f.affine_grid(t, size, align),
+            RNG.standard_normal((2, n, n + 1)).astype(dtype),
+        )

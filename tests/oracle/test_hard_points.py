@@ -1,4 +1,6 @@
-"""Values, gradients and gradients of gradients at the points where functions have kinks, poles and ends, are those of PyTorch."""
+"""Values, gradients and gradients of gradients at the points where functions have kinks, poles and
+ends, are those of PyTorch.
+"""
 
 import itertools
 import math
@@ -104,8 +106,12 @@ BINARY = {
         name: lambda T, x, y, name=name: getattr(T.nn.functional, name)(x, y, reduction="none")
         for name in "l1_loss mse_loss smooth_l1_loss huber_loss binary_cross_entropy_with_logits poisson_nll_loss kl_div".split()
     },
-    "soft_margin_loss": lambda T, x, y: T.nn.functional.soft_margin_loss(x, y.detach(), reduction="none"),
-    "smooth_l1(beta=0)": lambda T, x, y: T.nn.functional.smooth_l1_loss(x, y, reduction="none", beta=0.0),
+    "soft_margin_loss": lambda T, x, y: T.nn.functional.soft_margin_loss(
+        x, y.detach(), reduction="none"
+    ),
+    "smooth_l1(beta=0)": lambda T, x, y: T.nn.functional.smooth_l1_loss(
+        x, y, reduction="none", beta=0.0
+    ),
     "huber(delta=2)": lambda T, x, y: T.nn.functional.huber_loss(x, y, reduction="none", delta=2.0),
     "dist": lambda T, x, y: T.stack([T.dist(a, b) for a, b in zip(x, y)]),
     "cdist": lambda T, x, y: T.cdist(x[:, None], y[:1, None]).sum(1),
@@ -125,9 +131,15 @@ VECTORS = [
     [-2.0, 0.0, 0.0],
 ]
 REDUCED = {
-    **{f"vector_norm({p})": lambda T, x, p=p: T.linalg.vector_norm(x, p) for p in (0, 0.5, 1, 1.5, 2, 3, INF, -INF, -1, -2)},
+    **{
+        f"vector_norm({p})": lambda T, x, p=p: T.linalg.vector_norm(x, p)
+        for p in (0, 0.5, 1, 1.5, 2, 3, INF, -INF, -1, -2)
+    },
     **{f"norm({p})": lambda T, x, p=p: x.norm(p) for p in (0, 1, 2, 3, INF)},
-    **{f"norm over a dimension({p})": lambda T, x, p=p: T.stack([x, x]).norm(p, dim=1) for p in (0, 1, 2, 3, INF)},
+    **{
+        f"norm over a dimension({p})": lambda T, x, p=p: T.stack([x, x]).norm(p, dim=1)
+        for p in (0, 1, 2, 3, INF)
+    },
     **{
         name: lambda T, x, name=name: getattr(x, name)()
         for name in "sum mean prod std var amax amin max min median nansum nanmean nanmedian aminmax".split()
@@ -139,7 +151,9 @@ REDUCED = {
     "std(correction=0)": lambda T, x: x.std(correction=0),
     "normalize": lambda T, x: T.nn.functional.normalize(x, dim=0),
     "normalize(p=1)": lambda T, x: T.nn.functional.normalize(x, 1.0, dim=0),
-    "cosine_similarity": lambda T, x: T.nn.functional.cosine_similarity(x, x.detach().flip(0), dim=0),
+    "cosine_similarity": lambda T, x: T.nn.functional.cosine_similarity(
+        x, x.detach().flip(0), dim=0
+    ),
     "cosine_similarity of itself": lambda T, x: T.nn.functional.cosine_similarity(x, 2 * x, dim=0),
     **{
         f"cdist({p})": lambda T, x, p=p: T.cdist(x[None], T.stack([x.detach(), 0 * x.detach()]), p)
@@ -150,17 +164,29 @@ REDUCED = {
         for p in (0.0, 1.0, 2.0, 3.0, INF)
     },
     "pairwise_distance": lambda T, x: T.nn.functional.pairwise_distance(x[None], x.detach()[None]),
-    "pairwise_distance(eps=0)": lambda T, x: T.nn.functional.pairwise_distance(x[None], x.detach()[None], eps=0.0),
+    "pairwise_distance(eps=0)": lambda T, x: T.nn.functional.pairwise_distance(
+        x[None], x.detach()[None], eps=0.0
+    ),
     "renorm": lambda T, x: T.renorm(x[None], 2.0, 0, 1.0),
-    "multi_margin_loss": lambda T, x: T.nn.functional.multi_margin_loss(T.cat([x, x + 1]), T.tensor(0)),
-    "multi_margin_loss(p=2)": lambda T, x: T.nn.functional.multi_margin_loss(T.cat([x, x + 1]), T.tensor(0), p=2),
+    "multi_margin_loss": lambda T, x: T.nn.functional.multi_margin_loss(
+        T.cat([x, x + 1]), T.tensor(0)
+    ),
+    "multi_margin_loss(p=2)": lambda T, x: T.nn.functional.multi_margin_loss(
+        T.cat([x, x + 1]), T.tensor(0), p=2
+    ),
     "multilabel_margin_loss": lambda T, x: T.nn.functional.multilabel_margin_loss(
         T.cat([x, x + 1]), T.tensor([0] + [-1] * (2 * len(x) - 1))
     ),
-    "margin_ranking_loss": lambda T, x: T.nn.functional.margin_ranking_loss(x, x.detach(), T.ones_like(x)),
+    "margin_ranking_loss": lambda T, x: T.nn.functional.margin_ranking_loss(
+        x, x.detach(), T.ones_like(x)
+    ),
     "hinge_embedding_loss": lambda T, x: T.nn.functional.hinge_embedding_loss(x, -T.ones_like(x)),
-    "triplet_margin_loss": lambda T, x: T.nn.functional.triplet_margin_loss(x[None], x.detach()[None], 1 + x.detach()[None]),
-    "cosine_embedding_loss": lambda T, x: T.nn.functional.cosine_embedding_loss(x[None], x.detach()[None], -T.ones(1)),
+    "triplet_margin_loss": lambda T, x: T.nn.functional.triplet_margin_loss(
+        x[None], x.detach()[None], 1 + x.detach()[None]
+    ),
+    "cosine_embedding_loss": lambda T, x: T.nn.functional.cosine_embedding_loss(
+        x[None], x.detach()[None], -T.ones(1)
+    ),
     "rms_norm": lambda T, x: T.nn.functional.rms_norm(x, x.shape),
     "max_pool": lambda T, x: T.nn.functional.max_pool1d(x[None], 1),
     "trapezoid": lambda T, x: T.trapezoid(x),
@@ -197,23 +223,40 @@ KNOWN = {
         (special, "PyTorch has 0 for the second derivative at NaN"),
     ),
     "logit(eps)": (special, "PyTorch has 0 for the slope at NaN"),
-    **dict.fromkeys(("lgamma", "digamma", "polygamma(1)"), (always, "PyTorch's trigamma has 10 digits")),
+    **dict.fromkeys(
+        ("lgamma", "digamma", "polygamma(1)"), (always, "PyTorch's trigamma has 10 digits")
+    ),
     **{f"x ** {p}": (special, "NumPy's roots of -inf") for p in (0.5, 1.5, -0.5)},
     "0.0 ** x": (always, "PyTorch has NaN for the second derivative, which is 0"),
-    **dict.fromkeys(("pow", "float_power"), (lambda v: v[0][0] == 0, "PyTorch has NaN for second derivatives at (0, y)")),
-    "atan2": (lambda v: v[0][0] == v[1][0] == 0, "PyTorch has NaN for second derivatives at the origin"),
+    **dict.fromkeys(
+        ("pow", "float_power"),
+        (lambda v: v[0][0] == 0, "PyTorch has NaN for second derivatives at (0, y)"),
+    ),
+    "atan2": (
+        lambda v: v[0][0] == v[1][0] == 0,
+        "PyTorch has NaN for second derivatives at the origin",
+    ),
     "soft_margin_loss": (special, "PyTorch has NaN where the slope is 0 or infinite"),
     **{
-        name: (lambda v: special(v) or 0 < abs(v[0][0]) < 1e-20, "the slope at NaN, infinities, and where powers vanish")
+        name: (
+            lambda v: special(v) or 0 < abs(v[0][0]) < 1e-20,
+            "the slope at NaN, infinities, and where powers vanish",
+        )
         for name in REDUCED
         if "norm(" in name or "dimension" in name or "dist(" in name
     },
     "pdist(inf)": (always, "several largest differences share the gradient, as in vector_norm"),
     "var": (lambda v: len(v[0]) == 1, "the variance of one element"),
-    "logcumsumexp": (lambda v: v[0][0] == 1e15, "PyTorch's slopes there add up to 3.08 instead of 3"),
+    "logcumsumexp": (
+        lambda v: v[0][0] == 1e15,
+        "PyTorch's slopes there add up to 3.08 instead of 3",
+    ),
     "cosine_similarity": (lambda v: v[0][0] == 1e-30, "rounding errors of numbers near 1e6"),
     "pairwise_distance": (always, "rounding errors of numbers near 1e6"),
-    "renorm": (lambda v: special(v) or 0 < abs(v[0][0]) < 1e-20, "NaN stays NaN; squares that vanish"),
+    "renorm": (
+        lambda v: special(v) or 0 < abs(v[0][0]) < 1e-20,
+        "NaN stays NaN; squares that vanish",
+    ),
     "special.erfcx": (lambda v: abs(v[0][0]) >= 1e4, "rounding errors of differences"),
     "multilabel_margin_loss": (lambda v: special(v) or v[0][0] == 1e15, "one is lost beside 1e15"),
     **dict.fromkeys(
@@ -238,22 +281,35 @@ def outcome(T, function, values, kind):
     if parts:
         first = [None] * len(xs)
         try:
-            first = T.autograd.grad(sum(y.sum() for y in parts), xs, create_graph=True, allow_unused=True)
+            first = T.autograd.grad(
+                sum(y.sum() for y in parts), xs, create_graph=True, allow_unused=True
+            )
             found += first
         except (RuntimeError, NotImplementedError):
             found += ["refused"] * len(xs)
         for g in first:
             try:
                 some = g is not None and g.requires_grad
-                found += T.autograd.grad((g * 2).sum(), xs, allow_unused=True, retain_graph=True) if some else [None] * len(xs)
+                found += (
+                    T.autograd.grad((g * 2).sum(), xs, allow_unused=True, retain_graph=True)
+                    if some
+                    else [None] * len(xs)
+                )
             except (RuntimeError, NotImplementedError):
                 found += ["refused"] * len(xs)
     # PyTorch has zeros without memory; adding gives them some.
-    return [(y.detach().double() + T.zeros((), dtype=T.float64)).tolist() if hasattr(y, "detach") else y for y in found]
+    return [
+        (y.detach().double() + T.zeros((), dtype=T.float64)).tolist() if hasattr(y, "detach") else y
+        for y in found
+    ]
 
 
 def flat(values):
-    return itertools.chain.from_iterable(flat(v) for v in values) if isinstance(values, list) else [values]
+    return (
+        itertools.chain.from_iterable(flat(v) for v in values)
+        if isinstance(values, list)
+        else [values]
+    )
 
 
 def near(a, b, kind):
@@ -268,7 +324,10 @@ def near(a, b, kind):
             x, y = x * max(1, len(y) // len(x)), y * max(1, len(x) // len(y))
         if len(x) != len(y):
             return False
-        if not all(p == q or p != p and q != q or abs(p - q) <= relative * max(abs(p), abs(q)) + absolute for p, q in zip(x, y)):
+        if not all(
+            p == q or p != p and q != q or abs(p - q) <= relative * max(abs(p), abs(q)) + absolute
+            for p, q in zip(x, y)
+        ):
             return False
     return True
 
@@ -302,4 +361,7 @@ def test_binary(name, kind):
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 @pytest.mark.parametrize("name", REDUCED)
 def test_reduced(name, kind):
-    assert surprising(name, [case for x in VECTORS for case in differing(REDUCED[name], [x], kind)]) == []
+    assert (
+        surprising(name, [case for x in VECTORS for case in differing(REDUCED[name], [x], kind)])
+        == []
+    )

@@ -18,15 +18,33 @@ SHAPES = [(4,), (3, 5), (2, 3, 4), (3, 1, 2, 2), (0, 3), ()]
 def draw_item(pick, size, ndim_left):
     """One index item as text for a dimension of `size` elements, and how many dimensions it takes."""
     kind = pick.choice(
-        ["int", "slice", "slice", "list", "tensor", "tensor2", "mask", "none", "scalar", "true", "false", "dots", "mask2"]
+        [
+            "int",
+            "slice",
+            "slice",
+            "list",
+            "tensor",
+            "tensor2",
+            "mask",
+            "none",
+            "scalar",
+            "true",
+            "false",
+            "dots",
+            "mask2",
+        ]
     )
     if kind == "int":
         return str(pick.randint(-size - (pick.random() < 0.05), max(size - 1, 0))), 1
     if kind == "slice":
         ends = [None, *range(-size - 1, size + 2)]
-        return f"{pick.choice(ends)}:{pick.choice(ends)}:{pick.choice([None, 1, 2, 3])}".replace("None", ""), 1
+        return f"{pick.choice(ends)}:{pick.choice(ends)}:{pick.choice([None, 1, 2, 3])}".replace(
+            "None", ""
+        ), 1
     if kind == "list":
-        return str([pick.randint(-size, size - 1) for _ in range(pick.choice([1, 2, 2]))] if size else "[]"), 1
+        return str(
+            [pick.randint(-size, size - 1) for _ in range(pick.choice([1, 2, 2]))] if size else "[]"
+        ), 1
     if kind == "tensor":
         return (
             f"t.tensor({[pick.randint(-size, size - 1) for _ in range(2)] if size else []}, dtype=t.{pick.choice(['int64', 'int32'])})",
@@ -43,7 +61,9 @@ def draw_item(pick, size, ndim_left):
         return "MASK2", 2
     if kind == "scalar":
         return (f"t.tensor({pick.randint(-size, size - 1)})", 1) if size else ("None", 0)
-    return {"true": "True", "false": "False", "dots": "...", "none": "None", "mask2": "None"}[kind], 0
+    return {"true": "True", "false": "False", "dots": "...", "none": "None", "mask2": "None"}[
+        kind
+    ], 0
 
 
 def draw_index(pick, shape):
@@ -66,7 +86,8 @@ def draw_index(pick, shape):
 def attempt(package, code, shape):
     scope = {"t": package}
     exec(
-        f"x = t.arange({float(np.prod(shape, dtype=int))}).reshape({shape}) + 1\nx = x.double().requires_grad_(); y = x * 2", scope
+        f"x = t.arange({float(np.prod(shape, dtype=int))}).reshape({shape}) + 1\nx = x.double().requires_grad_(); y = x * 2",
+        scope,
     )
     try:
         with warnings.catch_warnings():

@@ -1,4 +1,6 @@
-"""MaskedTensor against PyTorch's: what is printed (elements that count, and which do not), and gradients."""
+"""MaskedTensor against PyTorch's: what is printed (elements that count, and which do not), and
+gradients.
+"""
 
 import warnings
 from importlib import import_module
@@ -10,19 +12,63 @@ torch = pytest.importorskip("torch")
 import pellucid  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:The PyTorch API of MaskedTensors", "ignore:It is not recommended to create a MaskedTensor"
+    "ignore:The PyTorch API of MaskedTensors",
+    "ignore:It is not recommended to create a MaskedTensor",
 )
 
 CALLS = {
-    **{name: (lambda m, a, b, name=name: getattr(m, name)(a, b)) for name in (
-        "add", "sub", "mul", "div", "eq", "ne", "lt", "ge", "maximum", "fmin", "atan2", "logaddexp", "remainder",
-    )},
-    **{name: (lambda m, a, b, name=name: getattr(m, name)(a)) for name in (
-        "abs", "exp", "log", "sqrt", "neg", "sin", "tanh", "sigmoid", "sign", "floor", "square", "isnan", "ones_like",
-    )},
-    **{f"{name} {k}": (lambda m, a, b, name=name, k=k: getattr(a, name)(*k)) for name in (
-        "sum", "mean", "amin", "amax", "argmin", "argmax", "prod", "all", "var", "std",
-    ) for k in ((), (0,), (1,), (1, True))},
+    **{
+        name: (lambda m, a, b, name=name: getattr(m, name)(a, b))
+        for name in (
+            "add",
+            "sub",
+            "mul",
+            "div",
+            "eq",
+            "ne",
+            "lt",
+            "ge",
+            "maximum",
+            "fmin",
+            "atan2",
+            "logaddexp",
+            "remainder",
+        )
+    },
+    **{
+        name: (lambda m, a, b, name=name: getattr(m, name)(a))
+        for name in (
+            "abs",
+            "exp",
+            "log",
+            "sqrt",
+            "neg",
+            "sin",
+            "tanh",
+            "sigmoid",
+            "sign",
+            "floor",
+            "square",
+            "isnan",
+            "ones_like",
+        )
+    },
+    **{
+        f"{name} {k}": (lambda m, a, b, name=name, k=k: getattr(a, name)(*k))
+        for name in (
+            "sum",
+            "mean",
+            "amin",
+            "amax",
+            "argmin",
+            "argmax",
+            "prod",
+            "all",
+            "var",
+            "std",
+        )
+        for k in ((), (0,), (1,), (1, True))
+    },
     "operators": lambda m, a, b: 1 + a * b / 2 - (-a) ** 2,
     "with plain": lambda m, a, b: a + m.ones(3),
     "plain first": lambda m, a, b: m.ones(2, 3) * a,
@@ -39,7 +85,7 @@ CALLS = {
     "to_tensor": lambda m, a, b: a.to_tensor(-1.0),
     "in place": lambda m, a, b: a.clone().add_(b).exp_(),
     "clamp": lambda m, a, b: a.clamp(min=1),
-}  # fmt: skip
+}
 GRADIENTS = {
     "sum": lambda x, b: x.sum(),
     "product": lambda x, b: (x * b).sum(),
@@ -58,7 +104,10 @@ GRADIENTS = {
 
 def parts(m, requires_grad=False):
     masked = import_module(m.__name__ + ".masked")
-    data, mask = m.arange(6.0).reshape(2, 3) + 0.5, m.tensor([[True, False, True], [False, False, False]])
+    data, mask = (
+        m.arange(6.0).reshape(2, 3) + 0.5,
+        m.tensor([[True, False, True], [False, False, False]]),
+    )
     return masked.masked_tensor(data, mask, requires_grad), masked.masked_tensor(data * 2 - 1, mask)
 
 

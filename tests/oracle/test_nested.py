@@ -44,7 +44,9 @@ JAGGED = {
     "clamp": lambda m, F, x: x.clamp(-0.5, 0.5),
     "where": lambda m, F, x: m.where(x > 0, x, x * 2),
     "masked_fill": lambda m, F, x: x.masked_fill(x > 0, 0.0),
-    "linear": lambda m, F, x: F.linear(x, m.arange(12.0, dtype=m.float64).reshape(3, 4), m.ones(3, dtype=m.float64)),
+    "linear": lambda m, F, x: F.linear(
+        x, m.arange(12.0, dtype=m.float64).reshape(3, 4), m.ones(3, dtype=m.float64)
+    ),
     "matmul": lambda m, F, x: x @ m.arange(12.0, dtype=m.float64).reshape(4, 3),
     "bmm": lambda m, F, x: m.bmm(x, m.arange(36.0, dtype=m.float64).reshape(3, 4, 3)),
     "layer_norm": lambda m, F, x: F.layer_norm(x, (4,)),
@@ -79,15 +81,30 @@ JAGGED = {
     "padded shorter": lambda m, F, x: m.nested.to_padded_tensor(x, 0.5, (3, 4, 4)),
     "permute": lambda m, F, x: x.permute(0, 2, 1),
     "float": lambda m, F, x: x.float(),
-    "attention": lambda m, F, x: F.scaled_dot_product_attention(heads(m, x), heads(m, x * 2), heads(m, x + 1)),
+    "attention": lambda m, F, x: F.scaled_dot_product_attention(
+        heads(m, x), heads(m, x * 2), heads(m, x + 1)
+    ),
 }
 
 
-# PyTorch's backward raises here, or (softmax over the ragged dimension) is wrong: tests/nested has the gradients.
+# PyTorch's backward raises here, or (softmax over the ragged dimension) is wrong: tests/nested has
+# the gradients.
 NO_BACKWARD = (
-    "softmax ragged", "log_softmax", "sum ragged", "sum ragged keep", "sum dense", "sum dense keep", "mean ragged", "max ragged",
-    "unsqueeze", "split", "narrow", "select", "ellipsis", "padded shorter",
-)  # fmt: skip
+    "softmax ragged",
+    "log_softmax",
+    "sum ragged",
+    "sum ragged keep",
+    "sum dense",
+    "sum dense keep",
+    "mean ragged",
+    "max ragged",
+    "unsqueeze",
+    "split",
+    "narrow",
+    "select",
+    "ellipsis",
+    "padded shorter",
+)
 
 
 def dense(m, result):
@@ -103,24 +120,35 @@ def run(m, name, layout):
         warnings.simplefilter("ignore")
         result = JAGGED[name](m, m.nn.functional, x)
     found = dense(m, result)
-    total = sum((r * m.arange(float(r.numel()), dtype=r.dtype).reshape(r.shape)).sum() for r in found)
+    total = sum(
+        (r * m.arange(float(r.numel()), dtype=r.dtype).reshape(r.shape)).sum() for r in found
+    )
     try:
         total.backward()
-    except (RuntimeError, ValueError):  # several of PyTorch's backwards are missing or broken; tests/nested has those
+    except (RuntimeError, ValueError):
+        # several of PyTorch's backwards are missing or broken; tests/nested has those
         assert m is torch and name in NO_BACKWARD
         return [r.detach().numpy() for r in found], [], result
-    return [r.detach().numpy() for r in found], [np.zeros(p.shape) if p.grad is None else p.grad.numpy() for p in leaves], result
+    return (
+        [r.detach().numpy() for r in found],
+        [np.zeros(p.shape) if p.grad is None else p.grad.numpy() for p in leaves],
+        result,
+    )
 
 
 @pytest.mark.parametrize("name", JAGGED)
 def test_jagged(name):
-    (theirs, their_grads, a), (ours, our_grads, b) = (run(m, name, "jagged") for m in (torch, pellucid))
+    (theirs, their_grads, a), (ours, our_grads, b) = (
+        run(m, name, "jagged") for m in (torch, pellucid)
+    )
     assert a.is_nested == b.is_nested and str(a.dtype) == str(b.dtype)
     if a.is_nested:
         assert [str(s).lstrip("j").isdigit() and str(s).startswith("j") for s in a.shape] == [
             str(s).startswith("j") for s in b.shape
         ]
-        assert [s for s in a.shape if isinstance(s, int)] == [s for s in b.shape if isinstance(s, int)]
+        assert [s for s in a.shape if isinstance(s, int)] == [
+            s for s in b.shape if isinstance(s, int)
+        ]
         assert name == "attention" or a.is_contiguous() == b.is_contiguous()
         assert a.numel() == b.numel() and a.dim() == b.dim()
     if name not in NO_BACKWARD:
@@ -129,12 +157,24 @@ def test_jagged(name):
         np.testing.assert_allclose(y, x, rtol=1e-6, atol=1e-6)
 
 
-STRIDED = ["add", "gelu", "linear", "softmax", "softmax ragged", "sum dense keep", "padded", "component", "bmm"]
+STRIDED = [
+    "add",
+    "gelu",
+    "linear",
+    "softmax",
+    "softmax ragged",
+    "sum dense keep",
+    "padded",
+    "component",
+    "bmm",
+]
 
 
 @pytest.mark.parametrize("name", STRIDED)
 def test_strided(name):
-    (theirs, their_grads, a), (ours, our_grads, b) = (run(m, name, "strided") for m in (torch, pellucid))
+    (theirs, their_grads, a), (ours, our_grads, b) = (
+        run(m, name, "strided") for m in (torch, pellucid)
+    )
     assert a.is_nested == b.is_nested
     if name not in NO_BACKWARD:
         theirs, ours = theirs + their_grads, ours + our_grads
@@ -151,15 +191,40 @@ def said(m):
     a, b = m.arange(6.0).reshape(2, 3), m.arange(12.0).reshape(4, 3)
     strided, jagged = n.nested_tensor([a, b]), n.nested_tensor([a, b], layout=m.jagged)
     yield repr(strided), str(n.nested_tensor([])), str(jagged.layout), str(strided.layout)
-    yield jagged.offsets().tolist(), jagged.values().tolist(), jagged.lengths(), [t.tolist() for t in jagged.unbind()]
-    yield len(jagged), jagged.size(0), jagged.size(-1), jagged.shape[1] == jagged.shape[1], strided.size(-1), strided.numel()
-    yield jagged.requires_grad, jagged.is_leaf, jagged.is_nested, strided.is_nested, a.is_nested, isinstance(jagged, m.Tensor)
-    packed = n.nested_tensor_from_jagged(m.arange(8.0).reshape(8, 1), m.tensor([0, 3, 8]), lengths=m.tensor([2, 4]))
+    yield (
+        jagged.offsets().tolist(),
+        jagged.values().tolist(),
+        jagged.lengths(),
+        [t.tolist() for t in jagged.unbind()],
+    )
+    yield (
+        len(jagged),
+        jagged.size(0),
+        jagged.size(-1),
+        jagged.shape[1] == jagged.shape[1],
+        strided.size(-1),
+        strided.numel(),
+    )
+    yield (
+        jagged.requires_grad,
+        jagged.is_leaf,
+        jagged.is_nested,
+        strided.is_nested,
+        a.is_nested,
+        isinstance(jagged, m.Tensor),
+    )
+    packed = n.nested_tensor_from_jagged(
+        m.arange(8.0).reshape(8, 1), m.tensor([0, 3, 8]), lengths=m.tensor([2, 4])
+    )
     yield packed.lengths().tolist(), packed.is_contiguous(), [t.tolist() for t in packed.unbind()]
     yield n.nested_tensor_from_jagged(m.arange(8.0), lengths=m.tensor([3, 5])).offsets().tolist()
-    rows = n.narrow(m.arange(20.0).reshape(2, 10), 1, m.tensor([0, 2]), m.tensor([3, 4]), layout=m.jagged)
+    rows = n.narrow(
+        m.arange(20.0).reshape(2, 10), 1, m.tensor([0, 2]), m.tensor([3, 4]), layout=m.jagged
+    )
     yield rows.offsets().tolist(), [t.tolist() for t in rows.unbind()], rows.is_contiguous()
-    kept = n.masked_select(m.arange(6).reshape(2, 3), m.tensor([[True, False, True], [True, False, False]]))
+    kept = n.masked_select(
+        m.arange(6).reshape(2, 3), m.tensor([[True, False, True], [True, False, False]])
+    )
     yield kept.offsets().tolist(), kept.values().tolist()
     yield [t.tolist() for t in n.nested_tensor([[1, 2], [3]], layout=m.jagged).unbind()]
     other = n.nested_tensor([m.ones(2, 3), m.ones(2, 4)], layout=m.jagged)
@@ -167,9 +232,17 @@ def said(m):
     leaf = n.nested_tensor([a, b], layout=m.jagged, requires_grad=True)
     (leaf * leaf).sum().backward()
     yield leaf.is_leaf, [g.tolist() for g in leaf.grad.unbind()], leaf.grad.is_nested
-    model = m.nn.Sequential(m.nn.Linear(3, 4), m.nn.GELU(), m.nn.Dropout(0.0), m.nn.LayerNorm(4), m.nn.Linear(4, 2))
+    model = m.nn.Sequential(
+        m.nn.Linear(3, 4), m.nn.GELU(), m.nn.Dropout(0.0), m.nn.LayerNorm(4), m.nn.Linear(4, 2)
+    )
     yield [tuple(t.shape) for t in model(jagged).unbind()]
-    yield m.nn.functional.embedding(n.nested_tensor([m.tensor([1, 0]), m.tensor([1])], layout=m.jagged), m.eye(2)).values().tolist()
+    yield (
+        m.nn.functional.embedding(
+            n.nested_tensor([m.tensor([1, 0]), m.tensor([1])], layout=m.jagged), m.eye(2)
+        )
+        .values()
+        .tolist()
+    )
     yield (jagged > 2).any().item(), [t.tolist() for t in m.zeros_like(jagged).unbind()]
     written = jagged.clone()
     yield written.add_(1) is written, written.values().tolist(), jagged.values().tolist()
@@ -182,7 +255,11 @@ def test_what_is_said_of_them():
 def refusals(m):
     n = m.nested
     a, b = m.arange(6.0).reshape(2, 3), m.arange(12.0).reshape(4, 3)
-    x, y, s = n.nested_tensor([a, b], layout=m.jagged), n.nested_tensor([b, a], layout=m.jagged), n.nested_tensor([a, b])
+    x, y, s = (
+        n.nested_tensor([a, b], layout=m.jagged),
+        n.nested_tensor([b, a], layout=m.jagged),
+        n.nested_tensor([a, b]),
+    )
     for call in (
         lambda: x.unbind(1),
         lambda: x[:1],
@@ -216,7 +293,8 @@ def refusals(m):
             call()
         yield type(caught.value), str(caught.value)
     with pytest.raises(
-        RuntimeError, match=r"cannot call binary pointwise function add.Tensor with inputs of shapes \(2, j\d+, 3\)"
+        RuntimeError,
+        match=r"cannot call binary pointwise function add.Tensor with inputs of shapes \(2, j\d+, 3\)",
     ):
         x + y
 

@@ -1,4 +1,6 @@
-"""Modules, initial values and helpers compared with PyTorch: the same program run with both, from one seed."""
+"""Modules, initial values and helpers compared with PyTorch: the same program run with both, from
+one seed.
+"""
 
 from importlib import import_module
 
@@ -91,7 +93,13 @@ def wn(t):
     x = t.randn(2, 3)
     y = m(x)
     y.sum().backward()
-    o = [y, m.parametrizations.weight.original0.grad, m.parametrizations.weight.original1.grad, repr(m), list(m.state_dict())]
+    o = [
+        y,
+        m.parametrizations.weight.original0.grad,
+        m.parametrizations.weight.original1.grad,
+        repr(m),
+        list(m.state_dict()),
+    ]
     t.nn.utils.parametrize.remove_parametrizations(m, "weight")
     return o + [m.weight, repr(m), list(m.state_dict())]
 
@@ -166,7 +174,9 @@ def hooks(t):
     m[0].register_forward_hook(lambda mod, a, o: log.append(("f", tuple(o.shape))))
     m.register_forward_pre_hook(lambda mod, a: (a[0] * 2,))
     m[0].register_full_backward_hook(
-        lambda mod, gi, go: log.append(("b", [None if g is None else g.clone() for g in gi], [g.clone() for g in go]))
+        lambda mod, gi, go: log.append(
+            ("b", [None if g is None else g.clone() for g in gi], [g.clone() for g in go])
+        )
     )
     m.register_full_backward_pre_hook(lambda mod, go: (go[0] * 3,))
     m[1].register_full_backward_hook(lambda mod, gi, go: (gi[0] * 2,))
@@ -306,7 +316,9 @@ def swa(t):
 
 
 def lazy(t):
-    m = t.nn.Sequential(t.nn.LazyConv2d(4, 3), t.nn.LazyBatchNorm2d(), t.nn.Flatten(), t.nn.LazyLinear(2))
+    m = t.nn.Sequential(
+        t.nn.LazyConv2d(4, 3), t.nn.LazyBatchNorm2d(), t.nn.Flatten(), t.nn.LazyLinear(2)
+    )
     r = repr(m)
     x = t.randn(2, 3, 5, 5)
     t.manual_seed(1)
@@ -314,7 +326,25 @@ def lazy(t):
     return [y, repr(m), r]
 
 
-PROGRAMS = [inits, layers, clip, wn, wn_old, sn, sn_old, orth, prune, packed, hooks, errs, lists, stateless, fuse, swa, lazy]
+PROGRAMS = [
+    inits,
+    layers,
+    clip,
+    wn,
+    wn_old,
+    sn,
+    sn_old,
+    orth,
+    prune,
+    packed,
+    hooks,
+    errs,
+    lists,
+    stateless,
+    fuse,
+    swa,
+    lazy,
+]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)

@@ -1,4 +1,6 @@
-"""ONNX files by PyTorch's two exporters: the standard models give onnxruntime's results, train, and are written again."""
+"""ONNX files by PyTorch's two exporters: the standard models give onnxruntime's results, train, and
+are written again.
+"""
 
 import io
 import logging
@@ -17,7 +19,8 @@ from . import onnx_models as models  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore")
 WAYS = [("script", 9), ("script", 11), ("script", 17), ("dynamo", 18), ("dynamo", 23)]
 NOT_WRITTEN = {"vit", "bert", "gpt2", "mixed"}  # by the older exporter before opset 14
-FIXED_SIZE = {"unet"}  # what depends on the image's size (padding by reflection, resizing) is written for one size
+# what depends on the image's size (padding by reflection, resizing) is written for one size
+FIXED_SIZE = {"unet"}
 
 
 def written(name, way, opset, path):
@@ -29,9 +32,18 @@ def written(name, way, opset, path):
         with torch.no_grad():
             if way == "dynamo":
                 shapes = tuple(dict.fromkeys(a, torch.export.Dim.DYNAMIC) for a in axes)
-                torch.onnx.export(model, args, path, dynamo=True, dynamic_shapes=shapes, verbose=False, **options)
+                torch.onnx.export(
+                    model, args, path, dynamo=True, dynamic_shapes=shapes, verbose=False, **options
+                )
             else:
-                torch.onnx.export(model, args, path, dynamo=False, dynamic_axes=dict(zip(names, axes, strict=True)), **options)
+                torch.onnx.export(
+                    model,
+                    args,
+                    path,
+                    dynamo=False,
+                    dynamic_axes=dict(zip(names, axes, strict=True)),
+                    **options,
+                )
     finally:
         logging.disable(logging.NOTSET)
     return model, args, others, dict(zip(names, axes, strict=True))
@@ -45,7 +57,9 @@ def session(source):
 
 
 def wanted(run, model, args):
-    """onnxruntime's results; PyTorch's where onnxruntime has an operator that does not take the file's shapes."""
+    """onnxruntime's results; PyTorch's where onnxruntime has an operator that does not take the
+    file's shapes.
+    """
     try:
         return run.run(None, {f"x{k}": t.numpy() for k, t in enumerate(args)})
     except runtime.capi.onnxruntime_pybind11_state.Fail:
@@ -81,4 +95,12 @@ def test_models(name, way, opset, tmp_path):
     pellucid.onnx.export(made, inputs, file, input_names=list(axes), dynamic_axes=axes)
     again = session(file.getvalue())
     for given in (args, *(() if name in FIXED_SIZE else (others,))):
-        compare(lambda *xs: tuple(map(pellucid.from_numpy, again.run(None, {f"x{k}": t.numpy() for k, t in enumerate(xs)}))), given)
+        compare(
+            lambda *xs: tuple(
+                map(
+                    pellucid.from_numpy,
+                    again.run(None, {f"x{k}": t.numpy() for k, t in enumerate(xs)}),
+                )
+            ),
+            given,
+        )

@@ -17,11 +17,13 @@ OPTIONS = {
     "SGD": DECAY | {"momentum": [0, 0.9], "dampening": [0, 0.1], "nesterov": [False, True]},
     "Adam": DECAY | {"betas": [*BETAS, (0.0, 0.5)], "amsgrad": [False, True], "eps": [1e-8, 1e-3]},
     "AdamW": DECAY | {"betas": BETAS, "amsgrad": [False, True]},
-    "RMSprop": DECAY | {"alpha": [0.99, 0.3], "momentum": [0, 0.9], "centered": [False, True], "eps": [1e-3]},
+    "RMSprop": DECAY
+    | {"alpha": [0.99, 0.3], "momentum": [0, 0.9], "centered": [False, True], "eps": [1e-3]},
     "Adagrad": DECAY | {"lr_decay": [0, 0.1], "initial_accumulator_value": [0, 0.5]},
     "Adadelta": DECAY | {"rho": [0.9, 0.3]},
     "Adamax": DECAY | {"betas": BETAS},
-    "NAdam": DECAY | {"betas": BETAS, "decoupled_weight_decay": [False, True], "momentum_decay": [4e-3, 0.1]},
+    "NAdam": DECAY
+    | {"betas": BETAS, "decoupled_weight_decay": [False, True], "momentum_decay": [4e-3, 0.1]},
     "RAdam": DECAY | {"betas": BETAS, "decoupled_weight_decay": [False, True]},
     "Rprop": COMMON | {"etas": [(0.5, 1.2), (0.3, 2.0)], "step_sizes": [(1e-6, 50), (1e-2, 0.2)]},
     "ASGD": DECAY | {"lambd": [1e-4, 0.1], "alpha": [0.75, 0.5], "t0": [1e6, 5.0]},
@@ -30,7 +32,9 @@ ROOTLESS = {"SGD", "Adamax", "Rprop", "ASGD"}
 
 
 def rounds_roots() -> bool:
-    """Whether PyTorch's square roots are rounded correctly, as IEEE 754 demands: on some processors its vector library's are not."""
+    """Whether PyTorch's square roots are rounded correctly, as IEEE 754 demands: on some processors
+    its vector library's are not.
+    """
     x = np.linspace(0.01, 1, 10_000, dtype=np.float32)
     return bool((torch.from_numpy(x).sqrt().numpy() == np.sqrt(x)).all())
 
@@ -52,8 +56,14 @@ def outcome(m, name, options, dtype, seed):
             g = np.asarray(rng.standard_normal(SHAPES[k]), dtype)
             p.grad = None if k == 1 and step < 4 else m.tensor(g)
         optimizer.step()
-    states = [{k: v for k, v in optimizer.state[p].items() if v is not None} for p in params] if optimizer.state else []
-    return [p.numpy() for p in params], [{k: v.numpy() for k, v in state.items()} for state in states]
+    states = (
+        [{k: v for k, v in optimizer.state[p].items() if v is not None} for p in params]
+        if optimizer.state
+        else []
+    )
+    return [p.numpy() for p in params], [
+        {k: v.numpy() for k, v in state.items()} for state in states
+    ]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -84,7 +94,10 @@ def test_twenty_steps(name, seed, dtype):
 @pytest.mark.parametrize("name", OPTIONS)
 def test_saved_state_goes_on_in_the_other_library(name, tmp_path):
     options = chosen(name, 1)
-    start, grads = np.linspace(-1, 1, 12).reshape(3, 4), [np.cos(np.arange(12.0) * k).reshape(3, 4) for k in range(1, 9)]
+    start, grads = (
+        np.linspace(-1, 1, 12).reshape(3, 4),
+        [np.cos(np.arange(12.0) * k).reshape(3, 4) for k in range(1, 9)],
+    )
 
     def run(m, optimizer, p, steps):
         for g in steps:
@@ -96,9 +109,14 @@ def test_saved_state_goes_on_in_the_other_library(name, tmp_path):
         optimizer = getattr(first.optim, name)([p], **options)
         run(first, optimizer, p, grads[:4])
         saved = optimizer.state_dict()
-        state = {k: second.tensor(v.numpy()) if first.is_tensor(v) else v for k, v in saved["state"].get(0, {}).items()}
+        state = {
+            k: second.tensor(v.numpy()) if first.is_tensor(v) else v
+            for k, v in saved["state"].get(0, {}).items()
+        }
         other = getattr(second.optim, name)([q], lr=5.0)
-        other.load_state_dict({"state": {0: state} if state else {}, "param_groups": saved["param_groups"]})
+        other.load_state_dict(
+            {"state": {0: state} if state else {}, "param_groups": saved["param_groups"]}
+        )
         with second.no_grad():
             q.copy_(second.tensor(p.numpy()))
         run(first, optimizer, p, grads[4:])

@@ -1,4 +1,6 @@
-"""Calls of every overload that PyTorch's schemas list: counts that must not fall. `overloads.py` says how they are made and shows differences."""
+"""Calls of every overload that PyTorch's schemas list: counts that must not fall. `overloads.py`
+says how they are made and shows differences.
+"""
 
 import json
 import runpy

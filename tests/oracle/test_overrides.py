@@ -25,9 +25,20 @@ def logged(m):
     x = m.tensor([1.0, 2.0, 3.0]).as_subclass(Logging)
     log.clear()
     results = [
-        m.add(x, 1), x.exp(), x + x, 2 * x, m.cat([x, x]), x.sum(), m.stack([m.ones(3), x]), x[0], x.max(0)[0], m.nn.functional.relu(x),
-        m.mul(m.ones(3), x), -x, x > 1,
-    ]  # fmt: skip
+        m.add(x, 1),
+        x.exp(),
+        x + x,
+        2 * x,
+        m.cat([x, x]),
+        x.sum(),
+        m.stack([m.ones(3), x]),
+        x[0],
+        x.max(0)[0],
+        m.nn.functional.relu(x),
+        m.mul(m.ones(3), x),
+        -x,
+        x > 1,
+    ]
     shape = tuple(x.shape)
     return (
         [type(r).__name__ for r in results],
@@ -129,4 +140,7 @@ def test_helpers():
     assert f(x) == "taken"
     assert f(pellucid.ones(1)) == "ran"
     assert overrides.is_tensor_like(x)
-    assert overrides.resolve_name(pellucid.Tensor.add) == "torch.Tensor.add" or overrides.resolve_name(pellucid.add) == "torch.add"
+    assert (
+        overrides.resolve_name(pellucid.Tensor.add) == "torch.Tensor.add"
+        or overrides.resolve_name(pellucid.add) == "torch.add"
+    )

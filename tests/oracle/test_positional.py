@@ -1,4 +1,6 @@
-"""The operations of networks that `torch.name` takes in another argument order than `nn.functional.name`, against PyTorch."""
+"""The operations of networks that `torch.name` takes in another argument order than
+`nn.functional.name`, against PyTorch.
+"""
 
 import numpy as np
 import pytest
@@ -8,29 +10,49 @@ import pellucid  # noqa: E402
 
 X = (2, 4, 3, 3)
 CALLS = {
-    "batch_norm": lambda r, t: r.batch_norm(t(X), t((4,)), t((4,)), None, None, True, 0.1, 1e-5, False),
-    "batch_norm_eval": lambda r, t: r.batch_norm(t(X), t((4,)), None, t((4,)).detach(), t((4,)).detach(), False, 0.1, 1e-5, False),
-    "instance_norm": lambda r, t: r.instance_norm(t(X), t((4,)), t((4,)), None, None, True, 0.1, 1e-5, False),
+    "batch_norm": lambda r, t: r.batch_norm(
+        t(X), t((4,)), t((4,)), None, None, True, 0.1, 1e-5, False
+    ),
+    "batch_norm_eval": lambda r, t: r.batch_norm(
+        t(X), t((4,)), None, t((4,)).detach(), t((4,)).detach(), False, 0.1, 1e-5, False
+    ),
+    "instance_norm": lambda r, t: r.instance_norm(
+        t(X), t((4,)), t((4,)), None, None, True, 0.1, 1e-5, False
+    ),
     "native_layer_norm": lambda r, t: r.native_layer_norm(t(X), [3, 3], t((3, 3)), None, 1e-5),
     "native_group_norm": lambda r, t: r.native_group_norm(t(X), t((4,)), None, 2, 4, 9, 2, 1e-5),
-    "native_batch_norm": lambda r, t: r.native_batch_norm(t(X), t((4,)), None, None, None, True, 0.1, 1e-5),
+    "native_batch_norm": lambda r, t: r.native_batch_norm(
+        t(X), t((4,)), None, None, None, True, 0.1, 1e-5
+    ),
     "native_batch_norm_eval": lambda r, t: r.native_batch_norm(
         t(X), t((4,)), None, t((4,)).detach(), t((4,)).detach(), False, 0.1, 1e-5
     ),
     "native_dropout": lambda r, t: r.native_dropout(t(X), 0.3, False),
     "embedding": lambda r, t: r.embedding(t((5, 2)), r.tensor([1, 4]), 1),
     "bilinear": lambda r, t: r.bilinear(t((2, 3)), t((2, 4)), t((5, 3, 4)), t((5,))),
-    "bce": lambda r, t: r.binary_cross_entropy_with_logits(t((3,)), t((3,)), None, r.tensor([1.0, 2.0, 3.0]), 2),
+    "bce": lambda r, t: r.binary_cross_entropy_with_logits(
+        t((3,)), t((3,)), None, r.tensor([1.0, 2.0, 3.0]), 2
+    ),
     "poisson": lambda r, t: r.poisson_nll_loss(t((3,)), t((3,)), True, True, 1e-8, 0),
     "adaptive_max_pool1d": lambda r, t: r.adaptive_max_pool1d(t((2, 3, 7)), 3),
-    "convolution": lambda r, t: r.convolution(t(X), t((2, 4, 2, 2)), t((2,)), [1, 1], [1, 0], [1, 1], False, [0, 0], 1),
-    "transposed": lambda r, t: r.convolution(t(X), t((4, 2, 2, 2)), None, [2, 2], [0, 0], [1, 1], True, [1, 1], 1),
+    "convolution": lambda r, t: r.convolution(
+        t(X), t((2, 4, 2, 2)), t((2,)), [1, 1], [1, 0], [1, 1], False, [0, 0], 1
+    ),
+    "transposed": lambda r, t: r.convolution(
+        t(X), t((4, 2, 2, 2)), None, [2, 2], [0, 0], [1, 1], True, [1, 1], 1
+    ),
     "affine_grid": lambda r, t: r.affine_grid_generator(t((1, 2, 3)), [1, 1, 3, 4], False),
     "grid_sampler": lambda r, t: r.grid_sampler(t(X), t((2, 2, 2, 2)), 2, 1, False),
-    "lstm_cell": lambda r, t: r.lstm_cell(t((2, 3)), (t((2, 4)), t((2, 4))), t((16, 3)), t((16, 4)), t((16,)), t((16,))),
-    "gru_cell": lambda r, t: r.gru_cell(t((2, 3)), t((2, 4)), t((12, 3)), t((12, 4)), t((12,)), t((12,))),
+    "lstm_cell": lambda r, t: r.lstm_cell(
+        t((2, 3)), (t((2, 4)), t((2, 4))), t((16, 3)), t((16, 4)), t((16,)), t((16,))
+    ),
+    "gru_cell": lambda r, t: r.gru_cell(
+        t((2, 3)), t((2, 4)), t((12, 3)), t((12, 4)), t((12,)), t((12,))
+    ),
     "rnn_tanh_cell": lambda r, t: r.rnn_tanh_cell(t((2, 3)), t((2, 4)), t((4, 3)), t((4, 4))),
-    "rnn_relu_cell": lambda r, t: r.rnn_relu_cell(t((2, 3)), t((2, 4)), t((4, 3)), t((4, 4)), t((4,)), t((4,))),
+    "rnn_relu_cell": lambda r, t: r.rnn_relu_cell(
+        t((2, 3)), t((2, 4)), t((4, 3)), t((4, 4)), t((4,)), t((4,))
+    ),
 }
 
 
@@ -63,7 +85,9 @@ def test_dropouts_out_of_training_and_in_place(name):
     for root in (torch, pellucid):
         x = root.ones(2, 3, 4)
         assert root.equal(getattr(root, name)(x, 0.5, False), x)
-        assert getattr(root, name + "_")(x, 0.5, True) is x and not root.equal(x, root.ones(2, 3, 4))
+        assert getattr(root, name + "_")(x, 0.5, True) is x and not root.equal(
+            x, root.ones(2, 3, 4)
+        )
 
 
 def test_the_mask_of_native_dropout_says_what_stayed():
@@ -75,5 +99,7 @@ def test_the_mask_of_native_dropout_says_what_stayed():
 
 def test_feature_dropout_refuses_one_dimension():
     for root in (torch, pellucid):
-        with pytest.raises(RuntimeError, match="^Feature dropout requires at least 2 dimensions in the input"):
+        with pytest.raises(
+            RuntimeError, match="^Feature dropout requires at least 2 dimensions in the input"
+        ):
             root.feature_dropout(root.ones(2), 0.5, True)

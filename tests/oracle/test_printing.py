@@ -13,10 +13,39 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.oracle
 
 NAMES = [
-    "bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16",
-    "float32", "float64", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2",
-]  # fmt: skip
-SHAPES = [(), (1,), (3,), (7,), (40,), (1001,), (2, 3), (5, 17), (3, 1, 4), (2, 2, 2, 3), (11, 9, 13), (1200, 2), (2, 600)]
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+    "float8_e4m3fn",
+    "float8_e5m2",
+]
+SHAPES = [
+    (),
+    (1,),
+    (3,),
+    (7,),
+    (40,),
+    (1001,),
+    (2, 3),
+    (5, 17),
+    (3, 1, 4),
+    (2, 2, 2, 3),
+    (11, 9, 13),
+    (1200, 2),
+    (2, 600),
+]
 
 
 def reference(array: np.ndarray, name: str):
@@ -24,7 +53,12 @@ def reference(array: np.ndarray, name: str):
     if name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         carrier = {1: np.uint8, 2: np.uint16}[array.dtype.itemsize]
         signed = {1: torch.uint8, 2: torch.int16}[array.dtype.itemsize]
-        bits = torch.from_numpy(array.reshape(-1).view(carrier).copy().view(np.int16 if signed is torch.int16 else np.uint8))
+        bits = torch.from_numpy(
+            array.reshape(-1)
+            .view(carrier)
+            .copy()
+            .view(np.int16 if signed is torch.int16 else np.uint8)
+        )
         return bits.view(kind).reshape(array.shape)
     return torch.from_numpy(np.array(array))
 
@@ -36,7 +70,9 @@ def random_array(rng: np.random.Generator, name: str, shape: tuple[int, ...]) ->
     if kind.kind in "iu":
         info = np.iinfo(kind)
         span = int(rng.choice([2, 10, 1000, 2**62]))
-        return rng.integers(max(info.min, -span), min(info.max, span), shape, dtype=kind, endpoint=True)
+        return rng.integers(
+            max(info.min, -span), min(info.max, span), shape, dtype=kind, endpoint=True
+        )
     if kind.kind == "c":
         return (random_real(rng, shape) + 1j * random_real(rng, shape)).astype(kind)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -158,7 +194,9 @@ def test_parameters_and_subclasses():
     array = np.arange(30, dtype=np.float32).reshape(3, 10) / 7
     ours = formatting.tensor_str(array, class_name="Parameter", parameter=True, requires_grad=True)
     assert ours == repr(torch.nn.Parameter(torch.from_numpy(array)))
-    assert formatting.tensor_str(array, class_name="Waves") == repr(torch.from_numpy(array).as_subclass(Waves))
+    assert formatting.tensor_str(array, class_name="Waves") == repr(
+        torch.from_numpy(array).as_subclass(Waves)
+    )
     ours = formatting.tensor_str(array, class_name="Weights", parameter=True, requires_grad=True)
     assert ours == repr(Weights(torch.from_numpy(array)))
 
@@ -173,7 +211,10 @@ def test_meta(name):
 
 def test_format():
     values = [(np.float32(2.5), "float32"), (np.float64(1e-9), "float64"), (np.int64(-7), "int64")]
-    values += [(np.asarray(1.25, ml_dtypes.bfloat16), "bfloat16"), (np.asarray(0.5, np.float16), "float16")]
+    values += [
+        (np.asarray(1.25, ml_dtypes.bfloat16), "bfloat16"),
+        (np.asarray(0.5, np.float16), "float16"),
+    ]
     for value, name in values:
         tensor = torch.tensor(float(value), dtype=getattr(torch, name))
         for spec in ("", ".3f", "8.2e", ">12", "+.1f"):
@@ -197,7 +238,15 @@ def test_the_parts_that_classes_print_themselves_with(indent):
     from pellucid import _tensor_str as ours
 
     theirs = torch._tensor_str
-    for values in ([[1.0, 2.5], [3.0, 4.0]], [], 3.0, [1, 2, 3], [True, False], [1 + 2j], list(range(40))):
+    for values in (
+        [[1.0, 2.5], [3.0, 4.0]],
+        [],
+        3.0,
+        [1, 2, 3],
+        [True, False],
+        [1 + 2j],
+        list(range(40)),
+    ):
         a, b = pellucid.tensor(values), torch.tensor(values)
         assert ours._tensor_str(a, indent) == theirs._tensor_str(b, indent)
         assert ours._str(a, tensor_contents="...") == theirs._str(b, tensor_contents="...")

@@ -15,8 +15,13 @@ PLANS = list(itertools.product((0, 2), (0, 1), (1, 3), (0, 2), (0, 1), (0, 1)))
 @pytest.mark.parametrize("wait, warmup, active, repeat, skip_first, skip_first_wait", PLANS)
 def test_same_plan(wait, warmup, active, repeat, skip_first, skip_first_wait):
     plan = {
-        "wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first, "skip_first_wait": skip_first_wait,
-    }  # fmt: skip
+        "wait": wait,
+        "warmup": warmup,
+        "active": active,
+        "repeat": repeat,
+        "skip_first": skip_first,
+        "skip_first_wait": skip_first_wait,
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs, ours = torch.profiler.schedule(**plan), pellucid.profiler.schedule(**plan)

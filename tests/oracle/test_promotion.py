@@ -45,7 +45,9 @@ def test_attributes():
 
 def test_promote_types():
     for a, b in PAIRS:
-        assert outcome(dtypes.promote_types, a, b) == outcome(torch.promote_types, theirs(a), theirs(b))
+        assert outcome(dtypes.promote_types, a, b) == outcome(
+            torch.promote_types, theirs(a), theirs(b)
+        )
 
 
 def test_can_cast():
@@ -73,7 +75,15 @@ def test_result_type(default):
 
 @pytest.mark.filterwarnings("ignore:ComplexHalf")
 def test_three_operands():
-    kinds = [dtypes.bool_, dtypes.uint8, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.complex64]
+    kinds = [
+        dtypes.bool_,
+        dtypes.uint8,
+        dtypes.int64,
+        dtypes.float16,
+        dtypes.bfloat16,
+        dtypes.float32,
+        dtypes.complex64,
+    ]
     for a, b, c in itertools.product(kinds, repeat=3):
         x, y, z = (torch.ones(size, dtype=theirs(d)) for d, size in ((a, (2,)), (b, ()), (c, (2,))))
         wanted = torch.cat([x, z]).dtype  # cat promotes the dimensioned operands among themselves
@@ -92,7 +102,10 @@ def test_limits():
     for d in ALL:
         if d is dtypes.complex32:
             continue
-        for cls, other, fields in ((dtypes.finfo, torch.finfo, names), (dtypes.iinfo, torch.iinfo, names[:1] + names[2:4])):
+        for cls, other, fields in (
+            (dtypes.finfo, torch.finfo, names),
+            (dtypes.iinfo, torch.iinfo, names[:1] + names[2:4]),
+        ):
             assert outcome(cls, d) == outcome(other, theirs(d))
             if isinstance(outcome(cls, d), str):
                 mine, wanted = cls(d), other(theirs(d))
@@ -110,8 +123,12 @@ def test_default_dtype_errors():
 
 
 def test_wrong_arguments():
-    assert outcome(dtypes.promote_types, 1, dtypes.float32) == outcome(torch.promote_types, 1, torch.float32)
-    assert outcome(dtypes.can_cast, dtypes.float32, "a") == outcome(torch.can_cast, torch.float32, "a")
+    assert outcome(dtypes.promote_types, 1, dtypes.float32) == outcome(
+        torch.promote_types, 1, torch.float32
+    )
+    assert outcome(dtypes.can_cast, dtypes.float32, "a") == outcome(
+        torch.can_cast, torch.float32, "a"
+    )
     assert outcome(dtypes.finfo, "a") == outcome(torch.finfo, "a")
     assert outcome(lambda: dtypes.float32.nothing) == outcome(lambda: torch.float32.nothing)
     assert outcome(dtypes.dtype) == outcome(torch.dtype)
@@ -119,15 +136,40 @@ def test_wrong_arguments():
 
 
 DEVICES = [
-    ("cpu",), ("cuda",), ("cuda:0",), ("cpu:1",), ("meta",), ("xla:3",), ("foo",), ("CPU",), ("",), (":",), ("cuda:",),
-    ("cuda:-1",), ("cuda:01",), ("cuda:a",), ("cuda:1:2",), ("cuda: 1",), ("cuda", 1), ("cuda:0", 1), ("cuda", -2),
-    ("cuda", "a"), (0,), (-1,), (), (None,), (1.5,), ("cpu", 0),
-]  # fmt: skip
+    ("cpu",),
+    ("cuda",),
+    ("cuda:0",),
+    ("cpu:1",),
+    ("meta",),
+    ("xla:3",),
+    ("foo",),
+    ("CPU",),
+    ("",),
+    (":",),
+    ("cuda:",),
+    ("cuda:-1",),
+    ("cuda:01",),
+    ("cuda:a",),
+    ("cuda:1:2",),
+    ("cuda: 1",),
+    ("cuda", 1),
+    ("cuda:0", 1),
+    ("cuda", -2),
+    ("cuda", "a"),
+    (0,),
+    (-1,),
+    (),
+    (None,),
+    (1.5,),
+    ("cpu", 0),
+]
 
 
 @pytest.mark.parametrize("args", DEVICES, ids=str)
 def test_devices(args):
-    assert outcome(lambda: repr(devices.device(*args))) == outcome(lambda: repr(torch.device(*args)))
+    assert outcome(lambda: repr(devices.device(*args))) == outcome(
+        lambda: repr(torch.device(*args))
+    )
     assert outcome(lambda: str(devices.device(*args))) == outcome(lambda: str(torch.device(*args)))
 
 
@@ -135,7 +177,9 @@ def test_device_keywords():
     assert repr(devices.device(type="cuda", index=2)) == repr(torch.device(type="cuda", index=2))
     assert outcome(devices.device, devices.cpu, 1) == outcome(torch.device, torch.device("cpu"), 1)
     for name in ("type", "index", "other"):
-        assert outcome(setattr, devices.cpu, name, 1) == outcome(setattr, torch.device("cpu"), name, 1)
+        assert outcome(setattr, devices.cpu, name, 1) == outcome(
+            setattr, torch.device("cpu"), name, 1
+        )
 
 
 SIZES = [
@@ -165,7 +209,15 @@ def test_sizes(use):
 
 
 def test_layouts_and_memory_formats():
-    for name in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"):
+    for name in (
+        "strided",
+        "sparse_coo",
+        "sparse_csr",
+        "sparse_csc",
+        "sparse_bsr",
+        "sparse_bsc",
+        "jagged",
+    ):
         assert repr(getattr(devices, name)) == repr(getattr(torch, name))
     for name in ("contiguous_format", "channels_last", "channels_last_3d", "preserve_format"):
         assert repr(getattr(devices, name)) == repr(getattr(torch, name))

@@ -1,4 +1,6 @@
-"""Quantised tensors, layers and whole models against PyTorch: integers equal, files in both directions, losses of training."""
+"""Quantised tensors, layers and whole models against PyTorch: integers equal, files in both
+directions, losses of training.
+"""
 
 import io
 import re
@@ -24,7 +26,9 @@ def same(make, rtol=0.0):
     expected, got = (make(root) for root in ROOTS)
     assert expected.is_quantized == got.is_quantized
     if expected.is_quantized:
-        assert (expected.q_scale(), expected.q_zero_point()) == pytest.approx((got.q_scale(), got.q_zero_point()), rel=1e-12)
+        assert (expected.q_scale(), expected.q_zero_point()) == pytest.approx(
+            (got.q_scale(), got.q_zero_point()), rel=1e-12
+        )
     if rtol:
         np.testing.assert_allclose(values(got), values(expected), rtol=rtol, atol=rtol)
     else:
@@ -47,8 +51,16 @@ def test_rounding(dtype, n):
         zero = int(RNG.integers(0, 100))
         halves = (RNG.integers(-300, 300, n) * 0.5 * scale).astype(np.float32)
         for x in (halves, (RNG.standard_normal(n) * 40 * scale).astype(np.float32)):
-            same(lambda r, x=x, s=scale, z=zero: r.quantize_per_tensor(r.tensor(x), float(s), z, getattr(r, dtype)))
-            same(lambda r, x=x, s=scale, z=zero: r.quantize_per_tensor(r.tensor(x), float(s), z, getattr(r, dtype)).dequantize())
+            same(
+                lambda r, x=x, s=scale, z=zero: r.quantize_per_tensor(
+                    r.tensor(x), float(s), z, getattr(r, dtype)
+                )
+            )
+            same(
+                lambda r, x=x, s=scale, z=zero: r.quantize_per_tensor(
+                    r.tensor(x), float(s), z, getattr(r, dtype)
+                ).dequantize()
+            )
 
             def channels(r, x=x, s=scale, z=zero):
                 both = r.tensor(np.stack([x, x * 3]))
@@ -63,14 +75,26 @@ def test_ranges():
         x = (RNG.standard_normal(20) * RNG.random() + RNG.standard_normal()).astype(np.float32)
         for reduce in (False, True):
             for dtype in ("quint8", "qint8"):
-                same(lambda r, x=x, d=dtype, reduce=reduce: r.quantize_per_tensor_dynamic(r.tensor(x), getattr(r, d), reduce))
+                same(
+                    lambda r, x=x, d=dtype, reduce=reduce: r.quantize_per_tensor_dynamic(
+                        r.tensor(x), getattr(r, d), reduce
+                    )
+                )
 
 
 def test_fake_quantisation():
-    x = np.concatenate([RNG.standard_normal(50), RNG.integers(-20, 20, 50) * 0.25]).astype(np.float32).reshape(2, 50)
+    x = (
+        np.concatenate([RNG.standard_normal(50), RNG.integers(-20, 20, 50) * 0.25])
+        .astype(np.float32)
+        .reshape(2, 50)
+    )
     zeros = np.int32([3, 0])
     same(lambda r: r.fake_quantize_per_tensor_affine(r.tensor(x), 0.5, 3, 0, 20))
-    same(lambda r: r.fake_quantize_per_channel_affine(r.tensor(x), r.tensor(np.float32([0.5, 0.1])), r.tensor(zeros), 0, 0, 20))
+    same(
+        lambda r: r.fake_quantize_per_channel_affine(
+            r.tensor(x), r.tensor(np.float32([0.5, 0.1])), r.tensor(zeros), 0, 0, 20
+        )
+    )
 
     def gradient(r):
         t = r.tensor(x, requires_grad=True)
@@ -89,11 +113,15 @@ def test_linear(engine, ties):
         scales = RNG.choice([0.0625, 0.03125], n) if ties else RNG.random(n) * 0.02 + 0.01
 
         def layer(r, how, x=x, w=w, b=b, s=scales, n=n, sx=scale_x, sy=scale_y):
-            weight = r.quantize_per_channel(r.tensor(w), r.tensor(s), r.zeros(n, dtype=r.int64), 0, r.qint8)
+            weight = r.quantize_per_channel(
+                r.tensor(w), r.tensor(s), r.zeros(n, dtype=r.int64), 0, r.qint8
+            )
             packed = r.ops.quantized.linear_prepack(weight, r.tensor(np.round(b * 64) / 64))
             if how == "linear_dynamic":
                 return r.ops.quantized.linear_dynamic(r.tensor(x), packed, True)
-            return getattr(r.ops.quantized, how)(r.quantize_per_tensor(r.tensor(x), sx, 100, r.quint8), packed, sy, 90)
+            return getattr(r.ops.quantized, how)(
+                r.quantize_per_tensor(r.tensor(x), sx, 100, r.quint8), packed, sy, 90
+            )
 
         for how in ("linear", "linear_relu", "linear_dynamic"):
             same(lambda r, how=how: layer(r, how))
@@ -105,7 +133,9 @@ def test_linear(engine, ties):
 )
 def test_convolution(engine, dims, stride, groups, transposed):
     x = (RNG.standard_normal((2, 8, 9, 8, 5)[: dims + 2]) * 2).astype(np.float32)
-    w = RNG.standard_normal((8 if transposed else 16, (16 if transposed else 8) // groups, *[3] * dims)).astype(np.float32)
+    w = RNG.standard_normal(
+        (8 if transposed else 16, (16 if transposed else 8) // groups, *[3] * dims)
+    ).astype(np.float32)
     b, scales = RNG.standard_normal(16).astype(np.float32), RNG.choice([0.0625, 0.03125, 0.05], 16)
     name = f"conv_transpose{dims}d" if transposed else f"conv{dims}d"
 
@@ -114,7 +144,9 @@ def test_convolution(engine, dims, stride, groups, transposed):
         if transposed:
             weight = r.quantize_per_tensor(r.tensor(w), 0.03, 0, r.qint8)
         else:
-            weight = r.quantize_per_channel(r.tensor(w), r.tensor(scales), r.zeros(16, dtype=r.int64), 0, r.qint8)
+            weight = r.quantize_per_channel(
+                r.tensor(w), r.tensor(scales), r.zeros(16, dtype=r.int64), 0, r.qint8
+            )
         extra = ([1] * dims,) if transposed else ()
         packed = getattr(r.ops.quantized, f"{name}_prepack")(
             weight, r.tensor(b), [stride] * dims, [1] * dims, *extra, [1] * dims, groups
@@ -130,22 +162,36 @@ def test_functions():
     for scales in ((0.0625, 0.125, 0.05), (0.0371, 0.0213, 0.0442)):
 
         def pair(r, scales=scales):
-            return r.quantize_per_tensor(r.tensor(x), scales[0], 100, r.quint8), r.quantize_per_tensor(
-                r.tensor(y), scales[1], 70, r.quint8
-            )
+            return r.quantize_per_tensor(
+                r.tensor(x), scales[0], 100, r.quint8
+            ), r.quantize_per_tensor(r.tensor(y), scales[1], 70, r.quint8)
 
         to = scales[2], 90
         for name in ("add", "add_relu", "mul", "mul_relu"):
-            same(lambda r, name=name, pair=pair, to=to: getattr(r.ops.quantized, name)(*pair(r), *to))
+            same(
+                lambda r, name=name, pair=pair, to=to: getattr(r.ops.quantized, name)(*pair(r), *to)
+            )
         same(lambda r, pair=pair, to=to: r.ops.quantized.cat(list(pair(r)), 1, *to))
         for name in ("hardswish", "sigmoid", "elu"):
-            same(lambda r, name=name, pair=pair, to=to: getattr(r.ops.quantized, name)(pair(r)[0], *to))
+            same(
+                lambda r, name=name, pair=pair, to=to: getattr(r.ops.quantized, name)(
+                    pair(r)[0], *to
+                )
+            )
         for function in (
-            lambda r, q: r.nn.functional.max_pool2d(q, 2, 1, 1), lambda r, q: r.nn.functional.avg_pool2d(q, 2), lambda r, q: q.mean([2, 3]),
-            lambda r, q: r.nn.functional.adaptive_avg_pool2d(q, 3), lambda r, q: q.sigmoid(), lambda r, q: q.tanh(), lambda r, q: q.relu(),
-            lambda r, q: r.nn.functional.leaky_relu(q, 0.1), lambda r, q: r.nn.functional.interpolate(q, scale_factor=2, mode="bilinear"),
-            lambda r, q: r.nn.functional.hardsigmoid(q), lambda r, q: q.clamp(-0.33, 0.77), lambda r, q: r.ops.quantized.softmax(q, 1, 1 / 256, 0),
-        ):  # fmt: skip
+            lambda r, q: r.nn.functional.max_pool2d(q, 2, 1, 1),
+            lambda r, q: r.nn.functional.avg_pool2d(q, 2),
+            lambda r, q: q.mean([2, 3]),
+            lambda r, q: r.nn.functional.adaptive_avg_pool2d(q, 3),
+            lambda r, q: q.sigmoid(),
+            lambda r, q: q.tanh(),
+            lambda r, q: q.relu(),
+            lambda r, q: r.nn.functional.leaky_relu(q, 0.1),
+            lambda r, q: r.nn.functional.interpolate(q, scale_factor=2, mode="bilinear"),
+            lambda r, q: r.nn.functional.hardsigmoid(q),
+            lambda r, q: q.clamp(-0.33, 0.77),
+            lambda r, q: r.ops.quantized.softmax(q, 1, 1 / 256, 0),
+        ):
             same(lambda r, function=function, pair=pair: function(r, pair(r)[0]))
 
 
@@ -156,8 +202,16 @@ def network(r):
         def __init__(self):
             super().__init__()
             self.quant, self.dequant = q.QuantStub(), q.DeQuantStub()
-            self.conv, self.bn, self.relu = r.nn.Conv2d(1, 8, 3, padding=1), r.nn.BatchNorm2d(8), r.nn.ReLU()
-            self.pool, self.conv2, self.fc = r.nn.MaxPool2d(2), r.nn.Conv2d(8, 16, 3), r.nn.Linear(256, 10)
+            self.conv, self.bn, self.relu = (
+                r.nn.Conv2d(1, 8, 3, padding=1),
+                r.nn.BatchNorm2d(8),
+                r.nn.ReLU(),
+            )
+            self.pool, self.conv2, self.fc = (
+                r.nn.MaxPool2d(2),
+                r.nn.Conv2d(8, 16, 3),
+                r.nn.Linear(256, 10),
+            )
             self.twice = r.ao.nn.quantized.FloatFunctional()
 
         def forward(self, x):

@@ -1,4 +1,6 @@
-"""Every fill against PyTorch's CPU build: the values to the bit (or to the ulp stated), and the state left behind."""
+"""Every fill against PyTorch's CPU build: the values to the bit (or to the ulp stated), and the
+state left behind.
+"""
 
 import pytest
 
@@ -110,7 +112,10 @@ def test_normal(size):
             ulp and 4,
         )
         if not ulp:
-            same(lambda: torch.empty(size, dtype=theirs).normal_(1.5, 2.5), lambda g: normal(g, (size,), 1.5, 2.5, ours))
+            same(
+                lambda: torch.empty(size, dtype=theirs).normal_(1.5, 2.5),
+                lambda g: normal(g, (size,), 1.5, 2.5, ours),
+            )
 
 
 def test_normal_by_numpy_alone_and_by_the_kernel(monkeypatch):
@@ -121,7 +126,10 @@ def test_normal_by_numpy_alone_and_by_the_kernel(monkeypatch):
             monkeypatch.setattr(random_math, "kernel", lambda name, load: None)
         for size in (16, 1000, 70001):
             same(lambda: torch.randn(size), lambda g: normal(g, (size,)))
-            same(lambda: torch.randn(size).new_empty(size).normal_(1, 3), lambda g: _skip_then(g, size))
+            same(
+                lambda: torch.randn(size).new_empty(size).normal_(1, 3),
+                lambda g: _skip_then(g, size),
+            )
 
 
 def _skip_then(generator, size):
@@ -136,23 +144,47 @@ def test_normal_of_arrays():
         same(lambda: torch.normal(mean, 2.5), lambda g: normal_like(g, m, 2.5))
         same(lambda: torch.normal(1.5, std), lambda g: normal_like(g, 1.5, s))
         same(lambda: torch.normal(mean, std), lambda g: normal_like(g, m, s))
-        same(lambda: torch.normal(mean[:, None], std[:3]), lambda g: normal_like(g, m[:, None], s[:3]))
+        same(
+            lambda: torch.normal(mean[:, None], std[:3]),
+            lambda g: normal_like(g, m[:, None], s[:3]),
+        )
         same(lambda: torch.normal(mean, -std - 1), lambda g: normal_like(g, m, -s - 1))
         same(lambda: torch.normal(mean, std.double()), lambda g: normal_like(g, m, s.astype(float)))
 
 
 RANGES = [
-    (0, 2), (0, 10), (-5, 5), (3, 3), (4, 3), (0, 256), (-128, 127), (0, 65504), (0, 2**24 + 5), (0, 2**28 - 1),
-    (0, 2**28), (0, 2**28 + 1), (-(2**31), 2**31 - 1), (-(2**40), 2**40), (2**24 + 1, 2**25 + 1), (0, 2049),
-    (-4099, 4099), (0, 65536), (0, 2**31), (0, 2**32), (-(2**62), 2**62),
-]  # fmt: skip
+    (0, 2),
+    (0, 10),
+    (-5, 5),
+    (3, 3),
+    (4, 3),
+    (0, 256),
+    (-128, 127),
+    (0, 65504),
+    (0, 2**24 + 5),
+    (0, 2**28 - 1),
+    (0, 2**28),
+    (0, 2**28 + 1),
+    (-(2**31), 2**31 - 1),
+    (-(2**40), 2**40),
+    (2**24 + 1, 2**25 + 1),
+    (0, 2049),
+    (-4099, 4099),
+    (0, 65536),
+    (0, 2**31),
+    (0, 2**32),
+    (-(2**62), 2**62),
+]
 
 
 @pytest.mark.parametrize("name", ["bool", *INTEGERS, *UNSIGNED, *FLOATS, "complex64"])
 def test_integers(name):
     ((_, theirs, ours),) = each([name])
     for size in (0, 1, 7, 1000, 3001):
-        same(lambda: torch.empty(size, dtype=theirs).random_(), lambda g: random_integers(g, (size,), dtype=ours))
+        same(
+            lambda: torch.empty(size, dtype=theirs).random_(),
+            lambda g: random_integers(g, (size,), dtype=ours),
+        )
         for low, high in RANGES:
             same(
                 lambda: torch.empty(size, dtype=theirs).random_(low, high),
@@ -165,7 +197,9 @@ def test_integers(name):
             )
 
 
-@pytest.mark.parametrize("count", [-1, 0, 1, 2, 3, 100, 255, 256, 1000, 2049, 2050, 40000, 131071, 131072, 140000])
+@pytest.mark.parametrize(
+    "count", [-1, 0, 1, 2, 3, 100, 255, 256, 1000, 2049, 2050, 40000, 131071, 131072, 140000]
+)
 def test_randperm(count):
     for _, theirs, ours in each(["bool", *INTEGERS, *UNSIGNED, *FLOATS, "complex64"]):
         same(lambda: torch.randperm(count, dtype=theirs), lambda g: randperm(g, count, ours))
@@ -176,7 +210,10 @@ def test_bernoulli_and_dropout(size):
     weights = torch.linspace(0, 1, size)
     for _, theirs, ours in each(["bool", "uint8", "int64", *FLOATS, "uint16", "complex64"]):
         for p in (0.0, 0.3, 0.5, 1.0, 1.5):
-            same(lambda: torch.empty(size, dtype=theirs).bernoulli_(p), lambda g: bernoulli(g, (size,), p, ours))
+            same(
+                lambda: torch.empty(size, dtype=theirs).bernoulli_(p),
+                lambda g: bernoulli(g, (size,), p, ours),
+            )
         for _, weight_type, _ in each():
             w = weights.to(weight_type)
             same(
@@ -185,25 +222,42 @@ def test_bernoulli_and_dropout(size):
             )
     for _, theirs, ours in each():
         for p in (0.0, 0.1, 0.5, 0.7, 1.0):
-            same(lambda: nn.dropout(torch.ones(size, dtype=theirs), p), lambda g: dropout_mask(g, (size,), p, ours))
+            same(
+                lambda: nn.dropout(torch.ones(size, dtype=theirs), p),
+                lambda g: dropout_mask(g, (size,), p, ours),
+            )
 
 
 @pytest.mark.parametrize("size", [*SIZES, 100000])
 def test_transformed_uniforms(size):
     for name, theirs, ours in each([*FLOATS, "int32", "complex64"]):
-        ulp = 8 if name == "float64" and size > 3001 else 0  # NumPy's vector loops from 16384 values on
+        # NumPy's vector loops from 16384 values on
+        ulp = 8 if name == "float64" and size > 3001 else 0
         new = lambda kind=theirs: torch.empty(size, dtype=kind)
         for rate in (1.0, 2.5, 0.0, float("nan")):
-            same(lambda: new().exponential_(rate), lambda g: exponential(g, (size,), rate, ours), ulp)
+            same(
+                lambda: new().exponential_(rate), lambda g: exponential(g, (size,), rate, ours), ulp
+            )
         for std in (2.0, 0.5, 0.0):
-            same(lambda: new().log_normal_(1.0, std), lambda g: log_normal(g, (size,), 1.0, std, ours), ulp and 16)
+            same(
+                lambda: new().log_normal_(1.0, std),
+                lambda g: log_normal(g, (size,), 1.0, std, ours),
+                ulp and 16,
+            )
         for sigma in (1.0, 0.0):
-            same(lambda: new().cauchy_(0.0, sigma), lambda g: cauchy(g, (size,), 0.0, sigma, ours), ulp)
+            same(
+                lambda: new().cauchy_(0.0, sigma),
+                lambda g: cauchy(g, (size,), 0.0, sigma, ours),
+                ulp,
+            )
         if not ulp:
             same(lambda: new().cauchy_(1.5, 2.5), lambda g: cauchy(g, (size,), 1.5, 2.5, ours))
     for _, theirs, ours in each(["bool", *INTEGERS, *FLOATS]):
         for p in (0.1, 0.9, 1.0):
-            same(lambda: torch.empty(size, dtype=theirs).geometric_(p), lambda g: geometric(g, (size,), p, ours))
+            same(
+                lambda: torch.empty(size, dtype=theirs).geometric_(p),
+                lambda g: geometric(g, (size,), p, ours),
+            )
 
 
 @pytest.mark.parametrize("size", [1, 2, 17, 100, 3001])
@@ -213,23 +267,48 @@ def test_multinomial(size):
         weights = torch.rand(shape, generator=generator, dtype=torch.float64)
         for name, theirs, _ in each():
             w = weights.to(theirs)
-            for count, replacement in ((1, False), (1, True), (7, True), (size + 1, False), (0, True)):
+            for count, replacement in (
+                (1, False),
+                (1, True),
+                (7, True),
+                (size + 1, False),
+                (0, True),
+            ):
                 same(
                     lambda: torch.multinomial(w, count, replacement),
                     lambda g: multinomial(g, to_numpy(w), count, replacement),
                 )
-            if name in ("float32", "float64"):  # equal quotients, usual in the short types, have no order in PyTorch
+            # equal quotients, usual in the short types, have no order in PyTorch
+            if name in ("float32", "float64"):
                 for count in (size, size // 2 + 1):
-                    same(lambda: torch.multinomial(w, count), lambda g: multinomial(g, to_numpy(w), count))
+                    same(
+                        lambda: torch.multinomial(w, count),
+                        lambda g: multinomial(g, to_numpy(w), count),
+                    )
 
 
 def test_multinomial_refuses_what_pytorch_refuses():
     inf, nan = float("inf"), float("nan")
-    for weights in ([-1.0, 2], [inf, 2], [nan, 2], [0, 0], [[0, 0], [1, 2]], [[1, 2], [nan, -1]], 1.0, [[[1.0]]]):
+    for weights in (
+        [-1.0, 2],
+        [inf, 2],
+        [nan, 2],
+        [0, 0],
+        [[0, 0], [1, 2]],
+        [[1, 2], [nan, -1]],
+        1.0,
+        [[[1.0]]],
+    ):
         w = torch.tensor(weights, dtype=torch.float32)
         for count, replacement in ((1, True), (2, True), (2, False), (3, False)):
-            same(lambda: torch.multinomial(w, count, replacement), lambda g: multinomial(g, w.numpy(), count, replacement))
-    same(lambda: torch.multinomial(torch.tensor([1, 2]), 1), lambda g: multinomial(g, np.array([1, 2]), 1))
+            same(
+                lambda: torch.multinomial(w, count, replacement),
+                lambda g: multinomial(g, w.numpy(), count, replacement),
+            )
+    same(
+        lambda: torch.multinomial(torch.tensor([1, 2]), 1),
+        lambda g: multinomial(g, np.array([1, 2]), 1),
+    )
 
 
 @pytest.mark.parametrize("scale", [0.0, 0.5, 3.0, 9.0, 30.0, 1000.0])
@@ -296,7 +375,10 @@ def test_targets_that_are_not_contiguous(fill, layout):
             continue
         base, target = np.zeros((4, 6, 5), name), np.zeros((4, 6, 5), name)
         view = LAYOUTS[layout](base)
-        same(lambda: theirs(torch.from_numpy(view)).contiguous(), lambda g: ours(g, LAYOUTS[layout](target)).copy())
+        same(
+            lambda: theirs(torch.from_numpy(view)).contiguous(),
+            lambda g: ours(g, LAYOUTS[layout](target)).copy(),
+        )
         np.testing.assert_array_equal(base, target)  # nothing outside the view was written
 
 
@@ -307,12 +389,21 @@ def test_a_long_mixture_of_draws():
     draws = [
         (lambda n: torch.randn(n), lambda n: normal(g, (n,))),
         (lambda n: torch.rand(n), lambda n: uniform(g, (n,))),
-        (lambda n: torch.randn(n, dtype=torch.float64), lambda n: normal(g, (n,), dtype=np.float64)),
+        (
+            lambda n: torch.randn(n, dtype=torch.float64),
+            lambda n: normal(g, (n,), dtype=np.float64),
+        ),
         (lambda n: torch.randint(10, (n,)), lambda n: randint(g, (n,), 0, 10)),
-        (lambda n: torch._standard_gamma(torch.full((n,), 0.7)), lambda n: standard_gamma(g, np.full(n, shape))),
+        (
+            lambda n: torch._standard_gamma(torch.full((n,), 0.7)),
+            lambda n: standard_gamma(g, np.full(n, shape)),
+        ),
         (lambda n: torch.randperm(n), lambda n: randperm(g, n)),
         (lambda n: torch.empty(n).log_normal_(), lambda n: log_normal(g, (n,))),
-        (lambda n: torch.poisson(torch.full((n,), 3.0)), lambda n: poisson(g, np.full(n, 3.0, np.float32))),
+        (
+            lambda n: torch.poisson(torch.full((n,), 3.0)),
+            lambda n: poisson(g, np.full(n, 3.0, np.float32)),
+        ),
     ]
     for i in range(160):
         theirs, ours = draws[i % 8]
@@ -343,7 +434,10 @@ def test_seeds(seed):
 
 @pytest.mark.parametrize("seed", [2**64, -(2**63) - 1, "a", 1.5, None, True])
 def test_bad_seeds(seed):
-    expected, got = outcome(lambda: torch.Generator().manual_seed(seed)), outcome(lambda: Generator().manual_seed(seed))
+    expected, got = (
+        outcome(lambda: torch.Generator().manual_seed(seed)),
+        outcome(lambda: Generator().manual_seed(seed)),
+    )
     assert (type(got), str(got)) == (type(expected), first_line(expected))
 
 

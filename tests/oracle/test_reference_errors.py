@@ -1,4 +1,6 @@
-"""The errors that the pages of the reference show are PyTorch's: the same class and the same first line, with a count that must not fall."""
+"""The errors that the pages of the reference show are PyTorch's: the same class and the same first
+line, with a count that must not fall.
+"""
 
 import inspect
 import sys
@@ -42,9 +44,15 @@ def test_pages_show_the_errors_of_pytorch():
                 found = ("", "accepted")
             except Exception as theirs:
                 line = (str(theirs).strip().splitlines() or [""])[0]
-                short = line if len(line) <= mistakes.LONGEST else line[: mistakes.LONGEST - 3].rstrip() + "..."
+                short = (
+                    line
+                    if len(line) <= mistakes.LONGEST
+                    else line[: mistakes.LONGEST - 3].rstrip() + "..."
+                )
                 found = (type(theirs).__name__, short)
             if found != (error, message):
                 other.append(f"{call}\n  PyTorch:  {found}\n  Pellucid: {(error, message)}")
     assert count > 900
-    assert len(other) <= (1 - EQUAL) * count, f"{len(other)} of {count} differ\n" + "\n".join(other)[:20000]
+    assert len(other) <= (1 - EQUAL) * count, (
+        f"{len(other)} of {count} differ\n" + "\n".join(other)[:20000]
+    )

@@ -1,4 +1,6 @@
-"""Calls of reductions, products, linear algebra and Fourier transforms that PyTorch refuses: the same exception, the same first line."""
+"""Calls of reductions, products, linear algebra and Fourier transforms that PyTorch refuses: the
+same exception, the same first line.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Recurrent layers against PyTorch: values, gradients, second order, in every arrangement of directions, layers and batches."""
+"""Recurrent layers against PyTorch: values, gradients, second order, in every arrangement of
+directions, layers and batches.
+"""
 
 import numpy as np
 import pytest
@@ -30,15 +32,34 @@ def results(lib, kind, options, weights, x, states, double, second):
 @pytest.mark.filterwarnings("ignore:LSTM with projections")
 @pytest.mark.parametrize("second", [False, True])
 @pytest.mark.parametrize("double", [False, True])
-@pytest.mark.parametrize("shape, batch_first", [((4, 3, 5), False), ((3, 4, 5), True), ((4, 5), False)])
-@pytest.mark.parametrize("bidirectional, layers, bias", [(False, 1, True), (True, 2, True), (True, 1, False)])
 @pytest.mark.parametrize(
-    "kind, more", [("LSTM", {}), ("LSTM", {"proj_size": 3}), ("GRU", {}), ("RNN", {}), ("RNN", {"nonlinearity": "relu"})]
+    "shape, batch_first", [((4, 3, 5), False), ((3, 4, 5), True), ((4, 5), False)]
 )
-def test_layers_equal_pytorch(kind, more, bidirectional, layers, bias, shape, batch_first, double, second):
+@pytest.mark.parametrize(
+    "bidirectional, layers, bias", [(False, 1, True), (True, 2, True), (True, 1, False)]
+)
+@pytest.mark.parametrize(
+    "kind, more",
+    [
+        ("LSTM", {}),
+        ("LSTM", {"proj_size": 3}),
+        ("GRU", {}),
+        ("RNN", {}),
+        ("RNN", {"nonlinearity": "relu"}),
+    ],
+)
+def test_layers_equal_pytorch(
+    kind, more, bidirectional, layers, bias, shape, batch_first, double, second
+):
     rng = np.random.default_rng(3)
     dtype = np.float64 if double else np.float32
-    options = {"bidirectional": bidirectional, "num_layers": layers, "bias": bias, "batch_first": batch_first, **more}
+    options = {
+        "bidirectional": bidirectional,
+        "num_layers": layers,
+        "bias": bias,
+        "batch_first": batch_first,
+        **more,
+    }
     lead = (layers * (1 + bidirectional),) if len(shape) == 2 else (layers * (1 + bidirectional), 3)
     sizes = [] if layers == 2 else [more.get("proj_size", 7), 7][: 2 if kind == "LSTM" else 1]
     states = [rng.standard_normal((*lead, size)).astype(dtype) for size in sizes]

@@ -1,4 +1,6 @@
-"""safetensors files written here are read by PyTorch's functions of the same names, and the other way round."""
+"""safetensors files written here are read by PyTorch's functions of the same names, and the other
+way round.
+"""
 
 import pytest
 
@@ -10,7 +12,20 @@ from safetensors import torch as theirs  # noqa: E402
 import pellucid  # noqa: E402
 from pellucid.interop import safetensors as ours  # noqa: E402
 
-DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool", "uint16", "uint32"]
+DTYPES = [
+    "float64",
+    "float32",
+    "float16",
+    "bfloat16",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+    "uint16",
+    "uint32",
+]
 DTYPES += ["uint64", "float8_e4m3fn", "float8_e5m2", "complex64"]
 
 
@@ -23,11 +38,16 @@ def test_round_trip(name, tmp_path):
     }
     theirs.save_file(tensors, first, metadata={"format": "pt"})
     read = ours.load_file(first)
-    assert {key: str(t.dtype) for key, t in read.items()} == {key: str(t.dtype) for key, t in tensors.items()}
+    assert {key: str(t.dtype) for key, t in read.items()} == {
+        key: str(t.dtype) for key, t in tensors.items()
+    }
     ours.save_file(read, second, metadata={"format": "pt"})
     again = theirs.load_file(second)
     assert again.keys() == tensors.keys()
-    assert all(again[key].dtype is t.dtype and again[key].tolist() == t.tolist() for key, t in tensors.items())
+    assert all(
+        again[key].dtype is t.dtype and again[key].tolist() == t.tolist()
+        for key, t in tensors.items()
+    )
     assert safe_open(second, "pt").metadata() == {"format": "pt"}
 
 

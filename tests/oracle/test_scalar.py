@@ -23,7 +23,9 @@ finally:
 def test_gradients_are_pytorchs(program):
     data, gradients = scalar_programs.run(program, Value, lambda v: v.data)
     expected, wanted = scalar_programs.run(
-        program, lambda x: torch.tensor(x, dtype=torch.float64, requires_grad=True), lambda t: t.item()
+        program,
+        lambda x: torch.tensor(x, dtype=torch.float64, requires_grad=True),
+        lambda t: t.item(),
     )
     assert data == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert gradients == pytest.approx(wanted, rel=1e-7, abs=1e-7)

@@ -42,12 +42,25 @@ OTHERS = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "dig
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_example_prints_pytorchs_numbers(name):
-    """Every number but the times, to a relative 0.1 %: twenty steps or more of float32 training from the same seed."""
+    """Every number but the times, to a relative 0.1 %: twenty steps or more of float32 training
+    from the same seed.
+    """
     script = EXAMPLES / f"{name}.py"
     theirs, ours = printed(script, "--quick"), printed("-m", "pellucid", script, "--quick")
-    lines = [line for line in theirs.splitlines() if re.search(r"loss|accuracy|edges|parameters", line, re.IGNORECASE)]
-    mine = [line for line in ours.splitlines() if re.search(r"loss|accuracy|edges|parameters", line, re.IGNORECASE)]
+    lines = [
+        line
+        for line in theirs.splitlines()
+        if re.search(r"loss|accuracy|edges|parameters", line, re.IGNORECASE)
+    ]
+    mine = [
+        line
+        for line in ours.splitlines()
+        if re.search(r"loss|accuracy|edges|parameters", line, re.IGNORECASE)
+    ]
     assert len(lines) == len(mine) >= 10
     for a, b in zip(lines, mine, strict=True):
         x, y = (re.findall(r"-?\d+\.?\d*", without_times(line)) for line in (a, b))
-        assert [float(n) for n in y] == pytest.approx([float(n) for n in x], rel=1e-3, abs=2e-4), (a, b)
+        assert [float(n) for n in y] == pytest.approx([float(n) for n in x], rel=1e-3, abs=2e-4), (
+            a,
+            b,
+        )

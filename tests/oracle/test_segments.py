@@ -12,7 +12,11 @@ import pellucid  # noqa: E402
 def test_values_and_gradients(reduce, initial):
     found = []
     for root in (torch, pellucid):
-        x = root.tensor([[1.0, 2.0], [3.0, 4.0], [4.0, 4.0], [5.0, 6.0], [0.0, 7.0]], dtype=root.float64, requires_grad=True)
+        x = root.tensor(
+            [[1.0, 2.0], [3.0, 4.0], [4.0, 4.0], [5.0, 6.0], [0.0, 7.0]],
+            dtype=root.float64,
+            requires_grad=True,
+        )
         out = root.segment_reduce(x, reduce, lengths=root.tensor([2, 0, 3]), initial=initial)
         (out * root.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])).sum().backward()
         found.append((out.detach().numpy(), x.grad.numpy()))
@@ -23,20 +27,34 @@ def test_values_and_gradients(reduce, initial):
 def test_batches_by_lengths_and_offsets():
     for root in (torch, pellucid):
         x = root.arange(6.0).reshape(2, 3)
-        for where in ({"lengths": root.tensor([[1, 2], [3, 0]])}, {"offsets": root.tensor([[0, 1, 3], [0, 3, 3]])}):
-            assert root.segment_reduce(x, "sum", axis=1, **where).tolist() == [[0.0, 3.0], [12.0, 0.0]]
+        for where in (
+            {"lengths": root.tensor([[1, 2], [3, 0]])},
+            {"offsets": root.tensor([[0, 1, 3], [0, 3, 3]])},
+        ):
+            assert root.segment_reduce(x, "sum", axis=1, **where).tolist() == [
+                [0.0, 3.0],
+                [12.0, 0.0],
+            ]
         # The first offset need not be 0, nor the last one the end.
-        assert root.segment_reduce(root.arange(6.0), "sum", offsets=root.tensor([2, 3, 5])).tolist() == [2.0, 7.0]
+        assert root.segment_reduce(
+            root.arange(6.0), "sum", offsets=root.tensor([2, 3, 5])
+        ).tolist() == [2.0, 7.0]
 
 
 @pytest.mark.parametrize(
     ("how", "message"),
     [
         ({}, "Either lengths or offsets must be defined"),
-        ({"reduce": "foo", "lengths": [2]}, "reduce argument must be either sum, prod, mean, amax or amin, got foo"),
+        (
+            {"reduce": "foo", "lengths": [2]},
+            "reduce argument must be either sum, prod, mean, amax or amin, got foo",
+        ),
         ({"lengths": [1]}, "Expected all rows of lengths along axis to sum to"),
         ({"lengths": [3, -1]}, "lengths contains negative value!"),
-        ({"lengths": [2], "axis": 1}, "Expected axis to be the last dimension of lengths but got 1"),
+        (
+            {"lengths": [2], "axis": 1},
+            "Expected axis to be the last dimension of lengths but got 1",
+        ),
     ],
 )
 def test_refusals(how, message):
@@ -48,4 +66,7 @@ def test_refusals(how, message):
 
 def test_nothing_to_reduce():
     for root in (torch, pellucid):
-        assert root.segment_reduce(root.zeros(0), "max", lengths=root.tensor([0, 0])).tolist() == [-np.inf, -np.inf]
+        assert root.segment_reduce(root.zeros(0), "max", lengths=root.tensor([0, 0])).tolist() == [
+            -np.inf,
+            -np.inf,
+        ]

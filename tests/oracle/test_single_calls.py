@@ -1,4 +1,6 @@
-"""Single calls at the edges of what PyTorch takes: types without a kernel, values out of range, limits. The same result or the same refusal."""
+"""Single calls at the edges of what PyTorch takes: types without a kernel, values out of range,
+limits. The same result or the same refusal.
+"""
 
 import itertools
 
@@ -18,7 +20,9 @@ cholesky cholesky_inverse linalg.cholesky linalg.cholesky_ex linalg.eigh linalg.
 linalg.svdvals svd geqrf linalg.qr qr linalg.inv linalg.inv_ex inverse linalg.cond linalg.matrix_rank linalg.det linalg.slogdet
 logdet linalg.ldl_factor linalg.ldl_factor_ex linalg.matrix_exp matrix_exp
 """.split()
-TWO = "linalg.solve linalg.solve_ex triangular_solve cholesky_solve linalg.lstsq linalg.cross".split()
+TWO = (
+    "linalg.solve linalg.solve_ex triangular_solve cholesky_solve linalg.lstsq linalg.cross".split()
+)
 
 
 def function(library, name):
@@ -37,7 +41,9 @@ def outcome(library, call):
     if not isinstance(made, (tuple, list, library.Tensor)):
         return type(made).__name__, str(made)
     made = made if isinstance(made, (tuple, list)) else (made,)
-    return [(str(m.dtype).rpartition(".")[2], tuple(m.shape), m.tolist()) for m in made if m is not None]
+    return [
+        (str(m.dtype).rpartition(".")[2], tuple(m.shape), m.tolist()) for m in made if m is not None
+    ]
 
 
 def same(call):
@@ -48,7 +54,9 @@ def same(call):
     assert [t[:2] for t in ours] == [t[:2] for t in theirs]
     for (kind, _, mine), (_, _, wanted) in zip(ours, theirs, strict=True):
         if kind in ("float16", "bfloat16", "float32", "float64", "complex64"):
-            np.testing.assert_allclose(np.array(mine), np.array(wanted), rtol=2e-2 if "16" in kind else 2e-6, atol=1e-30)
+            np.testing.assert_allclose(
+                np.array(mine), np.array(wanted), rtol=2e-2 if "16" in kind else 2e-6, atol=1e-30
+            )
         else:
             assert mine == wanted
 
@@ -68,9 +76,7 @@ def test_element_types_of_linear_algebra(name):
             assert isinstance(ours, list) or "not implemented for" in ours[1], (shape, kind, ours)
 
 
-LOSSES = (
-    "soft_margin_loss multilabel_soft_margin_loss kl_div smooth_l1_loss mse_loss huber_loss l1_loss hinge_embedding_loss".split()
-)
+LOSSES = "soft_margin_loss multilabel_soft_margin_loss kl_div smooth_l1_loss mse_loss huber_loss l1_loss hinge_embedding_loss".split()
 
 
 @pytest.mark.parametrize("name", [*LOSSES, "binary_cross_entropy_with_logits"])
@@ -78,17 +84,26 @@ def test_element_types_of_losses(name):
     for own, other in itertools.product(
         ("bool", "int32", "uint8", "float16", "float32", "complex64"), ("bool", "int32", "float64")
     ):
-        if name == "hinge_embedding_loss" and own in ("bool", "complex64") or "logits" in name and own == "float16":
+        if (
+            name == "hinge_embedding_loss"
+            and own in ("bool", "complex64")
+            or "logits" in name
+            and own == "float16"
+        ):
             continue
         same(
             lambda library, own=own, other=other: getattr(library.nn.functional, name)(
-                library.ones(2, 2, dtype=getattr(library, own)), library.ones(2, 2, dtype=getattr(library, other)), reduction="sum"
+                library.ones(2, 2, dtype=getattr(library, own)),
+                library.ones(2, 2, dtype=getattr(library, other)),
+                reduction="sum",
             )
         )
 
 
 @pytest.mark.parametrize("number", [True, 2.0])
-@pytest.mark.parametrize("name", [*LOSSES, "binary_cross_entropy", "binary_cross_entropy_with_logits", "nll_loss"])
+@pytest.mark.parametrize(
+    "name", [*LOSSES, "binary_cross_entropy", "binary_cross_entropy_with_logits", "nll_loss"]
+)
 def test_numbers_for_tensors_of_losses(name, number):
     same(lambda library: getattr(library.nn.functional, name)(library.ones(2, 2), number))
     same(lambda library: getattr(library.nn.functional, name)(number, library.ones(2, 2)))
@@ -233,7 +248,13 @@ def test_call(text):
             x.requires_grad_()
             return library.autograd.grad(f(x).sum(), x)
 
-        names = {"L": library, "F": library.nn.functional, "nan": float("nan"), "inf": float("inf"), "slope": slope}
+        names = {
+            "L": library,
+            "F": library.nn.functional,
+            "nan": float("nan"),
+            "inf": float("inf"),
+            "slope": slope,
+        }
         return eval(text, names)
 
     same(call)

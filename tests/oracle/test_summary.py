@@ -10,7 +10,10 @@ FlopCounterMode = pytest.importorskip("torch.utils.flop_counter").FlopCounterMod
 pytestmark = pytest.mark.oracle
 
 MODELS = {
-    "mlp": (lambda nn: nn.Sequential(nn.Linear(20, 30), nn.ReLU(), nn.Linear(30, 5, bias=False)), (7, 20)),
+    "mlp": (
+        lambda nn: nn.Sequential(nn.Linear(20, 30), nn.ReLU(), nn.Linear(30, 5, bias=False)),
+        (7, 20),
+    ),
     "convolutions": (
         lambda nn: nn.Sequential(
             nn.Conv2d(3, 8, 3, padding=1),
@@ -23,12 +26,20 @@ MODELS = {
         (2, 3, 8, 8),
     ),
     "one dimension": (
-        lambda nn: nn.Sequential(nn.Conv1d(2, 6, 5, dilation=2), nn.ConvTranspose1d(6, 3, 4, stride=2, padding=1)),
+        lambda nn: nn.Sequential(
+            nn.Conv1d(2, 6, 5, dilation=2), nn.ConvTranspose1d(6, 3, 4, stride=2, padding=1)
+        ),
         (3, 2, 20),
     ),
-    "transposed": (lambda nn: nn.ConvTranspose2d(6, 4, 3, stride=2, groups=2, output_padding=1), (2, 6, 5, 7)),
+    "transposed": (
+        lambda nn: nn.ConvTranspose2d(6, 4, 3, stride=2, groups=2, output_padding=1),
+        (2, 6, 5, 7),
+    ),
     "three dimensions": (lambda nn: nn.Conv3d(2, 3, 2), (1, 2, 4, 5, 6)),
-    "embedding": (lambda nn: nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6), nn.GELU(), nn.Linear(6, 6)), (2, 3, 4)),
+    "embedding": (
+        lambda nn: nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6), nn.GELU(), nn.Linear(6, 6)),
+        (2, 3, 4),
+    ),
 }
 
 
@@ -59,13 +70,19 @@ def test_attention(causal):
     plain = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
     with torch.no_grad(), plain, FlopCounterMode(display=False) as counter:
         model(torch)(torch.zeros(shape))
-    assert 2 * debug.summary(model(pellucid), shape, time=False).mult_adds == counter.get_total_flops()
+    assert (
+        2 * debug.summary(model(pellucid), shape, time=False).mult_adds == counter.get_total_flops()
+    )
 
 
 def test_a_transformer_layer():
     def model(nn):
         return nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
 
-    with FlopCounterMode(display=False) as counter:  # in training mode PyTorch runs the layers one by one
+    # in training mode PyTorch runs the layers one by one
+    with FlopCounterMode(display=False) as counter:
         model(torch.nn).train()(torch.zeros(2, 5, 16))
-    assert 2 * debug.summary(model(pellucid.nn), (2, 5, 16), time=False).mult_adds == counter.get_total_flops()
+    assert (
+        2 * debug.summary(model(pellucid.nn), (2, 5, 16), time=False).mult_adds
+        == counter.get_total_flops()
+    )

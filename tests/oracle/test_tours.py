@@ -1,6 +1,8 @@
-"""Libraries that are written for PyTorch: each tour prints the same with PyTorch and with Pellucid in its place.
+"""Libraries that are written for PyTorch: each tour prints the same with PyTorch and with Pellucid
+in its place.
 
-`make tours` sets up an environment with the libraries; elsewhere a tour whose library is missing is skipped.
+`make tours` sets up an environment with the libraries; elsewhere a tour whose library is missing is
+skipped.
 """
 
 import ast
@@ -40,20 +42,33 @@ def numbers_apart(text):
 
 
 def assert_the_same(said, expected):
-    """Two outputs differ in nothing but the last digits of fractions: sums are rounded in another order."""
+    """Two outputs differ in nothing but the last digits of fractions: sums are rounded in another
+    order.
+    """
     (words, numbers), (wanted, others) = numbers_apart(said), numbers_apart(expected)
     assert words == wanted
     for line, (a, b) in enumerate(zip(numbers, others, strict=True)):
-        assert math.isclose(a, b, rel_tol=1e-3, abs_tol=2e-4), f"fraction {line}: {a}, PyTorch {b}\n{said}\n{expected}"
+        assert math.isclose(a, b, rel_tol=1e-3, abs_tol=2e-4), (
+            f"fraction {line}: {a}, PyTorch {b}\n{said}\n{expected}"
+        )
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in TOURS.glob("[a-z]*.py")))
 def test_a_tour_prints_the_same(name):
-    missing = sorted(package for package in needs(TOURS / f"{name}.py") if importlib.util.find_spec(package) is None)
+    missing = sorted(
+        package
+        for package in needs(TOURS / f"{name}.py")
+        if importlib.util.find_spec(package) is None
+    )
     if missing:
         pytest.skip(f"{', '.join(missing)}: not installed")
     root = Path(__file__).resolve().parents[2]
-    environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{TOURS}", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{root}{os.pathsep}{TOURS}",
+        "OMP_NUM_THREADS": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
     said = []
     for way in ([], ["-m", "pellucid", "run"]):
         command = [sys.executable, *way, str(TOURS / f"{name}.py")]

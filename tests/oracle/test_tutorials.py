@@ -22,11 +22,14 @@ def load_tool(name):
 tool = load_tool("notebooks")
 
 
-@pytest.mark.filterwarnings("ignore")  # those that PyTorch's compiler gives about PyTorch's own parts
+# those that PyTorch's compiler gives about PyTorch's own parts
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("path", sorted(tool.TUTORIALS.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_runs_on_pytorch(path):
     notebook = tool.Notebook(path, "torch")
     notebook.run()
     assert notebook.scope["torch"] is torch
-    shared = [cell for cell in notebook.cells if "exercise" in cell.tags and "pellucid" not in cell.tags]
+    shared = [
+        cell for cell in notebook.cells if "exercise" in cell.tags and "pellucid" not in cell.tags
+    ]
     assert notebook.run_exercises() == len(shared)

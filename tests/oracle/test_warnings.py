@@ -1,4 +1,6 @@
-"""Warnings against PyTorch's: class and first line, of calls that are deprecated or likely mistakes."""
+"""Warnings against PyTorch's: class and first line, of calls that are deprecated or likely
+mistakes.
+"""
 
 import warnings
 from importlib import import_module
@@ -38,7 +40,9 @@ CALLS = {
     "item": lambda m: m.tensor(1.5, requires_grad=True).item(),
     "format": lambda m: f"{m.tensor(1.5, requires_grad=True):.1f}",
     "float of a detached one": lambda m: float(m.tensor(1.5, requires_grad=True).detach()),
-    "float without recording": lambda m: m.no_grad()(lambda: float(m.tensor(1.5, requires_grad=True)))(),
+    "float without recording": lambda m: m.no_grad()(
+        lambda: float(m.tensor(1.5, requires_grad=True))
+    )(),
     "lu": lambda m: m.lu(square(m)),
     "lu method": lambda m: square(m).lu(),
     "qr": lambda m: m.qr(square(m)),
@@ -58,7 +62,9 @@ CALLS = {
     "stateless": lambda m: import_module(m.__name__ + ".nn.utils.stateless").functional_call(
         m.nn.Linear(1, 1), {"weight": m.ones(1, 1)}, m.ones(1, 1)
     ),
-    "func.functional_call": lambda m: m.func.functional_call(m.nn.Linear(1, 1), {"weight": m.ones(1, 1)}, m.ones(1, 1)),
+    "func.functional_call": lambda m: m.func.functional_call(
+        m.nn.Linear(1, 1), {"weight": m.ones(1, 1)}, m.ones(1, 1)
+    ),
     "Container": lambda m: m.nn.Container(a=m.nn.Linear(1, 1)),
     "old hook, one node": lambda m: hooked(m, lambda a: a * 2, variable(m) * 1),
     "old hook, leaf": lambda m: hooked(m, lambda a: a * 2, variable(m)),
@@ -66,7 +72,9 @@ CALLS = {
     "old hook, two outputs": lambda m: hooked(m, lambda a: (a * 2, a * 3), variable(m)),
     "old hook, dictionary": lambda m: hooked(m, lambda a: {"x": a * 2}, variable(m)),
     "old hook, number as input": lambda m: hooked(m, lambda a, b: a * b, variable(m), 2.0),
-    "full hook, nothing before": lambda m: hooked(m, lambda a: a * variable(m), m.ones(2, 3), full=True),
+    "full hook, nothing before": lambda m: hooked(
+        m, lambda a: a * variable(m), m.ones(2, 3), full=True
+    ),
     "full hook": lambda m: hooked(m, lambda a: a * 2, variable(m), full=True),
 }
 
@@ -88,7 +96,12 @@ def test_warnings(name, always):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             CALLS[name](m)
-        seen.append([(w.category, str(w.message).splitlines()[0].split(" (Triggered internally")[0]) for w in caught])
+        seen.append(
+            [
+                (w.category, str(w.message).splitlines()[0].split(" (Triggered internally")[0])
+                for w in caught
+            ]
+        )
         if m is pellucid:
             assert all("pellucid" not in w.filename for w in caught if "hook" not in str(w.message))
     assert seen[1] == seen[0]

@@ -1,4 +1,6 @@
-"""The profiler sees what runs, adds it up right, and leaves nothing behind. Times are checked among themselves, never against a clock."""
+"""The profiler sees what runs, adds it up right, and leaves nothing behind. Times are checked among
+themselves, never against a clock.
+"""
 
 import gzip
 import json
@@ -100,7 +102,9 @@ def test_shapes_and_memory():
         for n in (3, 3, 5):
             x = torch.ones(n, 2)
             (x @ torch.ones(2, 4)).t()
-    by_shape = [r for r in prof.key_averages(group_by_input_shape=True) if r.input_shapes[1:] == [[2, 4]]]
+    by_shape = [
+        r for r in prof.key_averages(group_by_input_shape=True) if r.input_shapes[1:] == [[2, 4]]
+    ]
     assert [(r.input_shapes, r.count, r.self_cpu_memory_usage) for r in by_shape] == [
         ([[3, 2], [2, 4]], 2, 96),
         ([[5, 2], [2, 4]], 1, 80),
@@ -117,7 +121,9 @@ def test_modules_and_optimizer():
         model(torch.ones(4, 3)).sum().backward()
         optimizer.step()
     keys = {r.key for r in prof.key_averages()}
-    assert any(k.startswith("nn.Module: Linear") for k in keys) and "Optimizer.step#SGD.step" in keys
+    assert (
+        any(k.startswith("nn.Module: Linear") for k in keys) and "Optimizer.step#SGD.step" in keys
+    )
     linear = next(e for e in prof.events() if e.name.startswith("nn.Module: Linear"))
     assert linear.parent.name.startswith("nn.Module: Sequential") and linear.children_ns > 0
     with profile() as plain:
@@ -145,13 +151,28 @@ def test_the_table():
         x + x
         x * x
         x * x
-    text = prof.key_averages(group_by_input_shape=True).table(sort_by="count", row_limit=1, header="Result")
+    text = prof.key_averages(group_by_input_shape=True).table(
+        sort_by="count", row_limit=1, header="Result"
+    )
     lines = text.splitlines()
     assert lines[0].strip() == "Result"
     assert [c.strip() for c in lines[2].split("  ") if c.strip()] == [
-        "Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "CPU Mem", "Self CPU Mem", "# of Calls", "Input Shapes",
-    ]  # fmt: skip
-    assert lines[4].split()[0] == "mul" and lines[4].endswith("2  [[2, 3], [2, 3]]") and "48 B" in lines[4]
+        "Name",
+        "Self CPU %",
+        "Self CPU",
+        "CPU total %",
+        "CPU total",
+        "CPU time avg",
+        "CPU Mem",
+        "Self CPU Mem",
+        "# of Calls",
+        "Input Shapes",
+    ]
+    assert (
+        lines[4].split()[0] == "mul"
+        and lines[4].endswith("2  [[2, 3], [2, 3]]")
+        and "48 B" in lines[4]
+    )
     assert len(lines) == 7 and lines[6].startswith("Self CPU time total: ")
     assert prof.key_averages().table(time_unit="ms").count("ms") >= 6
     with pytest.raises(AttributeError, match="has no attribute 'zzz'"):
@@ -171,7 +192,11 @@ def test_the_trace(tmp_path):
         assert trace["note"] == "mine" and trace["numbers"] == [1, 2]
         mul, part = (e for e in trace["traceEvents"] if e["ph"] == "X")
         assert (mul["name"], mul["cat"], part["cat"]) == ("mul", "cpu_op", "user_annotation")
-        assert part["ts"] == 0 and mul["ts"] + mul["dur"] <= part["dur"] + 1e-6 and mul["args"]["Input Dims"][0] == [2]
+        assert (
+            part["ts"] == 0
+            and mul["ts"] + mul["dur"] <= part["dur"] + 1e-6
+            and mul["args"]["Input Dims"][0] == [2]
+        )
         assert "test_the_trace" in mul["args"]["Call stack"]
 
 
@@ -194,8 +219,17 @@ def test_stacks(tmp_path):
 def test_schedule():
     plan = schedule(wait=1, warmup=1, active=2, repeat=2, skip_first=1)
     assert [plan(i).name for i in range(10)] == [
-        "NONE", "NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE", "NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE", "NONE",
-    ]  # fmt: skip
+        "NONE",
+        "NONE",
+        "WARMUP",
+        "RECORD",
+        "RECORD_AND_SAVE",
+        "NONE",
+        "WARMUP",
+        "RECORD",
+        "RECORD_AND_SAVE",
+        "NONE",
+    ]
     with pytest.raises(AssertionError, match="Invalid profiler schedule arguments. Got wait=1"):
         schedule(wait=1, warmup=1, active=0)
     with pytest.warns(UserWarning, match="won't be using warmup"):
@@ -204,11 +238,17 @@ def test_schedule():
 
 def test_steps_record_by_plan(tmp_path):
     seen = []
-    with profile(schedule=schedule(wait=1, warmup=1, active=2, repeat=2), on_trace_ready=lambda p: seen.append(names(p))) as prof:
+    with profile(
+        schedule=schedule(wait=1, warmup=1, active=2, repeat=2),
+        on_trace_ready=lambda p: seen.append(names(p)),
+    ) as prof:
         for i in range(9):
             torch.ones(1) + i
             prof.step()
-    assert seen == [["add", "ProfilerStep#2", "add", "ProfilerStep#3"], ["add", "ProfilerStep#6", "add", "ProfilerStep#7"]]
+    assert seen == [
+        ["add", "ProfilerStep#2", "add", "ProfilerStep#3"],
+        ["add", "ProfilerStep#6", "add", "ProfilerStep#7"],
+    ]
     assert prof.current_action is ProfilerAction.NONE and prof.step_num == 9
     handler = tensorboard_trace_handler(tmp_path / "traces", "worker", use_gzip=True)
     handler(prof)
@@ -242,9 +282,16 @@ def test_the_older_form():
         torch.ones(1) + 1
     with pytest.raises(AssertionError):
         off.events()
-    with torch.autograd.profiler.profile(record_shapes=True) as prof, torch.autograd.profiler.record_function("part"):
+    with (
+        torch.autograd.profiler.profile(record_shapes=True) as prof,
+        torch.autograd.profiler.record_function("part"),
+    ):
         torch.ones(1) + 1
-    assert names(prof) == ["add", "part"] and "add" in prof.table(sort_by="self_cpu_time_total") and prof.self_cpu_time_total > 0
+    assert (
+        names(prof) == ["add", "part"]
+        and "add" in prof.table(sort_by="self_cpu_time_total")
+        and prof.self_cpu_time_total > 0
+    )
     with torch.autograd.profiler.emit_nvtx(), torch.autograd.profiler.emit_itt():
         assert (torch.ones(1) + 1).item() == 2
 
@@ -253,7 +300,9 @@ def test_results_are_the_same_under_the_profiler():
     def run():
         torch.manual_seed(0)
         x = torch.randn(5, 4, requires_grad=True)
-        (torch.nn.functional.softmax(x @ torch.randn(4, 3), 1).log().sum() + x.detach().mean()).backward()
+        (
+            torch.nn.functional.softmax(x @ torch.randn(4, 3), 1).log().sum() + x.detach().mean()
+        ).backward()
         return x.grad.tolist()
 
     plain = run()

@@ -14,23 +14,41 @@ from pellucid.backends import affine
 
 
 def make(**kwargs):
-    return torch.quantize_per_tensor(torch.tensor([-1.5, 0.0, 0.26, 2.5, 300.0]), 0.1, 10, torch.quint8, **kwargs)
+    return torch.quantize_per_tensor(
+        torch.tensor([-1.5, 0.0, 0.26, 2.5, 300.0]), 0.1, 10, torch.quint8, **kwargs
+    )
 
 
 def test_quantize_rounds_halves_to_even_after_the_zero_point():
     # 2.5 * 5 + 1 = 13.5, which is nearest to two integers; 14 is even.
-    assert torch.quantize_per_tensor(torch.tensor([2.5]), 0.2, 1, torch.quint8).int_repr().tolist() == [14]
-    assert torch.quantize_per_tensor(torch.tensor([2.5]), 0.2, 0, torch.quint8).int_repr().tolist() == [12]
+    assert torch.quantize_per_tensor(
+        torch.tensor([2.5]), 0.2, 1, torch.quint8
+    ).int_repr().tolist() == [14]
+    assert torch.quantize_per_tensor(
+        torch.tensor([2.5]), 0.2, 0, torch.quint8
+    ).int_repr().tolist() == [12]
     assert make().int_repr().tolist() == [0, 10, 13, 35, 255]
 
 
 @pytest.mark.parametrize("size", [3, 200])
 def test_what_is_not_finite(size):
     x = torch.tensor([float("nan"), float("inf"), -float("inf")] * size)
-    assert torch.quantize_per_tensor(x, 0.1, 3, torch.quint8).int_repr()[:3].tolist() == [255, 255, 0]
-    assert torch.quantize_per_tensor(x, 0.1, 3, torch.qint8).int_repr()[:3].tolist() == [127, 127, -128]
+    assert torch.quantize_per_tensor(x, 0.1, 3, torch.quint8).int_repr()[:3].tolist() == [
+        255,
+        255,
+        0,
+    ]
+    assert torch.quantize_per_tensor(x, 0.1, 3, torch.qint8).int_repr()[:3].tolist() == [
+        127,
+        127,
+        -128,
+    ]
     low, high = -(2**31), 2**31 - 1
-    assert torch.quantize_per_tensor(x, 0.1, 3, torch.qint32).int_repr()[:3].tolist() == [low, high, low]
+    assert torch.quantize_per_tensor(x, 0.1, 3, torch.qint32).int_repr()[:3].tolist() == [
+        low,
+        high,
+        low,
+    ]
 
 
 def test_native_and_numpy_round_alike(monkeypatch):
@@ -47,13 +65,24 @@ def test_native_and_numpy_round_alike(monkeypatch):
 def test_what_a_tensor_answers():
     q = make()
     assert (q.q_scale(), q.q_zero_point(), q.qscheme()) == (0.1, 10, torch.per_tensor_affine)
-    assert (q.dtype, q.is_quantized, q.element_size(), q.type()) == (torch.quint8, True, 1, "torch.quantized.QUInt8Tensor")
+    assert (q.dtype, q.is_quantized, q.element_size(), q.type()) == (
+        torch.quint8,
+        True,
+        1,
+        "torch.quantized.QUInt8Tensor",
+    )
     assert q.dequantize()[3] == 2.5
     with pytest.raises(RuntimeError, match="kPerChannelAffine"):
         q.q_per_channel_scales()
-    with pytest.raises(NotImplementedError, match=r"^Could not run 'aten::q_scale' with arguments from the 'CPU' backend"):
+    with pytest.raises(
+        NotImplementedError,
+        match=r"^Could not run 'aten::q_scale' with arguments from the 'CPU' backend",
+    ):
         torch.ones(2).q_scale()
-    with pytest.raises(NotImplementedError, match=r"^Could not run 'aten::add.out' with arguments from the 'QuantizedCPU' backend"):
+    with pytest.raises(
+        NotImplementedError,
+        match=r"^Could not run 'aten::add.out' with arguments from the 'QuantizedCPU' backend",
+    ):
         q + q
     with pytest.raises(RuntimeError, match=r"^Quantize only works on Float Tensor, got Double"):
         torch.quantize_per_tensor(torch.ones(2, dtype=torch.float64), 0.1, 0, torch.quint8)
@@ -63,14 +92,20 @@ def test_what_a_tensor_answers():
 
 def test_channels():
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
-    q = torch.quantize_per_channel(x, torch.tensor([0.5, 0.25]), torch.tensor([1, 2]), 0, torch.qint8)
+    q = torch.quantize_per_channel(
+        x, torch.tensor([0.5, 0.25]), torch.tensor([1, 2]), 0, torch.qint8
+    )
     assert q.int_repr().tolist() == [[3, 5], [14, 18]]
     assert q.q_per_channel_scales().tolist() == [0.5, 0.25] and q.q_per_channel_axis() == 0
     assert torch.equal(q.dequantize(), x)
     assert q[1].q_scale() == 0.25
-    with pytest.raises(RuntimeError, match="^Setting strides is possible only on uniformly quantized tensor"):
+    with pytest.raises(
+        RuntimeError, match="^Setting strides is possible only on uniformly quantized tensor"
+    ):
         q.t()
-    f = torch.quantize_per_channel(x, torch.tensor([0.5, 0.25]), torch.tensor([0.5, 1.0]), 0, torch.quint8)
+    f = torch.quantize_per_channel(
+        x, torch.tensor([0.5, 0.25]), torch.tensor([0.5, 1.0]), 0, torch.quint8
+    )
     assert f.qscheme() is torch.per_channel_affine_float_qparams
 
 
@@ -100,8 +135,14 @@ def test_functions_that_choose_or_place():
     assert (q == q).all() and torch.equal(q, q.clone())
     assert torch.sigmoid(q).q_scale() == 1 / 256
     image = torch.quantize_per_tensor(torch.arange(16.0).view(1, 1, 4, 4), 1.0, 2, torch.quint8)
-    assert torch.nn.functional.max_pool2d(image, 2).dequantize().flatten().tolist() == [5, 7, 13, 15]
-    assert torch.nn.functional.adaptive_avg_pool2d(image, 1).dequantize().item() == 8  # 7.5: a half goes to the even integer
+    assert torch.nn.functional.max_pool2d(image, 2).dequantize().flatten().tolist() == [
+        5,
+        7,
+        13,
+        15,
+    ]
+    # 7.5: a half goes to the even integer
+    assert torch.nn.functional.adaptive_avg_pool2d(image, 1).dequantize().item() == 8
 
 
 @pytest.mark.parametrize("legacy", [False, True])
@@ -110,20 +151,36 @@ def test_files(legacy, weights_only):
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     given = {
         "q": torch.quantize_per_tensor(x, 0.5, 3, torch.quint8).t(),
-        "c": torch.quantize_per_channel(x, torch.tensor([0.5, 0.25]), torch.tensor([1, 2]), 1, torch.qint8),
-        "f": torch.quantize_per_channel(x, torch.tensor([0.5, 0.25]), torch.tensor([0.5, 1.0]), 0, torch.quint8),
-        "p": torch.nn.Parameter(torch.quantize_per_tensor(x, 0.5, 0, torch.qint32), requires_grad=False),
+        "c": torch.quantize_per_channel(
+            x, torch.tensor([0.5, 0.25]), torch.tensor([1, 2]), 1, torch.qint8
+        ),
+        "f": torch.quantize_per_channel(
+            x, torch.tensor([0.5, 0.25]), torch.tensor([0.5, 1.0]), 0, torch.quint8
+        ),
+        "p": torch.nn.Parameter(
+            torch.quantize_per_tensor(x, 0.5, 0, torch.qint32), requires_grad=False
+        ),
     }
     file = io.BytesIO()
     torch.save(given, file, _use_new_zipfile_serialization=not legacy)
     file.seek(0)
-    for read in (torch.load(file, weights_only=weights_only), copy.deepcopy(given), pickle.loads(pickle.dumps(given))):
+    for read in (
+        torch.load(file, weights_only=weights_only),
+        copy.deepcopy(given),
+        pickle.loads(pickle.dumps(given)),
+    ):
         for name, q in given.items():
-            assert torch.equal(q, read[name]) and q.stride() == read[name].stride() and type(q) is type(read[name])
+            assert (
+                torch.equal(q, read[name])
+                and q.stride() == read[name].stride()
+                and type(q) is type(read[name])
+            )
 
 
 def test_a_file_with_a_scheme_that_does_not_fit_is_refused():
-    q = torch.quantize_per_channel(torch.ones(2, 2), torch.ones(2), torch.zeros(2, dtype=torch.int64), 0, torch.qint8)
+    q = torch.quantize_per_channel(
+        torch.ones(2, 2), torch.ones(2), torch.zeros(2, dtype=torch.int64), 0, torch.qint8
+    )
     q._array.scheme.axis = 5
     file = io.BytesIO()
     torch.save(q, file)
@@ -140,7 +197,9 @@ def test_the_range_that_covers_values():
 
 
 def test_functions_are_handed_to_types_that_were_there_before():
-    """The function that a `__torch_function__` gets is the public one, also when quantised tensors are loaded after the type was made."""
+    """The function that a `__torch_function__` gets is the public one, also when quantised tensors
+    are loaded after the type was made.
+    """
     program = """
 import pellucid as torch
 class Asked(torch.Tensor):

@@ -11,7 +11,9 @@ RNG = np.random.default_rng(0)
 
 
 def matrix(rows=4, columns=6, dtype=np.float64, share=0.4):
-    return np.where(RNG.random((rows, columns)) < share, RNG.integers(1, 9, (rows, columns)), 0).astype(dtype)
+    return np.where(
+        RNG.random((rows, columns)) < share, RNG.integers(1, 9, (rows, columns)), 0
+    ).astype(dtype)
 
 
 def sparse(a, layout):
@@ -24,7 +26,11 @@ def sparse(a, layout):
 def test_to_a_layout_and_back(layout, dtype):
     a = matrix(dtype=dtype)
     s = sparse(a, layout)
-    assert s.layout is getattr(torch, f"sparse_{layout}") and s.shape == (4, 6) and s.dtype == getattr(torch, dtype)
+    assert (
+        s.layout is getattr(torch, f"sparse_{layout}")
+        and s.shape == (4, 6)
+        and s.dtype == getattr(torch, dtype)
+    )
     assert isinstance(s, torch.Tensor) and s.is_sparse == (layout == "coo")
     np.testing.assert_array_equal(s.to_dense().numpy(), a)
     assert s.sparse_dim() == 2 and s.dense_dim() == 0
@@ -35,17 +41,25 @@ def test_to_a_layout_and_back(layout, dtype):
 def test_between_layouts(layout, target):
     a = matrix()
     s, blocks = sparse(a, layout), {"blocksize": (2, 3)} if target[0] == "b" else {}
-    np.testing.assert_array_equal(s.to_sparse(layout=getattr(torch, f"sparse_{target}"), **blocks).to_dense().numpy(), a)
+    np.testing.assert_array_equal(
+        s.to_sparse(layout=getattr(torch, f"sparse_{target}"), **blocks).to_dense().numpy(), a
+    )
 
 
 @pytest.mark.parametrize("layout", ["csr", "csc", "bsr"])
 def test_the_parts_are_scipys(layout):
     a = matrix()
     s = sparse(a, layout)
-    other = getattr(scipy.sparse, f"{layout}_array")(a, **({"blocksize": (2, 3)} if layout == "bsr" else {}))
+    other = getattr(scipy.sparse, f"{layout}_array")(
+        a, **({"blocksize": (2, 3)} if layout == "bsr" else {})
+    )
     rows = layout in ("csr", "bsr")
-    np.testing.assert_array_equal((s.crow_indices() if rows else s.ccol_indices()).numpy(), other.indptr)
-    np.testing.assert_array_equal((s.col_indices() if rows else s.row_indices()).numpy(), other.indices)
+    np.testing.assert_array_equal(
+        (s.crow_indices() if rows else s.ccol_indices()).numpy(), other.indptr
+    )
+    np.testing.assert_array_equal(
+        (s.col_indices() if rows else s.row_indices()).numpy(), other.indices
+    )
     np.testing.assert_array_equal(s.values().numpy(), other.data)
 
 
@@ -72,7 +86,9 @@ def test_dense_dimensions_and_batches():
         assert batch.values().shape == (2, 3)
         np.testing.assert_array_equal(batch.to_dense().numpy(), b)
         np.testing.assert_array_equal(batch.to_sparse().to_dense().numpy(), b)
-    with pytest.raises(RuntimeError, match="^Expect the same number of specified elements per batch"):
+    with pytest.raises(
+        RuntimeError, match="^Expect the same number of specified elements per batch"
+    ):
         torch.stack([torch.eye(2), torch.zeros(2, 2)]).to_sparse_csr()
 
 
@@ -94,7 +110,10 @@ def test_gradients_of_conversions_keep_the_layout(layout):
 
 
 def sparse_of(x, layout):
-    return x.to_sparse(layout=getattr(torch, f"sparse_{layout}"), **({"blocksize": (2, 3)} if layout[0] == "b" else {}))
+    return x.to_sparse(
+        layout=getattr(torch, f"sparse_{layout}"),
+        **({"blocksize": (2, 3)} if layout[0] == "b" else {}),
+    )
 
 
 def test_gradients_reach_the_values():
@@ -109,7 +128,9 @@ def test_gradients_reach_the_values():
 
 
 def test_printing():
-    s = torch.sparse_coo_tensor([[0, 1], [1, 0]], [1.0, 2.0], (2, 2), dtype=torch.float64, requires_grad=True)
+    s = torch.sparse_coo_tensor(
+        [[0, 1], [1, 0]], [1.0, 2.0], (2, 2), dtype=torch.float64, requires_grad=True
+    )
     assert repr(s) == (
         "tensor(indices=tensor([[0, 1],\n                       [1, 0]]),\n       values=tensor([1., 2.]),\n"
         "       size=(2, 2), nnz=2, dtype=torch.float64, layout=torch.sparse_coo,\n       requires_grad=True)"
@@ -131,7 +152,10 @@ def test_printing():
 )  # fmt: skip
 def test_indices_are_looked_at_before_they_are_used(make, message):
     s = make()
-    uses = [lambda: s.to_dense(), lambda: s.to_sparse_csr().to_dense() if s.ndim == 2 and s.is_sparse else s.to_dense()]
+    uses = [
+        lambda: s.to_dense(),
+        lambda: s.to_sparse_csr().to_dense() if s.ndim == 2 and s.is_sparse else s.to_dense(),
+    ]
     uses += [lambda: torch.sparse.mm(s, torch.ones(s.shape[-1], 1))] if s.ndim == 2 else []
     for use in uses:
         with pytest.raises(RuntimeError) as error:
@@ -144,9 +168,14 @@ def test_indices_are_looked_at_before_they_are_used(make, message):
 
 def test_operations_that_sparse_tensors_do_not_have():
     s = torch.eye(2).to_sparse()
-    with pytest.raises(NotImplementedError, match="^Could not run 'aten::cos' with arguments from the 'SparseCPU' backend."):
+    with pytest.raises(
+        NotImplementedError,
+        match="^Could not run 'aten::cos' with arguments from the 'SparseCPU' backend.",
+    ):
         torch.cos(s)
-    with pytest.raises(TypeError, match="^can't convert Sparse layout tensor to numpy. Use Tensor.to_dense"):
+    with pytest.raises(
+        TypeError, match="^can't convert Sparse layout tensor to numpy. Use Tensor.to_dense"
+    ):
         s.numpy()
     with pytest.raises(RuntimeError, match="^add\\(sparse, dense\\) is not supported"):
         s + torch.ones(2, 2)

@@ -18,7 +18,9 @@ def leaf():
 
 
 def check(function, expected):
-    """The value, and the gradient at the places that are stored, against those of the dense function."""
+    """The value, and the gradient at the places that are stored, against those of the dense
+    function.
+    """
     s, d = leaf(), torch.from_numpy(A).requires_grad_()
     got, want = function(s), expected(d)
     got = got.to_dense() if got.layout is not torch.strided else got
@@ -27,7 +29,9 @@ def check(function, expected):
     got.backward(g)
     want.backward(g)
     grad = s.grad.to_dense() if s.grad.layout is not torch.strided else s.grad
-    np.testing.assert_allclose(np.where(A != 0, grad.numpy(), 0), np.where(A != 0, d.grad.numpy(), 0), atol=1e-12)
+    np.testing.assert_allclose(
+        np.where(A != 0, grad.numpy(), 0), np.where(A != 0, d.grad.numpy(), 0), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("dim", [0, 1, -1, (0, 1)])
@@ -50,16 +54,23 @@ def test_softmax(dim, log):
 
     def dense(d):
         x = d.masked_fill(torch.from_numpy(A == 0), -float("inf"))
-        return (x.log_softmax(dim) if log else x.softmax(dim)).masked_fill(torch.from_numpy(A == 0), 0.0)
+        return (x.log_softmax(dim) if log else x.softmax(dim)).masked_fill(
+            torch.from_numpy(A == 0), 0.0
+        )
 
     s = leaf()
     got = function(s, dim)
     want = dense(torch.from_numpy(A))
-    np.testing.assert_allclose(got.to_dense().detach().numpy(), np.nan_to_num(want.numpy()), atol=1e-12)
+    np.testing.assert_allclose(
+        got.to_dense().detach().numpy(), np.nan_to_num(want.numpy()), atol=1e-12
+    )
     values = s.coalesce().values().detach().requires_grad_()
     places = s.coalesce().indices()
     assert torch.autograd.gradcheck(
-        lambda v: function(torch.sparse_coo_tensor(places, v, (4, 5), is_coalesced=True), dim).values(), (values,)
+        lambda v: function(
+            torch.sparse_coo_tensor(places, v, (4, 5), is_coalesced=True), dim
+        ).values(),
+        (values,),
     )
 
 
@@ -97,14 +108,18 @@ def test_reductions_of_products(how):
 def test_products_of_three():
     x, y = RNG.normal(size=(4, 3)), RNG.normal(size=(3, 5))
     s = torch.from_numpy(A).to_sparse_csr()
-    got = torch.sparse.sampled_addmm(s, torch.from_numpy(x), torch.from_numpy(y), beta=0.5, alpha=2.0)
+    got = torch.sparse.sampled_addmm(
+        s, torch.from_numpy(x), torch.from_numpy(y), beta=0.5, alpha=2.0
+    )
     np.testing.assert_allclose(got.to_dense().numpy(), np.where(A != 0, 0.5 * A + 2 * x @ y, 0))
     b = torch.from_numpy(np.stack([A, 2 * A])).to_sparse().requires_grad_()
     d = torch.from_numpy(RNG.normal(size=(2, 5, 3))).requires_grad_()
     made = torch.bmm(b, d)
     np.testing.assert_allclose(made.detach().numpy(), np.stack([A, 2 * A]) @ d.detach().numpy())
     made.sum().backward()
-    np.testing.assert_allclose(d.grad.numpy(), np.swapaxes(np.stack([A, 2 * A]), 1, 2) @ np.ones((2, 4, 3)))
+    np.testing.assert_allclose(
+        d.grad.numpy(), np.swapaxes(np.stack([A, 2 * A]), 1, 2) @ np.ones((2, 4, 3))
+    )
 
 
 def test_backward_from_sparse_tensors():
@@ -136,7 +151,9 @@ def test_gradcheck_of_sparse_arguments():
     gradcheck = torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)
     for x in (leaf(), leaf().detach().to_sparse_csr().requires_grad_()):
         assert gradcheck(lambda s: s * 2, (x,), masked=True)
-        assert gradcheck(lambda s: torch.sparse.mm(s, torch.ones(5, 2, dtype=torch.float64)), (x,), masked=True)
+        assert gradcheck(
+            lambda s: torch.sparse.mm(s, torch.ones(5, 2, dtype=torch.float64)), (x,), masked=True
+        )
     assert gradcheck(lambda s: s.to_dense(masked_grad=False), (leaf(),), masked=False)
 
 
@@ -167,7 +184,8 @@ def test_writing_in_place():
 @pytest.mark.parametrize("layout", ["coo", "csr", "csc", "bsr", "bsc"])
 def test_copies_and_files(layout):
     s = torch.from_numpy(A).to_sparse(
-        layout=getattr(torch, f"sparse_{layout}"), **({"blocksize": (2, 5)} if layout[0] == "b" else {})
+        layout=getattr(torch, f"sparse_{layout}"),
+        **({"blocksize": (2, 5)} if layout[0] == "b" else {}),
     )
     s.requires_grad_()
     for t in (copy.copy(s), copy.deepcopy(s), pickle.loads(pickle.dumps(s))):
@@ -183,14 +201,18 @@ def test_copies_and_files(layout):
 @pytest.mark.parametrize("zipped", [True, False])
 def test_files_whose_indices_lie_outside(weights_only, zipped):
     for bad in (
-        torch.sparse_coo_tensor([[0, 5]], [1.0, 2.0], (2,)), torch.sparse_coo_tensor([[1, 0]], [1.0, 2.0], (2,), is_coalesced=True),
-        torch.sparse_csr_tensor([0, 1], [7], [1.0], (1, 3)), torch.sparse_csr_tensor([0, 2], [1, 0], [1.0, 2.0], (1, 3)),
+        torch.sparse_coo_tensor([[0, 5]], [1.0, 2.0], (2,)),
+        torch.sparse_coo_tensor([[1, 0]], [1.0, 2.0], (2,), is_coalesced=True),
+        torch.sparse_csr_tensor([0, 1], [7], [1.0], (1, 3)),
+        torch.sparse_csr_tensor([0, 2], [1, 0], [1.0, 2.0], (1, 3)),
         torch.sparse_csc_tensor([0, 9], [0, 1], [1.0, 2.0], (3, 1)),
-    ):  # fmt: skip
+    ):
         file = io.BytesIO()
         torch.save(bad, file, _use_new_zipfile_serialization=zipped)
         file.seek(0)
-        with pytest.raises(RuntimeError, match="not satisfied|size is inconsistent|cannot set is_coalesced"):
+        with pytest.raises(
+            RuntimeError, match="not satisfied|size is inconsistent|cannot set is_coalesced"
+        ):
             torch.load(file, weights_only=weights_only)
 
 
@@ -206,11 +228,14 @@ def test_compiled_functions_with_sparse_tensors_run_as_they_are():
         np.testing.assert_allclose(given(s, d).item(), (A @ d.numpy()).sum())
 
 
-@pytest.mark.parametrize(("first", "second"), [("coo", "coo"), ("csr", "csr"), ("csc", "csr"), ("csc", "csc")])
+@pytest.mark.parametrize(
+    ("first", "second"), [("coo", "coo"), ("csr", "csr"), ("csc", "csr"), ("csc", "csc")]
+)
 def test_products_of_sparse_matrices(first, second):
     b = np.where(RNG.random((5, 3)) < 0.5, RNG.normal(size=(5, 3)), 0)
     s, t = (
-        torch.from_numpy(x).to_sparse(layout=getattr(torch, f"sparse_{k}")).requires_grad_() for x, k in ((A, first), (b, second))
+        torch.from_numpy(x).to_sparse(layout=getattr(torch, f"sparse_{k}")).requires_grad_()
+        for x, k in ((A, first), (b, second))
     )
     made = torch.sparse.mm(s, t)
     np.testing.assert_allclose(made.to_dense().detach().numpy(), A @ b, atol=1e-12)

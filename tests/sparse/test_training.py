@@ -19,13 +19,20 @@ def test_the_gradient_of_an_embedding():
     e = table()
     e(torch.tensor([[1, 1], [3, 0]])).sum().backward()
     g = e.weight.grad
-    assert g.is_sparse and not g.is_coalesced() and g._indices().tolist() == [[1, 1, 3, 0]] and g.dense_dim() == 1
+    assert (
+        g.is_sparse
+        and not g.is_coalesced()
+        and g._indices().tolist() == [[1, 1, 3, 0]]
+        and g.dense_dim() == 1
+    )
     e(torch.tensor([2])).sum().backward()
     assert e.weight.grad.to_dense()[:, 0].tolist() == [1, 2, 1, 1, 0, 0]
     padded = table(padding_idx=1)
     padded(torch.tensor([1, 1, 3])).sum().backward()
     assert padded.weight.grad._indices().tolist() == [[3]]
-    with pytest.raises(RuntimeError, match="scale_grad_by_freq not supported with sparse gradients"):
+    with pytest.raises(
+        RuntimeError, match="scale_grad_by_freq not supported with sparse gradients"
+    ):
         table(scale_grad_by_freq=True)(torch.tensor([1])).sum().backward()
 
 
@@ -35,16 +42,28 @@ def test_the_gradient_of_bags(mode):
     for sparse in (False, True):
         w = torch.from_numpy(W).requires_grad_()
         out = torch.nn.functional.embedding_bag(
-            torch.tensor([1, 1, 3, 4]), w, torch.tensor([0, 3]), mode=mode, sparse=sparse, padding_idx=4
+            torch.tensor([1, 1, 3, 4]),
+            w,
+            torch.tensor([0, 3]),
+            mode=mode,
+            sparse=sparse,
+            padding_idx=4,
         )
         (out * torch.tensor([[1.0, 2.0, 3.0]])).sum().backward()
         grads.append(w.grad.to_dense().numpy())
     np.testing.assert_allclose(*grads)
     with pytest.raises(ValueError, match="max mode does not support sparse weights"):
-        torch.nn.functional.embedding_bag(torch.tensor([1]), w, torch.tensor([0]), mode="max", sparse=True)
-    with pytest.raises(ValueError, match="max mode does not support scaling the gradient by the frequency"):
-        torch.nn.functional.embedding_bag(torch.tensor([1]), w, torch.tensor([0]), mode="max", scale_grad_by_freq=True)
-    assert torch.embedding_bag(w, torch.tensor([1]), torch.tensor([0]), True, 2)[0].shape == (1, 3)  # not looked at there
+        torch.nn.functional.embedding_bag(
+            torch.tensor([1]), w, torch.tensor([0]), mode="max", sparse=True
+        )
+    with pytest.raises(
+        ValueError, match="max mode does not support scaling the gradient by the frequency"
+    ):
+        torch.nn.functional.embedding_bag(
+            torch.tensor([1]), w, torch.tensor([0]), mode="max", scale_grad_by_freq=True
+        )
+    # not looked at there
+    assert torch.embedding_bag(w, torch.tensor([1]), torch.tensor([0]), True, 2)[0].shape == (1, 3)
 
 
 def test_sparse_and_dense_gradients_are_added_up():
@@ -54,9 +73,12 @@ def test_sparse_and_dense_gradients_are_added_up():
     expected = np.full((6, 3), 2.0)
     expected[1], expected[3] = 4, 3
     for steps in (
-        [lambda w: looked_up(w) + 2 * w.sum()], [lambda w: 2 * w.sum() + looked_up(w)], [looked_up, lambda w: 2 * w.sum()],
-        [lambda w: 2 * w.sum(), looked_up], [lambda w: looked_up(w) + 2 * w.sum() + 0 * looked_up(w)],
-    ):  # fmt: skip
+        [lambda w: looked_up(w) + 2 * w.sum()],
+        [lambda w: 2 * w.sum() + looked_up(w)],
+        [looked_up, lambda w: 2 * w.sum()],
+        [lambda w: 2 * w.sum(), looked_up],
+        [lambda w: looked_up(w) + 2 * w.sum() + 0 * looked_up(w)],
+    ):
         w = torch.from_numpy(W).requires_grad_()
         for step in steps:
             step(w).backward()
@@ -73,7 +95,12 @@ def test_sparse_and_dense_gradients_are_added_up():
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("SGD", {"lr": 0.1}), ("SGD", {"lr": 0.1, "momentum": 0.9}), ("SGD", {"lr": 0.1, "maximize": True}), ("Adagrad", {"lr": 0.1})],
+    [
+        ("SGD", {"lr": 0.1}),
+        ("SGD", {"lr": 0.1, "momentum": 0.9}),
+        ("SGD", {"lr": 0.1, "maximize": True}),
+        ("Adagrad", {"lr": 0.1}),
+    ],
 )
 def test_optimizers_do_with_sparse_gradients_what_they_do_with_dense_ones(name, options):
     weights = []
@@ -103,7 +130,9 @@ def test_sparse_adam_leaves_other_rows_alone():
         torch.optim.SparseAdam([w]).step()
     with pytest.raises(ValueError, match="^Sparse params at indices \\[\\[0, 0\\]\\]"):
         torch.optim.SparseAdam([torch.eye(2).to_sparse().requires_grad_()])
-    with pytest.raises(RuntimeError, match="^Adam does not support sparse gradients, please consider SparseAdam"):
+    with pytest.raises(
+        RuntimeError, match="^Adam does not support sparse gradients, please consider SparseAdam"
+    ):
         torch.optim.Adam(e.parameters()).step()
 
 

@@ -65,11 +65,20 @@ def test_agreement(actual, expected, options):
 
 
 def test_the_place_in_nested_containers_is_named():
-    assert refusal({"a": [T([1.0]), T([2.0])]}, {"a": [T([1.0]), T([3.0])]}).endswith("The failure occurred for item ['a'][1]")
+    assert refusal({"a": [T([1.0]), T([2.0])]}, {"a": [T([1.0]), T([3.0])]}).endswith(
+        "The failure occurred for item ['a'][1]"
+    )
 
 
 @pytest.mark.parametrize(
-    "actual, expected", [("a", "a"), (T([1.0]), 1.0), (T([1.0]), [1.0]), (object(), object()), (np.ones(1), torch.ones(1))]
+    "actual, expected",
+    [
+        ("a", "a"),
+        (T([1.0]), 1.0),
+        (T([1.0]), [1.0]),
+        (object(), object()),
+        (np.ones(1), torch.ones(1)),
+    ],
 )
 def test_things_that_do_not_compare(actual, expected):
     with pytest.raises(TypeError, match="No comparison pair was able to handle inputs of type"):
@@ -82,13 +91,18 @@ def test_subclasses_can_be_refused():
 
 
 def test_one_tolerance_is_not_enough():
-    with pytest.raises(ValueError, match="Both 'rtol' and 'atol' must be either specified or omitted, but got no atol."):
+    with pytest.raises(
+        ValueError,
+        match="Both 'rtol' and 'atol' must be either specified or omitted, but got no atol.",
+    ):
         assert_close(T([1.0]), T([1.0]), rtol=0)
 
 
 def test_own_message():
     assert refusal(T([1.0]), T([2.0]), msg="mine") == "mine"
-    assert refusal(T([1.0]), T([2.0]), msg=lambda text: "mine: " + text).startswith("mine: Tensor-likes are not close!")
+    assert refusal(T([1.0]), T([2.0]), msg=lambda text: "mine: " + text).startswith(
+        "mine: Tensor-likes are not close!"
+    )
 
 
 def test_nothing_is_recorded():

@@ -25,7 +25,9 @@ def test_complex_parts():
 
 
 def test_gaps_and_zeros():
-    x = make_tensor(4, 5, dtype=torch.int32, device="cpu", low=0, high=2, noncontiguous=True, exclude_zero=True)
+    x = make_tensor(
+        4, 5, dtype=torch.int32, device="cpu", low=0, high=2, noncontiguous=True, exclude_zero=True
+    )
     assert not x.is_contiguous() and x.shape == (4, 5)
     assert (x == 1).all()
     assert make_tensor(1, dtype=torch.float32, device="cpu", noncontiguous=True).is_contiguous()
@@ -50,4 +52,8 @@ def test_refusals(options, words):
 
 def test_equal_limits_warn():
     with pytest.warns(FutureWarning, match="Passing `low==high`"):
-        assert make_tensor(3, dtype=torch.float32, device="cpu", low=2, high=2).tolist() == [2, 2, 2]
+        assert make_tensor(3, dtype=torch.float32, device="cpu", low=2, high=2).tolist() == [
+            2,
+            2,
+            2,
+        ]

@@ -18,8 +18,14 @@ def tool():
 
 
 def report(forward=10, ok=3, finished=True):
-    parts = {part: {"checks_passed": 5} for part in ("grad", "second_order", "variants", "errors_refused")}
-    return {"finished": finished, "core": {"present": 4, "ok": ok, "forward": {"checks_passed": forward}, **parts}}
+    parts = {
+        part: {"checks_passed": 5}
+        for part in ("grad", "second_order", "variants", "errors_refused")
+    }
+    return {
+        "finished": finished,
+        "core": {"present": 4, "ok": ok, "forward": {"checks_passed": forward}, **parts},
+    }
 
 
 @pytest.fixture

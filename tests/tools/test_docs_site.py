@@ -1,4 +1,6 @@
-"""The documentation: the reference covers what is registered, links hold, and the site's parts fit. HTML is made by `make docs`."""
+"""The documentation: the reference covers what is registered, links hold, and the site's parts fit.
+HTML is made by `make docs`.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ try:
 finally:
     sys.path.pop(0)
 
-OWN = {name for name in PRIMITIVES if not name.startswith("gudermannian")}  # tests may register others
+# tests may register others
+OWN = {name for name in PRIMITIVES if not name.startswith("gudermannian")}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +40,8 @@ def entries():
 
 @pytest.fixture(scope="module")
 def pages():
-    return reference.pages(errors=False)  # finding errors takes its time: a few pages have them below
+    # finding errors takes its time: a few pages have them below
+    return reference.pages(errors=False)
 
 
 @pytest.fixture(scope="module")
@@ -56,13 +60,20 @@ class TestReference:
             for name, function in FUNCTIONS[space].items()
             if callable(function) and not isinstance(function, type) and not name.startswith("_")
         }
-        missing = {name for name in functions - listed if not name.endswith("_")}  # in-place forms stand with their methods
+        # in-place forms stand with their methods
+        missing = {name for name in functions - listed if not name.endswith("_")}
         assert missing == set()
-        assert {name for name in METHODS if not name.startswith("_")} <= {n.removeprefix("Tensor.") for n in listed}
+        assert {name for name in METHODS if not name.startswith("_")} <= {
+            n.removeprefix("Tensor.") for n in listed
+        }
 
     def test_the_operation_table_promises_the_exports_that_there_are(self, pages):
-        rows = re.findall(r'^\| <a id="op-[\w-]+"></a>`(\w+)` \|(.*)\|$', pages["operations.md"], re.MULTILINE)
-        promised = {name for name, rest in rows if rest.replace("\\|", "").split("|")[-2].strip() != "-"}
+        rows = re.findall(
+            r'^\| <a id="op-[\w-]+"></a>`(\w+)` \|(.*)\|$', pages["operations.md"], re.MULTILINE
+        )
+        promised = {
+            name for name, rest in rows if rest.replace("\\|", "").split("|")[-2].strip() != "-"
+        }
         assert promised & OWN == set(supported_operations()) & OWN
         assert "`Gemm`, `Transpose`, `MatMul`, `Add`" in dict(rows)["linear"]
 
@@ -75,7 +86,10 @@ class TestReference:
 
     def test_facts_of_one(self, entries, pages):
         section = pages["torch-mul.md"]
-        assert "# torch.mul\n" in section and "[Arithmetic and rounding](html:arithmetic.html)" in section
+        assert (
+            "# torch.mul\n" in section
+            and "[Arithmetic and rounding](html:arithmetic.html)" in section
+        )
         assert "| Formula | `out = input * other` |" in section
         assert "torch.mul(input: Tensor | Number, other: Tensor | Number, *, out" in section
         assert "Also: `torch.multiply`" in section and "In place: `Tensor.mul_`" in section
@@ -84,24 +98,40 @@ class TestReference:
         assert re.search(r"\| Gradient .* \| `input`: `g \* .*`<br>`other`: `g \* .*` \|", section)
         assert ">>> torch.mul(torch.tensor([1.0, 2.0]), 3)\ntensor([3., 6.])" in section
         path, line = re.search(r"source:(\S+)#L(\d+)", section).groups()
-        assert '"mul' in "".join((ROOT / path).read_text(encoding="utf-8").splitlines(keepends=True)[int(line) - 1 : int(line) + 2])
+        assert '"mul' in "".join(
+            (ROOT / path)
+            .read_text(encoding="utf-8")
+            .splitlines(keepends=True)[int(line) - 1 : int(line) + 2]
+        )
 
     def test_element_types_and_what_else_the_root_holds(self, pages):
         assert "| `float32` | `float` | 4 | floating point |" in pages["types.md"]
         assert "| `bool` | - | 1 | truth value |" in pages["types.md"]
-        assert "## torch.finfo" in pages["types.md"] and "## torch.promote\\_types" in pages["types.md"]
-        assert "See also: [`nn.functional.relu`](html:nn-functional-relu.html)" in pages["torch-relu.md"]
+        assert (
+            "## torch.finfo" in pages["types.md"]
+            and "## torch.promote\\_types" in pages["types.md"]
+        )
+        assert (
+            "See also: [`nn.functional.relu`](html:nn-functional-relu.html)"
+            in pages["torch-relu.md"]
+        )
 
     def test_a_class_has_its_parameters_and_what_it_calls(self, pages):
         linear = pages["nn-linear-class.md"]
-        assert "| Parameters and buffers | `weight`: `(out_features, in_features)`<br>`bias`: `(out_features,)` |" in linear
+        assert (
+            "| Parameters and buffers | `weight`: `(out_features, in_features)`<br>`bias`: `(out_features,)` |"
+            in linear
+        )
         assert (
             "[`nn.functional.linear`](html:nn-functional-linear.html)" in linear
             and "[`nn.Linear`]" in pages["nn-functional-linear.md"]
         )
         assert "`weight_ih`: `(3 * hidden_size, input_size)`" in pages["nn-grucell-class.md"]
         relu = pages["nn-relu-class.md"]
-        assert "tensor([[0.0000, 0.5000]," in relu and "| Formula | `out = maximum(input, 0)` |" in relu
+        assert (
+            "tensor([[0.0000, 0.5000]," in relu
+            and "| Formula | `out = maximum(input, 0)` |" in relu
+        )
 
     def test_lists_lead_to_the_pages(self, pages):
         for name in ("activation.md", "nn.md", "optim.md", "loss.md"):
@@ -113,7 +143,11 @@ class TestReference:
     @pytest.mark.parametrize(
         ("name", "forward", "gradients"),
         [
-            ("hypot", "hypot(input, other)", {"input": "g * (input / out)", "other": "g * (other / out)"}),
+            (
+                "hypot",
+                "hypot(input, other)",
+                {"input": "g * (input / out)", "other": "g * (other / out)"},
+            ),
             ("tanh", "tanh(input)", {"input": "g * (1 - out * out)"}),
             (
                 "squared_difference",
@@ -135,7 +169,12 @@ class TestReference:
         for name in OWN:
             op = PRIMITIVES[name]
             text = reference.formulas.forward(op)
-            if text is None or op.samples is None or len(op.args) > 2 or re.search(r"[a-z]\w*\(|\|", text):
+            if (
+                text is None
+                or op.samples is None
+                or len(op.args) > 2
+                or re.search(r"[a-z]\w*\(|\|", text)
+            ):
                 continue
             for sample in op.samples(np.random.default_rng(0)):
                 if (
@@ -144,30 +183,46 @@ class TestReference:
                     and all(isinstance(a, np.ndarray) and a.dtype.kind == "f" for a in sample.args)
                 ):
                     names = dict(zip(op.args, sample.args, strict=True))
-                    if len(names) == len(op.args) and set(re.findall(r"[a-z]\w*", text)) <= set(names):
+                    if len(names) == len(op.args) and set(re.findall(r"[a-z]\w*", text)) <= set(
+                        names
+                    ):
                         np.testing.assert_allclose(
-                            eval(text, {}, names), op.call(*map(torch.tensor, sample.args)).numpy(), rtol=1e-5
+                            eval(text, {}, names),
+                            op.call(*map(torch.tensor, sample.args)).numpy(),
+                            rtol=1e-5,
                         )
                         tried += 1
         assert tried > 20
 
     def test_every_operation_is_in_the_table(self, pages):
-        rows = re.findall(r"^\| <a id=\"op-[\w-]+\"></a>`(\w+)` \|", pages["operations.md"], re.MULTILINE)
+        rows = re.findall(
+            r"^\| <a id=\"op-[\w-]+\"></a>`(\w+)` \|", pages["operations.md"], re.MULTILINE
+        )
         assert OWN <= set(rows) and len(rows) == len(set(rows))
 
     def test_sources_exist_and_have_these_lines(self, pages):
-        places = {(p, int(n)) for text in pages.values() for p, n in re.findall(r"source:([^)#]+)#L(\d+)", text)}
+        places = {
+            (p, int(n))
+            for text in pages.values()
+            for p, n in re.findall(r"source:([^)#]+)#L(\d+)", text)
+        }
         lengths = {p: len((ROOT / p).read_text(encoding="utf-8").splitlines()) for p, _ in places}
         assert len(places) > 900
         assert [place for place in places if not 1 <= place[1] <= lengths[place[0]]] == []
 
     def test_examples_that_are_made_say_what_happens(self, entries):
         """Those of docstrings run as doctests; these are run here again."""
-        made = {e.names[0]: "\n".join(reference.made_example(e)) for e in entries if ">>>" not in (e.function.__doc__ or "")}
+        made = {
+            e.names[0]: "\n".join(reference.made_example(e))
+            for e in entries
+            if ">>>" not in (e.function.__doc__ or "")
+        }
         made = {name: text for name, text in made.items() if text}
         assert len(made) > 60 and "torch.tensor([-1.0, 0.5, 2.0])" in made["nn.functional.relu6"]
         for name, text in made.items():
-            case = doctest.DocTestParser().get_doctest(text.replace("```python", "").replace("```", ""), {}, name, None, 0)
+            case = doctest.DocTestParser().get_doctest(
+                text.replace("```python", "").replace("```", ""), {}, name, None, 0
+            )
             report = []
             doctest.DocTestRunner(verbose=False).run(case, out=report.append)
             assert report == [], name
@@ -175,7 +230,10 @@ class TestReference:
     def test_errors_are_those_of_the_calls_shown(self, entries):
         by_name = {e.names[0]: e for e in entries}
         text = "\n".join(reference.function_text(by_name["torch.cat"]))
-        assert "**Errors**" in text and "`RuntimeError`: `Sizes of tensors must match except in dimension 0." in text
+        assert (
+            "**Errors**" in text
+            and "`RuntimeError`: `Sizes of tensors must match except in dimension 0." in text
+        )
         text = "\n".join(reference.function_text(by_name["torch.sum"]))
         assert "`IndexError`: `Dimension out of range (expected to be in range of [" in text
         text = "\n".join(reference.class_text(nn.Linear, "nn.Linear"))
@@ -201,7 +259,13 @@ class TestReference:
         assert reference.prose(text) == markdown
 
     def test_long_signatures_have_an_argument_a_line(self):
-        def function(first: int, second: dict[str, int], *, third: tuple[int, str] | None = (1, "a, b"), fourth: str = "") -> None:
+        def function(
+            first: int,
+            second: dict[str, int],
+            *,
+            third: tuple[int, str] | None = (1, "a, b"),
+            fourth: str = "",
+        ) -> None:
             """Do nothing."""
 
         assert reference.signature_lines(function, "torch.function")[1:-2] == [
@@ -248,12 +312,19 @@ class TestReference:
 class TestStage:
     def test_all_documents_are_pages(self, stage):
         documents = {
-            p.relative_to(ROOT / "docs").with_suffix(".md") for p in (ROOT / "docs").rglob("*") if p.suffix in (".md", ".ipynb")
+            p.relative_to(ROOT / "docs").with_suffix(".md")
+            for p in (ROOT / "docs").rglob("*")
+            if p.suffix in (".md", ".ipynb")
         }
         staged = {p.relative_to(stage.folder) for p in stage.folder.rglob("*.md")}
         assert {Path("overview.md") if p == Path("README.md") else p for p in documents} <= staged
         assert {Path("index.md"), Path("gallery.md")} <= staged
-        assert {Path("about.md"), Path("contributing.md"), Path("examples.md"), Path("reference/index.md")} <= staged
+        assert {
+            Path("about.md"),
+            Path("contributing.md"),
+            Path("examples.md"),
+            Path("reference/index.md"),
+        } <= staged
 
     def test_every_page_is_in_the_contents(self, stage):
         listed, alone, staged = [], set(), set()
@@ -263,19 +334,29 @@ class TestStage:
             if text.startswith("---\norphan: true"):
                 alone.add(name.with_suffix("").as_posix())
             for block in re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL):
-                listed += [(name.parent / line).as_posix() for line in block.split("\n\n", 1)[1].split()]
+                listed += [
+                    (name.parent / line).as_posix() for line in block.split("\n\n", 1)[1].split()
+                ]
         assert staged - set(listed) - alone == {"index"} and len(listed) == len(set(listed)) < 200
         assert {name.split("/")[0] for name in alone} == {"reference"}
         index = (stage.folder / "index.md").read_text(encoding="utf-8")
-        assert "checks/index\n" in index and "checks/missing" not in index, "rules are folded into their list"
+        assert "checks/index\n" in index and "checks/missing" not in index, (
+            "rules are folded into their list"
+        )
 
     def test_links_inside_the_reference_have_their_places(self, stage):
         places = {}
         for path in (stage.folder / "reference").glob("*.md"):
             text = path.read_text(encoding="utf-8")
-            places[path.stem] = {*re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE), *re.findall(r'<a id="([\w-]+)">', text), ""}
+            places[path.stem] = {
+                *re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE),
+                *re.findall(r'<a id="([\w-]+)">', text),
+                "",
+            }
         for path in (stage.folder / "reference").glob("*.md"):
-            for page, _, place in re.findall(r'href="(\w[\w-]*)\.html(#([\w-]+))?"', path.read_text(encoding="utf-8")):
+            for page, _, place in re.findall(
+                r'href="(\w[\w-]*)\.html(#([\w-]+))?"', path.read_text(encoding="utf-8")
+            ):
                 assert place in places[page], f"{path.name}: {page}.html#{place}"
 
     def test_a_tutorial(self, stage):
@@ -290,26 +371,53 @@ class TestStage:
     def test_checks(self, tmp_path):
         folder = tmp_path / "docs" / "checks"
         folder.mkdir(parents=True)
-        (folder / "a-b.md").write_text("# a-b (PL1)\n\n## What it sees\n\nThis | that, on\ntwo lines. More.\n\n## Fix\n\nNone.\n")
+        (folder / "a-b.md").write_text(
+            "# a-b (PL1)\n\n## What it sees\n\nThis | that, on\ntwo lines. More.\n\n## Fix\n\nNone.\n"
+        )
         staged = website.Stage(tmp_path, tmp_path / "pages")
-        assert staged.check_list().strip().splitlines()[-1] == r"| [a-b (PL1)](a-b.md) | This \| that, on two lines. |"
+        assert (
+            staged.check_list().strip().splitlines()[-1]
+            == r"| [a-b (PL1)](a-b.md) | This \| that, on two lines. |"
+        )
 
     def test_pictures(self, stage):
-        still = stage.picture('<div style="x"><svg xmlns="s">\n\n</svg></div>', "one", "tutorials/a.md")
-        assert still == '<div class="picture"><img src="pictures/one.svg" alt="computation graph"></div>'
-        assert (stage.extra / "tutorials" / "pictures" / "one.svg").read_text() == '<svg xmlns="s">\n\n</svg>'
+        still = stage.picture(
+            '<div style="x"><svg xmlns="s">\n\n</svg></div>', "one", "tutorials/a.md"
+        )
+        assert (
+            still
+            == '<div class="picture"><img src="pictures/one.svg" alt="computation graph"></div>'
+        )
+        assert (
+            stage.extra / "tutorials" / "pictures" / "one.svg"
+        ).read_text() == '<svg xmlns="s">\n\n</svg>'
         frame = stage.picture('<iframe srcdoc="&lt;svg\n\n\n>"></iframe>', "two", "tutorials/a.md")
         assert frame == '<div class="picture"><iframe srcdoc="&lt;svg\n>"></iframe></div>'
 
     @pytest.mark.parametrize(
         ("text", "origin", "target", "expected"),
         [
-            ("[a](architecture.md#layers)", "docs/README.md", "index.md", "[a](architecture.md#layers)"),
+            (
+                "[a](architecture.md#layers)",
+                "docs/README.md",
+                "index.md",
+                "[a](architecture.md#layers)",
+            ),
             ("[a](../CONTRIBUTING.md)", "docs/debug.md", "debug.md", "[a](contributing.md)"),
             ("[a](docs/debug.md)", "README.md", "about.md", "[a](debug.md)"),
             ("[`a`](../../README.md)", "docs/checks/x.md", "checks/x.md", "[`a`](../about.md)"),
-            ("[b](tutorials/09_nan_hunting.ipynb)", "docs/README.md", "index.md", "[b](tutorials/09_nan_hunting.md)"),
-            ("[c](https://example.org/a_b)", "README.md", "about.md", "[c](https://example.org/a_b)"),
+            (
+                "[b](tutorials/09_nan_hunting.ipynb)",
+                "docs/README.md",
+                "index.md",
+                "[b](tutorials/09_nan_hunting.md)",
+            ),
+            (
+                "[c](https://example.org/a_b)",
+                "README.md",
+                "about.md",
+                "[c](https://example.org/a_b)",
+            ),
             ("[d_e](LICENSE)", "README.md", "about.md", '<a href="source/LICENSE.html">d_e</a>'),
             (
                 "[`f`](source:pellucid/errors.py#L3)",
@@ -320,7 +428,12 @@ class TestStage:
             ("[`g`](html:b.html#c)", "x", "a/b.md", '<a href="b.html#c"><code>g</code></a>'),
             ("`x[0](missing.md)`", "docs/debug.md", "debug.md", "`x[0](missing.md)`"),
             ("see [examples/](examples/)", "README.md", "about.md", "see [examples/](examples.md)"),
-            ("[a\nb](tutorials/09_nan_hunting.ipynb)", "docs/compiler.md", "compiler.md", "[a\nb](tutorials/09_nan_hunting.md)"),
+            (
+                "[a\nb](tutorials/09_nan_hunting.ipynb)",
+                "docs/compiler.md",
+                "compiler.md",
+                "[a\nb](tutorials/09_nan_hunting.md)",
+            ),
         ],
     )
     def test_links(self, text, origin, target, expected, tmp_path):
@@ -332,8 +445,13 @@ class TestStage:
         (tmp_path / "images" / "one.svg").write_text("<svg/>")
         (tmp_path / "pages").mkdir()
         staged = website.Stage(tmp_path, tmp_path / "pages")
-        assert staged.links("![one](../images/one.svg)", "docs/a.md", "sub/a.md") == "![one](../images/one.svg)\n"
-        assert (tmp_path / "pages" / "images" / "one.svg").read_text() == "<svg/>" and staged.broken == []
+        assert (
+            staged.links("![one](../images/one.svg)", "docs/a.md", "sub/a.md")
+            == "![one](../images/one.svg)\n"
+        )
+        assert (
+            tmp_path / "pages" / "images" / "one.svg"
+        ).read_text() == "<svg/>" and staged.broken == []
         staged.links("![two](two.svg)", "a.md", "a.md")
         assert staged.broken == ["a.md: ![two](two.svg)"]
 
@@ -356,8 +474,12 @@ class TestCheck:
 
     @pytest.fixture
     def site(self, tmp_path):
-        (tmp_path / "a.html").write_text('<h1 id="top">A</h1><a href="b.html#here">b</a><a href="https://example.org">out</a>')
-        (tmp_path / "b.html").write_text('<p id="here"><a href="a.html#top">a</a><img src="data:image/png;base64,x">')
+        (tmp_path / "a.html").write_text(
+            '<h1 id="top">A</h1><a href="b.html#here">b</a><a href="https://example.org">out</a>'
+        )
+        (tmp_path / "b.html").write_text(
+            '<p id="here"><a href="a.html#top">a</a><img src="data:image/png;base64,x">'
+        )
         return tmp_path
 
     def test_nothing_is_wrong(self, site):
@@ -370,7 +492,10 @@ class TestCheck:
             ('<a href="d.html">', "c.html: d.html does not exist"),
             ('<a href="a.html#no">', "c.html: a.html#no has no such place"),
             ('<a href="#no">', "c.html: #no has no such place"),
-            ('<script src="https://example.org/x.js"></script>', "c.html: <script> loads https://example.org/x.js"),
+            (
+                '<script src="https://example.org/x.js"></script>',
+                "c.html: <script> loads https://example.org/x.js",
+            ),
             ('<link href="//example.org/x.css">', "c.html: <link> loads //example.org/x.css"),
             ('<img src="x.png">', "c.html: x.png does not exist"),
         ],
@@ -380,7 +505,9 @@ class TestCheck:
         assert website.check(site) == ([] if "c.html: c.html" in found else [found])
 
     def test_style_sheets(self, site):
-        (site / "s.css").write_text('@import "https://example.org/font.css"; p { background: url(data:x) }')
+        (site / "s.css").write_text(
+            '@import "https://example.org/font.css"; p { background: url(data:x) }'
+        )
         assert website.check(site) == ["s.css: loads https://example.org/font.css"]
 
 
@@ -394,7 +521,11 @@ def test_every_document_is_reached_from_the_index():
         found.add(path)
         if path.suffix == ".md":
             goals = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
-            places = [g for g in ((path.parent / goal).resolve() for goal in goals) if g.is_relative_to(folder) and g != folder]
+            places = [
+                g
+                for g in ((path.parent / goal).resolve() for goal in goals)
+                if g.is_relative_to(folder) and g != folder
+            ]
             waiting += [p for g in places for p in ([g] if g.is_file() else g.glob("*.md"))]
     documents = {p for p in folder.rglob("*") if p.suffix in (".md", ".ipynb")}
     assert {p.relative_to(ROOT).as_posix() for p in documents - found} == set(), (
@@ -422,7 +553,13 @@ class TestGallery:
         monkeypatch.setattr(website.gallery, "PAGES", kept)
         website.gallery.build(tmp_path)
         made = sorted(p.name for p in tmp_path.iterdir())
-        assert made == ["chain-rule.html", "chain-rule.svg", "check-report.html", "check-report.svg", "planted.py"]
+        assert made == [
+            "chain-rule.html",
+            "chain-rule.svg",
+            "check-report.html",
+            "check-report.svg",
+            "planted.py",
+        ]
         for path in tmp_path.iterdir():
             text = path.read_text(encoding="utf-8")
             assert f"{tmp_path}/" not in text and f"{ROOT}/" not in text, path.name
@@ -440,7 +577,12 @@ class TestGallery:
 
 def test_the_landing_page_says_the_commands(stage):
     text = (stage.folder / "index.md").read_text(encoding="utf-8")
-    for command in ("$ pellucid run train.py", "$ pellucid check train.py", "$ pellucid explain", "pip install ."):
+    for command in (
+        "$ pellucid run train.py",
+        "$ pellucid check train.py",
+        "$ pellucid explain",
+        "pip install .",
+    ):
         assert command in text
 
 

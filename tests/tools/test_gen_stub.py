@@ -58,8 +58,18 @@ def test_a_type_checker_reads_them(tmp_path, program, problem):
     pytest.importorskip("mypy")
     script = tmp_path / "program.py"
     script.write_text("import pellucid as torch\n" + program)
-    options = ["--follow-imports=silent", "--ignore-missing-imports", "--cache-dir", str(tmp_path.parent / "mypy_cache")]
-    done = subprocess.run([sys.executable, "-m", "mypy", *options, str(script)], capture_output=True, text=True, cwd=ROOT)
+    options = [
+        "--follow-imports=silent",
+        "--ignore-missing-imports",
+        "--cache-dir",
+        str(tmp_path.parent / "mypy_cache"),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, str(script)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
     if problem:
         assert problem in done.stdout
     else:

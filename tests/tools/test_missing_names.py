@@ -12,7 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def tool():
-    spec = importlib.util.spec_from_file_location("missing_names", ROOT / "tools" / "missing_names.py")
+    spec = importlib.util.spec_from_file_location(
+        "missing_names", ROOT / "tools" / "missing_names.py"
+    )
     module = importlib.util.module_from_spec(spec)
     sys.modules["missing_names"] = module
     spec.loader.exec_module(module)
@@ -28,7 +30,9 @@ def package(name, **names):
 
 def test_only_a_namespace_s_own_names_count(tool):
     inner = package("big.nn.inner")
-    space = package("big.nn", __all__=["Linear"], Linear=int, partial=len, _hidden=1, math=types, inner=inner)
+    space = package(
+        "big.nn", __all__=["Linear"], Linear=int, partial=len, _hidden=1, math=types, inner=inner
+    )
     assert tool.public_names(space, "big") == ["Linear", "inner"]
     root = package("big", add=len, _C=1, math=types, nn=space)
     space.__name__ = "big.nn"
@@ -36,11 +40,15 @@ def test_only_a_namespace_s_own_names_count(tool):
 
 
 def test_missing_names_are_grouped_by_reason(tool, monkeypatch):
-    theirs = package("big", add=1, q_scale=1, cudnn_convolution=1, some_new_function=1, ScriptModule=1)
+    theirs = package(
+        "big", add=1, q_scale=1, cudnn_convolution=1, some_new_function=1, ScriptModule=1
+    )
     ours = package("small", add=1)
     monkeypatch.setattr(tool, "NAMESPACES", ("torch",))
     rows = list(tool.compare(theirs, ours))
-    assert rows == [("torch", 5, ["ScriptModule", "cudnn_convolution", "q_scale", "some_new_function"])]
+    assert rows == [
+        ("torch", 5, ["ScriptModule", "cudnn_convolution", "q_scale", "some_new_function"])
+    ]
     text = tool.document(rows)
     assert "| `torch` | 5 | 1 | 4 |" in text
     assert "| quantised tensors and their operations | 1 | `q_scale` |" in text

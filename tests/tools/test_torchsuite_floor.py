@@ -22,9 +22,18 @@ def run(tool, tmp_path):
     report, held = tmp_path / "report.json", tmp_path / "held.json"
 
     def run(failing, floor=3, reasons=(), *options):
-        part = {"file": "one", "passed": 5 - len(failing), "baseline": 5, "failing": dict.fromkeys(failing, "Error: text")}
-        report.write_text(json.dumps({"passed": part["passed"], "failed": len(failing), "files": [part]}))
-        held.write_text(json.dumps({"floor": {"one": floor}, "reasons": dict.fromkeys(reasons, "why")}))
+        part = {
+            "file": "one",
+            "passed": 5 - len(failing),
+            "baseline": 5,
+            "failing": dict.fromkeys(failing, "Error: text"),
+        }
+        report.write_text(
+            json.dumps({"passed": part["passed"], "failed": len(failing), "files": [part]})
+        )
+        held.write_text(
+            json.dumps({"floor": {"one": floor}, "reasons": dict.fromkeys(reasons, "why")})
+        )
         return tool.main([str(report), str(held), *options]), json.loads(held.read_text())
 
     return run
@@ -51,4 +60,7 @@ def test_raising_writes_counts_and_takes_out_what_passes(run):
 def test_what_is_held_is_whole():
     held = json.loads((ROOT / "tests/oracle/torchsuite.json").read_text())
     assert all(count > 0 for count in held["floor"].values())
-    assert all(name.partition("::")[0] in held["floor"] and len(reason) > 10 for name, reason in held["reasons"].items())
+    assert all(
+        name.partition("::")[0] in held["floor"] and len(reason) > 10
+        for name, reason in held["reasons"].items()
+    )

@@ -1,4 +1,6 @@
-"""The features that five PyTorch tutorials name or show: autograd, custom functions, graph walking, interop (rows 83 to 153, 208 to 231)."""
+"""The features that five PyTorch tutorials name or show: autograd, custom functions, graph walking,
+interop (rows 83 to 153, 208 to 231).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class TestCore:
         y.requires_grad = True
         z = x * y
         assert x.is_leaf and not z.is_leaf and x.grad_fn is None
-        assert repr(z.grad_fn).startswith("<MulBackward0 ") and repr(z + 1).endswith("grad_fn=<AddBackward0>)")
+        assert repr(z.grad_fn).startswith("<MulBackward0 ") and repr(z + 1).endswith(
+            "grad_fn=<AddBackward0>)"
+        )
         assert type(z.grad_fn).__name__ == "MulBackward0"
         z.sum().backward()
         assert x.grad.tolist() == [1.0, 1.0] and y.grad.item() == 3.0
@@ -94,13 +98,20 @@ class TestCore:
             "that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
         )
         text = full_text(error.value)
-        assert "ExpBackward0 saved it" in text and "add_ overwrote it" in text and text.count("test_autograd_rows.py:") >= 2
+        assert (
+            "ExpBackward0 saved it" in text
+            and "add_ overwrote it" in text
+            and text.count("test_autograd_rows.py:") >= 2
+        )
 
     def test_row_110_leaf_written_in_place(self):
         x = torch.ones(2, requires_grad=True)
         with pytest.raises(RuntimeError) as error:
             x += 1
-        assert first_line(error) == "a leaf Variable that requires grad is being used in an in-place operation."
+        assert (
+            first_line(error)
+            == "a leaf Variable that requires grad is being used in an in-place operation."
+        )
         assert x.tolist() == [1.0, 1.0]
 
     def test_row_111_backward_of_a_detached_result(self):
@@ -108,7 +119,10 @@ class TestCore:
         z = (x * 2).detach().sum()
         with pytest.raises(RuntimeError) as error:
             z.backward()
-        assert first_line(error) == "element 0 of tensors does not require grad and does not have a grad_fn"
+        assert (
+            first_line(error)
+            == "element 0 of tensors does not require grad and does not have a grad_fn"
+        )
 
     def test_rows_112_to_114_anomaly_mode_catches_infinities(self):
         x = torch.ones(1, requires_grad=True)
@@ -119,7 +133,9 @@ class TestCore:
                 loss.backward()
         finally:
             torch.autograd.set_detect_anomaly(False)
-        assert "Backward0' returned" in first_line(error) and "test_autograd_rows.py" in full_text(error.value)
+        assert "Backward0' returned" in first_line(error) and "test_autograd_rows.py" in full_text(
+            error.value
+        )
 
     def test_row_115_checkpoint(self):
         from pellucid.utils.checkpoint import checkpoint
@@ -269,7 +285,11 @@ class TestReproducibilityAndInterop:
         assert torch.rand(3).tolist() == first
         torch.manual_seed(0)
         # PyTorch 2.13 prints these for the same two lines.
-        assert torch.allclose(torch.rand(3), torch.tensor([0.496256589889526, 0.768221795558929, 0.088477432727814]), atol=0)
+        assert torch.allclose(
+            torch.rand(3),
+            torch.tensor([0.496256589889526, 0.768221795558929, 0.088477432727814]),
+            atol=0,
+        )
         torch.use_deterministic_algorithms(True)
         torch.use_deterministic_algorithms(False)
 
@@ -285,4 +305,7 @@ class TestReproducibilityAndInterop:
         assert np.allclose(x.grad.numpy(), 2.0)
         with pytest.raises(RuntimeError) as error:
             x.numpy()
-        assert first_line(error) == "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        assert (
+            first_line(error)
+            == "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )

@@ -1,4 +1,6 @@
-"""The tutorials: every cell runs, every claim holds, outputs are those in the files, exercises fail unsolved and hold solved."""
+"""The tutorials: every cell runs, every claim holds, outputs are those in the files, exercises fail
+unsolved and hold solved.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,12 @@ def test_runs_with_the_outputs_in_the_file(path):
     notebook = tool.Notebook(path)
     stored = texts(notebook)
     notebook.run()
-    for number, (cell, old, new) in enumerate(zip(notebook.cells, stored, texts(notebook), strict=True), 1):
-        assert "varies" in cell.tags or len(old) == len(new) and all(map(tool.same_output, old, new)), (
+    for number, (cell, old, new) in enumerate(
+        zip(notebook.cells, stored, texts(notebook), strict=True), 1
+    ):
+        assert (
+            "varies" in cell.tags or len(old) == len(new) and all(map(tool.same_output, old, new))
+        ), (
             f"{path.name}, cell {number}: stored {old}, now {new}; `make notebooks` stores what is shown now"
         )
     assert 3 <= notebook.run_exercises() <= 5
@@ -47,8 +53,13 @@ def test_form(path):
     notebook = tool.Notebook(path)
     assert notebook.text() == text  # as the tool writes it, so that changes are small
     code = "\n".join(cell.source for cell in notebook.cells if cell.kind == "code")
-    shared = "\n".join(cell.source for cell in notebook.cells if cell.kind == "code" and "pellucid" not in cell.tags)
-    assert code.count(tool.IMPORT) == 1 and len(re.findall(r"\bpellucid\b", shared)) == 1  # one line to change for PyTorch
+    shared = "\n".join(
+        cell.source
+        for cell in notebook.cells
+        if cell.kind == "code" and "pellucid" not in cell.tags
+    )
+    # one line to change for PyTorch
+    assert code.count(tool.IMPORT) == 1 and len(re.findall(r"\bpellucid\b", shared)) == 1
     assert notebook.cells[0].kind == "markdown" and notebook.cells[0].source.startswith("# ")
     assert sum("**Predict" in cell.source for cell in notebook.cells) >= 3
     claims = sum("assert" in cell.source for cell in notebook.cells if cell.kind == "code")
@@ -60,10 +71,15 @@ def test_form(path):
         "solution",
         "varies",
     }
-    assert all(("exercise" in cell.tags) == ("raises-exception" in cell.tags) for cell in notebook.cells)  # "run all" goes on
-    assert {cell["metadata"].get("tags", [""])[0] for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"} <= {
-        "", "solution"
-    }  # fmt: skip
+    # "run all" goes on
+    assert all(
+        ("exercise" in cell.tags) == ("raises-exception" in cell.tags) for cell in notebook.cells
+    )
+    assert {
+        cell["metadata"].get("tags", [""])[0]
+        for cell in json.loads(text)["cells"]
+        if cell["cell_type"] == "markdown"
+    } <= {"", "solution"}
 
 
 def test_there_is_one_for_each_subject():
@@ -78,7 +94,11 @@ class TestRunner:
         def make(*cells, engine="pellucid"):
             path = tmp_path / "small.ipynb"
             entries = [
-                {"cell_type": kind, "source": source, "metadata": {"tags": tags.split()} if tags else {}}
+                {
+                    "cell_type": kind,
+                    "source": source,
+                    "metadata": {"tags": tags.split()} if tags else {},
+                }
                 for kind, source, tags in cells
             ]
             path.write_text(json.dumps({"nbformat": 4, "cells": entries}))
@@ -92,13 +112,26 @@ class TestRunner:
             book.run()
 
     def test_outputs_come_in_order(self, notebook):
-        book = notebook(("code", "print('a')\ndisplay(1)\nprint('b')\n[2]", ""), ("code", "None", ""), ("code", "3;", ""))
+        book = notebook(
+            ("code", "print('a')\ndisplay(1)\nprint('b')\n[2]", ""),
+            ("code", "None", ""),
+            ("code", "3;", ""),
+        )
         book.run()
         assert texts(book) == [["a\n", "1", "b\n", "[2]"], [], []]
-        assert [output["output_type"] for output in book.cells[0].outputs] == ["stream", "execute_result"] * 2
+        assert [output["output_type"] for output in book.cells[0].outputs] == [
+            "stream",
+            "execute_result",
+        ] * 2
 
     def test_pictures_are_kept_apart(self, notebook):
-        book = notebook(("code", "class Picture:\n    def _repr_html_(self):\n        return chr(60) + 'b>'\nPicture()", ""))
+        book = notebook(
+            (
+                "code",
+                "class Picture:\n    def _repr_html_(self):\n        return chr(60) + 'b>'\nPicture()",
+                "",
+            )
+        )
         book.run()
         assert book.cells[0].outputs[0]["page"] == "<b>" and "<b>" not in book.text()
 

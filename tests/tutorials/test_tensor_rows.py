@@ -1,4 +1,6 @@
-"""The features that five PyTorch tutorials name or show: tensors, indexing, shapes, maths, broadcasting (rows 1 to 82)."""
+"""The features that five PyTorch tutorials name or show: tensors, indexing, shapes, maths,
+broadcasting (rows 1 to 82).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,11 @@ class TestCreation:
         labels = torch.randint(0, 10, (4,))
         assert labels.shape == (4,) and labels.dtype == torch.int64
         assert torch.zeros_like(labels).tolist() == [0] * 4
-        for made in (torch.zeros(2, requires_grad=True), torch.randn(2, requires_grad=True), torch.ones(1, requires_grad=True)):
+        for made in (
+            torch.zeros(2, requires_grad=True),
+            torch.randn(2, requires_grad=True),
+            torch.ones(1, requires_grad=True),
+        ):
             assert made.requires_grad and made.is_leaf
 
     def test_rows_12_to_18_metadata(self):
@@ -56,7 +62,11 @@ class TestCreation:
         assert first_line(error) == "a Tensor with 6 elements cannot be converted to Scalar"
         assert x.float().dtype == torch.float32
         assert repr(torch.tensor([1.0, 2.0])) == "tensor([1., 2.])"
-        assert "shape" in torch.debug.shape_str(x) or "[6]" in torch.debug.shape_str(x) if hasattr(torch, "debug") else True
+        assert (
+            "shape" in torch.debug.shape_str(x) or "[6]" in torch.debug.shape_str(x)
+            if hasattr(torch, "debug")
+            else True
+        )
 
 
 class TestIndexing:
@@ -64,7 +74,11 @@ class TestIndexing:
 
     def test_rows_27_to_32_indexing(self):
         x = self.x
-        assert x[0, 0].item() == 0 and x[2].tolist() == [8, 9, 10, 11] and x[:, 1].tolist() == [1, 5, 9]
+        assert (
+            x[0, 0].item() == 0
+            and x[2].tolist() == [8, 9, 10, 11]
+            and x[:, 1].tolist() == [1, 5, 9]
+        )
         assert x[1:, 2:].tolist() == [[6, 7], [10, 11]]
         assert x[..., -1].tolist() == [3, 7, 11]
         assert x[x > 8].tolist() == [9, 10, 11]
@@ -113,7 +127,9 @@ class TestShapes:
         images = torch.ones(2, 3, 4, 4)
         with pytest.raises(RuntimeError) as error:
             images.permute(0, 2, 3, 1).view(2, -1)
-        assert first_line(error).startswith("view size is not compatible with input tensor's size and stride")
+        assert first_line(error).startswith(
+            "view size is not compatible with input tensor's size and stride"
+        )
         assert "permute" in full_text(error.value)
         assert "reshape" in full_text(error.value)
 
@@ -127,7 +143,11 @@ class TestShapes:
 class TestMaths:
     def test_rows_56_to_67(self):
         x = torch.tensor([1.0, 4.0])
-        assert (2 + x).tolist() == [3.0, 6.0] and (1 - x).tolist() == [0.0, -3.0] and (8 / x).tolist() == [8.0, 2.0]
+        assert (
+            (2 + x).tolist() == [3.0, 6.0]
+            and (1 - x).tolist() == [0.0, -3.0]
+            and (8 / x).tolist() == [8.0, 2.0]
+        )
         assert (1.0 / (x - x)).isinf().all()
         assert (x**2).tolist() == [1.0, 16.0]
         assert (x @ x).item() == 17.0 and (torch.eye(2) @ x).tolist() == [1.0, 4.0]
@@ -141,7 +161,9 @@ class TestMaths:
         assert torch.allclose(x, x + 1e-9, rtol=1e-5, atol=1e-8)
         assert torch.isclose(x, x).all()
         assert torch.isnan(special).any()
-        assert torch.sigmoid(torch.zeros(1)).item() == 0.5 and torch.tanh(torch.zeros(1)).item() == 0.0
+        assert (
+            torch.sigmoid(torch.zeros(1)).item() == 0.5 and torch.tanh(torch.zeros(1)).item() == 0.0
+        )
 
     def test_row_68_argmax_has_no_gradient(self):
         x = torch.randn(3, requires_grad=True)
@@ -156,11 +178,20 @@ class TestBroadcasting:
     def test_rows_73_to_75_mismatch(self):
         with pytest.raises(RuntimeError) as error:
             torch.ones(2, 3) + torch.ones(3, 2)
-        assert first_line(error) == "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 1"
-        assert "[2, 3]" in full_text(error.value) and "[3, 2]" in full_text(error.value) and "^" in full_text(error.value)
+        assert (
+            first_line(error)
+            == "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 1"
+        )
+        assert (
+            "[2, 3]" in full_text(error.value)
+            and "[3, 2]" in full_text(error.value)
+            and "^" in full_text(error.value)
+        )
 
     def test_row_77_loss_between_unequal_shapes_is_warned_about(self):
-        with pytest.warns(UserWarning, match=r"Using a target size \(torch.Size\(\[4\]\)\) that is different"):
+        with pytest.warns(
+            UserWarning, match=r"Using a target size \(torch.Size\(\[4\]\)\) that is different"
+        ):
             torch.nn.functional.mse_loss(torch.ones(4, 1), torch.ones(4))
 
     def test_rows_80_and_81_gradient_has_the_parameters_shape(self):

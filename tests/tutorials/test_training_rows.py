@@ -1,4 +1,6 @@
-"""The features that five PyTorch tutorials name or show: modules, losses, optimizers, the training loop (rows 164 to 207)."""
+"""The features that five PyTorch tutorials name or show: modules, losses, optimizers, the training
+loop (rows 164 to 207).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,12 @@ class Net(nn.Module):
 class TestModules:
     def test_rows_164_to_167_registration(self):
         model = Net()
-        assert [name for name, _ in model.named_parameters()] == ["net.1.weight", "net.1.bias", "net.3.weight", "net.3.bias"]
+        assert [name for name, _ in model.named_parameters()] == [
+            "net.1.weight",
+            "net.1.bias",
+            "net.3.weight",
+            "net.3.bias",
+        ]
         assert model.net[1].weight.shape == (128, 784)
         x = torch.randn(4, 784)
         expected = x @ model.net[1].weight.T + model.net[1].bias
@@ -41,7 +48,12 @@ class TestModules:
         bound = 1 / 4**0.5
         assert layer.weight.abs().max().item() <= bound
         # PyTorch 2.13 gives these numbers after manual_seed(0).
-        expected = [-0.003743410110473633, 0.26822179555892944, -0.4115225672721863, -0.3679695129394531]
+        expected = [
+            -0.003743410110473633,
+            0.26822179555892944,
+            -0.4115225672721863,
+            -0.3679695129394531,
+        ]
         assert torch.allclose(layer.weight[0].detach(), torch.tensor(expected), atol=1e-7)
         nn.init.xavier_uniform_(layer.weight)
         nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
@@ -52,7 +64,9 @@ class TestModules:
         model = Net()
         assert sum(p.numel() for p in model.parameters()) == 101770
         assert model(torch.randn(8, 1, 28, 28)).shape == (8, 10)
-        blocks = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.5), nn.MaxPool2d(2))
+        blocks = nn.Sequential(
+            nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.5), nn.MaxPool2d(2)
+        )
         assert blocks(torch.randn(2, 1, 8, 8)).shape == (2, 4, 3, 3)
         attention = nn.MultiheadAttention(8, 2, batch_first=True)
         x = torch.randn(2, 5, 8)
@@ -68,11 +82,20 @@ class TestModules:
         model.train()
         assert model.training and model[2].training
         model(x)
-        assert model[1].num_batches_tracked.item() == 1 and model[1].running_mean.abs().sum().item() > 0
+        assert (
+            model[1].num_batches_tracked.item() == 1
+            and model[1].running_mean.abs().sum().item() > 0
+        )
         state = model.state_dict()
         assert list(state) == [
-            "0.weight", "0.bias", "1.weight", "1.bias", "1.running_mean", "1.running_var", "1.num_batches_tracked",
-        ]  # fmt: skip
+            "0.weight",
+            "0.bias",
+            "1.weight",
+            "1.bias",
+            "1.running_mean",
+            "1.running_var",
+            "1.num_batches_tracked",
+        ]
         file = io.BytesIO()
         torch.save(state, file)
         file.seek(0)
@@ -146,7 +169,9 @@ class TestTraining:
         w = torch.ones(4, requires_grad=True)
         (w * 10).sum().backward()
         norm = nn.utils.clip_grad_norm_([w], 1.0)
-        assert norm.item() == pytest.approx(20.0) and w.grad.norm().item() == pytest.approx(1.0, rel=1e-4)
+        assert norm.item() == pytest.approx(20.0) and w.grad.norm().item() == pytest.approx(
+            1.0, rel=1e-4
+        )
         decayed = torch.ones(1, requires_grad=True)
         decayed.grad = torch.zeros(1)
         optim.SGD([decayed], lr=0.1, weight_decay=0.5).step()
@@ -177,7 +202,11 @@ class TestTraining:
 def test_a_small_transformer_learns():
     torch.manual_seed(0)
     tokens = torch.randint(0, 7, (8, 6))
-    embed, layer, head = nn.Embedding(7, 16), nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True), nn.Linear(16, 7)
+    embed, layer, head = (
+        nn.Embedding(7, 16),
+        nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True),
+        nn.Linear(16, 7),
+    )
     parameters = [*embed.parameters(), *layer.parameters(), *head.parameters()]
     optimizer = optim.Adam(parameters, lr=0.01)
     losses = []

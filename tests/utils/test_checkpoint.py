@@ -12,7 +12,10 @@ from pellucid.utils.checkpoint import checkpoint, checkpoint_sequential
 
 def training(compiled, whole, reentrant, sequential, rate=0.0):
     torch.manual_seed(0)
-    parts = [nn.Sequential(nn.Linear(6, 6), nn.LayerNorm(6), nn.GELU(), nn.Dropout(rate), nn.ReLU(True)) for _ in range(3)]
+    parts = [
+        nn.Sequential(nn.Linear(6, 6), nn.LayerNorm(6), nn.GELU(), nn.Dropout(rate), nn.ReLU(True))
+        for _ in range(3)
+    ]
     net = nn.Sequential(*parts)
     optimizer = torch.optim.SGD(net.parameters(), 0.1)
 
@@ -41,7 +44,9 @@ def training(compiled, whole, reentrant, sequential, rate=0.0):
         for _ in range(4):
             x = torch.randn(4, 6, requires_grad=True)
             seen += [step(x).detach(), x.grad, torch.rand(1)]
-    return seen + [p.detach() for p in net.parameters()], sum(v.hits for v in run.versions) if compiled else 0
+    return seen + [p.detach() for p in net.parameters()], sum(
+        v.hits for v in run.versions
+    ) if compiled else 0
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.3])
@@ -55,11 +60,15 @@ def test_compiled_is_eager(whole, reentrant, sequential, rate):
     assert hits == (3 if rate == 0 and (whole or not reentrant) else 0)
 
 
-@pytest.mark.parametrize("gradient", [lambda y, x: torch.autograd.grad(y, x), lambda y, x: y.backward(inputs=[x])])
+@pytest.mark.parametrize(
+    "gradient", [lambda y, x: torch.autograd.grad(y, x), lambda y, x: y.backward(inputs=[x])]
+)
 def test_reentrant_checkpoints_refuse_gradients_of_some_leaves(gradient):
     w, x = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     y = checkpoint(lambda v: v * w, x, use_reentrant=True).sum()
-    with pytest.raises(RuntimeError, match="incompatible with .grad\\(\\) or passing an `inputs` parameter"):
+    with pytest.raises(
+        RuntimeError, match="incompatible with .grad\\(\\) or passing an `inputs` parameter"
+    ):
         gradient(y, x)
     assert w.grad is None and x.grad is None
     checkpoint(lambda v: v * w, x, use_reentrant=True).sum().backward()
@@ -73,7 +82,11 @@ def test_results_of_chosen_operators_are_kept_and_not_computed_again():
 
     def policy(ctx, op, *args, **kwargs):
         runs.append((op, ctx.is_recompute, ctx.op_output is None))
-        return CheckpointPolicy.MUST_SAVE if op is torch.ops.aten.mm.default else CheckpointPolicy.PREFER_RECOMPUTE
+        return (
+            CheckpointPolicy.MUST_SAVE
+            if op is torch.ops.aten.mm.default
+            else CheckpointPolicy.PREFER_RECOMPUTE
+        )
 
     x = torch.rand(3, 3, requires_grad=True)
 
@@ -89,9 +102,13 @@ def test_results_of_chosen_operators_are_kept_and_not_computed_again():
         x.grad = None
     assert [op for op, _, _ in runs].count(torch.ops.aten.mm.default) == 2
     assert not any(again or nothing for _, again, nothing in runs)
-    with pytest.raises(ValueError, match="Expected op in `op_list` to be an OpOverload but got: aten.mm"):
+    with pytest.raises(
+        ValueError, match="Expected op in `op_list` to be an OpOverload but got: aten.mm"
+    ):
         create_selective_checkpoint_contexts([torch.ops.aten.mm])
-    with pytest.raises(TypeError, match="policy_fn_or_list must be either a function or a list of ops."):
+    with pytest.raises(
+        TypeError, match="policy_fn_or_list must be either a function or a list of ops."
+    ):
         create_selective_checkpoint_contexts(3)
 
 
@@ -106,9 +123,14 @@ def test_a_kept_result_that_was_written_to_is_found():
         return held[0].sin()
 
     made = checkpoint(
-        step, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts([torch.ops.aten.mm.default])
+        step,
+        x,
+        use_reentrant=False,
+        context_fn=lambda: create_selective_checkpoint_contexts([torch.ops.aten.mm.default]),
     )
     with torch.no_grad():
         held[0].add_(1)
-    with pytest.raises(RuntimeError, match="cached during selective activation checkpoint has been mutated"):
+    with pytest.raises(
+        RuntimeError, match="cached during selective activation checkpoint has been mutated"
+    ):
         made.sum().backward()

@@ -21,7 +21,10 @@ def test_forward_and_backward_by_module():
         Net()(torch.randn(2, 3, 8, 8)).sum().backward()
     counts = counter.get_flop_counts()
     assert counts["Net.conv"] == {aten.convolution: 55296, aten.convolution_backward: 55296}
-    assert counts["Net.linear"] == {aten.addmm: 160, aten.mm: 320} and counter.get_total_flops() == 2 * 55296 + 480
+    assert (
+        counts["Net.linear"] == {aten.addmm: 160, aten.mm: 320}
+        and counter.get_total_flops() == 2 * 55296 + 480
+    )
     assert counter.get_table().splitlines() == [
         "Module                           FLOP    % Total",
         "---------------------------  --------  ---------",
@@ -44,13 +47,22 @@ def test_products():
         torch.bmm(torch.ones(2, 3, 4), torch.ones(2, 4, 5))
         torch.ones(3, 4) @ torch.ones(4, 5)
         torch.nn.functional.conv_transpose2d(torch.ones(1, 3, 5, 5), torch.ones(3, 4, 3, 3))
-    assert counter.get_flop_counts()["Global"] == {aten.bmm: 240, aten.mm: 120, aten.convolution: 5400}
+    assert counter.get_flop_counts()["Global"] == {
+        aten.bmm: 240,
+        aten.mm: 120,
+        aten.convolution: 5400,
+    }
 
 
 def test_formulas_of_programs():
-    with FlopCounterMode(display=False, custom_mapping={aten.exp: lambda x, out_shape=None, **_: x[0] * out_shape[1]}) as counter:
+    with FlopCounterMode(
+        display=False, custom_mapping={aten.exp: lambda x, out_shape=None, **_: x[0] * out_shape[1]}
+    ) as counter:
         torch.ones(2, 3).exp()
-    assert counter.get_total_flops() == 6 and aten.mm in __import__("pellucid.utils.flop_counter", fromlist=["x"]).flop_registry
+    assert (
+        counter.get_total_flops() == 6
+        and aten.mm in __import__("pellucid.utils.flop_counter", fromlist=["x"]).flop_registry
+    )
     try:
         register_flop_formula(aten.mm)(lambda *_: 0)
     except RuntimeError as error:

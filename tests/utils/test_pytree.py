@@ -22,11 +22,17 @@ def test_containers_come_back():
     leaves, spec = pytree.tree_flatten(tree)
     assert leaves == [1, 2, 3, 4, None, 5, 7, 8] and pytree.tree_unflatten(leaves, spec) == tree
     assert (spec.num_leaves, spec.num_children, spec.type) == (8, 5, dict)
-    assert repr(pytree.tree_structure((1, [2, 3]))) == "TreeSpec(tuple, None, [*,\n  TreeSpec(list, None, [*,\n    *])])"
+    assert (
+        repr(pytree.tree_structure((1, [2, 3])))
+        == "TreeSpec(tuple, None, [*,\n  TreeSpec(list, None, [*,\n    *])])"
+    )
 
 
 def test_maps():
-    assert pytree.tree_map(lambda a, b: a + b, (1, {"k": [2]}), (10, {"k": [20]})) == (11, {"k": [22]})
+    assert pytree.tree_map(lambda a, b: a + b, (1, {"k": [2]}), (10, {"k": [20]})) == (
+        11,
+        {"k": [22]},
+    )
     assert pytree.tree_map_only(int, lambda x: -x, (1, "a", [2])) == (-1, "a", [-2])
     assert pytree.tree_any(lambda x: x > 1, [1, 2]) and not pytree.tree_all(lambda x: x > 1, [1, 2])
     assert pytree.tree_map_with_path(lambda k, x: pytree.keystr(k), (1, {"a": Point(2, 3)})) == (
@@ -38,7 +44,9 @@ def test_maps():
 
 def test_refusals():
     spec = pytree.tree_structure((1, 2))
-    with pytest.raises(ValueError, match="`leaves` has length 1 but the spec refers to a pytree that holds 2 items"):
+    with pytest.raises(
+        ValueError, match="`leaves` has length 1 but the spec refers to a pytree that holds 2 items"
+    ):
         pytree.tree_unflatten([1], spec)
     with pytest.raises(ValueError, match="Node arity mismatch; expected 2, but got 1"):
         spec.flatten_up_to((1,))
@@ -64,17 +72,24 @@ def test_classes_of_programs():
 
 def test_structures_are_written():
     spec = pytree.tree_structure((1, [2, {"a": Point(3, 4)}]))
-    assert pytree.treespec_loads(pytree.treespec_dumps(pytree.tree_structure((1, [2, {"a": 3}])))) == pytree.tree_structure(
-        (1, [2, {"a": 3}])
+    assert pytree.treespec_loads(
+        pytree.treespec_dumps(pytree.tree_structure((1, [2, {"a": 3}])))
+    ) == pytree.tree_structure((1, [2, {"a": 3}]))
+    assert (
+        pytree._broadcast_to_and_flatten((0, 1), spec) == [0, 1, 1, 1]
+        and pytree._broadcast_to_and_flatten((0,), spec) is None
     )
-    assert pytree._broadcast_to_and_flatten((0, 1), spec) == [0, 1, 1, 1] and pytree._broadcast_to_and_flatten((0,), spec) is None
 
 
 def test_struct_sequences():
     import time
 
     moment = time.gmtime(0)
-    assert pytree.is_structseq(moment) and pytree.is_structseq(type(moment)) and pytree.is_structseq_instance(moment)
+    assert (
+        pytree.is_structseq(moment)
+        and pytree.is_structseq(type(moment))
+        and pytree.is_structseq_instance(moment)
+    )
     assert not pytree.is_structseq_instance((1,)) and not pytree.is_structseq_instance(Point(1, 2))
 
 
@@ -85,16 +100,22 @@ def test_registered_classes_are_containers_of_transforms():
 
     pytree.register_pytree_node(Pair, lambda p: ([p.a, p.b], None), lambda parts, _: Pair(*parts))
     try:
-        made = torch.vmap(lambda p: Pair(p.a + p.b, p.a * 2))(Pair(torch.arange(3.0), torch.ones(3)))
+        made = torch.vmap(lambda p: Pair(p.a + p.b, p.a * 2))(
+            Pair(torch.arange(3.0), torch.ones(3))
+        )
         assert made.a.tolist() == [1, 2, 3] and made.b.tolist() == [0, 2, 4]
-        slope = torch.func.grad(lambda p: (p.a * p.b).sum())(Pair(torch.tensor([2.0]), torch.tensor([3.0])))
+        slope = torch.func.grad(lambda p: (p.a * p.b).sum())(
+            Pair(torch.tensor([2.0]), torch.tensor([3.0]))
+        )
         assert slope.a.item() == 3 and slope.b.item() == 2
     finally:
         pytree._deregister_pytree_node(Pair)
 
 
 def test_one_module_under_both_names():
-    assert importlib.import_module(f"{torch.__name__}.utils._pytree") is importlib.import_module(f"{torch.__name__}._pytree")
+    assert importlib.import_module(f"{torch.__name__}.utils._pytree") is importlib.import_module(
+        f"{torch.__name__}._pytree"
+    )
 
 
 def test_a_size_is_a_container_of_numbers():

@@ -112,7 +112,10 @@ def test_checksum_of_the_standard():
     assert _wire.crc32c(bytes(range(32))) == 0x46DD794E
 
 
-@pytest.mark.parametrize("value, coded", [(0, "00"), (127, "7f"), (128, "8001"), (300, "ac02"), (-1, "ffffffffffffffffff01")])
+@pytest.mark.parametrize(
+    "value, coded",
+    [(0, "00"), (127, "7f"), (128, "8001"), (300, "ac02"), (-1, "ffffffffffffffffff01")],
+)
 def test_varint(value, coded):
     assert _wire.varint(value).hex() == coded
 
@@ -126,7 +129,14 @@ def test_the_file_begins_with_its_version(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "value", [0.25, torch.tensor(0.25), torch.tensor([0.25], requires_grad=True), np.float64(0.25), np.array([[0.25]])]
+    "value",
+    [
+        0.25,
+        torch.tensor(0.25),
+        torch.tensor([0.25], requires_grad=True),
+        np.float64(0.25),
+        np.array([[0.25]]),
+    ],
 )
 def test_scalar(written, value):
     ((step, tag, found),) = written(lambda w: w.add_scalar("loss", value, 7))
@@ -135,11 +145,16 @@ def test_scalar(written, value):
 
 def test_scalar_with_all_digits(written):
     ((_, _, found),) = written(lambda w: w.add_scalar("loss", 0.1, double_precision=True))
-    assert struct.unpack("<d", fields(found[8][0])[6][0]) == (0.1,) and plugin(found)[0] == "scalars"
+    assert (
+        struct.unpack("<d", fields(found[8][0])[6][0]) == (0.1,) and plugin(found)[0] == "scalars"
+    )
 
 
 def test_scalar_of_many_elements_is_refused(tmp_path):
-    with SummaryWriter(tmp_path) as writer, pytest.raises(AssertionError, match="should contain one element"):
+    with (
+        SummaryWriter(tmp_path) as writer,
+        pytest.raises(AssertionError, match="should contain one element"),
+    ):
         writer.add_scalar("loss", torch.ones(2))
 
 
@@ -153,13 +168,17 @@ def test_scalars_are_runs_of_their_own(tmp_path):
     with SummaryWriter(tmp_path) as writer:
         writer.add_scalars("loss/all", {"train": 1.0, "test": 2.0}, 3)
     assert [v[2][2] for v in values(tmp_path / "loss_all_train")] == [[1.0]]
-    assert [(v[0], v[1], v[2][2]) for v in values(tmp_path / "loss_all_test")] == [(3, "loss/all", [2.0])]
+    assert [(v[0], v[1], v[2][2]) for v in values(tmp_path / "loss_all_test")] == [
+        (3, "loss/all", [2.0])
+    ]
 
 
 @pytest.mark.parametrize("bins, max_bins", [("tensorflow", None), ("auto", None), (30, 7)])
 def test_histogram(written, bins, max_bins):
     data = np.random.default_rng(0).normal(size=1000)
-    ((_, _, found),) = written(lambda w: w.add_histogram("weights", data, 1, bins=bins, max_bins=max_bins))
+    ((_, _, found),) = written(
+        lambda w: w.add_histogram("weights", data, 1, bins=bins, max_bins=max_bins)
+    )
     histogram = fields(found[5][0])
     limits = np.frombuffer(histogram[6][0])
     counts = np.frombuffer(histogram[7][0])
@@ -178,13 +197,18 @@ def test_histogram_of_nothing_is_refused(tmp_path):
 
 def test_pr_curve(written):
     labels, scores = np.array([0, 1, 1, 0, 1]), np.array([0.1, 0.9, 0.4, 0.6, 0.7])
-    ((_, tag, found),) = written(lambda w: w.add_pr_curve("pr", labels, scores, 1, num_thresholds=11))
+    ((_, tag, found),) = written(
+        lambda w: w.add_pr_curve("pr", labels, scores, 1, num_thresholds=11)
+    )
     name, content = plugin(found)
     assert (tag, name, fields(content)[2]) == ("pr", "pr_curves", [11])
     table = np.frombuffer(fields(found[8][0])[5][0], "<f4").reshape(6, 11)
     for k in range(11):
         chosen = np.floor(scores * 10) >= k
-        assert table[0, k] == (labels[chosen] == 1).sum() and table[1, k] == (labels[chosen] == 0).sum()
+        assert (
+            table[0, k] == (labels[chosen] == 1).sum()
+            and table[1, k] == (labels[chosen] == 0).sum()
+        )
         assert table[3, k] == (labels[~chosen] == 1).sum()
     assert table[5, 0] == 1
 
@@ -228,11 +252,18 @@ def test_image_of_bytes(written):
     np.testing.assert_array_equal(picture(found), data.transpose(1, 2, 0))
 
 
-@pytest.mark.parametrize("dataformats, shape", [("HW", (4, 5)), ("HWC", (4, 5, 1)), ("CHW", (1, 4, 5))])
+@pytest.mark.parametrize(
+    "dataformats, shape", [("HW", (4, 5)), ("HWC", (4, 5, 1)), ("CHW", (1, 4, 5))]
+)
 def test_grey_image_of_floats(written, dataformats, shape):
     data = torch.linspace(-0.5, 1.5, 20).reshape(shape)
     ((_, _, found),) = written(lambda w: w.add_image("i", data, dataformats=dataformats))
-    expected = (np.linspace(-0.5, 1.5, 20, dtype=np.float32) * 255).clip(0, 255).astype(np.uint8).reshape(4, 5)
+    expected = (
+        (np.linspace(-0.5, 1.5, 20, dtype=np.float32) * 255)
+        .clip(0, 255)
+        .astype(np.uint8)
+        .reshape(4, 5)
+    )
     assert np.abs(picture(found).astype(int) - expected[:, :, None]).max() <= 1
 
 
@@ -241,12 +272,16 @@ def test_images_stand_in_a_grid(written):
     data[9] = 200
     ((_, _, found),) = written(lambda w: w.add_images("i", data))
     pixels = picture(found)
-    assert pixels.shape == (4, 32, 3) and (pixels[2:, 4:8] == 200).all() and pixels.sum() == 200 * 24
+    assert (
+        pixels.shape == (4, 32, 3) and (pixels[2:, 4:8] == 200).all() and pixels.sum() == 200 * 24
+    )
 
 
 def test_wrong_layout_is_refused(tmp_path):
     with SummaryWriter(tmp_path) as writer:
-        with pytest.raises(AssertionError, match="size of input tensor and input format are different"):
+        with pytest.raises(
+            AssertionError, match="size of input tensor and input format are different"
+        ):
             writer.add_image("i", np.zeros((4, 5)))
         with pytest.raises(ValueError, match="1 to 4 channels"):
             writer.add_image("i", np.zeros((7, 4, 5)))
@@ -264,26 +299,41 @@ class Figure:
 
 
 def test_figure(written):
-    one, two = written(lambda w: (w.add_figure("f", Figure()), w.add_figure("g", [Figure(), Figure()])))
+    one, two = written(
+        lambda w: (w.add_figure("f", Figure()), w.add_figure("g", [Figure(), Figure()]))
+    )
     assert picture(one[2])[1, 5].tolist() == [44, 45, 46] and picture(two[2]).shape == (2, 12, 3)
 
 
 def test_audio(written):
-    ((_, _, found),) = written(lambda w: w.add_audio("a", torch.tensor([0.0, 1.0, -2.0]), sample_rate=8000))
+    ((_, _, found),) = written(
+        lambda w: w.add_audio("a", torch.tensor([0.0, 1.0, -2.0]), sample_rate=8000)
+    )
     sound = fields(found[6][0])
-    assert sound[1] == [8000.0] and sound[3] == [3] and struct.unpack("<3h", sound[4][0][-6:]) == (0, 32767, -32767)
+    assert (
+        sound[1] == [8000.0]
+        and sound[3] == [3]
+        and struct.unpack("<3h", sound[4][0][-6:]) == (0, 32767, -32767)
+    )
 
 
 def test_text(written):
     ((_, tag, found),) = written(lambda w: w.add_text("note", "größer", 4))
-    assert tag == "note/text_summary" and fields(found[8][0])[8] == ["größer".encode()] and plugin(found)[0] == "text"
+    assert (
+        tag == "note/text_summary"
+        and fields(found[8][0])[8] == ["größer".encode()]
+        and plugin(found)[0] == "text"
+    )
 
 
 # ---- hyperparameters, graphs, layouts ------------------------------------------------------------
 def test_hyperparameters(tmp_path):
     with SummaryWriter(tmp_path) as writer:
         writer.add_hparams(
-            {"lr": 0.5, "name": "sgd", "nesterov": True}, {"accuracy": 0.75}, {"name": ["sgd", "adam"]}, run_name="one"
+            {"lr": 0.5, "name": "sgd", "nesterov": True},
+            {"accuracy": 0.75},
+            {"name": ["sgd", "adam"]},
+            run_name="one",
         )
     found = {tag: value for _, tag, value in values(tmp_path / "one")}
     assert found["accuracy"][2] == [0.75]
@@ -303,7 +353,9 @@ def test_hyperparameters_are_checked(tmp_path):
     with SummaryWriter(tmp_path) as writer:
         with pytest.raises(TypeError, match="should be dictionary"):
             writer.add_hparams([], {})
-        with pytest.raises(ValueError, match="value should be one of int, float, str, bool, or torch.Tensor"):
+        with pytest.raises(
+            ValueError, match="value should be one of int, float, str, bool, or torch.Tensor"
+        ):
             writer.add_hparams({"a": object()}, {})
         with pytest.raises(TypeError, match="should be a list of same type"):
             writer.add_hparams({"a": 1}, {}, {"a": ["x"]})
@@ -317,26 +369,43 @@ def test_graph(tmp_path):
     nodes = {fields(n)[1][0].decode(): fields(n) for n in fields(graph)[1]}
     assert nodes["input/0"][2] == [b"Input"]
     kinds = {kind: name for name, node in nodes.items() for kind in [node[2][0].decode()]}
-    linear = next(name for name, node in nodes.items() if name.startswith("Sequential/0/") and 3 in node)
-    assert b"Sequential/0/weight" in [i for name, n in nodes.items() if name.startswith("Sequential/0/") for i in n.get(3, [])]
-    assert linear and nodes["output/0"][3][0].decode().startswith("Sequential/1/") and "Parameter" in kinds
+    linear = next(
+        name for name, node in nodes.items() if name.startswith("Sequential/0/") and 3 in node
+    )
+    assert b"Sequential/0/weight" in [
+        i for name, n in nodes.items() if name.startswith("Sequential/0/") for i in n.get(3, [])
+    ]
+    assert (
+        linear
+        and nodes["output/0"][3][0].decode().startswith("Sequential/1/")
+        and "Parameter" in kinds
+    )
     for node in nodes.values():
         assert all(source.decode() in nodes for source in node.get(3, []))
 
 
 def test_layout(written):
     ((_, tag, found),) = written(
-        lambda w: w.add_custom_scalars({"c": {"t": ["Multiline", ["a", "b"]], "m": ["Margin", ["x", "y", "z"]]}})
+        lambda w: w.add_custom_scalars(
+            {"c": {"t": ["Multiline", ["a", "b"]], "m": ["Margin", ["x", "y", "z"]]}}
+        )
     )
     assert tag == "custom_scalars__config__" and plugin(found)[0] == "custom_scalars"
     category = fields(fields(fields(found[8][0])[8][0])[2][0])
     first, second = (fields(chart) for chart in category[2])
-    assert fields(first[2][0])[1] == [b"a", b"b"] and fields(fields(second[3][0])[1][0])[3] == [b"z"]
+    assert fields(first[2][0])[1] == [b"a", b"b"] and fields(fields(second[3][0])[1][0])[3] == [
+        b"z"
+    ]
 
 
-@pytest.mark.parametrize("name", ["add_embedding", "add_mesh", "add_video", "add_image_with_boxes", "add_onnx_graph"])
+@pytest.mark.parametrize(
+    "name", ["add_embedding", "add_mesh", "add_video", "add_image_with_boxes", "add_onnx_graph"]
+)
 def test_what_is_not_written_says_so(tmp_path, name):
-    with SummaryWriter(tmp_path) as writer, pytest.raises(NotImplementedError, match=f"SummaryWriter.{name} is not supported"):
+    with (
+        SummaryWriter(tmp_path) as writer,
+        pytest.raises(NotImplementedError, match=f"SummaryWriter.{name} is not supported"),
+    ):
         getattr(writer, name)(torch.ones(2, 2))
 
 
@@ -395,11 +464,18 @@ def test_summaries_of_their_own_module_are_written(tmp_path):
             return scalar("y", 2.0)
 
     with SummaryWriter(tmp_path) as writer:
-        for part in (*hparams({"lr": 0.1, "name": "a"}, {"loss": 0.5}), scalar("x", 1.0), Message()):
+        for part in (
+            *hparams({"lr": 0.1, "name": "a"}, {"loss": 0.5}),
+            scalar("x", 1.0),
+            Message(),
+        ):
             writer.file_writer.add_summary(part, 3)
     (file,) = tmp_path.iterdir()
     held = file.read_bytes()
-    assert all(word in held for word in (b"_hparams_/experiment", b"_hparams_/session_start_info", b"lr", b"loss"))
+    assert all(
+        word in held
+        for word in (b"_hparams_/experiment", b"_hparams_/session_start_info", b"lr", b"loss")
+    )
     assert held.count(scalar("x", 1.0)) == held.count(scalar("y", 2.0)) == 1
     with pytest.raises(TypeError, match="hparam_dict should be a dictionary"):
         hparams([], {})

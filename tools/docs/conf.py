@@ -11,7 +11,8 @@ source_suffix = {".md": "markdown"}
 myst_heading_anchors = 3
 myst_links_external_new_tab = False
 nitpicky = True
-suppress_warnings = ["misc.highlighting_failure", "myst.header"]  # of the pages' form; links are what must hold
+# of the pages' form; links are what must hold
+suppress_warnings = ["misc.highlighting_failure", "myst.header"]
 
 html_theme = "furo"
 html_title = f"Pellucid {release}".strip()

@@ -14,7 +14,10 @@ def prose(text: str) -> str:
     parts = text.split("`")
     if len(parts) % 2 == 0:  # an odd backtick is a character
         return re.sub(r"([\\`*_{}\[\]<>#|$])", r"\\\1", text)
-    return "`".join(part if k % 2 else re.sub(r"([\\*_{}\[\]<>#|$])", r"\\\1", part) for k, part in enumerate(parts))
+    return "`".join(
+        part if k % 2 else re.sub(r"([\\*_{}\[\]<>#|$])", r"\\\1", part)
+        for k, part in enumerate(parts)
+    )
 
 
 def docstring(text: str) -> Iterator[str]:
@@ -22,7 +25,9 @@ def docstring(text: str) -> Iterator[str]:
     for block in _blocks(inspect.cleandoc(text).splitlines()):
         if block[0].lstrip().startswith(">>>"):
             yield from ["```python", *inspect.cleandoc("\n".join(block)).splitlines(), "```", ""]
-        elif re.fullmatch(r"(Args|Arguments|Attributes|Raises|Returns|Yields|Shape|Keyword Args):", block[0]):
+        elif re.fullmatch(
+            r"(Args|Arguments|Attributes|Raises|Returns|Yields|Shape|Keyword Args):", block[0]
+        ):
             yield f"**{block[0][:-1].replace('Args', 'Arguments')}**"
             yield ""
             for item in _items(block[1:]):
@@ -48,7 +53,9 @@ def _blocks(lines: list[str]) -> Iterator[list[str]]:
     """Lines between empty ones; sections and examples begin blocks of their own."""
     block: list[str] = []
     for line in [*lines, ""]:
-        example = line.lstrip().startswith(">>>") and not (block and block[0].lstrip().startswith(">>>"))
+        example = line.lstrip().startswith(">>>") and not (
+            block and block[0].lstrip().startswith(">>>")
+        )
         if not line.strip() or example:
             if block and block not in (["Example:"], ["Examples:"]):
                 yield block
@@ -62,7 +69,11 @@ def _items(lines: list[str], bullets: bool = False) -> list[str]:
     indent = min((len(line) - len(line.lstrip()) for line in lines), default=0)
     items: list[str] = []
     for line in lines:
-        begins = bool(re.match(r"\s*[-*] ", line)) if bullets else len(line) - len(line.lstrip()) == indent
+        begins = (
+            bool(re.match(r"\s*[-*] ", line))
+            if bullets
+            else len(line) - len(line.lstrip()) == indent
+        )
         if begins or not items:
             items.append(line.strip())
         else:
@@ -80,7 +91,11 @@ def signature_text(function: Callable[..., Any], name: str, method: bool = False
         parameters = parameters[1:]
     plain = [p.replace(annotation=_plain(p.annotation)) for p in parameters]
     text = str(inspect.Signature(plain, return_annotation=_plain(signature.return_annotation)))
-    text = re.sub(r"<(?:function|class) '?([\w.]+)'?[^>]*>", r"\1", re.sub(r"<object object at \w+>", "...", text))
+    text = re.sub(
+        r"<(?:function|class) '?([\w.]+)'?[^>]*>",
+        r"\1",
+        re.sub(r"<object object at \w+>", "...", text),
+    )
     return name + re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
@@ -94,7 +109,11 @@ def signature_lines(function: Callable[..., Any], name: str, method: bool = Fals
         body, arrow, result = text.removeprefix(name + "(").rpartition(") -> ")
         if not arrow:
             body, result = text.removeprefix(name + "(").removesuffix(")"), ""
-        lines = [f"{name}(", *(f"    {argument}," for argument in _split(body)), f"){arrow[1:]}{result}"]
+        lines = [
+            f"{name}(",
+            *(f"    {argument}," for argument in _split(body)),
+            f"){arrow[1:]}{result}",
+        ]
     return ["```python", *lines, "```", ""]
 
 
@@ -124,4 +143,8 @@ def _plain(annotation: Any) -> Any:
         return annotation
     if isinstance(annotation, str):
         return _Plain(annotation)
-    return _Plain(annotation.__name__ if isinstance(annotation, type) and not hasattr(annotation, "__args__") else str(annotation))
+    return _Plain(
+        annotation.__name__
+        if isinstance(annotation, type) and not hasattr(annotation, "__args__")
+        else str(annotation)
+    )

@@ -1,4 +1,6 @@
-"""What an operation computes and what its gradient is, as formulas, read from its record: the rules are called with symbols."""
+"""What an operation computes and what its gradient is, as formulas, read from its record: the rules
+are called with symbols.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,20 @@ from pellucid.debug.pictures import scalar_program
 from pellucid.debug.pictures.stepping import rule_text
 
 OPERATORS = {
-    "add": ("+", 4), "subtract": ("-", 4), "multiply": ("*", 5), "true_divide": ("/", 5), "pow": ("**", 7), "less": ("<", 2),
-    "less_equal": ("<=", 2), "greater": (">", 2), "greater_equal": (">=", 2), "equal": ("==", 2), "not_equal": ("!=", 2),
-    "bitwise_and": ("&", 3), "bitwise_or": ("|", 3),
-}  # fmt: skip
+    "add": ("+", 4),
+    "subtract": ("-", 4),
+    "multiply": ("*", 5),
+    "true_divide": ("/", 5),
+    "pow": ("**", 7),
+    "less": ("<", 2),
+    "less_equal": ("<=", 2),
+    "greater": (">", 2),
+    "greater_equal": (">=", 2),
+    "equal": ("==", 2),
+    "not_equal": ("!=", 2),
+    "bitwise_and": ("&", 3),
+    "bitwise_or": ("|", 3),
+}
 LONGEST = 130
 
 
@@ -52,14 +64,18 @@ def forward(op: Primitive) -> str | None:
     m: Any = scalar_program._Words()
     numbers = op.formula.numbers if op.formula is not None else ()
     try:
-        made = scalar_program._forward(m, op, *map(m.named, op.args), **{n: m.named(n) for n in numbers})
+        made = scalar_program._forward(
+            m, op, *map(m.named, op.args), **{n: m.named(n) for n in numbers}
+        )
     except (TypeError, AttributeError, ValueError, NotImplementedError):
         return None
     return None if isinstance(made, tuple) else _infix(m.lines, str(made))
 
 
 def gradients(op: Primitive) -> dict[str, str]:
-    """What each argument is sent by backward, `g` being the gradient of the result; of rules that are one expression."""
+    """What each argument is sent by backward, `g` being the gradient of the result; of rules that
+    are one expression.
+    """
     if not isinstance(op.vjp, dict):
         return {}
     found = {}
@@ -80,7 +96,9 @@ def _called(op: Primitive, rule: Any) -> str | None:
     given = {word: m.named(word) for word in (*op.args, "g", "out")} | {"F": m}
     numbers = {n: m.named(n) for n in (op.formula.numbers if op.formula is not None else ())}
     try:
-        made = rule(**{word: (given | numbers | {"params": numbers})[word] for word in _parameters(rule)})
+        made = rule(
+            **{word: (given | numbers | {"params": numbers})[word] for word in _parameters(rule)}
+        )
     except (TypeError, AttributeError, ValueError, KeyError, NotImplementedError):
         return None
     return _infix(m.lines, str(made)) if not isinstance(made, tuple) else None
@@ -91,13 +109,17 @@ SIZES = (7, 11, 13, 17, 19)  # sizes that tell themselves apart in a product
 
 
 def parameters(cls: type) -> list[tuple[str, str]]:
-    """Names and shapes of a module's parameters and buffers, in the words of its arguments: `weight`, `(out_features, in_features)`.
+    """Names and shapes of a module's parameters and buffers, in the words of its arguments:
+    `weight`, `(out_features, in_features)`.
 
-    One is made with sizes that are different primes, so that each number in a shape says where it comes from.
+    One is made with sizes that are different primes, so that each number in a shape says where it
+    comes from.
     """
     try:
         wanted = [
-            p for p in inspect.signature(cls).parameters.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+            p
+            for p in inspect.signature(cls).parameters.values()
+            if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
         ]
     except (TypeError, ValueError):
         return []
@@ -118,6 +140,8 @@ def _shape(shape: tuple[int, ...], given: dict[str, int]) -> str:
     words = []
     for n in shape:
         name = next((name for name, size in given.items() if n == size), None)
-        times = next(((n // size, name) for name, size in given.items() if n and n % size == 0), None)
+        times = next(
+            ((n // size, name) for name, size in given.items() if n and n % size == 0), None
+        )
         words.append(name or (f"{times[0]} * {times[1]}" if times else str(n)))
     return f"({', '.join(words)}{',' * (len(words) == 1)})"

@@ -1,8 +1,10 @@
-"""The gallery: pages that Pellucid makes, made here anew by every build, each by the program that the gallery shows beside it.
+"""The gallery: pages that Pellucid makes, made here anew by every build, each by the program that
+the gallery shows beside it.
 
     python tools/docs/gallery.py build/gallery
 
-Each function below makes one page: its docstring says what it shows, its lines are what a reader would write.
+Each function below makes one page: its docstring says what it shows, its lines are what a reader
+would write.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ F = nn.functional
 def chain_rule(path: Path) -> Any:
     """The chain rule by hand: sin(xy) + x²
 
-    Play forward and backward, step by step. In backward, the arrows reverse and carry the gradients. Drag x and y: everything is
-    recomputed in the page.
+    Play forward and backward, step by step. In backward, the arrows reverse and carry the
+    gradients. Drag x and y: everything is recomputed in the page.
     """
 
     def f(x, y):
@@ -48,13 +50,16 @@ def chain_rule(path: Path) -> Any:
 def mlp(path: Path) -> Any:
     """A network of two layers, from the input to the gradients
 
-    Four rows of data, two `nn.Linear`, one loss. Each step shows the source line, the gradient rule, and the gradients it passes on.
+    Four rows of data, two `nn.Linear`, one loss. Each step shows the source line, the gradient
+    rule, and the gradients it passes on.
     """
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
     x = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     y = torch.tensor([[0.0], [1.0], [1.0], [0.0]])
-    page = debug.step_through(lambda: F.mse_loss(model(x), y), names=model, title="A network of two layers")
+    page = debug.step_through(
+        lambda: F.mse_loss(model(x), y), names=model, title="A network of two layers"
+    )
     page.save(path)
     return page
 
@@ -62,7 +67,8 @@ def mlp(path: Path) -> Any:
 def attention(path: Path) -> Any:
     """Attention in five lines
 
-    softmax(q kᵀ / √d) v for three tokens: which token attends to which, and how the gradient flows back.
+    softmax(q kᵀ / √d) v for three tokens: which token attends to which, and how the gradient flows
+    back.
     """
 
     def attend(q, k, v):
@@ -72,7 +78,9 @@ def attention(path: Path) -> Any:
 
     torch.manual_seed(1)
     q, k, v = (torch.randn(3, 2, requires_grad=True) for _ in range(3))
-    page = debug.step_through(lambda: attend(q, k, v).sum(), names={"q": q, "k": k, "v": v}, title="Attention")
+    page = debug.step_through(
+        lambda: attend(q, k, v).sum(), names={"q": q, "k": k, "v": v}, title="Attention"
+    )
     page.save(path)
     return page
 
@@ -80,7 +88,8 @@ def attention(path: Path) -> Any:
 def batch_norm(path: Path) -> Any:
     """BatchNorm, step by step
 
-    Mean, variance, and the two paths on which the gradient flows back through them: the reason why its backward looks so odd.
+    Mean, variance, and the two paths on which the gradient flows back through them: the reason why
+    its backward looks so odd.
     """
 
     def normalise(x, weight, bias, eps=1e-5):
@@ -93,7 +102,9 @@ def batch_norm(path: Path) -> Any:
     weight, bias = torch.tensor(1.0, requires_grad=True), torch.tensor(0.0, requires_grad=True)
     target = torch.tensor([0.0, 0.0, 1.0, 1.0])
     page = debug.step_through(
-        lambda: F.mse_loss(normalise(x, weight, bias), target), names={"x": x, "weight": weight, "bias": bias}, title="BatchNorm"
+        lambda: F.mse_loss(normalise(x, weight, bias), target),
+        names={"x": x, "weight": weight, "bias": bias},
+        title="BatchNorm",
     )
     page.save(path)
     return page
@@ -102,7 +113,8 @@ def batch_norm(path: Path) -> Any:
 def vanishing_gradient(path: Path) -> Any:
     """A vanishing gradient
 
-    Ten layers with sigmoids, trained for 40 steps. The gradient of the first layer is millions of times smaller than that of the last.
+    Ten layers with sigmoids, trained for 40 steps. The gradient of the first layer is millions of
+    times smaller than that of the last.
     """
     torch.manual_seed(0)
     layers = [part for _ in range(9) for part in (nn.Linear(16, 16), nn.Sigmoid())]
@@ -124,10 +136,13 @@ def vanishing_gradient(path: Path) -> Any:
 def transformer(path: Path) -> Any:
     """A Transformer as a graph
 
-    Every operation of one call, folded by module. Open what you want to see, and search for names or shapes.
+    Every operation of one call, folded by module. Open what you want to see, and search for names
+    or shapes.
     """
     torch.manual_seed(0)
-    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 2, enable_nested_tensor=False)
+    model = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 2, enable_nested_tensor=False
+    )
     page = debug.draw(model, torch.randn(1, 5, 16), title="A Transformer encoder of two layers")
     page.save(path)
     return debug.draw(model.layers[0], torch.randn(1, 5, 16))
@@ -136,7 +151,8 @@ def transformer(path: Path) -> Any:
 def compiled_step(path: Path) -> Any:
     """A training step, compiled
 
-    `torch.compile` turns forward, backward and optimizer into native code. The page shows what it did, where the time goes, and the code.
+    `torch.compile` turns forward, backward and optimizer into native code. The page shows what it
+    did, where the time goes, and the code.
     """
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
@@ -161,14 +177,19 @@ def compiled_step(path: Path) -> Any:
 def check_report(path: Path) -> Any:
     """A check report
 
-    A training script with four planted bugs, and the page that `pellucid check --report` writes about it.
+    A training script with four planted bugs, and the page that `pellucid check --report` writes
+    about it.
     """
     script = path.with_name("planted.py")
     script.write_text(PLANTED, encoding="utf-8")
     command = [sys.executable, "-m", "pellucid", "check", "--report", path.name, script.name]
-    done = subprocess.run(command, cwd=path.parent, env=environment(), capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=path.parent, env=environment(), capture_output=True, text=True
+    )
     if done.returncode != 1:  # that is: findings
-        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        raise RuntimeError(
+            f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        )
     return done.stderr
 
 
@@ -195,13 +216,22 @@ print("validation error", error.item())
 """
 
 MADE: tuple[Callable[[Path], Any], ...] = (
-    chain_rule, mlp, attention, batch_norm, vanishing_gradient, transformer, compiled_step, check_report,
-)  # fmt: skip
+    chain_rule,
+    mlp,
+    attention,
+    batch_norm,
+    vanishing_gradient,
+    transformer,
+    compiled_step,
+    check_report,
+)
 PAGES = {function.__name__.replace("_", "-"): function for function in MADE}
 
 
 def environment() -> dict[str, str]:
-    """For programs that are run as a user would run them: this checkout, no colour, lines of one width."""
+    """For programs that are run as a user would run them: this checkout, no colour, lines of one
+    width.
+    """
     import os
 
     return os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100"}
@@ -249,10 +279,11 @@ def terminal(text: str, lines: int = 16, columns: int = 100) -> str:
 
     rows = [line[:columns] for line in text.splitlines() if line.strip()][:lines]
     height = 18 * len(rows) + 24
-    body = "".join(f'<text x="14" y="{22 + 18 * k}" xml:space="preserve">{escape(row)}</text>' for k, row in enumerate(rows))
-    style = (
-        ".pt rect { fill: var(--panel); stroke: var(--faint); } .pt text { fill: var(--ink); font: 13px ui-monospace, monospace; }"
+    body = "".join(
+        f'<text x="14" y="{22 + 18 * k}" xml:space="preserve">{escape(row)}</text>'
+        for k, row in enumerate(rows)
     )
+    style = ".pt rect { fill: var(--panel); stroke: var(--faint); } .pt text { fill: var(--ink); font: 13px ui-monospace, monospace; }"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="pt" viewBox="0 0 {8 * columns} {height}" width="{8 * columns}" height="{height}" '
         f'role="img"><style>{pages.palette(".pt")} {style}</style><rect width="100%" height="100%" rx="8"/>{body}</svg>'
@@ -282,7 +313,12 @@ def page() -> str:
     lines += [cards(), ""]
     for name in PAGES:
         title, about = title_of(name)
-        lines += [f"## {title}", "", f'{about} <a href="gallery/{name}.html">Open the page</a>.', ""]
+        lines += [
+            f"## {title}",
+            "",
+            f'{about} <a href="gallery/{name}.html">Open the page</a>.',
+            "",
+        ]
         lines += ["```python", program_of(name).rstrip(), "```", ""]
         if name == "check-report":
             lines += ["```text", f"pellucid check --report {name}.html planted.py", "```", ""]

@@ -1,4 +1,6 @@
-"""The landing page: what Pellucid is, a live picture, how to install it, and a tour whose output is that of commands run by the build."""
+"""The landing page: what Pellucid is, a live picture, how to install it, and a tour whose output is
+that of commands run by the build.
+"""
 
 from __future__ import annotations
 
@@ -62,14 +64,18 @@ step.explain().save("step.html")  # every kernel with its source line, time and 
 def _run(arguments: list[str], folder: Path) -> str:
     """What a command prints."""
     command = [sys.executable, "-m", "pellucid", *arguments]
-    done = subprocess.run(command, cwd=folder, env=gallery.environment(), capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=folder, env=gallery.environment(), capture_output=True, text=True
+    )
     if done.returncode not in (0, 1):
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
     return (done.stdout + done.stderr).replace(f"{folder}/", "").strip()
 
 
 def page(run: bool = True) -> str:
-    """The page as Markdown; without `run` the commands stand without what they print, and the picture is omitted."""
+    """The page as Markdown; without `run` the commands stand without what they print, and the
+    picture is omitted.
+    """
     lines = ["---", "hide-toc: true", "---", "", "# Pellucid", ""]
     lines += [
         (
@@ -129,7 +135,16 @@ def page(run: bool = True) -> str:
             command = "$ pellucid " + " ".join(arguments)
             shown = f"{command}\n{_run(arguments, folder)}" if run else command
             lines += [f"### {title}", "", before, "", "```text", shown, "```", "", after, ""]
-    lines += ["### Compile", "", "Compile the whole training step, and look inside:", "", "```python", COMPILE.rstrip(), "```", ""]
+    lines += [
+        "### Compile",
+        "",
+        "Compile the whole training step, and look inside:",
+        "",
+        "```python",
+        COMPILE.rstrip(),
+        "```",
+        "",
+    ]
     if run:
         lines += ["## Gallery", "", gallery.cards(), ""]
     return "\n".join(lines)

@@ -1,7 +1,9 @@
-"""Calls that a function or layer refuses, with the error that it really raises: the "Errors" part of its page in the reference.
+"""Calls that a function or layer refuses, with the error that it really raises: the "Errors" part
+of its page in the reference.
 
-A call that works is found first. It is then spoiled in the ways that people spoil calls: a shape that does not fit, a dimension that is
-not there, an element type that is not supported, a list in the place of a tensor.
+A call that works is found first. It is then spoiled in the ways that people spoil calls: a shape
+that does not fit, a dimension that is not there, an element type that is not supported, a list in
+the place of a tensor.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ MOST = 4  # errors that a page shows
 LONGEST = 220  # characters of a message; the rest is left out
 
 X = "torch.ones(2, 3)"  # `x` in the calls below
-# Wrong calls of functions and layers whose arguments are lists, sizes, modes or states: a name, and then its calls.
+# Wrong calls of functions and layers whose arguments are lists, sizes, modes or states: a name, and
+# then its calls.
 GIVEN_CALLS = """
 zeros: torch.zeros(-1)
     torch.zeros(2.5)
@@ -207,9 +210,11 @@ def tensor(shape: tuple[int, ...], kind: str = "f") -> Argument:
     """A tensor argument: ones of a shape; zeros of whole numbers, which serve as indices."""
     sizes = ", ".join(map(str, shape)) if shape else "()"
     made = {
-        "f": f"torch.ones({sizes})", "i": f"torch.zeros({sizes}, dtype=torch.int64)", "b": f"torch.ones({sizes}, dtype=torch.bool)",
+        "f": f"torch.ones({sizes})",
+        "i": f"torch.zeros({sizes}, dtype=torch.int64)",
+        "b": f"torch.ones({sizes}, dtype=torch.bool)",
         "c": f"torch.ones({sizes}, dtype=torch.complex64)",
-    }  # fmt: skip
+    }
     return Argument(made[kind], shape, kind)
 
 
@@ -261,23 +266,44 @@ def called(name: str, arguments: list[Argument], options: dict[str, str]) -> str
 
 
 def bases(entry: Any) -> Iterator[tuple[list[Argument], dict[str, str]]]:
-    """Arguments that a function may take: those of its operation's samples, and then tensors of usual shapes."""
+    """Arguments that a function may take: those of its operation's samples, and then tensors of
+    usual shapes.
+    """
     kinds = {"f": "f", "c": "c", "i": "i", "u": "i", "b": "b"}
     for op in entry.records[:1]:
         if op.samples is None:
             continue
         for sample in op.samples(np.random.default_rng(zlib.crc32(op.name.encode()))):
             arrays = [a for a in sample.args if isinstance(a, np.ndarray)]
-            if sample.error is not None or any(0 in a.shape for a in arrays) or not arrays or arrays[0].ndim == 0:
+            if (
+                sample.error is not None
+                or any(0 in a.shape for a in arrays)
+                or not arrays
+                or arrays[0].ndim == 0
+            ):
                 continue
             arguments = [
-                tensor(a.shape, kinds[a.dtype.kind]) if isinstance(a, np.ndarray) else Argument(repr(a)) for a in sample.args
+                tensor(a.shape, kinds[a.dtype.kind])
+                if isinstance(a, np.ndarray)
+                else Argument(repr(a))
+                for a in sample.args
             ]
-            plain = all(isinstance(v, (int, float, str, bool, tuple, list, type(None))) for v in sample.params.values())
+            plain = all(
+                isinstance(v, (int, float, str, bool, tuple, list, type(None)))
+                for v in sample.params.values()
+            )
             if plain and len(arguments) < 6:
                 yield arguments, {k: repr(v) for k, v in sample.params.items()}
                 yield arguments, {}
-    for shapes in (((2, 3),), ((2, 3), (2, 3)), ((3, 3),), ((3, 3), (3, 3)), ((3,), (3,)), ((2, 3, 4),), ((2, 3, 8, 8),)):
+    for shapes in (
+        ((2, 3),),
+        ((2, 3), (2, 3)),
+        ((3, 3),),
+        ((3, 3), (3, 3)),
+        ((3,), (3,)),
+        ((2, 3, 4),),
+        ((2, 3, 8, 8),),
+    ):
         yield [tensor(s) for s in shapes], {}
         yield [tensor(s) for s in shapes], {"dim": "0"}
     yield [tensor((2, 3)), tensor((2,), "i")], {}
@@ -288,24 +314,39 @@ def bases(entry: Any) -> Iterator[tuple[list[Argument], dict[str, str]]]:
     yield [tensor((3, 4), "b")], {}
 
 
-def spoiled(arguments: list[Argument], options: dict[str, str], names: set[str]) -> Iterator[tuple[list[Argument], dict[str, str]]]:
+def spoiled(
+    arguments: list[Argument], options: dict[str, str], names: set[str]
+) -> Iterator[tuple[list[Argument], dict[str, str]]]:
     """The same arguments with one mistake."""
     places = [k for k, a in enumerate(arguments) if a.shape is not None]
     for k in places[1:]:  # a size that does not fit
         shape = arguments[k].shape
         if shape:
             for other in ((*shape[:-1], shape[-1] + 2), (shape[0] + 2, *shape[1:])):
-                yield [*arguments[:k], tensor(other, arguments[k].kind), *arguments[k + 1 :]], options
+                yield (
+                    [*arguments[:k], tensor(other, arguments[k].kind), *arguments[k + 1 :]],
+                    options,
+                )
     if "dim" in names:
         yield arguments, {**options, "dim": "5"}
     first = arguments[places[0]]
     assert first.shape is not None
     if first.kind == "f":
         for kind in "bic":  # an element type that is not supported
-            yield [tensor(a.shape, kind) if a.shape is not None and a.kind == "f" else a for a in arguments], options
-    for shape in ((), (5,), (2, 3, 4), (1, 2, 3, 4, 5, 6)):  # a number of dimensions that does not fit
+            yield (
+                [
+                    tensor(a.shape, kind) if a.shape is not None and a.kind == "f" else a
+                    for a in arguments
+                ],
+                options,
+            )
+    # a number of dimensions that does not fit
+    for shape in ((), (5,), (2, 3, 4), (1, 2, 3, 4, 5, 6)):
         if len(shape) != len(first.shape):
-            yield [*arguments[: places[0]], tensor(shape, first.kind), *arguments[places[0] + 1 :]], options
+            yield (
+                [*arguments[: places[0]], tensor(shape, first.kind), *arguments[places[0] + 1 :]],
+                options,
+            )
 
 
 @functools.cache
@@ -319,7 +360,9 @@ def _names(function: Any) -> frozenset[str]:
 def of_function(entry: Any) -> list[Mistake]:
     """The errors of a public function's page, at most `MOST`, with different messages."""
     name = entry.names[0]
-    if name.endswith("_") or re.search(r"manual_seed|set_|_state|load|save|compile|enable|inference", name):
+    if name.endswith("_") or re.search(
+        r"manual_seed|set_|_state|load|save|compile|enable|inference", name
+    ):
         return []
     if name.rpartition(".")[2] in GIVEN:
         return given(name.rpartition(".")[2])
@@ -331,7 +374,9 @@ def of_function(entry: Any) -> list[Mistake]:
         for wrong, other in spoiled(arguments, options, names):
             mistake = refusal(called(name, wrong, other))
             if mistake is not None:
-                found.setdefault(re.sub(r"\d+|Bool|Long|ComplexFloat", "", mistake.message), mistake)
+                found.setdefault(
+                    re.sub(r"\d+|Bool|Long|ComplexFloat", "", mistake.message), mistake
+                )
         if not found and not name.startswith("Tensor."):
             mistake = refusal(called(name, [Argument("[1.0, 2.0]"), *arguments[1:]], options))
             if mistake is not None:
@@ -345,7 +390,9 @@ def made_layer(cls: type) -> str | None:
     """A call that makes a layer of sizes: `torch.nn.Conv2d(4, 6, 3)`."""
     try:
         wanted = [
-            p for p in inspect.signature(cls).parameters.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+            p
+            for p in inspect.signature(cls).parameters.values()
+            if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
         ]
     except (TypeError, ValueError):
         return None
@@ -357,7 +404,8 @@ def made_layer(cls: type) -> str | None:
 
 
 def of_layer(cls: type) -> list[Mistake]:
-    """The errors of calling a layer with tensors of shapes and numbers of dimensions that do not fit.
+    """The errors of calling a layer with tensors of shapes and numbers of dimensions that do not
+    fit.
 
     Args:
         cls: the class, in `torch.nn`.
@@ -378,7 +426,9 @@ def of_layer(cls: type) -> list[Mistake]:
     if count not in (1, 2, 3):
         return []
     for shape in shapes:
-        arguments = [tensor(shape)] + [tensor((*shape[:-1], shape[-1] + 2)) for _ in range(count - 1)]
+        arguments = [tensor(shape)] + [
+            tensor((*shape[:-1], shape[-1] + 2)) for _ in range(count - 1)
+        ]
         mistake = refusal(f"{made}({', '.join(a.text for a in arguments)})")
         if mistake is not None:
             found.setdefault(re.sub(r"\d+|, ", "", mistake.message), mistake)

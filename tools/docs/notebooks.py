@@ -1,4 +1,5 @@
-"""Run the tutorials without Jupyter: in this process, on Pellucid or on PyTorch, with the outputs that a notebook would show.
+"""Run the tutorials without Jupyter: in this process, on Pellucid or on PyTorch, with the outputs
+that a notebook would show.
 
     python tools/docs/notebooks.py docs/tutorials/*.ipynb            # run them and their exercises; exit with 1 where one fails
     python tools/docs/notebooks.py --write docs/tutorials/*.ipynb    # the same, and store the outputs in the files
@@ -7,13 +8,16 @@
 What cells mean here, by their tags (`metadata.tags`):
 
 - `pellucid`: uses what only Pellucid has; left out on PyTorch.
-- `varies`: what it prints may change with the version (diagnostics, compiled programs); the tests do not compare it.
-- `exercise`: a task for the reader, unfinished; under a line `# --- check` stand the assertions that hold when it is done. It is
-  not run with the rest (in Jupyter the tag `raises-exception` lets "run all" go on). `run_exercises` sees that it fails as it
-  stands, and holds once the solution has been run.
+- `varies`: what it prints may change with the version (diagnostics, compiled programs); the tests
+  do not compare it.
+- `exercise`: a task for the reader, unfinished; under a line `# --- check` stand the assertions
+  that hold when it is done. It is not run with the rest (in Jupyter the tag `raises-exception` lets
+  "run all" go on). `run_exercises` sees that it fails as it stands, and holds once the solution has
+  been run.
 - `solution`: Markdown after an exercise, with the solution as Python in a collapsed <details>.
 
-Stored outputs are text. Pictures are made by whoever shows the notebook: Jupyter when it is run, the documentation when it is built.
+Stored outputs are text. Pictures are made by whoever shows the notebook: Jupyter when it is run,
+the documentation when it is built.
 """
 
 from __future__ import annotations
@@ -40,7 +44,9 @@ CHECK = "# --- check"
 
 @dataclass
 class Cell:
-    """A cell: `kind` is "markdown" or "code"; `html` are the pictures of the last run, which are not stored."""
+    """A cell: `kind` is "markdown" or "code"; `html` are the pictures of the last run, which are
+    not stored.
+    """
 
     kind: str
     source: str
@@ -58,7 +64,8 @@ class Notebook:
 
     Args:
         path: the file.
-        engine: "pellucid", or "torch": then the import line is changed, and cells tagged `pellucid` are left out.
+        engine: "pellucid", or "torch": then the import line is changed, and cells tagged `pellucid`
+            are left out.
     """
 
     def __init__(self, path: Path, engine: str = "pellucid") -> None:
@@ -67,7 +74,12 @@ class Notebook:
         if document["nbformat"] != 4:
             raise ValueError(f"{path}: format {document['nbformat']}, not 4")
         self.cells = [
-            Cell(c["cell_type"], _joined(c["source"]), c["metadata"].get("tags", []), c.get("outputs", []))
+            Cell(
+                c["cell_type"],
+                _joined(c["source"]),
+                c["metadata"].get("tags", []),
+                c.get("outputs", []),
+            )
             for c in document["cells"]
         ]
         self.scope: dict[str, Any] = {"__name__": "__main__"}
@@ -94,21 +106,37 @@ class Notebook:
                     self._execute(cell.source, f"cell {number}", cell)
 
     def exercises(self) -> Iterator[tuple[int, str, str, str]]:
-        """(cell number, starting point with its checks, the checks alone, solution) of every exercise for this engine.
+        """(cell number, starting point with its checks, the checks alone, solution) of every
+        exercise for this engine.
 
         Raises:
             ValueError: an exercise without checks or without a solution after it.
         """
-        for number, (cell, following) in enumerate(zip(self.cells, [*self.cells[1:], None], strict=True), 1):
+        for number, (cell, following) in enumerate(
+            zip(self.cells, [*self.cells[1:], None], strict=True), 1
+        ):
             if "exercise" not in cell.tags or not self.runs(cell):
                 continue
-            solution = re.search(r"```python\n(.*?)```", following.source, re.DOTALL) if following else None
-            if CHECK not in cell.source or not solution or "solution" not in following.tags or "<details>" not in following.source:
-                raise ValueError(f"{self.path.name}, cell {number}: an exercise needs `{CHECK}` and a solution after it")
+            solution = (
+                re.search(r"```python\n(.*?)```", following.source, re.DOTALL)
+                if following
+                else None
+            )
+            if (
+                CHECK not in cell.source
+                or not solution
+                or "solution" not in following.tags
+                or "<details>" not in following.source
+            ):
+                raise ValueError(
+                    f"{self.path.name}, cell {number}: an exercise needs `{CHECK}` and a solution after it"
+                )
             yield number, cell.source, cell.source[cell.source.index(CHECK) :], solution[1]
 
     def run_exercises(self) -> int:
-        """After `run`: see that every exercise fails unsolved and holds solved; returns how many there are."""
+        """After `run`: see that every exercise fails unsolved and holds solved; returns how many
+        there are.
+        """
         count = 0
         for number, start, checks, solution in self.exercises():
             try:
@@ -116,7 +144,9 @@ class Notebook:
             except CellError:
                 pass
             else:
-                raise CellError(f"{self.path.name}, cell {number}: the checks hold although nothing was solved")
+                raise CellError(
+                    f"{self.path.name}, cell {number}: the checks hold although nothing was solved"
+                )
             self._execute(solution, f"solution {number}")
             self._execute(checks, f"checks {number}")
             count += 1
@@ -147,7 +177,9 @@ class Notebook:
                         show(value)
         except Exception as error:
             error.__traceback__ = error.__traceback__.tb_next if error.__traceback__ else None
-            raise CellError(f"{filename}\n\n{source}\n\n{''.join(traceback.format_exception(error))}") from error
+            raise CellError(
+                f"{filename}\n\n{source}\n\n{''.join(traceback.format_exception(error))}"
+            ) from error
         finally:
             stream.close_text()
 
@@ -157,9 +189,14 @@ class Notebook:
         page = getattr(value, "_repr_html_", lambda: None)()
         if page is not None:
             cell.html.append(page)
-        cell.outputs.append({
-            "data": {"text/plain": _lines(repr(value))}, "execution_count": None, "metadata": {}, "output_type": "execute_result"
-        })  # fmt: skip
+        cell.outputs.append(
+            {
+                "data": {"text/plain": _lines(repr(value))},
+                "execution_count": None,
+                "metadata": {},
+                "output_type": "execute_result",
+            }
+        )
         if page is not None:
             cell.outputs[-1]["page"] = page
 
@@ -167,12 +204,19 @@ class Notebook:
         """The file's text: one line per line of source, and nothing that changes from run to run."""
         cells = []
         for number, cell in enumerate(self.cells, 1):
-            entry: dict[str, Any] = {"cell_type": cell.kind, "id": f"cell-{number}", "metadata": {}, "source": _lines(cell.source)}
+            entry: dict[str, Any] = {
+                "cell_type": cell.kind,
+                "id": f"cell-{number}",
+                "metadata": {},
+                "source": _lines(cell.source),
+            }
             if cell.tags:
                 entry["metadata"]["tags"] = cell.tags
             if cell.kind == "code":
                 entry["execution_count"] = None
-                entry["outputs"] = [{k: v for k, v in o.items() if k != "page"} for o in cell.outputs]
+                entry["outputs"] = [
+                    {k: v for k, v in o.items() if k != "page"} for o in cell.outputs
+                ]
             cells.append(dict(sorted(entry.items())))
         document = {
             "cells": cells,
@@ -201,7 +245,9 @@ class _Stream(io.TextIOBase):
 
     def close_text(self) -> None:
         if self.parts:
-            self.cell.outputs.append({"name": "stdout", "output_type": "stream", "text": _lines("".join(self.parts))})
+            self.cell.outputs.append(
+                {"name": "stdout", "output_type": "stream", "text": _lines("".join(self.parts))}
+            )
             self.parts.clear()
 
 
@@ -215,7 +261,9 @@ def _lines(text: str) -> list[str]:
 
 def output_text(output: dict[str, Any]) -> str:
     """What an output shows as text."""
-    return _joined(output["text"] if output["output_type"] == "stream" else output["data"]["text/plain"])
+    return _joined(
+        output["text"] if output["output_type"] == "stream" else output["data"]["text/plain"]
+    )
 
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?")

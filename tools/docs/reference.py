@@ -1,7 +1,9 @@
-"""The API reference as Markdown, from what is registered: functions and methods, the operation table, classes, and docstrings.
+"""The API reference as Markdown, from what is registered: functions and methods, the operation
+table, classes, and docstrings.
 
-`pages()` gives the text of every page by its path. Links to source files are written as `source:pellucid/ops/pointwise/arith.py#L12`, links inside
-the reference as `html:PAGE.html#PLACE`; whoever builds the site makes real ones of them.
+`pages()` gives the text of every page by its path. Links to source files are written as
+`source:pellucid/ops/pointwise/arith.py#L12`, links inside the reference as `html:PAGE.html#PLACE`;
+whoever builds the site makes real ones of them.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ from pellucid.onnx.module import supported_operators  # noqa: E402
 
 OPERATORS = frozenset(supported_operators())
 
-# Pages of functions: title, and the files whose functions they hold (patterns of paths in the package; the first that fits).
+# Pages of functions: title, and the files whose functions they hold (patterns of paths in the
+# package; the first that fits).
 CHAPTERS = {
     "random": ("Random numbers", "ops/create/random ops/create/gamma"),
     "create": ("Creating tensors", "api/construct api/new ops/create/*"),
@@ -46,7 +49,10 @@ CHAPTERS = {
         "Arithmetic and rounding",
         "ops/pointwise/arith ops/pointwise/power ops/pointwise/rounding ops/pointwise/minmax ops/pointwise/bitwise ops/pointwise/complex",
     ),
-    "elementary": ("Exponentials, logarithms, trigonometry", "ops/pointwise/explog ops/pointwise/trig"),
+    "elementary": (
+        "Exponentials, logarithms, trigonometry",
+        "ops/pointwise/explog ops/pointwise/trig",
+    ),
     "special": ("Special functions", "special ops/pointwise/special*"),
     "compare": ("Comparisons and selection", "ops/pointwise/compare"),
     "sort": ("Sorting and searching", "ops/reduce/sort ops/reduce/search"),
@@ -58,7 +64,10 @@ CHAPTERS = {
     "shape": ("Shapes and views", "ops/shape/*"),
     "indexing": ("Indexing, gathering, scattering", "ops/index/*"),
     "fft": ("Fourier transforms", "fft ops/signal/*"),
-    "conv": ("Convolution, pooling, resampling", "ops/nn/conv ops/nn/pool ops/nn/windows ops/nn/resample"),
+    "conv": (
+        "Convolution, pooling, resampling",
+        "ops/nn/conv ops/nn/pool ops/nn/windows ops/nn/resample",
+    ),
     "norm": (
         "Linear maps, normalization, dropout, attention",
         "ops/nn/linear ops/nn/norm ops/nn/dropout ops/nn/attention nn/_attention ops/nn/embedding ops/nn/rnn",
@@ -69,7 +78,10 @@ CHAPTERS = {
         "Tensors: conversion, memory, gradients",
         "api/convert api/gradients api/display api/array_api api/sharing core/display/formatting",
     ),
-    "settings": ("Settings and types", "api/settings ops/typing_info api/layouts api/symbols api/overriding api/transforms"),
+    "settings": (
+        "Settings and types",
+        "api/settings ops/typing_info api/layouts api/symbols api/overriding api/transforms",
+    ),
     "other": ("Other functions", "*"),
 }
 
@@ -147,7 +159,12 @@ def entries() -> list[Entry]:
     by_name: dict[str, Entry] = {}
     for space in SPACES:
         for name, function in FUNCTIONS[space].items():
-            if not callable(function) or isinstance(function, type) or name.startswith("_") or _inplace_of(name):
+            if (
+                not callable(function)
+                or isinstance(function, type)
+                or name.startswith("_")
+                or _inplace_of(name)
+            ):
                 continue
             entry = found.setdefault(id(inspect.unwrap(function)), Entry(function, []))
             entry.names.append(f"{space}.{name}")
@@ -170,11 +187,17 @@ def entries() -> list[Entry]:
 
 def _inplace_of(name: str) -> str | None:
     """The name that `name` is the in-place form of."""
-    return name[:-1] if name.endswith("_") and not name.startswith("_") and (name[:-1] in METHODS) else None
+    return (
+        name[:-1]
+        if name.endswith("_") and not name.startswith("_") and (name[:-1] in METHODS)
+        else None
+    )
 
 
 def records_of(function: Callable[..., Any], depth: int = 2) -> list[Primitive]:
-    """The operations that a function calls by name, itself or through at most `depth` helpers, nearest first."""
+    """The operations that a function calls by name, itself or through at most `depth` helpers,
+    nearest first.
+    """
     level, seen, found = [inspect.unwrap(function)], set(), []
     for _ in range(depth + 1):
         following = []
@@ -206,13 +229,22 @@ def _filled(cell: Any) -> bool:
 
 @functools.cache
 def _recorded() -> dict[str, tuple[Path, int]]:
-    """File and line of every call in ops and core whose first argument is a text, by the first word of that text."""
+    """File and line of every call in ops and core whose first argument is a text, by the first word
+    of that text.
+    """
     places: dict[str, tuple[Path, int]] = {}
-    for path in [*sorted((ROOT / "pellucid" / "ops").rglob("*.py")), *sorted((ROOT / "pellucid" / "core").rglob("*.py"))]:
+    for path in [
+        *sorted((ROOT / "pellucid" / "ops").rglob("*.py")),
+        *sorted((ROOT / "pellucid" / "core").rglob("*.py")),
+    ]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
                 text, called = node.args[0].value, getattr(node.func, "id", "")
-                if isinstance(text, str) and text and called not in ("", "getattr", "hasattr", "public", "TypeVar"):
+                if (
+                    isinstance(text, str)
+                    and text
+                    and called not in ("", "getattr", "hasattr", "public", "TypeVar")
+                ):
                     word = text.split()[0] if text.split() else ""
                     if word not in places or called == "defop":
                         places[word] = (path, node.lineno)
@@ -223,7 +255,11 @@ def place_of(op: Primitive) -> tuple[Path, int]:
     """File and line of an operation's record."""
     if op.name in _recorded():
         return _recorded()[op.name]
-    for rule in (*(op.vjp.values() if isinstance(op.vjp, dict) else [op.vjp]), op.forward, op.samples):
+    for rule in (
+        *(op.vjp.values() if isinstance(op.vjp, dict) else [op.vjp]),
+        op.forward,
+        op.samples,
+    ):
         code = getattr(rule, "__code__", None)
         if code is not None and not Path(code.co_filename).name.startswith("_"):
             return Path(code.co_filename), code.co_firstlineno
@@ -249,10 +285,14 @@ def gradient_rules(op: Primitive) -> list[str]:
 
 
 def exported_as(op: Primitive) -> str:
-    """The ONNX operators that an operation is exported as: the one that does the same, or those that its rule names."""
+    """The ONNX operators that an operation is exported as: the one that does the same, or those
+    that its rule names.
+    """
     if op.onnx is None:
         return "-"
-    names = [op.onnx] if isinstance(op.onnx, str) else list(dict.fromkeys(_operators(op.onnx, set())))
+    names = (
+        [op.onnx] if isinstance(op.onnx, str) else list(dict.fromkeys(_operators(op.onnx, set())))
+    )
     return ", ".join(f"`{name}`" for name in names) or "by a rule"
 
 
@@ -279,13 +319,28 @@ def shapes_of(op: Primitive, most: int = 3) -> list[str]:
     if op.samples is None:
         return found
     for sample in op.samples(np.random.default_rng(zlib.crc32(op.name.encode()))):
-        if sample.error is not None or any(isinstance(a, np.ndarray) and 0 in a.shape for a in sample.args):
+        if sample.error is not None or any(
+            isinstance(a, np.ndarray) and 0 in a.shape for a in sample.args
+        ):
             continue
-        result = op.call(*(make_tensor(a.copy()) if isinstance(a, np.ndarray) else a for a in sample.args), **sample.params)
+        result = op.call(
+            *(make_tensor(a.copy()) if isinstance(a, np.ndarray) else a for a in sample.args),
+            **sample.params,
+        )
         shown = [str(tuple(a.shape)) for a in sample.args if isinstance(a, np.ndarray)]
-        outs = [str(tuple(t.shape)) for t in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(t, Tensor)]
-        options = ", ".join(f"{k}={v!r}" for k, v in sample.params.items() if isinstance(v, (int, bool, tuple, list, str)))
-        text = f"`{', '.join(shown)} → {', '.join(outs)}`" + (f" with `{options}`" if options else "")
+        outs = [
+            str(tuple(t.shape))
+            for t in (result if isinstance(result, (tuple, list)) else [result])
+            if isinstance(t, Tensor)
+        ]
+        options = ", ".join(
+            f"{k}={v!r}"
+            for k, v in sample.params.items()
+            if isinstance(v, (int, bool, tuple, list, str))
+        )
+        text = f"`{', '.join(shown)} → {', '.join(outs)}`" + (
+            f" with `{options}`" if options else ""
+        )
         if shown and outs and text not in found and len(text) < 110:
             found.append(text)
         if len(found) == most:
@@ -300,8 +355,18 @@ def source_link(path: Path, line: int) -> str:
 
 # ---- pages -----------------------------------------------------------------------------------
 def head(anchor: str, title: str, above: str, above_title: str) -> Iterator[str]:
-    """The beginning of the page of one name. It is in no list of the sidebar, which would become too long; its chapter leads to it."""
-    yield from ["---", "orphan: true", "---", "", f"({anchor})=", f"# {title.replace('_', chr(92) + '_')}", ""]
+    """The beginning of the page of one name. It is in no list of the sidebar, which would become
+    too long; its chapter leads to it.
+    """
+    yield from [
+        "---",
+        "orphan: true",
+        "---",
+        "",
+        f"({anchor})=",
+        f"# {title.replace('_', chr(92) + '_')}",
+        "",
+    ]
     yield from [f"[Reference](html:index.html) / [{above_title}](html:{above}.html)", ""]
 
 
@@ -310,7 +375,11 @@ def first_sentence(text: str) -> str:
     block = inspect.cleandoc(text).split("\n\n")[0]
     if block.lstrip().startswith(">>>"):
         return ""
-    return re.sub(r"(?<!\\)\|", r"\\|", prose(re.split(r"(?<=[.:;])\s", " ".join(block.split()))[0].rstrip(":;")))
+    return re.sub(
+        r"(?<!\\)\|",
+        r"\\|",
+        prose(re.split(r"(?<=[.:;])\s", " ".join(block.split()))[0].rstrip(":;")),
+    )
 
 
 def name_row(anchor: str, shown: str, about: str) -> str:
@@ -318,7 +387,9 @@ def name_row(anchor: str, shown: str, about: str) -> str:
 
 
 def function_text(entry: Entry, errors: bool = True) -> Iterator[str]:
-    """The page of a function; `errors`: with the calls that it refuses, which takes time to find out."""
+    """The page of a function; `errors`: with the calls that it refuses, which takes time to find
+    out.
+    """
     title = entry.names[0]
     method = title.startswith("Tensor.")
     chapter = chapter_of(entry)
@@ -352,17 +423,31 @@ WITHOUT_EXAMPLE = set(
 
 
 def made_example(entry: Entry) -> Iterator[str]:
-    """An example for a function of one tensor whose docstring has none: the call, and what it really gives."""
+    """An example for a function of one tensor whose docstring has none: the call, and what it
+    really gives.
+    """
     try:
         parameters = list(inspect.signature(entry.function).parameters.values())
     except (TypeError, ValueError):
         return
-    needed = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    needed = [
+        p
+        for p in parameters
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
     own = entry.names[0].rpartition(".")[2]
-    if not parameters or [p.name for p in needed] not in (["input"], ["self"], ["x"]) or own in WITHOUT_EXAMPLE:
+    if (
+        not parameters
+        or [p.name for p in needed] not in (["input"], ["self"], ["x"])
+        or own in WITHOUT_EXAMPLE
+    ):
         return
     for argument in ("torch.tensor([-1.0, 0.5, 2.0])", "torch.tensor([[1.0, 2.0], [3.0, 4.0]])"):
-        call = f"{argument}.{own}()" if entry.names[0].startswith("Tensor.") else f"{qualified(entry)}({argument})"
+        call = (
+            f"{argument}.{own}()"
+            if entry.names[0].startswith("Tensor.")
+            else f"{qualified(entry)}({argument})"
+        )
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -371,7 +456,14 @@ def made_example(entry: Entry) -> Iterator[str]:
         except Exception:
             continue  # not for this argument
         if pellucid.equal(before, pellucid.get_rng_state()):  # else it is random
-            yield from ["```python", ">>> import pellucid as torch", f">>> {call}", shown, "```", ""]
+            yield from [
+                "```python",
+                ">>> import pellucid as torch",
+                f">>> {call}",
+                shown,
+                "```",
+                "",
+            ]
         return
 
 
@@ -402,7 +494,13 @@ def facts(entry: Entry) -> Iterator[str]:
             rows.append(("Shapes", "; ".join(shapes)))
     elif entry.records:
         rows.append(
-            ("Composed of", ", ".join(f"[`{op.name}`](html:operations.html#op-{slug(op.name)})" for op in entry.records[:8]))
+            (
+                "Composed of",
+                ", ".join(
+                    f"[`{op.name}`](html:operations.html#op-{slug(op.name)})"
+                    for op in entry.records[:8]
+                ),
+            )
         )
         if len(entry.records) == 1:
             rows.append(("Gradient for", differentiable(entry.records[0])))
@@ -436,17 +534,38 @@ def operations_page() -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for name, op in sorted(PRIMITIVES.items()):
-        kind = ", ".join(w for w, yes in (("view", op.view), ("element-wise", op.elementwise)) if yes) or "-"
-        forward = op.jvp if isinstance(op.jvp, str) else "rule" if op.jvp is not None else "from gradient" if op.vjp else "-"
-        batch = op.batch if isinstance(op.batch, str) else "rule" if op.batch is not None else "sample by sample"
+        kind = (
+            ", ".join(w for w, yes in (("view", op.view), ("element-wise", op.elementwise)) if yes)
+            or "-"
+        )
+        forward = (
+            op.jvp
+            if isinstance(op.jvp, str)
+            else "rule"
+            if op.jvp is not None
+            else "from gradient"
+            if op.vjp
+            else "-"
+        )
+        batch = (
+            op.batch
+            if isinstance(op.batch, str)
+            else "rule"
+            if op.batch is not None
+            else "sample by sample"
+        )
         path, line = place_of(op)
         arguments = ", ".join(f"`{a}`" for a in op.args) + (" ..." if op.variadic else "")
-        link = source_link(path, line).replace(f"[{path.resolve().relative_to(ROOT).as_posix()}]", f"[{path.stem}]")
+        link = source_link(path, line).replace(
+            f"[{path.resolve().relative_to(ROOT).as_posix()}]", f"[{path.stem}]"
+        )
         anchor = f'<a id="op-{slug(name)}"></a>'
         rules = gradient_rules(op)
         told = isinstance(op.vjp, dict) and len(rules) == len(op.vjp)
         gradient = "<br>".join(rules).replace("|", "\\|") if told else differentiable(op)
-        lines.append(f"| {anchor}`{name}` | {arguments} | {gradient} | {forward} | {batch} | {kind} | {exported_as(op)} | {link} |")
+        lines.append(
+            f"| {anchor}`{name}` | {arguments} | {gradient} | {forward} | {batch} | {kind} | {exported_as(op)} | {link} |"
+        )
     return "\n".join([*lines, ""])
 
 
@@ -454,7 +573,9 @@ def operations_page() -> str:
 def _used_by_modules() -> dict[str, list[str]]:
     """Classes of nn by the functions that their `forward` calls."""
     found: dict[str, list[str]] = {}
-    for name in pellucid.nn.modules.__all__ if hasattr(pellucid.nn.modules, "__all__") else dir(pellucid.nn):
+    for name in (
+        pellucid.nn.modules.__all__ if hasattr(pellucid.nn.modules, "__all__") else dir(pellucid.nn)
+    ):
         cls = getattr(pellucid.nn, name, None)
         code = getattr(getattr(cls, "forward", None), "__code__", None)
         if inspect.isclass(cls) and code is not None:
@@ -465,7 +586,11 @@ def _used_by_modules() -> dict[str, list[str]]:
 
 def modules_of(function: str) -> list[str]:
     """The classes of nn that call a function of nn.functional, nearest in name first."""
-    names = [name for name in _used_by_modules().get(function, []) if name in getattr(pellucid.nn, "__all__", dir(pellucid.nn))]
+    names = [
+        name
+        for name in _used_by_modules().get(function, [])
+        if name in getattr(pellucid.nn, "__all__", dir(pellucid.nn))
+    ]
     plain = function.replace("_", "")
     return sorted(names, key=lambda n: (plain not in n.lower(), n))[:6]
 
@@ -474,21 +599,36 @@ def functions_of(cls: type) -> list[Entry]:
     """The functions of nn.functional that a module's `forward` calls."""
     code = getattr(getattr(cls, "forward", None), "__code__", None)
     words = code.co_names if code is not None else ()
-    return [e for e in entries() if any(n.startswith("nn.functional.") and n.rpartition(".")[2] in words for n in e.names)]
+    return [
+        e
+        for e in entries()
+        if any(n.startswith("nn.functional.") and n.rpartition(".")[2] in words for n in e.names)
+    ]
 
 
 def module_facts(cls: type) -> Iterator[str]:
-    """What can be told of a class of nn by making one: its parameters; and by what it calls: formula and gradient."""
+    """What can be told of a class of nn by making one: its parameters; and by what it calls:
+    formula and gradient.
+    """
     rows = []
     tensors = formulas.parameters(cls)
     if tensors:
-        rows.append(("Parameters and buffers", "<br>".join(f"`{name}`: `{shape}`" for name, shape in tensors)))
+        rows.append(
+            (
+                "Parameters and buffers",
+                "<br>".join(f"`{name}`: `{shape}`" for name, shape in tensors),
+            )
+        )
     called = functions_of(cls)
     if called:
-        rows.append(("Computed by", ", ".join(f"[`{e.names[0]}`](html:{e.anchor}.html)" for e in called)))
+        rows.append(
+            ("Computed by", ", ".join(f"[`{e.names[0]}`](html:{e.anchor}.html)" for e in called))
+        )
     alike = relatives(cls)
     if alike:
-        rows.append(("See also", ", ".join(f"[`nn.{n}`](html:{slug('nn.' + n)}-class.html)" for n in alike)))
+        rows.append(
+            ("See also", ", ".join(f"[`nn.{n}`](html:{slug('nn.' + n)}-class.html)" for n in alike))
+        )
     for entry in called[:1] if len(called) == 1 else []:
         own = {name.rpartition(".")[2] for name in entry.names}
         for op in [op for op in entry.records if op.name in own][:1]:
@@ -497,7 +637,12 @@ def module_facts(cls: type) -> Iterator[str]:
             rules = gradient_rules(op)
             rows += [("Gradient (`g`: of `out`)", "<br>".join(rules))] if rules else []
     if rows:
-        yield from ["| | |", "|---|---|", *(f"| {a} | {b.replace('|', chr(92) + '|')} |" for a, b in rows), ""]
+        yield from [
+            "| | |",
+            "|---|---|",
+            *(f"| {a} | {b.replace('|', chr(92) + '|')} |" for a, b in rows),
+            "",
+        ]
 
 
 def _shown(call: str, name: str) -> Iterator[str]:
@@ -520,18 +665,32 @@ def class_text(cls: type, name: str, errors: bool = True) -> Iterator[str]:
     yield from docstring(inspect.getdoc(cls) or "")
     if issubclass(cls, pellucid.nn.Module):
         if ">>>" not in (inspect.getdoc(cls) or ""):
-            yield from _shown(f"torch.nn.{cls.__name__}()(torch.tensor([[-1.0, 0.5], [2.0, 3.0]]))", cls.__name__)
+            yield from _shown(
+                f"torch.nn.{cls.__name__}()(torch.tensor([[-1.0, 0.5], [2.0, 3.0]]))", cls.__name__
+            )
         if errors:
             yield from mistakes.table(mistakes.of_layer(cls))
         yield from module_facts(cls)
     methods = []
     for key, value in vars(cls).items():
         function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
-        if key.startswith("_") or key == "forward" or not (inspect.isfunction(function) or isinstance(value, property)):
+        if (
+            key.startswith("_")
+            or key == "forward"
+            or not (inspect.isfunction(function) or isinstance(value, property))
+        ):
             continue
-        about = (inspect.getdoc(value.fget if isinstance(value, property) else function) or "").strip().split("\n\n")[0]
+        about = (
+            (inspect.getdoc(value.fget if isinstance(value, property) else function) or "")
+            .strip()
+            .split("\n\n")[0]
+        )
         if about:
-            shown = key if isinstance(value, property) else signature_text(function, key, not isinstance(value, staticmethod))
+            shown = (
+                key
+                if isinstance(value, property)
+                else signature_text(function, key, not isinstance(value, staticmethod))
+            )
             methods.append(f"- `{shown}`: {prose(' '.join(about.split()))}")
     if methods:
         yield from ["**Methods and properties**", "", *methods, ""]
@@ -539,7 +698,9 @@ def class_text(cls: type, name: str, errors: bool = True) -> Iterator[str]:
 
 def shown_name(name: str) -> str:
     """A module's name: PyTorch's where PyTorch has it."""
-    return f"pellucid.{name}" if name in ("check", "debug", "interop", "scalar") else f"torch.{name}"
+    return (
+        f"pellucid.{name}" if name in ("check", "debug", "interop", "scalar") else f"torch.{name}"
+    )
 
 
 def module_pages(name: str, title: str, errors: bool = True) -> dict[str, str]:
@@ -553,7 +714,9 @@ def module_pages(name: str, title: str, errors: bool = True) -> dict[str, str]:
     texts: dict[str, str] = {}
     for key in sorted(dict.fromkeys(names), key=str.lower):
         value = getattr(module, key)
-        if not (inspect.isclass(value) or inspect.isfunction(value)) or not str(value.__module__).startswith("pellucid"):
+        if not (inspect.isclass(value) or inspect.isfunction(value)) or not str(
+            value.__module__
+        ).startswith("pellucid"):
             continue
         full = f"{shown.removeprefix('torch.')}.{key}"
         anchor = slug(full) + "-class" * inspect.isclass(value)
@@ -572,7 +735,13 @@ def module_pages(name: str, title: str, errors: bool = True) -> dict[str, str]:
             continue
         texts[f"{anchor}.md"] += f"Source: {source_link(path, max(line, 1))}\n"
     for group in sorted(groups, key=[*LAYERS, "Others", ""].index):
-        lines += [*([f"## {group}", ""] if group else []), "| name | |", "|---|---|", *groups[group], ""]
+        lines += [
+            *([f"## {group}", ""] if group else []),
+            "| name | |",
+            "|---|---|",
+            *groups[group],
+            "",
+        ]
     return {f"{name.replace('.', '-')}.md": "\n".join([*lines, ""]), **texts}
 
 
@@ -602,12 +771,18 @@ def group_of(value: Any) -> str:
 
 
 def relatives(cls: type, most: int = 6) -> list[str]:
-    """Classes of nn that differ in the number of dimensions, or in being lazy: Conv1d, Conv3d and LazyConv2d for Conv2d."""
+    """Classes of nn that differ in the number of dimensions, or in being lazy: Conv1d, Conv3d and
+    LazyConv2d for Conv2d.
+    """
 
     def stem(name: str) -> str:
         return re.sub(r"(?<=[a-z])[123]d$|Cell$", "", name.removeprefix("Lazy"))
 
-    names = [n for n in getattr(pellucid.nn, "__all__", dir(pellucid.nn)) if inspect.isclass(getattr(pellucid.nn, n, None))]
+    names = [
+        n
+        for n in getattr(pellucid.nn, "__all__", dir(pellucid.nn))
+        if inspect.isclass(getattr(pellucid.nn, n, None))
+    ]
     return [n for n in sorted(names) if n != cls.__name__ and stem(n) == stem(cls.__name__)][:most]
 
 
@@ -625,7 +800,8 @@ def lists(page: str) -> list[tuple[str, list[str]]]:
 
 @functools.cache
 def pages(errors: bool = True) -> dict[str, str]:
-    """Markdown by path inside the reference: an index, chapters, the operation table, modules, and a page of each name.
+    """Markdown by path inside the reference: an index, chapters, the operation table, modules, and
+    a page of each name.
 
     Args:
         errors: with the calls that each function refuses.
@@ -637,17 +813,24 @@ def pages(errors: bool = True) -> dict[str, str]:
     texts: dict[str, str] = {}
     for key, (title, _) in CHAPTERS.items():
         if chapters[key]:
-            ordered = sorted(chapters[key], key=lambda e: (SPACES + ("Tensor",)).index(e.names[0].rpartition(".")[0]))
+            ordered = sorted(
+                chapters[key],
+                key=lambda e: (SPACES + ("Tensor",)).index(e.names[0].rpartition(".")[0]),
+            )
             lines = [f"# {title}", "", "| name | |", "|---|---|"]
             for entry in ordered:
-                lines.append(name_row(entry.anchor, entry.names[0], inspect.getdoc(entry.function) or ""))
+                lines.append(
+                    name_row(entry.anchor, entry.names[0], inspect.getdoc(entry.function) or "")
+                )
                 texts[f"{entry.anchor}.md"] = "\n".join(function_text(entry, errors))
             texts[f"{key}.md"] = "\n".join([*lines, ""])
     for name, title in MODULES.items():
         for path, text in module_pages(name, title, errors).items():
             assert path not in texts, path
             texts[path] = text
-    texts["types.md"] = types_page({name.rpartition(".")[2] for entry in found for name in entry.names}, texts)
+    texts["types.md"] = types_page(
+        {name.rpartition(".")[2] for entry in found for name in entry.names}, texts
+    )
     texts["operations.md"] = operations_page()
     texts["index.md"] = index_page(chapters)
     return texts
@@ -661,15 +844,29 @@ def types_page(functions: set[str], texts: dict[str, str]) -> str:
         aliases.setdefault(dtype, []).append(name)
     lines += ["| `torch.` | also | bytes | kind |", "|---|---|---|---|"]
     for dtype, (name, *others) in aliases.items():
-        kind = "complex" if dtype.is_complex else "floating point" if dtype.is_floating_point else "integer"
+        kind = (
+            "complex"
+            if dtype.is_complex
+            else "floating point"
+            if dtype.is_floating_point
+            else "integer"
+        )
         also = ", ".join(f"`{other}`" for other in others) or "-"
-        lines.append(f"| `{name}` | {also} | {dtype.itemsize} | {'truth value' if name == 'bool' else kind} |")
+        lines.append(
+            f"| `{name}` | {also} | {dtype.itemsize} | {'truth value' if name == 'bool' else kind} |"
+        )
     lines.append("")
-    headings = (heading for text in texts.values() for heading in re.findall(r"^# (\S+)$", text, re.MULTILINE))
+    headings = (
+        heading
+        for text in texts.values()
+        for heading in re.findall(r"^# (\S+)$", text, re.MULTILINE)
+    )
     shown = {heading.replace("\\", "").rpartition(".")[2] for heading in headings}
     for name in dir(pellucid):
         value = getattr(pellucid, name)
-        ours = (inspect.isclass(value) or inspect.isfunction(value)) and str(value.__module__).startswith("pellucid")
+        ours = (inspect.isclass(value) or inspect.isfunction(value)) and str(
+            value.__module__
+        ).startswith("pellucid")
         if (
             ours
             and name not in functions | shown
@@ -677,8 +874,14 @@ def types_page(functions: set[str], texts: dict[str, str]) -> str:
             and not re.search("Storage$|Tensor$|^[A-Z].*Error$", name)
         ):
             full = f"torch.{name}"
-            lines += [f"({slug(full)}{'-class' * inspect.isclass(value)})=", f"## {full.replace('_', chr(92) + '_')}", ""]
-            lines += class_text(value, full) if inspect.isclass(value) else signature_lines(value, full)
+            lines += [
+                f"({slug(full)}{'-class' * inspect.isclass(value)})=",
+                f"## {full.replace('_', chr(92) + '_')}",
+                "",
+            ]
+            lines += (
+                class_text(value, full) if inspect.isclass(value) else signature_lines(value, full)
+            )
             if inspect.isfunction(value):
                 lines += docstring(inspect.getdoc(value) or "")
     return "\n".join([*lines, ""])
@@ -700,11 +903,16 @@ def index_page(chapters: dict[str, list[Entry]]) -> str:
         if found:
             listed = ", ".join(
                 f"[{e.names[0].removeprefix('torch.').replace('_', chr(92) + '_')}](html:{e.anchor}.html)"
-                for e in sorted(found, key=lambda e: (not e.names[0].startswith("torch."), e.names[0].lower()))
+                for e in sorted(
+                    found, key=lambda e: (not e.names[0].startswith("torch."), e.names[0].lower())
+                )
             )
             lines += [f"**[{CHAPTERS[key][0]}](html:{key}.html)**: {listed}", ""]
     lines += ["## Modules", "", "- [`torch`](html:types.html): element types, devices, generators"]
-    lines += [f"- [`{shown_name(name)}`](html:{name.replace('.', '-')}.html): {title}" for name, title in MODULES.items()]
+    lines += [
+        f"- [`{shown_name(name)}`](html:{name.replace('.', '-')}.html): {title}"
+        for name, title in MODULES.items()
+    ]
     lines += ["", "## Properties of Tensor", "", "| property | |", "|---|---|"]
     for name, getter in sorted(PROPERTIES.items()):
         about = (inspect.getdoc(getter) or "").split("\n\n")[0]

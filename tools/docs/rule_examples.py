@@ -1,8 +1,10 @@
-"""Write the "Example" section of each page in docs/checks: a script with the bug, and what `pellucid check` prints for it.
+"""Write the "Example" section of each page in docs/checks: a script with the bug, and what
+`pellucid check` prints for it.
 
     python tools/docs/rule_examples.py
 
-The scripts are those of tests/check/scripts, which the tests run anyway; tests/check/test_rules.py compares the pages with that run.
+The scripts are those of tests/check/scripts, which the tests run anyway; tests/check/test_rules.py
+compares the pages with that run.
 """
 
 from __future__ import annotations
@@ -23,22 +25,49 @@ MARK = re.compile(r"\s*# <- finding.*")
 
 # The script shown on the page of each rule: buggy_NAME.py in the rule's folder.
 SHOWN = {
-    "backward-without-step": "forgotten", "batchnorm-batch-of-one": "last_batch", "class-dim-misplaced": "language_model",
-    "data-leak": "scaled_before_the_split", "dead-units": "relu_on_the_output", "device-dtype-mixed": "integers_wrap",
-    "eval-in-train-mode": "validation_no_grad", "exploding-gradient": "standard_normal_weights",
-    "functional-dropout-always-on": "forward", "gradient-cut": "mean_of_numbers", "graph-kept": "list_of_losses",
-    "inplace-breaks-backward": "write_after_sigmoid", "label-dtype": "float_class_numbers", "label-range": "classes_from_one",
-    "logits-as-probs": "bce_on_scores", "loss-at-chance": "zero_initialised", "loss-shape-mismatch": "mse_column",
-    "lr-absurd": "adam_of_ten", "memory-growth": "outputs", "missing-zero-grad": "plain_loop", "mutual-broadcast": "regression",
-    "nan-born": "log_of_negative", "nll-without-log-softmax": "scores_from_linear", "nondeterminism": "seed_after_the_model",
-    "param-frozen": "all_frozen", "param-not-in-optimizer": "encoder_forgotten", "param-replaced": "new_head",
-    "param-shared": "appended", "param-unused": "layer_left_out", "partial-batch-mean": "evaluate_function",
-    "probs-as-logits": "policy_distribution", "reshape-not-transpose": "image_channels", "same-mask": "seed_in_the_loop",
-    "same-worker-seed": "stream_of_the_data_set", "scheduler-before-optimizer": "epoch_start",
-    "sigmoid-before-bce-logits": "sequential", "softmax-before-ce": "sequential", "softmax-wrong-dim": "over_the_batch",
-    "step-without-backward": "forgotten", "train-in-eval-mode": "train_only_before_the_loop",
-    "vanishing-gradient": "deep_sigmoids", "zero-between-backward-and-step": "order",
-}  # fmt: skip
+    "backward-without-step": "forgotten",
+    "batchnorm-batch-of-one": "last_batch",
+    "class-dim-misplaced": "language_model",
+    "data-leak": "scaled_before_the_split",
+    "dead-units": "relu_on_the_output",
+    "device-dtype-mixed": "integers_wrap",
+    "eval-in-train-mode": "validation_no_grad",
+    "exploding-gradient": "standard_normal_weights",
+    "functional-dropout-always-on": "forward",
+    "gradient-cut": "mean_of_numbers",
+    "graph-kept": "list_of_losses",
+    "inplace-breaks-backward": "write_after_sigmoid",
+    "label-dtype": "float_class_numbers",
+    "label-range": "classes_from_one",
+    "logits-as-probs": "bce_on_scores",
+    "loss-at-chance": "zero_initialised",
+    "loss-shape-mismatch": "mse_column",
+    "lr-absurd": "adam_of_ten",
+    "memory-growth": "outputs",
+    "missing-zero-grad": "plain_loop",
+    "mutual-broadcast": "regression",
+    "nan-born": "log_of_negative",
+    "nll-without-log-softmax": "scores_from_linear",
+    "nondeterminism": "seed_after_the_model",
+    "param-frozen": "all_frozen",
+    "param-not-in-optimizer": "encoder_forgotten",
+    "param-replaced": "new_head",
+    "param-shared": "appended",
+    "param-unused": "layer_left_out",
+    "partial-batch-mean": "evaluate_function",
+    "probs-as-logits": "policy_distribution",
+    "reshape-not-transpose": "image_channels",
+    "same-mask": "seed_in_the_loop",
+    "same-worker-seed": "stream_of_the_data_set",
+    "scheduler-before-optimizer": "epoch_start",
+    "sigmoid-before-bce-logits": "sequential",
+    "softmax-before-ce": "sequential",
+    "softmax-wrong-dim": "over_the_batch",
+    "step-without-backward": "forgotten",
+    "train-in-eval-mode": "train_only_before_the_loop",
+    "vanishing-gradient": "deep_sigmoids",
+    "zero-between-backward-and-step": "order",
+}
 
 
 def script(slug: str) -> Path:
@@ -51,17 +80,36 @@ def section(slug: str, findings: list[dict[str, Any]]) -> str:
     lines = ["## Example", "", "```python", "# train.py", *source, "```", "", "```text"]
     for found in findings:
         line = found["line"] + 1  # below the name of the file
-        said = re.sub(r"\b(?:line|in line) (\d+)\b", lambda m: m[0].replace(m[1], str(int(m[1]) + 1)), found["message"])
+        said = re.sub(
+            r"\b(?:line|in line) (\d+)\b",
+            lambda m: m[0].replace(m[1], str(int(m[1]) + 1)),
+            found["message"],
+        )
         lines += ["$ pellucid check train.py"] if found is findings[0] else []
-        lines += [f"train.py:{line}: {found['severity']} {found['rule']} [{found['name']}]", f"    > {source[line - 2].strip()}"]
+        lines += [
+            f"train.py:{line}: {found['severity']} {found['rule']} [{found['name']}]",
+            f"    > {source[line - 2].strip()}",
+        ]
         lines += textwrap.wrap(said, 84, initial_indent="    ", subsequent_indent="    ")
-        lines += textwrap.wrap(found["fix"], 84, initial_indent="    fix: ", subsequent_indent="         ")
+        lines += textwrap.wrap(
+            found["fix"], 84, initial_indent="    fix: ", subsequent_indent="         "
+        )
     return "\n".join([*lines, "```", ""])
 
 
 def main() -> None:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
-    command = [sys.executable, str(ROOT / "tests" / "check" / "batch.py"), "pellucid", *(str(script(slug)) for slug in SHOWN)]
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONHASHSEED": "0",
+    }
+    command = [
+        sys.executable,
+        str(ROOT / "tests" / "check" / "batch.py"),
+        "pellucid",
+        *(str(script(slug)) for slug in SHOWN),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     results = json.loads(done.stdout.splitlines()[-1])
     for slug in SHOWN:

@@ -2,13 +2,14 @@
 
     python tools/docs/website.py build/docs
 
-The pages are a landing page and a gallery (`landing.py`, `gallery.py`), all of docs/ (Markdown as it is, tutorials with the outputs and
-pictures of a run made now), README, CONTRIBUTING, the examples, the API reference of `reference.py`, and the source files that pages
-link to. Links that lead nowhere end the build, and so
-does anything that a page would load from another host.
+The pages are a landing page and a gallery (`landing.py`, `gallery.py`), all of docs/ (Markdown as
+it is, tutorials with the outputs and pictures of a run made now), README, CONTRIBUTING, the
+examples, the API reference of `reference.py`, and the source files that pages link to. Links that
+lead nowhere end the build, and so does anything that a page would load from another host.
 
-Sphinx with the theme furo makes HTML of them: both are kept well, their search works without a server, and furo loads nothing from
-elsewhere. Everything before that, `stage`, needs only Pellucid, and is what the tests run.
+Sphinx with the theme furo makes HTML of them: both are kept well, their search works without a
+server, and furo loads nothing from elsewhere. Everything before that, `stage`, needs only Pellucid,
+and is what the tests run.
 """
 
 from __future__ import annotations
@@ -36,7 +37,11 @@ import landing  # noqa: E402
 import notebooks  # noqa: E402
 import reference  # noqa: E402
 
-PAGES = {"README.md": "about.md", "CONTRIBUTING.md": "contributing.md", "docs/README.md": "overview.md"}
+PAGES = {
+    "README.md": "about.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "docs/README.md": "overview.md",
+}
 # The pages for users, in the order of the sidebar; all others are about how Pellucid works inside.
 GUIDES = [
     f"{name}.md"
@@ -97,7 +102,8 @@ class Stage:
             self.pages["docs/checks"] = "checks/index.md"
 
     def build(self, run: bool = True) -> None:
-        """Write all pages. Without `run`, tutorials show their stored outputs, and no pictures; functions, no errors.
+        """Write all pages. Without `run`, tutorials show their stored outputs, and no pictures;
+        functions, no errors.
 
         Raises:
             BrokenLinks: links to files or parts of the site that do not exist.
@@ -122,10 +128,16 @@ class Stage:
         self.write("examples.md", self.links(self.examples(), "examples/README.md", "examples.md"))
         if self.checks:
             below = self.tree("", [path.name for path in self.checks])
-            self.write("checks/index.md", self.links(self.check_list(), "docs/checks/README.md", "checks/index.md") + below)
+            self.write(
+                "checks/index.md",
+                self.links(self.check_list(), "docs/checks/README.md", "checks/index.md") + below,
+            )
         for name, text in reference.pages(errors=run).items():
             below = "".join(self.tree(*listed) for listed in reference.lists(name))
-            self.write(f"reference/{name}", self.links(text, f"docs/reference/{name}", f"reference/{name}") + below)
+            self.write(
+                f"reference/{name}",
+                self.links(text, f"docs/reference/{name}", f"reference/{name}") + below,
+            )
         if self.broken:
             raise BrokenLinks("\n".join(self.broken))
 
@@ -137,9 +149,15 @@ class Stage:
     # ---- pages that are put together ---------------------------------------------------------
     @staticmethod
     def tree(caption: str, targets: Sequence[str]) -> str:
-        """Pages that hang under another one: in the sidebar they are folded into it, under the index they stand open."""
+        """Pages that hang under another one: in the sidebar they are folded into it, under the
+        index they stand open.
+        """
         lines = ["", "```{toctree}", ":hidden:", *([f":caption: {caption}"] if caption else []), ""]
-        return "\n".join([*lines, *(t.removesuffix(".md") for t in targets), "```", ""]) if targets else ""
+        return (
+            "\n".join([*lines, *(t.removesuffix(".md") for t in targets), "```", ""])
+            if targets
+            else ""
+        )
 
     def contents(self) -> str:
         """The site's table of contents, for the index page."""
@@ -148,14 +166,25 @@ class Stage:
         lessons = sorted(t for t in targets if t.startswith("tutorials/"))
         listed = {"about.md", "overview.md", "contributing.md", *GUIDES}
         internals = sorted(t for t in targets if "/" not in t and t not in listed)
-        internals += sorted(t for t in targets if "/" in t and t.split("/")[0] not in ("tutorials", "checks"))
-        return "".join([
-            self.tree("Start", [*(t for t in ("about.md", "overview.md") if t in targets), "gallery.md"]),
-            self.tree("Learn", lessons),
-            self.tree("Guides", [t for t in GUIDES if t in targets]),
-            self.tree("Look up", [*(["checks/index.md"] if self.checks else []), "reference/index.md"]),
-            self.tree("Internals", [*internals, *(t for t in targets if t == "contributing.md")]),
-        ])  # fmt: skip
+        internals += sorted(
+            t for t in targets if "/" in t and t.split("/")[0] not in ("tutorials", "checks")
+        )
+        return "".join(
+            [
+                self.tree(
+                    "Start",
+                    [*(t for t in ("about.md", "overview.md") if t in targets), "gallery.md"],
+                ),
+                self.tree("Learn", lessons),
+                self.tree("Guides", [t for t in GUIDES if t in targets]),
+                self.tree(
+                    "Look up", [*(["checks/index.md"] if self.checks else []), "reference/index.md"]
+                ),
+                self.tree(
+                    "Internals", [*internals, *(t for t in targets if t == "contributing.md")]
+                ),
+            ]
+        )
 
     def examples(self) -> str:
         lines = [
@@ -166,11 +195,15 @@ class Stage:
         ]
         for path in sorted((self.root / "examples").glob("*.py")):
             about = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-            lines.append(f"- [`{path.name}`]({path.name}): {' '.join(about.split(chr(10) * 2)[0].split())}")
+            lines.append(
+                f"- [`{path.name}`]({path.name}): {' '.join(about.split(chr(10) * 2)[0].split())}"
+            )
         return "\n".join([*lines, ""])
 
     def check_list(self) -> str:
-        """All rules of `pellucid check` by family, each with its summary, or the first sentence of its page."""
+        """All rules of `pellucid check` by family, each with its summary, or the first sentence of
+        its page.
+        """
         from pellucid.check import all_rules
 
         rules = {rule.slug: rule for rule in all_rules()}
@@ -183,12 +216,23 @@ class Stage:
             rule = rules.get(path.stem)
             about = f"{rule.summary} ({rule.severity})" if rule else about
             family = re.search(r"PL\d|D0", title)
-            row = f"| [{title}]({path.name}) | " + (about[:1].upper() + about[1:]).replace("|", "\\|") + " |"
+            row = (
+                f"| [{title}]({path.name}) | "
+                + (about[:1].upper() + about[1:]).replace("|", "\\|")
+                + " |"
+            )
             found.setdefault(FAMILIES.get(family[0] if family else "", "Others"), []).append(row)
         lines = ["# What `pellucid check` looks for", ""]
         for family in (*FAMILIES.values(), "Others"):
             if family in found:
-                lines += [f"## {family}", "", "| rule | what it reports |", "|---|---|", *found[family], ""]
+                lines += [
+                    f"## {family}",
+                    "",
+                    "| rule | what it reports |",
+                    "|---|---|",
+                    *found[family],
+                    "",
+                ]
         return "\n".join(lines)
 
     def tutorial(self, path: Path, target: str, run: bool) -> str:
@@ -214,11 +258,15 @@ class Stage:
                 if output.get("page"):
                     parts.append(self.picture(output["page"], f"{path.stem}-{number}-{k}", target))
                 else:
-                    parts.append(f"```{{code-block}} text\n:class: output\n\n{notebooks.output_text(output).rstrip()}\n```")
+                    parts.append(
+                        f"```{{code-block}} text\n:class: output\n\n{notebooks.output_text(output).rstrip()}\n```"
+                    )
         return "\n\n".join([*parts, ""])
 
     def picture(self, page: str, name: str, target: str) -> str:
-        """A still picture goes into a file, which can follow the page's light and dark; a page in a frame stays where it is."""
+        """A still picture goes into a file, which can follow the page's light and dark; a page in a
+        frame stays where it is.
+        """
         svg = re.search(r"<svg\b.*</svg>", page, re.DOTALL)
         if svg and "<iframe" not in page and "<script" not in page:
             file = self._extra_path(f"{Path(target).parent.as_posix()}/pictures/{name}.svg")
@@ -236,11 +284,14 @@ class Stage:
     def links(self, text: str, origin: str, target: str) -> str:
         """Links as the site needs them; those that lead nowhere go into `broken`."""
         done: list[str] = []
-        prose: list[str] = []  # lines outside of code, taken together: the text of a link may be broken over two lines
+        # lines outside of code, taken together: the text of a link may be broken over two lines
+        prose: list[str] = []
         fence = None
 
         def finish() -> None:
-            done.extend(self._outside_code("\n".join(prose), origin, target).split("\n") if prose else [])
+            done.extend(
+                self._outside_code("\n".join(prose), origin, target).split("\n") if prose else []
+            )
             prose.clear()
 
         for line in text.splitlines():
@@ -258,7 +309,9 @@ class Stage:
         return "\n".join([*done, ""])
 
     def _outside_code(self, paragraph: str, origin: str, target: str) -> str:
-        paragraph = IMAGE.sub(lambda found: self._image(found[1], found[2], origin, target), paragraph)
+        paragraph = IMAGE.sub(
+            lambda found: self._image(found[1], found[2], origin, target), paragraph
+        )
         pieces, at = [], 0
         for found in LINK.finditer(paragraph):
             before = paragraph[at : found.start()]
@@ -302,7 +355,11 @@ class Stage:
 
 def _inline(text: str) -> str:
     """The text of a link as HTML."""
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(re.sub(r"\\([\\_*\[\]])", r"\1", text), quote=False))
+    return re.sub(
+        r"`([^`]*)`",
+        r"<code>\1</code>",
+        escape(re.sub(r"\\([\\_*\[\]])", r"\1", text), quote=False),
+    )
 
 
 # ---- HTML ------------------------------------------------------------------------------------
@@ -324,7 +381,10 @@ def source_pages(names: set[str], root: Path, folder: Path) -> None:
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonLexer, TextLexer
 
-    light, dark = (HtmlFormatter(style=style).get_style_defs(".highlight") for style in ("friendly", "github-dark"))
+    light, dark = (
+        HtmlFormatter(style=style).get_style_defs(".highlight")
+        for style in ("friendly", "github-dark")
+    )
     for name in sorted(names):
         formatter = HtmlFormatter(linenos="inline", lineanchors="L", wrapcode=True)
         lexer = PythonLexer() if name.endswith((".py", ".pyi")) else TextLexer()
@@ -332,7 +392,10 @@ def source_pages(names: set[str], root: Path, folder: Path) -> None:
         page = folder / "source" / f"{name}.html"
         page.parent.mkdir(parents=True, exist_ok=True)
         home = "../" * (name.count("/") + 1) + "index.html"
-        page.write_text(_SOURCE.format(name=escape(name), home=home, light=light, dark=dark, code=code), encoding="utf-8")
+        page.write_text(
+            _SOURCE.format(name=escape(name), home=home, light=light, dark=dark, code=code),
+            encoding="utf-8",
+        )
 
 
 class _Page(HTMLParser):
@@ -354,7 +417,9 @@ class _Page(HTMLParser):
 
 
 class _Text(HTMLParser):
-    """The words of a page's article, without headings of the site, code of scripts and marks of links."""
+    """The words of a page's article, without headings of the site, code of scripts and marks of
+    links.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -377,7 +442,9 @@ class _Text(HTMLParser):
 
 
 def texts(folder: Path, most: int = 6000) -> str:
-    """The beginnings of all pages as a script, from which the search page takes excerpts: a page opened as a file may not fetch others."""
+    """The beginnings of all pages as a script, from which the search page takes excerpts: a page
+    opened as a file may not fetch others.
+    """
     found = {}
     for path in sorted(folder.rglob("*.html")):
         name = path.relative_to(folder).with_suffix("").as_posix()
@@ -386,11 +453,17 @@ def texts(folder: Path, most: int = 6000) -> str:
         page = _Text()
         page.feed(path.read_text(encoding="utf-8"))
         found[name] = " ".join("".join(page.words).split())[:most]
-    return "const PAGE_TEXTS = " + json.dumps(found, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c") + ";\n"
+    return (
+        "const PAGE_TEXTS = "
+        + json.dumps(found, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+        + ";\n"
+    )
 
 
 def check(folder: Path) -> list[str]:
-    """Sentences about links in a built site that lead nowhere, and about what would be loaded from another host."""
+    """Sentences about links in a built site that lead nowhere, and about what would be loaded from
+    another host.
+    """
     pages: dict[Path, _Page] = {}
     for path in sorted(folder.rglob("*.html")):
         pages[path] = _Page()
@@ -407,10 +480,16 @@ def check(folder: Path) -> list[str]:
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             if not target.is_file():
                 wrong.append(f"{name}: {goal} does not exist")
-            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].ids:
+            elif (
+                parts.fragment
+                and target in pages
+                and unquote(parts.fragment) not in pages[target].ids
+            ):
                 wrong.append(f"{name}: {goal} has no such place")
     for path in sorted(folder.rglob("*.css")):
-        for goal in re.findall(r"(?:url\(|@import\s+)[\"']?(https?:[^\"')]+)", path.read_text(encoding="utf-8")):
+        for goal in re.findall(
+            r"(?:url\(|@import\s+)[\"']?(https?:[^\"')]+)", path.read_text(encoding="utf-8")
+        ):
             wrong.append(f"{path.relative_to(folder).as_posix()}: loads {goal}")
     return wrong
 
@@ -431,7 +510,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     source_pages(staged.sources, ROOT, staged.extra)
     os.environ["PELLUCID_DOCS_VERSION"] = reference.pellucid.__version__
     shutil.rmtree(folder, ignore_errors=True)
-    arguments: list[Any] = ["-q", "-W", "--keep-going", "-E", "-j", "auto", "-b", "html", staged.folder, folder]
+    arguments: list[Any] = [
+        "-q",
+        "-W",
+        "--keep-going",
+        "-E",
+        "-j",
+        "auto",
+        "-b",
+        "html",
+        staged.folder,
+        folder,
+    ]
     status = build_main([str(a) for a in arguments])
     shutil.rmtree(folder / ".doctrees", ignore_errors=True)
     (folder / "_static" / "texts.js").write_text(texts(folder), encoding="utf-8")

@@ -1,6 +1,7 @@
 """`torch.ao.quantization`: models with weights and results of bytes.
 
-Dynamic quantisation needs nothing but the model; for static quantisation, the model runs with some data first.
+Dynamic quantisation needs nothing but the model; for static quantisation, the model runs with some
+data first.
 
 >>> import pellucid as torch
 >>> model = torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.ReLU())
@@ -42,7 +43,10 @@ from .stubs import QuantWrapper as QuantWrapper
 
 def _refusing(name: str) -> None:
     def refused(*args: Any, **kwargs: Any) -> NoReturn:
-        raise UnsupportedError(f"torch.ao.quantization.{name} is not supported", hint="prepare, convert and quantize_dynamic are")
+        raise UnsupportedError(
+            f"torch.ao.quantization.{name} is not supported",
+            hint="prepare, convert and quantize_dynamic are",
+        )
 
     refused.__name__ = refused.__qualname__ = name
     refused.__doc__ = "Refused: not supported."
@@ -50,8 +54,19 @@ def _refusing(name: str) -> None:
 
 
 for _name in (
-    "prepare_jit", "convert_jit", "prepare_dynamic_jit", "convert_dynamic_jit", "quantize_jit", "quantize_dynamic_jit", "fuse_conv_bn_jit",
-    "script_qconfig", "script_qconfig_dict", "get_default_qconfig_mapping", "get_default_qat_qconfig_mapping", "QConfigMapping",
-    "get_default_qconfig_dict", "get_default_qat_qconfig_dict",
-):  # fmt: skip
+    "prepare_jit",
+    "convert_jit",
+    "prepare_dynamic_jit",
+    "convert_dynamic_jit",
+    "quantize_jit",
+    "quantize_dynamic_jit",
+    "fuse_conv_bn_jit",
+    "script_qconfig",
+    "script_qconfig_dict",
+    "get_default_qconfig_mapping",
+    "get_default_qat_qconfig_mapping",
+    "QConfigMapping",
+    "get_default_qconfig_dict",
+    "get_default_qat_qconfig_dict",
+):
     _refusing(_name)

@@ -1,4 +1,6 @@
-"""Fake quantisation: tensors are rounded as quantised ones, within floats, while a model is trained."""
+"""Fake quantisation: tensors are rounded as quantised ones, within floats, while a model is
+trained.
+"""
 
 from __future__ import annotations
 
@@ -80,16 +82,23 @@ class FakeQuantize(FakeQuantizeBase):
     """
 
     def __init__(
-        self, observer: Any = MovingAverageMinMaxObserver, quant_min: int | None = None, quant_max: int | None = None, is_dynamic: bool = False,
+        self,
+        observer: Any = MovingAverageMinMaxObserver,
+        quant_min: int | None = None,
+        quant_max: int | None = None,
+        is_dynamic: bool = False,
         **observer_kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__()
         if quant_min is not None and quant_max is not None:
             if quant_min > quant_max:
                 raise AssertionError("quant_min must be less than or equal to quant_max")
             kind = observer_kwargs.get("dtype", quint8)
-            kind = getattr(observer, "p", None).keywords.get("dtype", kind) if hasattr(observer, "p") else kind  # type: ignore[union-attr]
-            low, high = {"qint8": (-128, 127), "quint8": (0, 255)}.get(kind.name, (-(2**31), 2**31 - 1))
+            if (partial := getattr(observer, "p", None)) is not None:
+                kind = partial.keywords.get("dtype", kind)
+            low, high = {"qint8": (-128, 127), "quint8": (0, 255)}.get(
+                kind.name, (-(2**31), 2**31 - 1)
+            )
             if quant_min < low:
                 raise AssertionError("quant_min out of bound")
             if quant_max > high:
@@ -97,12 +106,20 @@ class FakeQuantize(FakeQuantizeBase):
             observer_kwargs.update(quant_min=quant_min, quant_max=quant_max)
         observer_kwargs["is_dynamic"] = is_dynamic
         self.activation_post_process = observer(**observer_kwargs)
-        self.quant_min, self.quant_max = self.activation_post_process.quant_min, self.activation_post_process.quant_max
+        self.quant_min, self.quant_max = (
+            self.activation_post_process.quant_min,
+            self.activation_post_process.quant_max,
+        )
         self.is_dynamic = is_dynamic
         self.register_buffer("scale", make_tensor(np.ones(1, np.float32)))
         floating = self.activation_post_process.qscheme is per_channel_affine_float_qparams
-        self.register_buffer("zero_point", make_tensor(np.zeros(1, np.float32 if floating else np.int32)))
-        self.dtype, self.qscheme = self.activation_post_process.dtype, self.activation_post_process.qscheme
+        self.register_buffer(
+            "zero_point", make_tensor(np.zeros(1, np.float32 if floating else np.int32))
+        )
+        self.dtype, self.qscheme = (
+            self.activation_post_process.dtype,
+            self.activation_post_process.qscheme,
+        )
         self.ch_axis = getattr(self.activation_post_process, "ch_axis", -1)
         self.is_per_channel = self.qscheme.name.startswith("per_channel")
         self.is_symmetric_quant = self.qscheme in (per_tensor_symmetric, per_channel_symmetric)
@@ -126,7 +143,9 @@ class FakeQuantize(FakeQuantizeBase):
     def _rounded(self, x: Any) -> Any:
         if self.is_per_channel:
             function = FUNCTIONS["torch"]["fake_quantize_per_channel_affine"]
-            return function(x, self.scale, self.zero_point, self.ch_axis, self.quant_min, self.quant_max)
+            return function(
+                x, self.scale, self.zero_point, self.ch_axis, self.quant_min, self.quant_max
+            )
         function = FUNCTIONS["torch"]["fake_quantize_per_tensor_affine"]
         return function(x, self.scale, self.zero_point, self.quant_min, self.quant_max)
 
@@ -138,13 +157,22 @@ class FakeQuantize(FakeQuantizeBase):
         )
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, unexpected_keys: Any, error_msgs: Any
-    ) -> None:  # fmt: skip
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
+    ) -> None:
         for name in ("scale", "zero_point"):
             if prefix + name in state_dict:  # as many as there are channels
                 own = getattr(self, name)
                 own._array = np.empty(state_dict[prefix + name].shape, own._array.dtype)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
 
 class FixedQParamsFakeQuantize(FakeQuantize):
@@ -157,7 +185,10 @@ class FixedQParamsFakeQuantize(FakeQuantize):
                 f"{type(self).__name__}'s observer must be a FixedQParamsObserver, but got "
                 f"{type(self.activation_post_process).__name__}"
             )
-        self.scale, self.zero_point = self.activation_post_process.scale, self.activation_post_process.zero_point
+        self.scale, self.zero_point = (
+            self.activation_post_process.scale,
+            self.activation_post_process.zero_point,
+        )
 
     def calculate_qparams(self, **kwargs: Any) -> Any:
         """The scale and the zero point."""
@@ -187,15 +218,29 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         **observer_kwargs: Any,
     ) -> None:
         super().__init__(observer, quant_min, quant_max, is_dynamic, **observer_kwargs)
-        if not isinstance(self.activation_post_process, (MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver)):
-            raise AssertionError("Fused observer+fake_quant module only works with MovingAverageMinMaxObserver")
+        if not isinstance(
+            self.activation_post_process,
+            (MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver),
+        ):
+            raise AssertionError(
+                "Fused observer+fake_quant module only works with MovingAverageMinMaxObserver"
+            )
 
     def _observe(self, x: Any) -> None:
-        """The parameters are those that the fused function of PyTorch chooses, which differ from the observer's own."""
+        """The parameters are those that the fused function of PyTorch chooses, which differ from
+        the observer's own.
+        """
         observer = self.activation_post_process
         observer(x.detach())
-        pairs = zip(observer.min_val._array.reshape(-1).tolist(), observer.max_val._array.reshape(-1).tolist(), strict=True)
-        found = [choose_between(*pair, self.quant_min, self.quant_max, self.is_symmetric_quant) for pair in pairs]
+        pairs = zip(
+            observer.min_val._array.reshape(-1).tolist(),
+            observer.max_val._array.reshape(-1).tolist(),
+            strict=True,
+        )
+        found = [
+            choose_between(*pair, self.quant_min, self.quant_max, self.is_symmetric_quant)
+            for pair in pairs
+        ]
         self.scale._array = np.array([scale for scale, _ in found], np.float32)
         self.zero_point._array = np.array([zero for _, zero in found], self.zero_point._array.dtype)
 
@@ -209,7 +254,12 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
 
 
 default_fake_quant = FakeQuantize.with_args(
-    observer=MovingAverageMinMaxObserver, quant_min=0, quant_max=255, dtype=quint8, qscheme=per_tensor_affine, reduce_range=True
+    observer=MovingAverageMinMaxObserver,
+    quant_min=0,
+    quant_max=255,
+    dtype=quint8,
+    qscheme=per_tensor_affine,
+    reduce_range=True,
 )
 default_weight_fake_quant = FakeQuantize.with_args(
     observer=MovingAverageMinMaxObserver,
@@ -220,32 +270,62 @@ default_weight_fake_quant = FakeQuantize.with_args(
     reduce_range=False,
 )
 default_dynamic_fake_quant = FakeQuantize.with_args(
-    observer=MovingAverageMinMaxObserver, quant_min=0, quant_max=255, is_dynamic=True, dtype=quint8, averaging_constant=1
+    observer=MovingAverageMinMaxObserver,
+    quant_min=0,
+    quant_max=255,
+    is_dynamic=True,
+    dtype=quint8,
+    averaging_constant=1,
 )
 default_per_channel_weight_fake_quant = FakeQuantize.with_args(
-    observer=MovingAveragePerChannelMinMaxObserver, quant_min=-128, quant_max=127, dtype=qint8, qscheme=per_channel_symmetric,
-    reduce_range=False, ch_axis=0,
-)  # fmt: skip
+    observer=MovingAveragePerChannelMinMaxObserver,
+    quant_min=-128,
+    quant_max=127,
+    dtype=qint8,
+    qscheme=per_channel_symmetric,
+    reduce_range=False,
+    ch_axis=0,
+)
 default_embedding_fake_quant = FakeQuantize.with_args(
-    observer=MovingAveragePerChannelMinMaxObserver, qscheme=per_channel_affine_float_qparams, dtype=NAMED_ONLY["quint8"], quant_min=0,
-    quant_max=255, ch_axis=0, averaging_constant=1,
-)  # fmt: skip
+    observer=MovingAveragePerChannelMinMaxObserver,
+    qscheme=per_channel_affine_float_qparams,
+    dtype=NAMED_ONLY["quint8"],
+    quant_min=0,
+    quant_max=255,
+    ch_axis=0,
+    averaging_constant=1,
+)
 default_histogram_fake_quant = FakeQuantize.with_args(
-    observer=HistogramObserver, quant_min=0, quant_max=255, dtype=quint8, qscheme=per_tensor_affine, reduce_range=True
+    observer=HistogramObserver,
+    quant_min=0,
+    quant_max=255,
+    dtype=quint8,
+    qscheme=per_tensor_affine,
+    reduce_range=True,
 )
 default_fused_act_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
     observer=MovingAverageMinMaxObserver, quant_min=0, quant_max=255, dtype=quint8
 )
 default_fused_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
-    observer=MovingAverageMinMaxObserver, quant_min=-128, quant_max=127, dtype=qint8, qscheme=per_tensor_symmetric
+    observer=MovingAverageMinMaxObserver,
+    quant_min=-128,
+    quant_max=127,
+    dtype=qint8,
+    qscheme=per_tensor_symmetric,
 )
 default_fused_per_channel_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
-    observer=MovingAveragePerChannelMinMaxObserver, quant_min=-128, quant_max=127, dtype=qint8, qscheme=per_channel_symmetric
+    observer=MovingAveragePerChannelMinMaxObserver,
+    quant_min=-128,
+    quant_max=127,
+    dtype=qint8,
+    qscheme=per_channel_symmetric,
 )
 default_fixed_qparams_range_neg1to1_fake_quant = FixedQParamsFakeQuantize.with_args(
     observer=default_fixed_qparams_range_neg1to1_observer
 )
-default_fixed_qparams_range_0to1_fake_quant = FixedQParamsFakeQuantize.with_args(observer=default_fixed_qparams_range_0to1_observer)
+default_fixed_qparams_range_0to1_fake_quant = FixedQParamsFakeQuantize.with_args(
+    observer=default_fixed_qparams_range_0to1_observer
+)
 
 
 def _for_all(name: str) -> Any:

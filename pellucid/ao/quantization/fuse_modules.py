@@ -10,10 +10,19 @@ from ...nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 from ..nn import intrinsic as nni
 
 _RELUS = {
-    nn.Conv1d: nni.ConvReLU1d, nn.Conv2d: nni.ConvReLU2d, nn.Conv3d: nni.ConvReLU3d, nn.Linear: nni.LinearReLU,
-    nn.BatchNorm2d: nni.BNReLU2d, nn.BatchNorm3d: nni.BNReLU3d,
-}  # fmt: skip
-_NORMS = {nn.Conv1d: nni.ConvBn1d, nn.Conv2d: nni.ConvBn2d, nn.Conv3d: nni.ConvBn3d, nn.Linear: nni.LinearBn1d}
+    nn.Conv1d: nni.ConvReLU1d,
+    nn.Conv2d: nni.ConvReLU2d,
+    nn.Conv3d: nni.ConvReLU3d,
+    nn.Linear: nni.LinearReLU,
+    nn.BatchNorm2d: nni.BNReLU2d,
+    nn.BatchNorm3d: nni.BNReLU3d,
+}
+_NORMS = {
+    nn.Conv1d: nni.ConvBn1d,
+    nn.Conv2d: nni.ConvBn2d,
+    nn.Conv3d: nni.ConvBn3d,
+    nn.Linear: nni.LinearBn1d,
+}
 _BOTH = {nn.Conv1d: nni.ConvBnReLU1d, nn.Conv2d: nni.ConvBnReLU2d, nn.Conv3d: nni.ConvBnReLU3d}
 _BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
@@ -88,7 +97,9 @@ def get_fuser_method(op_list: Any, additional_fuser_method_mapping: Any = None) 
     raise AssertionError("did not find fuser method for: {} ".format(kinds))  # noqa: UP032
 
 
-def fuse_known_modules(mod_list: list[Any], is_qat: bool, additional_fuser_method_mapping: Any = None) -> list[Any]:
+def fuse_known_modules(
+    mod_list: list[Any], is_qat: bool, additional_fuser_method_mapping: Any = None
+) -> list[Any]:
     """The fused module and, for the others, modules that give their input back; hooks go with them."""
     function = get_fuser_method(tuple(map(type, mod_list)), additional_fuser_method_mapping)
     fused = function(is_qat, *mod_list)
@@ -106,10 +117,16 @@ def fuse_known_modules(mod_list: list[Any], is_qat: bool, additional_fuser_metho
     return made
 
 
-def _fused(model: Any, modules_to_fuse: Any, is_qat: bool, inplace: bool, fuser_func: Any, custom: Any) -> Any:
+def _fused(
+    model: Any, modules_to_fuse: Any, is_qat: bool, inplace: bool, fuser_func: Any, custom: Any
+) -> Any:
     if not inplace:
         model = copy.deepcopy(model)
-    groups = modules_to_fuse if all(isinstance(m, (list, tuple)) for m in modules_to_fuse) else [modules_to_fuse]
+    groups = (
+        modules_to_fuse
+        if all(isinstance(m, (list, tuple)) for m in modules_to_fuse)
+        else [modules_to_fuse]
+    )
     mapping = (custom or {}).get("additional_fuser_method_mapping", {})
     for names in groups:
         made = fuser_func([model.get_submodule(name) for name in names], is_qat, mapping)
@@ -129,7 +146,8 @@ def fuse_modules(
     """Fuse modules by name, in a model that is not trained any more.
 
     Args:
-        modules_to_fuse: a list of names, or a list of such lists. What follows the first module of a list becomes an identity.
+        modules_to_fuse: a list of names, or a list of such lists. What follows the first module of
+            a list becomes an identity.
 
     >>> import pellucid as torch
     >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()).eval()

@@ -19,8 +19,14 @@ from ...errors import UnsupportedError
 from ...nn.modules.module import Module
 
 qint8, quint8, qint32 = (NAMED_ONLY[name] for name in ("qint8", "quint8", "qint32"))
-per_tensor_affine, per_tensor_symmetric = SCHEMES["per_tensor_affine"], SCHEMES["per_tensor_symmetric"]
-per_channel_affine, per_channel_symmetric = SCHEMES["per_channel_affine"], SCHEMES["per_channel_symmetric"]
+per_tensor_affine, per_tensor_symmetric = (
+    SCHEMES["per_tensor_affine"],
+    SCHEMES["per_tensor_symmetric"],
+)
+per_channel_affine, per_channel_symmetric = (
+    SCHEMES["per_channel_affine"],
+    SCHEMES["per_channel_symmetric"],
+)
 per_channel_affine_float_qparams = SCHEMES["per_channel_affine_float_qparams"]
 _EPS = float(np.finfo(np.float32).eps)
 
@@ -65,7 +71,8 @@ class ObserverBase(Module):
     """What all observers share.
 
     Attributes:
-        dtype: the type of quantised numbers. is_dynamic: whether parameters are found anew for each input.
+        dtype: the type of quantised numbers. is_dynamic: whether parameters are found anew for each
+            input.
     """
 
     def __init__(self, dtype: dtype, is_dynamic: bool = False) -> None:
@@ -97,9 +104,12 @@ def limits_of(
         return (0, 127) if reduce_range else (0, 255)
     if dtype is qint32:
         return -(2**31), 2**31 - 1
-    return {"int8": (-128, 127), "uint8": (0, 255), "int16": (-(2**15), 2**15 - 1), "uint16": (0, 2**16 - 1)}.get(
-        dtype.name, (0, 15)
-    )
+    return {
+        "int8": (-128, 127),
+        "uint8": (0, 255),
+        "int16": (-(2**15), 2**15 - 1),
+        "uint16": (0, 2**16 - 1),
+    }.get(dtype.name, (0, 15))
 
 
 class UniformQuantizationObserverBase(ObserverBase):
@@ -119,9 +129,17 @@ class UniformQuantizationObserverBase(ObserverBase):
     max_val: Any
 
     def __init__(
-        self, dtype: Any = quint8, qscheme: Any = per_tensor_affine, reduce_range: bool = False, quant_min: int | None = None,
-        quant_max: int | None = None, factory_kwargs: Any = None, eps: float = _EPS, is_dynamic: bool = False, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        dtype: Any = quint8,
+        qscheme: Any = per_tensor_affine,
+        reduce_range: bool = False,
+        quant_min: int | None = None,
+        quant_max: int | None = None,
+        factory_kwargs: Any = None,
+        eps: float = _EPS,
+        is_dynamic: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(dtype, is_dynamic)
         self.qscheme, self.reduce_range = qscheme, reduce_range
         if reduce_range:
@@ -145,7 +163,10 @@ class UniformQuantizationObserverBase(ObserverBase):
         """The scale and the zero point with which the integers cover a range, in float32."""
         low, high = np.asarray(min_val._array, np.float32), np.asarray(max_val._array, np.float32)
         if not low.size or not high.size or (low.ndim == 0 and low == np.inf and high == -np.inf):
-            warnings.warn("must run observer before calling calculate_qparams. Returning default values.", stacklevel=3)
+            warnings.warn(
+                "must run observer before calling calculate_qparams. Returning default values.",
+                stacklevel=3,
+            )
             return make_tensor(np.ones(1, np.float32)), make_tensor(np.zeros(1, np.int64))
         if (low > high).any():
             raise AssertionError(f"min {min_val} should be less than max {max_val}")
@@ -157,14 +178,18 @@ class UniformQuantizationObserverBase(ObserverBase):
             scale = np.maximum(-below, above) / np.float32((qmax - qmin) / 2)
             scale = np.maximum(scale, least)
             if self.dtype in (quint8, NAMED_ONLY.get("uint8")):
-                zero = np.full(below.shape, (qmin + qmax) // 2 if self.has_customized_qrange else 128, np.int64)
+                zero = np.full(
+                    below.shape, (qmin + qmax) // 2 if self.has_customized_qrange else 128, np.int64
+                )
         elif self.qscheme is per_channel_affine_float_qparams:
             scale = (high - low) / np.float32(qmax - qmin)
             scale = np.where(scale > least, scale, np.float32(1))
             return make_tensor(scale), make_tensor(-low / scale)
         else:
             scale = np.maximum((above - below) / np.float32(qmax - qmin), least)
-            zero = np.clip(qmin - np.rint(below / scale).astype(np.int32), qmin, qmax).astype(np.int64)
+            zero = np.clip(qmin - np.rint(below / scale).astype(np.int32), qmin, qmax).astype(
+                np.int64
+            )
         scale = np.asarray(scale, np.float32)
         if scale.ndim == 0:
             scale, zero = scale.reshape(1), np.asarray(zero).reshape(1)
@@ -193,14 +218,32 @@ class MinMaxObserver(UniformQuantizationObserverBase):
     """
 
     def __init__(
-        self, dtype: Any = quint8, qscheme: Any = per_tensor_affine, reduce_range: bool = False, quant_min: int | None = None,
-        quant_max: int | None = None, factory_kwargs: Any = None, eps: float = _EPS, is_dynamic: bool = False, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        dtype: Any = quint8,
+        qscheme: Any = per_tensor_affine,
+        reduce_range: bool = False,
+        quant_min: int | None = None,
+        quant_max: int | None = None,
+        factory_kwargs: Any = None,
+        eps: float = _EPS,
+        is_dynamic: bool = False,
+        **kwargs: Any,
+    ) -> None:
         if qscheme not in (per_tensor_affine, per_tensor_symmetric):
             raise NotImplementedError(
                 "MinMaxObserver's qscheme only support torch.per_tensor_symmetric                     and torch.per_tensor_affine."
             )
-        super().__init__(dtype, qscheme, reduce_range, quant_min, quant_max, factory_kwargs, eps, is_dynamic, **kwargs)
+        super().__init__(
+            dtype,
+            qscheme,
+            reduce_range,
+            quant_min,
+            quant_max,
+            factory_kwargs,
+            eps,
+            is_dynamic,
+            **kwargs,
+        )
         self.register_buffer("min_val", _number(float("inf")))
         self.register_buffer("max_val", _number(float("-inf")))
 
@@ -236,7 +279,11 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
     """
 
     def __init__(
-        self, averaging_constant: float = 0.01, dtype: Any = quint8, qscheme: Any = per_tensor_affine, **kwargs: Any
+        self,
+        averaging_constant: float = 0.01,
+        dtype: Any = quint8,
+        qscheme: Any = per_tensor_affine,
+        **kwargs: Any,
     ) -> None:
         self._check(qscheme)
         super().__init__(dtype, qscheme, **kwargs)
@@ -268,17 +315,42 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
     """Remembers the least and the greatest value of each slice along `ch_axis`."""
 
     def __init__(
-        self, ch_axis: int = 0, dtype: Any = quint8, qscheme: Any = per_channel_affine, reduce_range: bool = False, quant_min: int | None = None,
-        quant_max: int | None = None, factory_kwargs: Any = None, eps: float = _EPS, is_dynamic: bool = False, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        if qscheme not in (per_channel_affine, per_channel_symmetric, per_channel_affine_float_qparams):
+        self,
+        ch_axis: int = 0,
+        dtype: Any = quint8,
+        qscheme: Any = per_channel_affine,
+        reduce_range: bool = False,
+        quant_min: int | None = None,
+        quant_max: int | None = None,
+        factory_kwargs: Any = None,
+        eps: float = _EPS,
+        is_dynamic: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if qscheme not in (
+            per_channel_affine,
+            per_channel_symmetric,
+            per_channel_affine_float_qparams,
+        ):
             raise NotImplementedError(
                 "PerChannelMinMaxObserver's qscheme only support                     torch.per_channel_symmetric, "
                 "torch.per_channel_affine and torch.per_channel_affine_float_qparams."
             )
         if is_dynamic:
-            raise NotImplementedError("PerChannelMinMaxObserver doesn't support dynamic quantization")
-        super().__init__(dtype, qscheme, reduce_range, quant_min, quant_max, factory_kwargs, eps, is_dynamic, **kwargs)
+            raise NotImplementedError(
+                "PerChannelMinMaxObserver doesn't support dynamic quantization"
+            )
+        super().__init__(
+            dtype,
+            qscheme,
+            reduce_range,
+            quant_min,
+            quant_max,
+            factory_kwargs,
+            eps,
+            is_dynamic,
+            **kwargs,
+        )
         self.ch_axis = ch_axis
         self.register_buffer("min_val", make_tensor(np.empty(0, np.float32)))
         self.register_buffer("max_val", make_tensor(np.empty(0, np.float32)))
@@ -297,7 +369,10 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
         self._put(low, high)
 
     def _put(self, low: Any, high: Any) -> None:
-        self.min_val._array, self.max_val._array = np.ascontiguousarray(low), np.ascontiguousarray(high)
+        self.min_val._array, self.max_val._array = (
+            np.ascontiguousarray(low),
+            np.ascontiguousarray(high),
+        )
 
     def calculate_qparams(self, **kwargs: Any) -> Any:
         """The scales and the zero points, as tensors."""
@@ -307,15 +382,25 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
         return f"min_val={self.min_val}, max_val={self.max_val}"
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, unexpected_keys: Any, error_msgs: Any
-    ) -> None:  # fmt: skip
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
+    ) -> None:
         for name in ("min", "max"):
-            for key in (f"{prefix}{name}_val", f"{prefix}{name}_vals"):  # the second is that of old files
+            # the second is that of old files
+            for key in (f"{prefix}{name}_val", f"{prefix}{name}_vals"):
                 if key in state_dict:
                     getattr(self, f"{name}_val")._array = np.empty_like(state_dict[key]._array)
                     if key.endswith("s"):
                         state_dict[key[:-1]] = state_dict.pop(key)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
     def reset_min_max_vals(self) -> None:
         """Forget what was seen."""
@@ -326,8 +411,13 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
     """A moving average of the least and the greatest values of each slice along `ch_axis`."""
 
     def __init__(
-        self, averaging_constant: float = 0.01, ch_axis: int = 0, dtype: Any = quint8, qscheme: Any = per_channel_affine, **kwargs: Any
-    ) -> None:  # fmt: skip
+        self,
+        averaging_constant: float = 0.01,
+        ch_axis: int = 0,
+        dtype: Any = quint8,
+        qscheme: Any = per_channel_affine,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(ch_axis, dtype, qscheme, **kwargs)
         self.averaging_constant = averaging_constant
 
@@ -340,7 +430,8 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
 
 
 class HistogramObserver(UniformQuantizationObserverBase):
-    """Counts values in bins, and chooses the range whose rounding errors have the least sum of squares.
+    """Counts values in bins, and chooses the range whose rounding errors have the least sum of
+    squares.
 
     The range shrinks from both ends, by steps of quantiles, as long as the error falls.
 
@@ -349,9 +440,18 @@ class HistogramObserver(UniformQuantizationObserverBase):
     """
 
     def __init__(
-        self, bins: int = 2048, dtype: Any = quint8, qscheme: Any = per_tensor_affine, reduce_range: bool = False, quant_min: int | None = None,
-        quant_max: int | None = None, factory_kwargs: Any = None, eps: float = _EPS, is_dynamic: bool = False, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        bins: int = 2048,
+        dtype: Any = quint8,
+        qscheme: Any = per_tensor_affine,
+        reduce_range: bool = False,
+        quant_min: int | None = None,
+        quant_max: int | None = None,
+        factory_kwargs: Any = None,
+        eps: float = _EPS,
+        is_dynamic: bool = False,
+        **kwargs: Any,
+    ) -> None:
         if qscheme not in (per_tensor_affine, per_tensor_symmetric):
             raise NotImplementedError(
                 "HistogramObserver's qscheme only support torch.per_tensor_symmetric                     and "
@@ -359,7 +459,17 @@ class HistogramObserver(UniformQuantizationObserverBase):
             )
         if is_dynamic:
             raise NotImplementedError("HistogramObserver doesn't support dynamic quantization")
-        super().__init__(dtype, qscheme, reduce_range, quant_min, quant_max, factory_kwargs, eps, is_dynamic, **kwargs)
+        super().__init__(
+            dtype,
+            qscheme,
+            reduce_range,
+            quant_min,
+            quant_max,
+            factory_kwargs,
+            eps,
+            is_dynamic,
+            **kwargs,
+        )
         self.bins, self.upsample_rate = bins, 16
         self.register_buffer("histogram", make_tensor(np.zeros(bins, np.float32)))
         self.register_buffer("min_val", _number(float("inf")))
@@ -367,7 +477,9 @@ class HistogramObserver(UniformQuantizationObserverBase):
         self.dst_nbins = 2 ** (8 * dtype.itemsize)
 
     def _counted(self, x: Any, low: Any, high: Any) -> Any:
-        return FUNCTIONS["torch"]["histc"](make_tensor(x), self.bins, min=float(low), max=float(high))._array
+        return FUNCTIONS["torch"]["histc"](
+            make_tensor(x), self.bins, min=float(low), max=float(high)
+        )._array
 
     def forward(self, x_orig: Any) -> Any:
         """Sees a tensor, and gives it back."""
@@ -392,7 +504,9 @@ class HistogramObserver(UniformQuantizationObserverBase):
         return x_orig
 
     def _moved(self, low: Any, high: Any, new_low: Any, new_high: Any) -> Any:
-        """The counts so far in the bins of a wider range: each bin as 16 parts, each where its middle lies."""
+        """The counts so far in the bins of a wider range: each bin as 16 parts, each where its
+        middle lies.
+        """
         counts = self.histogram._array
         if (low, high) == (new_low, new_high):
             return counts
@@ -400,21 +514,29 @@ class HistogramObserver(UniformQuantizationObserverBase):
             return self._counted(np.asarray([low], np.float32), new_low, new_high) * counts.sum()
         space = FUNCTIONS["torch"]["linspace"]
         parts = self.bins * self.upsample_rate
-        middles = space(float(low), float(high), parts + 1)._array[:-1] + np.float32(0.5) * ((high - low) / np.float32(parts))
+        middles = space(float(low), float(high), parts + 1)._array[:-1] + np.float32(0.5) * (
+            (high - low) / np.float32(parts)
+        )
         edges = space(float(new_low), float(new_high), self.bins + 1)._array
         places = np.clip(np.searchsorted(edges, middles, side="right") - 1, 0, self.bins - 1)
         weights = np.repeat(counts, self.upsample_rate) / np.float32(self.upsample_rate)
-        return FUNCTIONS["torch"]["bincount"](make_tensor(places), make_tensor(weights), self.bins)._array.astype(np.float32)
+        return FUNCTIONS["torch"]["bincount"](
+            make_tensor(places), make_tensor(weights), self.bins
+        )._array.astype(np.float32)
 
     def _error(self, first: int, last: int, width: float) -> float:
-        """The sum of squares of what rounding to the levels of the bins first..last changes, for values spread evenly in each bin."""
+        """The sum of squares of what rounding to the levels of the bins first..last changes, for
+        values spread evenly in each bin.
+        """
         step = width * (last - first + 1) / self.dst_nbins
         if step == 0.0:
             return 0.0
         single, half, top = np.float32(step), np.float32(step / 2), np.float32(self.dst_nbins - 1)
         begin = np.arange(-first, self.bins - first).astype(np.float32) * np.float32(width)
         end = begin + np.float32(width)
-        level_of_begin, level_of_end = (np.clip(np.floor_divide(x, single), np.float32(0), top) for x in (begin, end))
+        level_of_begin, level_of_end = (
+            np.clip(np.floor_divide(x, single), np.float32(0), top) for x in (begin, end)
+        )
         density = self.histogram._array / np.float32(width)
 
         def squares(start: Any, stop: Any) -> Any:
@@ -434,8 +556,14 @@ class HistogramObserver(UniformQuantizationObserverBase):
         step, alpha, beta, least = 1e-5, 0.0, 1.0, float("inf")
         first, last = 0, self.bins - 1
         while alpha < beta:
-            left = int(np.searchsorted(below[first:last], np.float32((alpha + step) * total))) + first
-            right = first + int(np.searchsorted(below[first + 1 : last + 1], np.float32((beta - step) * total), side="right"))
+            left = (
+                int(np.searchsorted(below[first:last], np.float32((alpha + step) * total))) + first
+            )
+            right = first + int(
+                np.searchsorted(
+                    below[first + 1 : last + 1], np.float32((beta - step) * total), side="right"
+                )
+            )
             if left - first > last - right:
                 candidate, alpha = (left, last), alpha + step
             else:
@@ -470,9 +598,16 @@ class FixedQParamsObserver(ObserverBase):
     """An observer that sees nothing: its scale and zero point are given."""
 
     def __init__(
-        self, scale: float, zero_point: int, dtype: Any = quint8, qscheme: Any = per_tensor_affine, quant_min: int = 0, quant_max: int = 255,
-        is_dynamic: bool = False, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        scale: float,
+        zero_point: int,
+        dtype: Any = quint8,
+        qscheme: Any = per_tensor_affine,
+        quant_min: int = 0,
+        quant_max: int = 255,
+        is_dynamic: bool = False,
+        **kwargs: Any,
+    ) -> None:
         if is_dynamic:
             raise NotImplementedError("FixedQParamsObserver doesn't support dynamic quantization")
         super().__init__(dtype, is_dynamic)
@@ -492,12 +627,24 @@ class PlaceholderObserver(ObserverBase):
     """Says how something is quantised, and sees nothing: for dynamic quantisation, and for float16."""
 
     def __init__(
-        self, dtype: Any = _float32, custom_op_name: str = "", compute_dtype: Any = None, quant_min: Any = None, quant_max: Any = None,
-        qscheme: Any = None, eps: Any = None, is_dynamic: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        dtype: Any = _float32,
+        custom_op_name: str = "",
+        compute_dtype: Any = None,
+        quant_min: Any = None,
+        quant_max: Any = None,
+        qscheme: Any = None,
+        eps: Any = None,
+        is_dynamic: bool = False,
+    ) -> None:
         super().__init__(dtype, is_dynamic)
         self.qscheme = per_tensor_affine if qscheme is None else qscheme
-        self.quant_min, self.quant_max, self.eps, self.custom_op = quant_min, quant_max, eps, custom_op_name
+        self.quant_min, self.quant_max, self.eps, self.custom_op = (
+            quant_min,
+            quant_max,
+            eps,
+            custom_op_name,
+        )
         if compute_dtype:
             self.is_dynamic = True
 
@@ -563,7 +710,11 @@ class ReuseInputObserver(ObserverBase):
 
 def get_observer_state_dict(mod: Any) -> Any:
     """The entries of a state_dict that are observers'."""
-    return {key: value for key, value in mod.state_dict().items() if "activation_post_process" in key or "observer" in key}
+    return {
+        key: value
+        for key, value in mod.state_dict().items()
+        if "activation_post_process" in key or "observer" in key
+    }
 
 
 def load_observer_state_dict(mod: Any, obs_dict: Any) -> None:
@@ -571,7 +722,9 @@ def load_observer_state_dict(mod: Any, obs_dict: Any) -> None:
     with no_grad():
         missing, unexpected = mod.load_state_dict(obs_dict, strict=False)
     if any("observer" in key or "activation_post_process" in key for key in missing) or unexpected:
-        raise UnsupportedError(f"the observers do not fit: missing {missing}, unexpected {unexpected}")
+        raise UnsupportedError(
+            f"the observers do not fit: missing {missing}, unexpected {unexpected}"
+        )
 
 
 default_observer = MinMaxObserver.with_args(quant_min=0, quant_max=127)
@@ -582,11 +735,15 @@ weight_observer_range_neg_127_to_127 = MinMaxObserver.with_args(
     dtype=qint8, qscheme=per_tensor_symmetric, quant_min=-127, quant_max=127, eps=2**-12
 )
 default_histogram_observer = HistogramObserver.with_args(quant_min=0, quant_max=127)
-default_per_channel_weight_observer = PerChannelMinMaxObserver.with_args(dtype=qint8, qscheme=per_channel_symmetric)
+default_per_channel_weight_observer = PerChannelMinMaxObserver.with_args(
+    dtype=qint8, qscheme=per_channel_symmetric
+)
 per_channel_weight_observer_range_neg_127_to_127 = PerChannelMinMaxObserver.with_args(
     dtype=qint8, qscheme=per_channel_symmetric, quant_min=-127, quant_max=127, eps=2**-12
 )
-default_dynamic_quant_observer = PlaceholderObserver.with_args(dtype=quint8, quant_min=0, quant_max=255, is_dynamic=True)
+default_dynamic_quant_observer = PlaceholderObserver.with_args(
+    dtype=quint8, quant_min=0, quant_max=255, is_dynamic=True
+)
 default_float_qparams_observer = PerChannelMinMaxObserver.with_args(
     dtype=quint8, qscheme=per_channel_affine_float_qparams, ch_axis=0
 )

@@ -61,12 +61,19 @@ default_qconfig = QConfig(default_observer, default_weight_observer)
 default_debug_qconfig = QConfig(default_debug_observer, default_weight_observer)
 default_per_channel_qconfig = QConfig(default_observer, default_per_channel_weight_observer)
 default_dynamic_qconfig = QConfig(default_dynamic_quant_observer, default_weight_observer)
-per_channel_dynamic_qconfig = QConfig(default_dynamic_quant_observer, default_per_channel_weight_observer)
-float16_dynamic_qconfig = QConfig(
-    PlaceholderObserver.with_args(dtype=_float16, is_dynamic=True), PlaceholderObserver.with_args(dtype=_float16)
+per_channel_dynamic_qconfig = QConfig(
+    default_dynamic_quant_observer, default_per_channel_weight_observer
 )
-float16_static_qconfig = QConfig(PlaceholderObserver.with_args(dtype=_float16), PlaceholderObserver.with_args(dtype=_float16))
-float_qparams_weight_only_qconfig = QConfig(default_placeholder_observer, default_float_qparams_observer)
+float16_dynamic_qconfig = QConfig(
+    PlaceholderObserver.with_args(dtype=_float16, is_dynamic=True),
+    PlaceholderObserver.with_args(dtype=_float16),
+)
+float16_static_qconfig = QConfig(
+    PlaceholderObserver.with_args(dtype=_float16), PlaceholderObserver.with_args(dtype=_float16)
+)
+float_qparams_weight_only_qconfig = QConfig(
+    default_placeholder_observer, default_float_qparams_observer
+)
 default_qat_qconfig = QConfig(default_fake_quant, default_weight_fake_quant)
 default_weight_only_qconfig = QConfig(Identity, default_weight_fake_quant)
 default_activation_only_qconfig = QConfig(default_fake_quant, Identity)
@@ -74,10 +81,12 @@ default_qat_qconfig_v2 = QConfig(default_fused_act_fake_quant, default_fused_wt_
 default_embedding_qat_qconfig = QConfig(NoopObserver, default_embedding_fake_quant)
 default_reuse_input_qconfig = QConfig(default_reuse_input_observer, NoopObserver)
 default_symmetric_qnnpack_qconfig = QConfig(
-    HistogramObserver.with_args(dtype=qint8, reduce_range=False, eps=2**-12), weight_observer_range_neg_127_to_127
+    HistogramObserver.with_args(dtype=qint8, reduce_range=False, eps=2**-12),
+    weight_observer_range_neg_127_to_127,
 )
 default_per_channel_symmetric_qnnpack_qconfig = QConfig(
-    HistogramObserver.with_args(dtype=qint8, reduce_range=False, eps=2**-12), per_channel_weight_observer_range_neg_127_to_127
+    HistogramObserver.with_args(dtype=qint8, reduce_range=False, eps=2**-12),
+    per_channel_weight_observer_range_neg_127_to_127,
 )
 
 
@@ -89,24 +98,42 @@ def get_default_qconfig(backend: str = "x86", version: int = 0) -> QConfig:
     """
     _check(backend, version, (0,))
     if backend in ("fbgemm", "x86"):
-        return QConfig(HistogramObserver.with_args(reduce_range=True), default_per_channel_weight_observer)
+        return QConfig(
+            HistogramObserver.with_args(reduce_range=True), default_per_channel_weight_observer
+        )
     if backend == "qnnpack":
         return QConfig(HistogramObserver.with_args(reduce_range=False), default_weight_observer)
-    return QConfig(HistogramObserver.with_args(reduce_range=False), default_per_channel_weight_observer)
+    return QConfig(
+        HistogramObserver.with_args(reduce_range=False), default_per_channel_weight_observer
+    )
 
 
 def get_default_qat_qconfig(backend: str = "x86", version: int = 1) -> QConfig:
     """The fake quantisers for a backend."""
     _check(backend, version, (0, 1))
     kind: Any = FakeQuantize if version == 0 else FusedMovingAvgObsFakeQuantize
-    how: dict[str, Any] = {"observer": MovingAverageMinMaxObserver, "quant_min": 0, "quant_max": 255}
+    how: dict[str, Any] = {
+        "observer": MovingAverageMinMaxObserver,
+        "quant_min": 0,
+        "quant_max": 255,
+    }
     if backend == "onednn":
         activation = kind.with_args(**how)
     else:
         activation = kind.with_args(**how, reduce_range=backend in ("fbgemm", "x86"))
     if version == 0:
-        return QConfig(activation, default_weight_fake_quant if backend == "qnnpack" else default_per_channel_weight_fake_quant)
-    return QConfig(activation, default_fused_wt_fake_quant if backend == "qnnpack" else default_fused_per_channel_wt_fake_quant)
+        return QConfig(
+            activation,
+            default_weight_fake_quant
+            if backend == "qnnpack"
+            else default_per_channel_weight_fake_quant,
+        )
+    return QConfig(
+        activation,
+        default_fused_wt_fake_quant
+        if backend == "qnnpack"
+        else default_fused_per_channel_wt_fake_quant,
+    )
 
 
 def _check(backend: str, version: int, versions: tuple[int, ...]) -> None:
@@ -114,7 +141,9 @@ def _check(backend: str, version: int, versions: tuple[int, ...]) -> None:
     if backend not in known:
         raise AssertionError(f"backend: {backend} not supported. backend must be one of {known}")
     if version not in versions:
-        raise AssertionError(f"Version number: {version} in get_default_qconfig is not supported. Version number must be 0")
+        raise AssertionError(
+            f"Version number: {version} in get_default_qconfig is not supported. Version number must be 0"
+        )
 
 
 def _add_module_to_qconfig_obs_ctr(qconfig: Any, module: Any) -> Any:
@@ -131,7 +160,9 @@ def qconfig_equals(q1: Any, q2: Any) -> bool:
 def _assert_valid_qconfig(qconfig: Any, mod: Any) -> None:
     if qconfig is not None and type(mod).__name__.startswith("ConvTranspose"):
         if "PerChannel" in repr(qconfig.weight):
-            raise AssertionError("Per channel weight observer is not supported yet for ConvTranspose{n}d.")
+            raise AssertionError(
+                "Per channel weight observer is not supported yet for ConvTranspose{n}d."
+            )
 
 
 def activation_is_dynamic(qconfig: Any) -> bool:

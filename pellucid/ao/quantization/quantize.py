@@ -33,7 +33,10 @@ is_activation_post_process = (ObserverBase, FakeQuantizeBase)
 
 def get_default_custom_config_dict() -> dict[str, Any]:
     """How modules that observe themselves are prepared and converted: there are none."""
-    return {"float_to_observed_custom_module_class": {}, "observed_to_quantized_custom_module_class": {}}
+    return {
+        "float_to_observed_custom_module_class": {},
+        "observed_to_quantized_custom_module_class": {},
+    }
 
 
 # ---- configurations -------------------------------------------------------------------------------
@@ -47,8 +50,12 @@ def _propagate(module: Any, qconfig_dict: Any, parent: Any, prefix: str) -> None
         _propagate(child, qconfig_dict, config, f"{prefix}.{name}" if prefix else name)
 
 
-def propagate_qconfig_(module: Any, qconfig_dict: Any = None, prepare_custom_config_dict: Any = None) -> None:
-    """Give modules the configuration of their parents, or that which `qconfig_dict` has for their names and types."""
+def propagate_qconfig_(
+    module: Any, qconfig_dict: Any = None, prepare_custom_config_dict: Any = None
+) -> None:
+    """Give modules the configuration of their parents, or that which `qconfig_dict` has for their
+    names and types.
+    """
     qconfig_dict = qconfig_dict or {}
     _propagate(module, qconfig_dict, qconfig_dict.get("", None), "")
 
@@ -67,7 +74,9 @@ _observer_forward_hook, _observer_forward_pre_hook = _observes, _observes_input
 
 def _register_activation_post_process_hook(module: Any, pre_hook: bool = False) -> None:
     if not hasattr(module, "activation_post_process"):
-        raise AssertionError("Expect activation_post_process attribute already attached to the module")
+        raise AssertionError(
+            "Expect activation_post_process attribute already attached to the module"
+        )
     if pre_hook:
         module.register_forward_pre_hook(_observes_input, prepend=True)
     else:
@@ -116,7 +125,11 @@ def _add_observer_(
             insert(child, DEFAULT_MODULE_TO_ACT_POST_PROCESS[kind])
         else:
             _add_observer_(child, propagation, non_leaf, custom)
-    if not _has_children(module) and not isinstance(module, nn.Sequential) and type(module) in propagation:
+    if (
+        not _has_children(module)
+        and not isinstance(module, nn.Sequential)
+        and type(module) in propagation
+    ):
         insert(module)
     if (
         hasattr(module, "weight_fake_quant")
@@ -133,8 +146,12 @@ def _fixed(kind: Any) -> Any:
 
 
 def prepare(
-    model: Any, inplace: bool = False, allow_list: Any = None, observer_non_leaf_module_list: Any = None, prepare_custom_config_dict: Any = None
-) -> Any:  # fmt: skip
+    model: Any,
+    inplace: bool = False,
+    allow_list: Any = None,
+    observer_non_leaf_module_list: Any = None,
+    prepare_custom_config_dict: Any = None,
+) -> Any:
     """Put observers behind the modules whose results will be quantised: `model.qconfig` says which.
 
     Run the model with some data afterwards, then `convert` it.
@@ -158,7 +175,10 @@ def prepare(
 def _remove_activation_post_process(module: Any) -> None:
     if isinstance(getattr(module, "activation_post_process", None), is_activation_post_process):
         delattr(module, "activation_post_process")
-    for hooks, own in ((module._forward_hooks, _observes), (module._forward_pre_hooks, _observes_input)):
+    for hooks, own in (
+        (module._forward_hooks, _observes),
+        (module._forward_pre_hooks, _observes_input),
+    ):
         for key, hook in list(hooks.items()):
             if hook is own:
                 hooks.pop(key)
@@ -173,8 +193,15 @@ def _remove_qconfig(module: Any) -> None:
 
 
 # ---- conversion ---------------------------------------------------------------------------------------
-def swap_module(mod: Any, mapping: Any, custom_module_class_mapping: Any = None, use_precomputed_fake_quant: bool = False) -> Any:
-    """The module that takes another one's place, with its hooks; the module itself where there is none."""
+def swap_module(
+    mod: Any,
+    mapping: Any,
+    custom_module_class_mapping: Any = None,
+    use_precomputed_fake_quant: bool = False,
+) -> Any:
+    """The module that takes another one's place, with its hooks; the module itself where there is
+    none.
+    """
     if getattr(mod, "qconfig", None) is None or type(mod) not in mapping:
         return mod
     made = mapping[type(mod)].from_float(mod)
@@ -198,9 +225,14 @@ def _convert(module: Any, mapping: Any) -> None:
 
 
 def convert(
-    module: Any, mapping: Any = None, inplace: bool = False, remove_qconfig: bool = True, is_reference: bool = False,
-    convert_custom_config_dict: Any = None, use_precomputed_fake_quant: bool = False,
-) -> Any:  # fmt: skip
+    module: Any,
+    mapping: Any = None,
+    inplace: bool = False,
+    remove_qconfig: bool = True,
+    is_reference: bool = False,
+    convert_custom_config_dict: Any = None,
+    use_precomputed_fake_quant: bool = False,
+) -> Any:
     """Put quantised modules in the place of those that have seen data.
 
     Args:
@@ -208,7 +240,9 @@ def convert(
         inplace: change the model itself.
     """
     if is_reference:
-        raise UnsupportedError("reference modules are not supported: convert with is_reference=False")
+        raise UnsupportedError(
+            "reference modules are not supported: convert with is_reference=False"
+        )
     if not inplace:
         module = copy.deepcopy(module)
     with no_grad():
@@ -224,23 +258,35 @@ def default_eval_fn(model: Any, calib_data: Any) -> None:
         model(data)
 
 
-def quantize(model: Any, run_fn: Any, run_args: Any, mapping: Any = None, inplace: bool = False) -> Any:
+def quantize(
+    model: Any, run_fn: Any, run_args: Any, mapping: Any = None, inplace: bool = False
+) -> Any:
     """`prepare`, `run_fn(model, *run_args)`, `convert`."""
     if not inplace:
         model = copy.deepcopy(model)
     model.eval()
     prepare(model, inplace=True)
     run_fn(model, *run_args)
-    convert(model, get_default_static_quant_module_mappings() if mapping is None else mapping, inplace=True)
+    convert(
+        model,
+        get_default_static_quant_module_mappings() if mapping is None else mapping,
+        inplace=True,
+    )
     return model
 
 
-def quantize_dynamic(model: Any, qconfig_spec: Any = None, dtype: Any = qint8, mapping: Any = None, inplace: bool = False) -> Any:
+def quantize_dynamic(
+    model: Any,
+    qconfig_spec: Any = None,
+    dtype: Any = qint8,
+    mapping: Any = None,
+    inplace: bool = False,
+) -> Any:
     """Quantise weights now and inputs whenever the model runs; nothing has to be calibrated.
 
     Args:
-        qconfig_spec: the types (or names) of modules, or a dictionary from them to configurations; when left out, linear layers, LSTMs,
-            GRUs and cells.
+        qconfig_spec: the types (or names) of modules, or a dictionary from them to configurations;
+            when left out, linear layers, LSTMs, GRUs and cells.
         dtype: `torch.qint8`; `torch.quint8` for embeddings.
 
     Raises:
@@ -254,21 +300,36 @@ def quantize_dynamic(model: Any, qconfig_spec: Any = None, dtype: Any = qint8, m
     """
     if qconfig_spec is None:
         if dtype is qint8:
-            kinds: tuple[Any, ...] = (nn.Linear, nn.LSTM, nn.GRU, nn.LSTMCell, nn.RNNCell, nn.GRUCell)
+            kinds: tuple[Any, ...] = (
+                nn.Linear,
+                nn.LSTM,
+                nn.GRU,
+                nn.LSTMCell,
+                nn.RNNCell,
+                nn.GRUCell,
+            )
             qconfig_spec = dict.fromkeys(kinds, default_dynamic_qconfig)
         elif dtype is quint8:
-            qconfig_spec = dict.fromkeys((nn.EmbeddingBag, nn.Embedding), float_qparams_weight_only_qconfig)
+            qconfig_spec = dict.fromkeys(
+                (nn.EmbeddingBag, nn.Embedding), float_qparams_weight_only_qconfig
+            )
         elif dtype is float16:
-            raise UnsupportedError("dynamic quantisation to torch.float16 is not supported; torch.qint8 is")
+            raise UnsupportedError(
+                "dynamic quantisation to torch.float16 is not supported; torch.qint8 is"
+            )
         else:
-            raise ValueError(f"Don't know how to quantize with default settings for {dtype}. Provide full qconfig please")
+            raise ValueError(
+                f"Don't know how to quantize with default settings for {dtype}. Provide full qconfig please"
+            )
     elif isinstance(qconfig_spec, set):
         if dtype is qint8:
             default: Any = default_dynamic_qconfig
         elif dtype is quint8:
             default = float_qparams_weight_only_qconfig
         elif dtype is float16:
-            raise UnsupportedError("dynamic quantisation to torch.float16 is not supported; torch.qint8 is")
+            raise UnsupportedError(
+                "dynamic quantisation to torch.float16 is not supported; torch.qint8 is"
+            )
         else:
             raise RuntimeError("Unknown dtype specified for quantize_dynamic: ", str(dtype))
         qconfig_spec = dict.fromkeys(qconfig_spec, default)
@@ -284,7 +345,8 @@ def quantize_dynamic(model: Any, qconfig_spec: Any = None, dtype: Any = qint8, m
 
 # ---- training ---------------------------------------------------------------------------------------------
 def prepare_qat(model: Any, mapping: Any = None, inplace: bool = False) -> Any:
-    """Put modules that round their weights, and what rounds results, into a model that will be trained.
+    """Put modules that round their weights, and what rounds results, into a model that will be
+    trained.
 
     Raises:
         AssertionError: the model is not in training mode.
@@ -322,6 +384,16 @@ def add_quant_dequant(module: Any) -> Any:
 
 
 __all__ = [
-    "add_quant_dequant", "convert", "default_eval_fn", "get_default_custom_config_dict", "is_activation_post_process", "prepare",
-    "prepare_qat", "propagate_qconfig_", "quantize", "quantize_dynamic", "quantize_qat", "swap_module",
-]  # fmt: skip
+    "add_quant_dequant",
+    "convert",
+    "default_eval_fn",
+    "get_default_custom_config_dict",
+    "is_activation_post_process",
+    "prepare",
+    "prepare_qat",
+    "propagate_qconfig_",
+    "quantize",
+    "quantize_dynamic",
+    "quantize_qat",
+    "swap_module",
+]

@@ -10,7 +10,8 @@ from ...errors import UnsupportedError
 def _refusing(name: str) -> None:
     def refused(*args: Any, **kwargs: Any) -> NoReturn:
         raise UnsupportedError(
-            f"torch.ao.quantization.quantize_fx.{name} is not supported", hint="prepare and convert of torch.ao.quantization are"
+            f"torch.ao.quantization.quantize_fx.{name} is not supported",
+            hint="prepare and convert of torch.ao.quantization are",
         )
 
     refused.__name__ = refused.__qualname__ = name
@@ -18,5 +19,12 @@ def _refusing(name: str) -> None:
     globals()[name] = refused
 
 
-for _name in ("prepare_fx", "prepare_qat_fx", "convert_fx", "convert_to_reference_fx", "fuse_fx", "quantize_fx"):
+for _name in (
+    "prepare_fx",
+    "prepare_qat_fx",
+    "convert_fx",
+    "convert_to_reference_fx",
+    "fuse_fx",
+    "quantize_fx",
+):
     _refusing(_name)

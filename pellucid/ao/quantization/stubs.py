@@ -8,7 +8,8 @@ from ...nn.modules.module import Module
 
 
 class QuantStub(Module):
-    """Where a model's input is quantised once the model is converted; until then it gives its input back.
+    """Where a model's input is quantised once the model is converted; until then it gives its input
+    back.
 
     Args:
         qconfig: how; otherwise that of the modules around it.
@@ -24,7 +25,9 @@ class QuantStub(Module):
 
 
 class DeQuantStub(Module):
-    """Where a model's output becomes floats again once the model is converted; until then it gives its input back."""
+    """Where a model's output becomes floats again once the model is converted; until then it gives
+    its input back.
+    """
 
     def __init__(self, qconfig: Any = None) -> None:
         super().__init__()

@@ -1,4 +1,6 @@
-"""The methods of tensors that the array API standard asks for, and its namespace, which is loaded when first asked for."""
+"""The methods of tensors that the array API standard asks for, and its namespace, which is loaded
+when first asked for.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ def array_namespace(self: Tensor, *, api_version: str | None = None) -> Any:
 
 
 def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
-    """This tensor on a device, under the standard's name; `stream` is for devices that have streams, which the CPU has not.
+    """This tensor on a device, under the standard's name; `stream` is for devices that have
+    streams, which the CPU has not.
 
     Raises:
         ValueError: a stream is given.

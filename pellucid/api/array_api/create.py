@@ -14,15 +14,23 @@ from ...core.tensor import Tensor
 _T: dict[str, Any] = FUNCTIONS["torch"]
 
 
-def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Evenly spaced values in [start, stop), or in [0, start) where `stop` is None; none where the step leads away from `stop`."""
+def arange(
+    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
+) -> Tensor:
+    """Evenly spaced values in [start, stop), or in [0, start) where `stop` is None; none where the
+    step leads away from `stop`.
+    """
     if stop is None:
         start, stop = 0, start
     if step == 0:
         raise ValueError("step must not be zero")
     if math.copysign(1, step) * (stop - start) < 0:
         floats = any(isinstance(v, float) for v in (start, stop, step))
-        dtype = dtype or (FUNCTIONS["torch"]["arange"](1.0).dtype if floats else None) or _T["arange"](1).dtype
+        dtype = (
+            dtype
+            or (FUNCTIONS["torch"]["arange"](1.0).dtype if floats else None)
+            or _T["arange"](1).dtype
+        )
         return _T["empty"](0, dtype=dtype, device=device)
     result: Tensor = _T["arange"](start, stop, step, dtype=dtype, device=device)
     return result
@@ -56,7 +64,9 @@ def _sizes(shape: Any) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
-def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Tensor:
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
+) -> Tensor:
     """Ones on the diagonal `k`, zeros elsewhere."""
     columns = n_rows if n_cols is None else n_cols
     out: Tensor = _T["zeros"]((n_rows, columns), dtype=dtype, device=device)
@@ -65,8 +75,19 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = N
     return out
 
 
-def linspace(start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True) -> Tensor:
-    """`num` evenly spaced values from `start` to `stop`, which is the last or, without `endpoint`, would be the next."""
+def linspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    endpoint: bool = True,
+) -> Tensor:
+    """`num` evenly spaced values from `start` to `stop`, which is the last or, without `endpoint`,
+    would be the next.
+    """
     result: Tensor = _T["linspace"](start, stop, num + (not endpoint), dtype=dtype, device=device)
     return result if endpoint else result[:num]
 

@@ -1,8 +1,10 @@
-"""Element-wise functions of the array API standard over tensors, where PyTorch's arguments or values differ.
+"""Element-wise functions of the array API standard over tensors, where PyTorch's arguments or
+values differ.
 
 Operators (`x // y`) keep PyTorch's values; the functions have the standard's.
 
-Source: the array API standard, version 2024.12, section "Element-wise functions", special cases included.
+Source: the array API standard, version 2024.12, section "Element-wise functions", special cases
+included.
 """
 
 from __future__ import annotations
@@ -21,7 +23,13 @@ _T: dict[str, Any] = FUNCTIONS["torch"]
 
 def promoted(a: dtypes.dtype, b: dtypes.dtype) -> dtypes.dtype:
     """The dtype of an operation on both; also of unsigned integers, which PyTorch does not promote."""
-    if a is not b and (a.is_wide_unsigned or b.is_wide_unsigned) and a.is_integral and b.is_integral and dtypes.bool_ not in (a, b):
+    if (
+        a is not b
+        and (a.is_wide_unsigned or b.is_wide_unsigned)
+        and a.is_integral
+        and b.is_integral
+        and dtypes.bool_ not in (a, b)
+    ):
         found = np.promote_types(a.numpy, b.numpy)
         if found.kind in "iu":
             return dtypes.BY_NUMPY[found]
@@ -51,14 +59,18 @@ def _binary(name: str, own: str = "") -> Any:
 NAMES = (
     "add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign divide greater greater_equal hypot less "
     "less_equal logaddexp logical_and logical_or logical_xor maximum minimum multiply nextafter not_equal pow remainder subtract"
-).split()  # fmt: skip
+).split()
 FOUND = {name: _binary(name) for name in NAMES} | {"equal": _binary("equal", "eq")}
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Tensor:
     """Quotients rounded down; of floats `floor(x1 / x2)`, as the standard's special cases say."""
     a, b = together(x1, x2)
-    result: Tensor = _T["floor"](a / b) if a.dtype.is_floating_point and b.dtype.is_floating_point else _T["floor_divide"](a, b)
+    result: Tensor = (
+        _T["floor"](a / b)
+        if a.dtype.is_floating_point and b.dtype.is_floating_point
+        else _T["floor_divide"](a, b)
+    )
     return result
 
 

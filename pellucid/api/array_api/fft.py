@@ -14,7 +14,9 @@ _F: dict[str, Any] = FUNCTIONS["fft"]
 
 
 def _along(name: str) -> Any:
-    def function(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+    def function(
+        x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward"
+    ) -> Tensor:
         return _F[name](x, n=n, dim=axis, norm=norm)
 
     function.__name__, function.__doc__ = name, f"`{name}` along an axis."
@@ -22,7 +24,9 @@ def _along(name: str) -> Any:
 
 
 def _over(name: str) -> Any:
-    def function(x: Tensor, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Tensor:
+    def function(
+        x: Tensor, /, *, s: Any = None, axes: Any = None, norm: str = "backward"
+    ) -> Tensor:
         return _F[name](x, s=s, dim=axes, norm=norm)
 
     function.__name__, function.__doc__ = name, f"`{name}` over axes (None: all)."

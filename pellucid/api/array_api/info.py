@@ -19,7 +19,9 @@ _BY_KIND: dict[str, tuple[str, ...]] = {
     "complex floating": ("complex64", "complex128"),
 }
 _BY_KIND["integral"] = _BY_KIND["signed integer"] + _BY_KIND["unsigned integer"]
-_BY_KIND["numeric"] = _BY_KIND["integral"] + _BY_KIND["real floating"] + _BY_KIND["complex floating"]
+_BY_KIND["numeric"] = (
+    _BY_KIND["integral"] + _BY_KIND["real floating"] + _BY_KIND["complex floating"]
+)
 
 
 class Info:
@@ -59,8 +61,11 @@ class Info:
             "indexing": dtypes.int64,
         }
 
-    def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, dtypes.dtype]:
-        """The dtypes of a kind ("bool", "signed integer", "real floating", ...), of several kinds, or all (None), by name.
+    def dtypes(
+        self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, dtypes.dtype]:
+        """The dtypes of a kind ("bool", "signed integer", "real floating", ...), of several kinds,
+        or all (None), by name.
 
         Raises:
             ValueError: the standard has no such kind.
@@ -68,4 +73,8 @@ class Info:
         kinds = ("bool", "numeric") if kind is None else (kind,) if isinstance(kind, str) else kind
         if unknown := [k for k in kinds if k not in _BY_KIND]:
             raise ValueError(f"unsupported kind: {unknown[0]!r}")
-        return {name: getattr(dtypes, "bool_" if name == "bool" else name) for k in kinds for name in _BY_KIND[k]}
+        return {
+            name: getattr(dtypes, "bool_" if name == "bool" else name)
+            for k in kinds
+            for name in _BY_KIND[k]
+        }

@@ -55,7 +55,9 @@ def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
 
 
 def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
-    """Sums of the diagonals of the matrices in the last two axes; integers are added in int64 (unsigned ones in uint64)."""
+    """Sums of the diagonals of the matrices in the last two axes; integers are added in int64
+    (unsigned ones in uint64).
+    """
     result: Tensor = METHODS["sum"](diagonal(x, offset=offset), -1, dtype=accumulated(x, dtype))
     return result
 
@@ -100,7 +102,9 @@ def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """The solution of `x1 @ x = x2`. A right side of one axis is a vector; one of more is a stack of matrices."""
+    """The solution of `x1 @ x = x2`. A right side of one axis is a vector; one of more is a stack
+    of matrices.
+    """
     if x2.ndim == 1:
         return _L["solve"](x1, x2.unsqueeze(-1)).squeeze(-1)
     batch = _T["broadcast_shapes"](x1.shape[:-2], x2.shape[:-2])
@@ -117,7 +121,9 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
 
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
-    """Products summed over axes: over so many last and first ones, or over those that are named in two sequences."""
+    """Products summed over axes: over so many last and first ones, or over those that are named in
+    two sequences.
+    """
     result: Tensor = _T["tensordot"](*together(x1, x2), dims=axes)
     return result
 

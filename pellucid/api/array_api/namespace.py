@@ -1,6 +1,7 @@
 """The Python array API standard's names over tensors: what `x.__array_namespace__()` returns.
 
-Functions are the library's own under the standard's names, with `axis` and `keepdims`. Source: the array API standard, version 2024.12.
+Functions are the library's own under the standard's names, with `axis` and `keepdims`. Source: the
+array API standard, version 2024.12.
 """
 
 from __future__ import annotations
@@ -42,14 +43,19 @@ e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 bool = dtypes.bool_
 int8, int16, int32, int64 = dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64
 uint8, uint16, uint32, uint64 = dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64
-float32, float64, complex64, complex128 = dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128
+float32, float64, complex64, complex128 = (
+    dtypes.float32,
+    dtypes.float64,
+    dtypes.complex64,
+    dtypes.complex128,
+)
 
 # Functions whose name, arguments and meaning are the standard's already.
 _SAME = (
     "abs acos acosh asin asinh atan atanh ceil conj cos cosh exp floor imag isfinite isinf isnan log log10 log1p log2 logical_not negative "
     "positive real reciprocal round signbit sin sinh sqrt square tan tanh trunc empty_like full_like ones_like zeros_like from_dlpack "
     "searchsorted tile"
-).split()  # fmt: skip
+).split()
 _RENAMED = {"bitwise_invert": "bitwise_not"}
 
 
@@ -120,7 +126,9 @@ def squeeze(x: Tensor, /, axis: Any) -> Tensor:
 
 def flip(x: Tensor, /, *, axis: Any = None) -> Tensor:
     """`x` with elements reversed along axes (None: all)."""
-    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = (
+        tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    )
     result: Tensor = METHODS["flip"](x, axes)
     return result
 
@@ -179,7 +187,10 @@ def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
 
 def where(condition: Tensor, x1: Any, x2: Any, /) -> Tensor:
     """`x1` where the condition is true, `x2` elsewhere."""
-    result: Tensor = _T["where"](condition, *(together(x1, x2) if isinstance(x1, Tensor) or isinstance(x2, Tensor) else (x1, x2)))
+    result: Tensor = _T["where"](
+        condition,
+        *(together(x1, x2) if isinstance(x1, Tensor) or isinstance(x2, Tensor) else (x1, x2)),
+    )
     return result
 
 
@@ -229,12 +240,16 @@ def __array_namespace_info__() -> Info:
     return Info()
 
 
-def cumulative_prod(x: Tensor, /, *, axis: int | None = None, dtype: Any = None, include_initial: Any = False) -> Tensor:
+def cumulative_prod(
+    x: Tensor, /, *, axis: int | None = None, dtype: Any = None, include_initial: Any = False
+) -> Tensor:
     """Running products along an axis."""
     return _running("cumprod", x, axis, dtype, include_initial)
 
 
-def diff(x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
+def diff(
+    x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None
+) -> Tensor:
     """Differences between neighbours along an axis."""
     result: Tensor = _T["diff"](x, n=n, dim=axis, prepend=prepend, append=append)
     return result
@@ -245,7 +260,9 @@ def count_nonzero(x: Tensor, /, *, axis: Any = None, keepdims: Any = False) -> T
     return sum(x != 0, axis=axis, keepdims=keepdims)
 
 
-def cumulative_sum(x: Tensor, /, *, axis: int | None = None, dtype: Any = None, include_initial: Any = False) -> Tensor:
+def cumulative_sum(
+    x: Tensor, /, *, axis: int | None = None, dtype: Any = None, include_initial: Any = False
+) -> Tensor:
     """Running sums along an axis."""
     return _running("cumsum", x, axis, dtype, include_initial)
 
@@ -260,7 +277,9 @@ def _running(name: str, x: Tensor, axis: int | None, dtype: Any, include_initial
         return out
     shape = list(out.shape)
     shape[axis] = 1
-    return concat((_T["zeros" if name == "cumsum" else "ones"](shape, dtype=out.dtype), out), axis=axis)
+    return concat(
+        (_T["zeros" if name == "cumsum" else "ones"](shape, dtype=out.dtype), out), axis=axis
+    )
 
 
 def sum(x: Tensor, /, *, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Tensor:
@@ -284,12 +303,16 @@ def mean(x: Tensor, /, *, axis: Any = None, keepdims: Any = False) -> Tensor:
     return _over("mean", x, axis, keepdims)
 
 
-def std(x: Tensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: Any = False) -> Tensor:
+def std(
+    x: Tensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: Any = False
+) -> Tensor:
     """Standard deviations over axes, with `n - correction` in the denominator."""
     return _over("std", x, axis, keepdims, correction=correction)
 
 
-def var(x: Tensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: Any = False) -> Tensor:
+def var(
+    x: Tensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: Any = False
+) -> Tensor:
     """Variances over axes, with `n - correction` in the denominator."""
     return _over("var", x, axis, keepdims, correction=correction)
 
@@ -315,7 +338,9 @@ def all(x: Tensor, /, *, axis: Any = None, keepdims: Any = False) -> Tensor:
 
 
 def _axes(x: Tensor, axis: Any) -> tuple[int, ...]:
-    return tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    return (
+        tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    )
 
 
 def _over(name: str, x: Tensor, axis: Any, keepdims: Any, **options: Any) -> Tensor:
@@ -387,14 +412,24 @@ def unique_all(x: Tensor, /) -> UniqueAll:
 
 
 def result_type(*arrays_and_dtypes: Any) -> dtypes.dtype:
-    """The dtype of an operation on tensors, dtypes and Python numbers, which matter by their kind alone."""
-    kinds = [a if isinstance(a, dtypes.dtype) else a.dtype for a in arrays_and_dtypes if isinstance(a, (dtypes.dtype, Tensor))]
+    """The dtype of an operation on tensors, dtypes and Python numbers, which matter by their kind
+    alone.
+    """
+    kinds = [
+        a if isinstance(a, dtypes.dtype) else a.dtype
+        for a in arrays_and_dtypes
+        if isinstance(a, (dtypes.dtype, Tensor))
+    ]
     if not kinds:
         raise ValueError("a tensor or a dtype is needed")
     out = functools.reduce(promoted, kinds)
     for number in arrays_and_dtypes:
         if isinstance(number, complex) and not out.is_complex:
-            out = out.to_complex() if out.is_floating_point else dtypes.get_default_dtype().to_complex()
+            out = (
+                out.to_complex()
+                if out.is_floating_point
+                else dtypes.get_default_dtype().to_complex()
+            )
         elif isinstance(number, float) and out.is_integral:
             out = dtypes.get_default_dtype()
         elif isinstance(number, int) and type(number).__name__ == "int" and out is bool:
@@ -439,7 +474,14 @@ def finfo(type: Any, /) -> FInfo:
     """Limits of a floating-point dtype, or of a tensor's; of complex ones those of their parts."""
     kind = type if isinstance(type, dtypes.dtype) else type.dtype
     found = dtypes.finfo(kind)
-    return FInfo(found.bits, found.eps, found.max, found.min, found.smallest_normal, kind.to_real() if kind.is_complex else kind)
+    return FInfo(
+        found.bits,
+        found.eps,
+        found.max,
+        found.min,
+        found.smallest_normal,
+        kind.to_real() if kind.is_complex else kind,
+    )
 
 
 def iinfo(type: Any, /) -> IInfo:
@@ -461,7 +503,9 @@ _KINDS: dict[str, Callable[[dtypes.dtype], Any]] = {
 
 
 def isdtype(dtype: dtypes.dtype, kind: Any) -> Any:
-    """Whether a dtype is of a kind ("bool", "integral", "real floating", ...), or is another dtype, or any of a tuple."""
+    """Whether a dtype is of a kind ("bool", "integral", "real floating", ...), or is another dtype,
+    or any of a tuple.
+    """
     if isinstance(kind, tuple):
         return True in [isdtype(dtype, k) for k in kind]
     if isinstance(kind, str):

@@ -1,7 +1,9 @@
-"""What an error shows beside its sentence: the tensors of the failing call, lined up, the module that ran, and the likely repair.
+"""What an error shows beside its sentence: the tensors of the failing call, lined up, the module
+that ran, and the likely repair.
 
-Errors are raised where a mistake is noticed, deep inside, where the caller's tensors are not at hand. So the frames between there and
-the user's line are read when the error is made: the public function that failed, and its arguments by name.
+Errors are raised where a mistake is noticed, deep inside, where the caller's tensors are not at
+hand. So the frames between there and the user's line are read when the error is made: the public
+function that failed, and its arguments by name.
 """
 
 from __future__ import annotations
@@ -25,11 +27,14 @@ _TENSORS = 8  # tensors of one call that are shown
 _FRAMES = 6  # how many of the user's frames are searched for the names of tensors
 
 
-_codes: dict[CodeType, str | None] = {}  # public functions by their code; None for code that several of them share
+# public functions by their code; None for code that several of them share
+_codes: dict[CodeType, str | None] = {}
 
 
 def _public_name(frame: FrameType) -> str | None:
-    """The name under which the user calls the function that a frame runs; None for a function of the library's own."""
+    """The name under which the user calls the function that a frame runs; None for a function of
+    the library's own.
+    """
     if not _codes:
         for names in (METHODS, *FUNCTIONS.values()):
             for public, function in names.items():
@@ -41,9 +46,15 @@ def _public_name(frame: FrameType) -> str | None:
     if frame.f_code in WRAPPERS:
         return str(frame.f_locals["function"].__name__)
     name: str | None = _codes.get(frame.f_code)
-    if name is None and frame.f_code in _codes or frame.f_code.co_flags & 0x10:  # made by another function: see its variables
+    # made by another function: see its variables
+    if name is None and frame.f_code in _codes or frame.f_code.co_flags & 0x10:
         made = frame.f_locals.get("name")
-        name = made if isinstance(made, str) and (made in METHODS or any(made in table for table in FUNCTIONS.values())) else name
+        name = (
+            made
+            if isinstance(made, str)
+            and (made in METHODS or any(made in table for table in FUNCTIONS.values()))
+            else name
+        )
     return name
 
 
@@ -51,9 +62,14 @@ def _arguments(frame: FrameType) -> dict[str, Any]:
     code = frame.f_code
     if code in WRAPPERS:
         inner = getattr(frame.f_locals["function"], "__code__", code)
-        return dict(zip(inner.co_varnames[: inner.co_argcount], frame.f_locals["args"], strict=False)) | frame.f_locals["kwargs"]
+        return (
+            dict(zip(inner.co_varnames[: inner.co_argcount], frame.f_locals["args"], strict=False))
+            | frame.f_locals["kwargs"]
+        )
     count = code.co_argcount + code.co_kwonlyargcount
-    values = {name: frame.f_locals[name] for name in code.co_varnames[:count] if name in frame.f_locals}
+    values = {
+        name: frame.f_locals[name] for name in code.co_varnames[:count] if name in frame.f_locals
+    }
     if code.co_flags & 0x04 and len(code.co_varnames) > count:  # *args
         rest = frame.f_locals.get(code.co_varnames[count], ())
         for k, value in enumerate(rest):
@@ -66,7 +82,9 @@ def _tensors(values: dict[str, Any]) -> dict[str, Tensor]:
     for name, value in values.items():
         if isinstance(value, Tensor):
             found["input" if name == "self" else name] = value
-        elif isinstance(value, (list, tuple)) and value and all(isinstance(v, Tensor) for v in value):
+        elif (
+            isinstance(value, (list, tuple)) and value and all(isinstance(v, Tensor) for v in value)
+        ):
             found.update({f"{name}[{k}]": v for k, v in enumerate(value)})
     return {name: found[name] for name in list(found)[:_TENSORS]}
 
@@ -75,18 +93,25 @@ _INDEXING = ("__getitem__", "__setitem__")  # these say more than what they call
 
 
 def _call(frame: FrameType | None) -> tuple[str, dict[str, Tensor], dict[str, Any]] | None:
-    """The innermost public function of the library that was given tensors: its name, the tensors, all arguments."""
+    """The innermost public function of the library that was given tensors: its name, the tensors,
+    all arguments.
+    """
     inner = public = None
     while frame is not None and source.is_library(frame.f_code.co_filename):
         name, values = frame.f_code.co_name, frame.f_locals
         op = values.get("op")
         if frame.f_code.co_filename == explain.__file__:
             pass  # explains errors itself
-        elif name in ("general", "execute") and isinstance(op, Primitive):  # the innermost knows the operands as they were promoted
+        elif name in ("general", "execute") and isinstance(op, Primitive):
+            # the innermost knows the operands as they were promoted
             args = values.get("tensors", values.get("args", ()))
             fixed = len(op.args) - op.variadic
-            names = [op.args[k] if k < fixed else f"{op.args[-1]}[{k - fixed}]" for k in range(len(args))]
-            inner = inner or _tensors_of(op.name, dict(zip(names, args, strict=False)) | dict(values.get("params", {})))
+            names = [
+                op.args[k] if k < fixed else f"{op.args[-1]}[{k - fixed}]" for k in range(len(args))
+            ]
+            inner = inner or _tensors_of(
+                op.name, dict(zip(names, args, strict=False)) | dict(values.get("params", {}))
+            )
         else:
             given = _arguments(frame)
             known = type(given.get("self")).__name__ if name == "forward" else _public_name(frame)
@@ -99,7 +124,9 @@ def _call(frame: FrameType | None) -> tuple[str, dict[str, Tensor], dict[str, An
     return public or inner
 
 
-def _tensors_of(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Tensor], dict[str, Any]] | None:
+def _tensors_of(
+    name: str, given: dict[str, Any]
+) -> tuple[str, dict[str, Tensor], dict[str, Any]] | None:
     tensors = _tensors(given)
     return (name, tensors, given) if tensors else None
 
@@ -115,13 +142,17 @@ def _module(frame: FrameType | None) -> Any:
 
 
 def call_in_progress() -> errors.Noted | None:
-    """The library function that the user's code has called, with its tensors, for an error that is raised later."""
+    """The library function that the user's code has called, with its tensors, for an error that is
+    raised later.
+    """
     try:
         frame = sys._getframe(1)
         call = _call(frame)
         if call is None:
             return None
-        return errors.Noted(call[0], [_operand(name, t, {}) for name, t in call[1].items()], (), (), None)
+        return errors.Noted(
+            call[0], [_operand(name, t, {}) for name, t in call[1].items()], (), (), None
+        )
     except Exception:  # as in `gather`
         return None
 
@@ -130,7 +161,9 @@ def gather(kind: Kind, sentence: str) -> errors.Noted | None:
     """The failing call's tensors, the module and the repair, for the notes of an error."""
     try:
         return _gather(kind, sentence)
-    except Exception:  # objects in the frames may do anything when looked at, and must not replace the error itself
+    except Exception:
+        # objects in the frames may do anything when looked at, and must not replace the error
+        # itself
         return None
 
 
@@ -178,7 +211,9 @@ def _words(frame: FrameType, sentence: str) -> str | Exception:
 
 
 def _variables(frame: FrameType) -> dict[int, tuple[str, source.Line | None]]:
-    """The tensors among the variables of the user's frames, by id: the innermost name, and the line that assigned it last."""
+    """The tensors among the variables of the user's frames, by id: the innermost name, and the line
+    that assigned it last.
+    """
     at: FrameType | None = frame
     found: dict[int, tuple[str, source.Line | None]] = {}
     for _ in range(_FRAMES):
@@ -202,7 +237,9 @@ def _variables(frame: FrameType) -> dict[int, tuple[str, source.Line | None]]:
 
 @lru_cache(maxsize=32)
 def _assignments(text: str) -> list[tuple[str, int, int, dict[str, list[int]]]]:
-    """The file itself and its functions, from its text: the name, the first and the last line, and the lines that assign each variable."""
+    """The file itself and its functions, from its text: the name, the first and the last line, and
+    the lines that assign each variable.
+    """
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
@@ -234,7 +271,9 @@ def _assigned(frame: FrameType) -> dict[str, list[int]]:
 
 
 def _operand(name: str, t: Tensor, known: dict[int, tuple[str, source.Line | None]]) -> Operand:
-    """A tensor as the error shows it: with the user's name for it, and what made it where, by the graph or else by the source."""
+    """A tensor as the error shows it: with the user's name for it, and what made it where, by the
+    graph or else by the source.
+    """
     node = t.grad_fn
     written, line = known.get(id(t), (None, None))
     label = name if written is None or written == name else f"{name} ({written})"

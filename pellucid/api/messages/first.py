@@ -1,4 +1,5 @@
-"""What functions that PyTorch has in Python say of a first argument that is not a tensor: what they do with it first fails.
+"""What functions that PyTorch has in Python say of a first argument that is not a tensor: what they
+do with it first fails.
 
 Source: the behaviour of PyTorch 2.13, held to it by `tests/oracle/test_error_texts.py`.
 """
@@ -15,7 +16,11 @@ _READ = {
             "max_unpool1d max_unpool2d max_unpool3d batch_norm binary_cross_entropy smooth_l1_loss l1_loss mse_loss gaussian_nll_loss huber_loss"
         ),
         "dim": "linear_cross_entropy group_norm local_response_norm interpolate margin_ranking_loss glu fractional_max_pool2d fractional_max_pool3d",
-        "norm": "normalize", "is_cuda": "max_pool3d", "abs": "softsign", "tanh": "tanhshrink", "ndim": "triplet_margin_with_distance_loss",
+        "norm": "normalize",
+        "is_cuda": "max_pool3d",
+        "abs": "softsign",
+        "tanh": "tanhshrink",
+        "ndim": "triplet_margin_with_distance_loss",
     },
     "masked": {
         "layout": "sum prod",
@@ -24,16 +29,24 @@ _READ = {
         ),
     },
     "torch": {"layout": "norm", "is_complex": "unravel_index", "dim": "stft"},
-}  # fmt: skip
+}
 _ATTRIBUTES = {
-    f"{space}.{name}": attribute for space, found in _READ.items() for attribute, names in found.items() for name in names.split()
+    f"{space}.{name}": attribute
+    for space, found in _READ.items()
+    for attribute, names in found.items()
+    for name in names.split()
 }
 # Functions that are called with it first, under other names than the function's own.
 _CALLED = {
-    "nn.functional.cross_entropy": "cross_entropy_loss", "nn.functional.unfold": "im2col", "nn.functional.grid_sample": "grid_sampler",
-    "nn.functional.nll_loss": "nll_loss_nd", "nn.functional.multilabel_soft_margin_loss": "log_sigmoid", "torch.lu": "_lu_with_info",
-    "nn.functional.fold": "col2im", "nn.functional.logsigmoid": "log_sigmoid",
-}  # fmt: skip
+    "nn.functional.cross_entropy": "cross_entropy_loss",
+    "nn.functional.unfold": "im2col",
+    "nn.functional.grid_sample": "grid_sampler",
+    "nn.functional.nll_loss": "nll_loss_nd",
+    "nn.functional.multilabel_soft_margin_loss": "log_sigmoid",
+    "torch.lu": "_lu_with_info",
+    "nn.functional.fold": "col2im",
+    "nn.functional.logsigmoid": "log_sigmoid",
+}
 LISTS = ("torch.broadcast_tensors", "torch.block_diag", "torch.cartesian_prod", "torch.meshgrid")
 
 
@@ -56,7 +69,11 @@ def refused(path: str, name: str, value: Any, shown: str) -> Exception | None:
             return None
         return AttributeError(f"{type(value).__name__!r} object has no attribute {attribute!r}")
     if path == "nn.functional.softmin":
-        return None if hasattr(value, "__neg__") else TypeError(f"bad operand type for unary -: {type(value).__name__!r}")
+        return (
+            None
+            if hasattr(value, "__neg__")
+            else TypeError(f"bad operand type for unary -: {type(value).__name__!r}")
+        )
     if path in LISTS:
         return TypeError(f"expected Tensor as element 0 in argument 0, but got {shown}")
     if path == "torch.lu":

@@ -1,7 +1,9 @@
-"""The likely repair of a mistake with shapes, dtypes or indices: one rule for each sentence of an error.
+"""The likely repair of a mistake with shapes, dtypes or indices: one rule for each sentence of an
+error.
 
-A rule gets the `Case` (the tensors of the failing call by name, the module that ran, the words of the sentence) and returns a hint, or
-None when it has nothing better than what the error says already. Sizes that do not fit are marked by `case.mark`.
+A rule gets the `Case` (the tensors of the failing call by name, the module that ran, the words of
+the sentence) and returns a hint, or None when it has nothing better than what the error says
+already. Sizes that do not fit are marked by `case.mark`.
 """
 
 from __future__ import annotations
@@ -20,10 +22,25 @@ _rules: list[tuple[str, Rule]] = []
 
 
 class Case:
-    """One failing call: `tensors` by name in order, `found` the groups of the sentence's pattern, `module` the module that ran."""
+    """One failing call: `tensors` by name in order, `found` the groups of the sentence's pattern,
+    `module` the module that ran.
+    """
 
-    def __init__(self, tensors: dict[str, Tensor], module: Any, sentence: str, op: str, values: dict[str, Any]) -> None:
-        self.tensors, self.module, self.sentence, self.op, self.values = tensors, module, sentence, op, values
+    def __init__(
+        self,
+        tensors: dict[str, Tensor],
+        module: Any,
+        sentence: str,
+        op: str,
+        values: dict[str, Any],
+    ) -> None:
+        self.tensors, self.module, self.sentence, self.op, self.values = (
+            tensors,
+            module,
+            sentence,
+            op,
+            values,
+        )
         self.found: tuple[str, ...] = ()
         self.dims: tuple[int, ...] = ()
 
@@ -34,7 +51,9 @@ class Case:
 
     def numbers(self) -> list[int]:
         """The whole numbers among the pattern's groups."""
-        return [int(text) for text in self.found if text is not None and text.lstrip("-").isdecimal()]
+        return [
+            int(text) for text in self.found if text is not None and text.lstrip("-").isdecimal()
+        ]
 
     def mark(self, *dims: int) -> None:
         """Mark sizes, counted from the right (-1 is the last)."""
@@ -81,7 +100,11 @@ def _made_by(t: Tensor, *names: str) -> Node | None:
 
 def _shape_before(t: Tensor) -> tuple[int, ...] | None:
     """The shape that a tensor had before it was flattened, reshaped or viewed."""
-    if t._view is not None and t._view.chain[-1][0].name in ("view", "reshape", "unsafe_view") and len(t._view.chain) == 1:
+    if (
+        t._view is not None
+        and t._view.chain[-1][0].name in ("view", "reshape", "unsafe_view")
+        and len(t._view.chain) == 1
+    ):
         return tuple(t._view.base._array.shape)
     node = _made_by(t, "view", "reshape", "unsafe_view")
     if node is None:
@@ -112,13 +135,13 @@ def _product(case: Case) -> str | None:
 def _linear(case: Case, x: tuple[int, ...], weight: tuple[int, ...]) -> str | None:
     out, features = weight
     if len(x) > 2 and prod(x[1:]) == features:
-        return (
-            "the input still has several dimensions for each example: flatten(1) them first, or put nn.Flatten() before the layer"
-        )
+        return "the input still has several dimensions for each example: flatten(1) them first, or put nn.Flatten() before the layer"
     if len(x) == 1 and x[0] % features == 0 and x[0] > features:
         return f"the batch was flattened as well: flatten(1) keeps the {x[0] // features} examples of {features} features apart"
     if prod(x) == features:
-        return "the batch dimension is missing, or was flattened away: use flatten(1), not flatten()"
+        return (
+            "the batch dimension is missing, or was flattened away: use flatten(1), not flatten()"
+        )
     before = _shape_before(next(iter(case.tensors.values())))
     batch = before[0] if before else 0
     if batch and len(x) == 2 and x[0] > batch and prod(x) == batch * features:
@@ -134,7 +157,9 @@ def _linear(case: Case, x: tuple[int, ...], weight: tuple[int, ...]) -> str | No
     return f"{has}: make in_features {x[-1]}, or make the layer before give {features}"
 
 
-@rule(r"Expected size for first two dimensions of batch2 tensor to be: \[(\d+), (\d+)\] but got: \[(\d+), (\d+)\]")
+@rule(
+    r"Expected size for first two dimensions of batch2 tensor to be: \[(\d+), (\d+)\] but got: \[(\d+), (\d+)\]"
+)
 def _batched(case: Case) -> str | None:
     batch, inner, batch2, inner2 = case.numbers()
     a, b = case.shape(0), case.shape(1)
@@ -157,7 +182,9 @@ def _vector(case: Case) -> str | None:
     return f"the vector needs as many elements as the matrix has columns ({columns})"
 
 
-@rule(r"(self must be a matrix|batch1 must be a 3D tensor|batch2 must be a 3D tensor|mat2 must be a matrix)")
+@rule(
+    r"(self must be a matrix|batch1 must be a 3D tensor|batch2 must be a 3D tensor|mat2 must be a matrix)"
+)
 def _dimensions_of_product(case: Case) -> str | None:
     return "torch.matmul (or @) takes operands of any number of dimensions, mm only matrices, bmm only batches of matrices"
 
@@ -173,12 +200,16 @@ def _product_dtype(case: Case) -> str | None:
     if kinds[:1] == ["float64"]:
         return "data from NumPy is float64 and layers are float32: use x.float() (or make the model double())"
     if kinds and kinds[0].startswith(("int", "uint", "bool")):
-        return "the input holds whole numbers: use x.float() (or an nn.Embedding if they are indices)"
+        return (
+            "the input holds whole numbers: use x.float() (or an nn.Embedding if they are indices)"
+        )
     return "convert one operand: x.to(w.dtype)"
 
 
 # ---- broadcasting ------------------------------------------------------------------------------
-@rule(r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)")
+@rule(
+    r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)"
+)
 def _broadcast(case: Case) -> str | None:
     if len(case.tensors) != 2:
         return "shapes are lined up from the right: sizes in one column must be equal, or 1"
@@ -207,7 +238,9 @@ def _broadcast(case: Case) -> str | None:
         return "only the batches differ: do both come from the same batch? The last one of an epoch is smaller (drop_last=True leaves it out)"
     if len(different) == 2 and all(abs(a[k] - b[k]) == 1 for k in different) and len(a) == 2:
         return "they were cut in different dimensions: x[1:] takes rows, x[:, 1:] columns"
-    smaller = [t for t, s in zip(case.tensors.values(), (a, b), strict=True) if s[-1] == min(a[-1], b[-1])]
+    smaller = [
+        t for t, s in zip(case.tensors.values(), (a, b), strict=True) if s[-1] == min(a[-1], b[-1])
+    ]
     lost = abs(a[-1] - b[-1])
     if len(a) > 3 and a[:2] == b[:2] and lost % 2 == 0 and _made_by(smaller[0], "conv") is not None:
         return f"the convolution made it smaller by {lost}: give it padding={lost // 2} (or padding='same')"
@@ -219,17 +252,25 @@ def _grown(case: Case) -> str | None:
     return "an in-place operation cannot change the shape of its tensor: write x = x + y (the out-of-place form)"
 
 
-@rule(r"The expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at non-singleton dimension (\d+)")
+@rule(
+    r"The expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at non-singleton dimension (\d+)"
+)
 def _expanded(case: Case) -> str | None:
     wanted, size, dim = case.numbers()
     if case.op != "__setitem__":
-        times = f" (here: repeat or repeat_interleave, {wanted // size} times)" if wanted % size == 0 else ""
+        times = (
+            f" (here: repeat or repeat_interleave, {wanted // size} times)"
+            if wanted % size == 0
+            else ""
+        )
         return f"only dimensions of size 1 can be expanded, and dimension {dim} has {size}{times}"
     return f"the value has {size} elements where the place that is written to has {wanted}"
 
 
 # ---- convolution, pooling ------------------------------------------------------------------------
-@rule(r"weight of size \[([\d, ]+)\], expected input\[([\d, ]+)\] to have (\d+) channels, but got (\d+) channels instead")
+@rule(
+    r"weight of size \[([\d, ]+)\], expected input\[([\d, ]+)\] to have (\d+) channels, but got (\d+) channels instead"
+)
 def _channels(case: Case) -> str | None:
     wanted, got = int(case.found[2]), int(case.found[3])
     x, spatial = case.shape(0), len(case.shape(1)) - 2
@@ -251,7 +292,9 @@ def _channels(case: Case) -> str | None:
     return f"make in_channels {got}, or make the layer before give {wanted} channels"
 
 
-@rule(r"Expected (\d)D \(unbatched\) or (\d)D \(batched\) input to (\w+), but got input of size: \[([\d, ]+)\]")
+@rule(
+    r"Expected (\d)D \(unbatched\) or (\d)D \(batched\) input to (\w+), but got input of size: \[([\d, ]+)\]"
+)
 def _conv_dimensions(case: Case) -> str | None:
     few, many = int(case.found[0]), int(case.found[1])
     count = len(case.found[3].split(","))
@@ -280,12 +323,16 @@ def _features(case: Case) -> str | None:
     x, wanted = case.shape(0), int(case.found[2])
     if len(x) > 2 and x[-1] == wanted:
         return f"the channels are last and must come right after the batch: movedim(-1, 1), or make num_features {x[1]}"
-    return f"num_features is the number of channels, dimension 1 of the input: make it {case.found[1]}"
+    return (
+        f"num_features is the number of channels, dimension 1 of the input: make it {case.found[1]}"
+    )
 
 
 @rule(r"expected (.*) input \(got (\d)D input\)")
 def _norm_dimensions(case: Case) -> str | None:
-    kind = {2: "BatchNorm1d", 3: "BatchNorm1d", 4: "BatchNorm2d", 5: "BatchNorm3d"}.get(int(case.found[1]))
+    kind = {2: "BatchNorm1d", 3: "BatchNorm1d", 4: "BatchNorm2d", 5: "BatchNorm3d"}.get(
+        int(case.found[1])
+    )
     name = type(case.module).__name__ if case.module is not None else ""
     if kind is None or "Norm" not in name or name == kind:
         return None
@@ -296,14 +343,22 @@ def _norm_dimensions(case: Case) -> str | None:
 def _layer_norm(case: Case) -> str | None:
     x, count = case.shape(0), len(case.found[0].split(","))
     case.mark(*range(-count, 0))
-    return f"normalized_shape is the last sizes of the input: make it {x[-1] if count == 1 else list(x[-count:])}" if x else None
+    return (
+        f"normalized_shape is the last sizes of the input: make it {x[-1] if count == 1 else list(x[-count:])}"
+        if x
+        else None
+    )
 
 
 @rule(r"Expected number of channels in input to be divisible by num_groups")
 def _group_norm(case: Case) -> str | None:
     x = case.shape(0)
     divisors = [d for d in range(1, x[1] + 1) if x[1] % d == 0] if len(x) > 1 else []
-    return f"dimension 1 has {x[1]} channels: num_groups can be {', '.join(map(str, divisors))}" if divisors else None
+    return (
+        f"dimension 1 has {x[1]} channels: num_groups can be {', '.join(map(str, divisors))}"
+        if divisors
+        else None
+    )
 
 
 # ---- recurrent -----------------------------------------------------------------------------------
@@ -331,15 +386,17 @@ def _hidden(case: Case) -> str | None:
     if wanted[1] != got[1]:
         return "the hidden state is of another batch: begin each batch with a new one, and drop or pad the smaller last batch"
     if wanted[0] != got[0]:
-        return (
-            f"the first size is num_layers, times two when bidirectional: {wanted[0]}; batch_first does not change the hidden state"
-        )
+        return f"the first size is num_layers, times two when bidirectional: {wanted[0]}; batch_first does not change the hidden state"
     return f"the last size of the hidden state is hidden_size: {wanted[2]}"
 
 
 @rule(r"For (un)?batched (\d)-D input, hx (?:and cx )?should also be (\d)-D")
 def _hidden_dimensions(case: Case) -> str | None:
-    return "the hidden state is (num_layers, batch, hidden_size): h.unsqueeze(0) adds the layers" if case.found[2] == "3" else None
+    return (
+        "the hidden state is (num_layers, batch, hidden_size): h.unsqueeze(0) adds the layers"
+        if case.found[2] == "3"
+        else None
+    )
 
 
 # ---- losses --------------------------------------------------------------------------------------
@@ -349,9 +406,7 @@ def _loss_batch(case: Case) -> str | None:
     if rows % labels == 0 and rows > labels:
         return f"there are {rows // labels} rows for each label: was the input reshaped with view(-1, ...) that mixes up the batch?"
     if labels % rows == 0 and labels > rows:
-        return (
-            f"there are {labels // rows} labels for each row: for sequences flatten both: logits.flatten(0, 1) and target.flatten()"
-        )
+        return f"there are {labels // rows} labels for each row: for sequences flatten both: logits.flatten(0, 1) and target.flatten()"
     return "input and target must come from the same batch"
 
 
@@ -382,14 +437,23 @@ def _label_dtype(case: Case) -> str | None:
 def _target_size(case: Case) -> str | None:
     x, target = case.shape(0), case.shape(1)
     if len(x) > 2 and x[:-1] == target:
-        return "the classes must be dimension 1 of the input: input.transpose(1, 2) for (batch, time, classes)" if len(x) == 3 \
-            else "the classes must be dimension 1 of the input: movedim(-1, 1)"  # fmt: skip
+        return (
+            "the classes must be dimension 1 of the input: input.transpose(1, 2) for (batch, time, classes)"
+            if len(x) == 3
+            else "the classes must be dimension 1 of the input: movedim(-1, 1)"
+        )
     if len(x) > 2 and target[1:2] == (1,) and len(target) == len(x):
         return "the target has a channel too many: target.squeeze(1)"
-    return f"the target has the sizes of the input without dimension 1, the classes: {_text((*x[:1], *x[2:]))}" if x else None
+    return (
+        f"the target has the sizes of the input without dimension 1, the classes: {_text((*x[:1], *x[2:]))}"
+        if x
+        else None
+    )
 
 
-@rule(r"(?:Found dtype (\w+) but expected Float|result type Float can't be cast to the desired output type (?:Long|Int))")
+@rule(
+    r"(?:Found dtype (\w+) but expected Float|result type Float can't be cast to the desired output type (?:Long|Int))"
+)
 def _loss_dtype(case: Case) -> str | None:
     if "loss" in case.op or "entropy" in case.op:
         return "this loss takes targets of the input's dtype: use target.float()"
@@ -397,7 +461,9 @@ def _loss_dtype(case: Case) -> str | None:
 
 
 # ---- joining, rearranging --------------------------------------------------------------------------
-@rule(r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size (\d+) for tensor number (\d+)")
+@rule(
+    r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size (\d+) for tensor number (\d+)"
+)
 def _cat(case: Case) -> str | None:
     dim, _, _, position = case.numbers()
     first, other = case.shape(0), case.shape(position)
@@ -413,18 +479,22 @@ def _cat(case: Case) -> str | None:
 @rule(r"Tensors must have same number of dimensions: got (\d+) and (\d+)")
 def _cat_dimensions(case: Case) -> str | None:
     a, b = case.numbers()
-    return "give the smaller one the missing dimension with unsqueeze(0)" if abs(a - b) == 1 else "reshape them to the same number"
+    return (
+        "give the smaller one the missing dimension with unsqueeze(0)"
+        if abs(a - b) == 1
+        else "reshape them to the same number"
+    )
 
 
-@rule(r"stack expects each tensor to be equal size, but got \[([\d, ]*)\] at entry 0 and \[([\d, ]*)\] at entry (\d+)")
+@rule(
+    r"stack expects each tensor to be equal size, but got \[([\d, ]*)\] at entry 0 and \[([\d, ]*)\] at entry (\d+)"
+)
 def _stack(case: Case) -> str | None:
     a, b = ([int(n) for n in text.split(",") if n.strip()] for text in case.found[:2])
     if len(a) == len(b):
         case.mark(*(k - len(a) for k in range(len(a)) if a[k] != b[k]))
         if a and a[1:] == b[1:]:
-            return (
-                "sequences of different lengths: pad them, nn.utils.rnn.pad_sequence(tensors, batch_first=True), or join with cat"
-            )
+            return "sequences of different lengths: pad them, nn.utils.rnn.pad_sequence(tensors, batch_first=True), or join with cat"
     return "stack joins tensors of one shape: pad, cut or resize them first, or join with cat"
 
 
@@ -447,19 +517,25 @@ def _view(case: Case) -> str | None:
     x = next(iter(case.tensors.values()), None)
     made = x._view.chain[-1][0].name if x is not None and x._view is not None else ""
     if made in ("permute", "transpose", "t"):
-        return (
-            f"after {made} the values lie in another order: use reshape(...), which copies them, or contiguous() before view(...)"
-        )
+        return f"after {made} the values lie in another order: use reshape(...), which copies them, or contiguous() before view(...)"
     return "call .reshape(...), or .contiguous() before .view(...)"
 
 
-@rule(r"number of dimensions in the tensor input does not match the length of the desired ordering of dimensions")
+@rule(
+    r"number of dimensions in the tensor input does not match the length of the desired ordering of dimensions"
+)
 def _permute(case: Case) -> str | None:
     x = case.shape(0)
-    return f"permute names every dimension, here {_text(range(len(x)))} in some order; to swap two use transpose" if x else None
+    return (
+        f"permute names every dimension, here {_text(range(len(x)))} in some order; to swap two use transpose"
+        if x
+        else None
+    )
 
 
-@rule(r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)")
+@rule(
+    r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)"
+)
 def _dimension(case: Case) -> str | None:
     low, high, got = case.numbers()
     count = len(case.shape(0)) if case.tensors else high + 1
@@ -478,15 +554,23 @@ def _bounds(case: Case) -> str | None:
     index, dim, size = case.numbers()
     if size == 0:
         return f"dimension {dim} is empty"
-    return f"indices of dimension {dim} go from 0 to {size - 1}" + (" (and from -1 down)" if index < 0 else "")
+    return f"indices of dimension {dim} go from 0 to {size - 1}" + (
+        " (and from -1 down)" if index < 0 else ""
+    )
 
 
-@rule(r"The shape of the mask \[([\d, ]*)\] at index (\d+) does not match the shape of the indexed tensor \[([\d, ]*)\]")
+@rule(
+    r"The shape of the mask \[([\d, ]*)\] at index (\d+) does not match the shape of the indexed tensor \[([\d, ]*)\]"
+)
 def _mask(case: Case) -> str | None:
-    mask, x = ([int(n) for n in text.split(",") if n.strip()] for text in (case.found[0], case.found[2]))
+    mask, x = (
+        [int(n) for n in text.split(",") if n.strip()] for text in (case.found[0], case.found[2])
+    )
     if len(mask) == 1 and mask[0] in x:
         return f"the mask fits dimension {x.index(mask[0])}: x[{':, ' * x.index(mask[0])}mask]"
-    return "a mask has the sizes of the dimensions that it selects from, the first ones of the tensor"
+    return (
+        "a mask has the sizes of the dimensions that it selects from, the first ones of the tensor"
+    )
 
 
 @rule(r"tensors used as indices must be long, int, byte or bool tensors")
@@ -512,12 +596,12 @@ def _one_hot_dtype(case: Case) -> str | None:
     return "class numbers are int64: use labels.long()"
 
 
-@rule(r"einsum\(\): subscript (\w) has size (\d+) for operand (\d+) which does not broadcast with previously seen size (\d+)")
+@rule(
+    r"einsum\(\): subscript (\w) has size (\d+) for operand (\d+) which does not broadcast with previously seen size (\d+)"
+)
 def _einsum(case: Case) -> str | None:
     letter, size, operand, before = case.found
-    return (
-        f"{letter} stands for {before} in an operand before and for {size} in operand {operand}: use another letter, or transpose"
-    )
+    return f"{letter} stands for {before} in an operand before and for {size} in operand {operand}: use another letter, or transpose"
 
 
 @rule(r"index out of range in self|idx < num_embeddings|of input takes value")

@@ -1,4 +1,5 @@
-"""What PyTorch says when no overload of a function takes the arguments of a call: all of its signatures, and why each did not match.
+"""What PyTorch says when no overload of a function takes the arguments of a call: all of its
+signatures, and why each did not match.
 
 A call is described from the user's line: which arguments it names, and whether it is a method's.
 All of this is read when such an error is made, never before.
@@ -31,7 +32,8 @@ def known(frame: FrameType) -> bool:
 
 
 def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
-    """PyTorch's words for a call that failed with a `TypeError` of ours; its error, where that has another class.
+    """PyTorch's words for a call that failed with a `TypeError` of ours; its error, where that has
+    another class.
 
     Args:
         frame: the library's function that was called.
@@ -39,31 +41,45 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
         sentence: our words.
     """
     node = call_at(user)
-    plain = node is not None and isinstance(node.func, ast.Name)  # `f(x)`: not the method of an object that the line shows
+    # `f(x)`: not the method of an object that the line shows
+    plain = node is not None and isinstance(node.func, ast.Name)
     called = _called(frame, _written(node, user), sentence.partition("()")[0], plain)
     if called is None:
         return sentence
     space, name, function = called
     args, kwargs = _arguments(frame, node, function, space)
     if space == "Tensor" and not name.startswith("__"):
-        owner = frame.f_locals["args"][:1] if frame.f_code in WRAPPERS else [frame.f_locals.get(frame.f_code.co_varnames[0])]
+        owner = (
+            frame.f_locals["args"][:1]
+            if frame.f_code in WRAPPERS
+            else [frame.f_locals.get(frame.f_code.co_varnames[0])]
+        )
         if owner and not isinstance(owner[0], Tensor):
             kind = type(owner[0]).__name__
             return f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object"
     known = overloads().get(f"{space}.{name}")
     first = next(iter(inspect.signature(function, follow_wrapped=False).parameters), "")
-    given = (args[0] if args else kwargs.get(first)) if frame.f_code in WRAPPERS else frame.f_locals.get(first)
+    given = (
+        (args[0] if args else kwargs.get(first))
+        if frame.f_code in WRAPPERS
+        else frame.f_locals.get(first)
+    )
     if isinstance(given, tuple) and f"{space}.{name}" in LISTS:
         given = next((v for v in given if not isinstance(v, Tensor)), None)
     if known is None and given is not None and not isinstance(given, Tensor):
         error = first_refused(f"{space}.{name}", first, given, shown_type(given))
         if error is not None:
             return error
-    written = None if node is None or any(isinstance(a, ast.Starred) for a in node.args) else len(node.args)
+    written = (
+        None
+        if node is None or any(isinstance(a, ast.Starred) for a in node.args)
+        else len(node.args)
+    )
     if written is not None and frame.f_code not in WRAPPERS and len(args) != written:
         return sentence  # the function has changed its variables since
     match = _SPECIFIC.fullmatch(sentence)
-    unsure = node is None and frame.f_code not in WRAPPERS and match is not None  # variables may have changed since
+    # variables may have changed since
+    unsure = node is None and frame.f_code not in WRAPPERS and match is not None
     if known is not None and not unsure:
         return refused(known, args, kwargs) or sentence
     if space == "nn.functional":  # functions in Python, which pass the arguments on
@@ -80,7 +96,9 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
     argument = match[2]
     if argument not in names:  # PyTorch's transpose has dim0 and dim1
         slot = Slot(match[5], argument, False, False, False, 0)
-        wrong = [n for n in names if n.rstrip("01") == argument and not fits(frame.f_locals.get(n), slot)]
+        wrong = [
+            n for n in names if n.rstrip("01") == argument and not fits(frame.f_locals.get(n), slot)
+        ]
         argument = wrong[0] if wrong else argument
     place = "" if argument in names else match[3] or ""
     if argument in names and argument not in kwargs:
@@ -92,7 +110,8 @@ _KINDS = {"Tensor": "Tensor", "int": "int", "float": "float", "bool": "bool", "s
 
 
 def _derived(function: Any, method: bool) -> str | None:
-    """A signature in PyTorch's form of a function that has one; parameters of other types than the plainest take anything.
+    """A signature in PyTorch's form of a function that has one; parameters of other types than the
+    plainest take anything.
 
     None for a function that takes any number of arguments.
     """
@@ -106,7 +125,10 @@ def _derived(function: Any, method: bool) -> str | None:
             parts.append("*")
             star = True
         kind = _KINDS.get(str(parameter.annotation), "Any")
-        parts.append(f"{kind} {parameter.name}" + (" = None" if parameter.default is not parameter.empty else ""))
+        parts.append(
+            f"{kind} {parameter.name}"
+            + (" = None" if parameter.default is not parameter.empty else "")
+        )
     return f"({', '.join(parts)})"
 
 
@@ -117,7 +139,9 @@ def _tables() -> list[tuple[str, dict[str, Any]]]:
 # ---- what the user called, and with what -------------------------------------------------------
 @cache
 def _public() -> dict[Any, list[tuple[str, str, Any]]]:
-    """{code: [(space, name, function)]} of the public functions; those with `out=` by the function within."""
+    """{code: [(space, name, function)]} of the public functions; those with `out=` by the function
+    within.
+    """
     found: dict[Any, list[tuple[str, str, Any]]] = {}
     for space, table in _tables():
         for name, function in table.items():
@@ -129,18 +153,30 @@ def _public() -> dict[Any, list[tuple[str, str, Any]]]:
     return found
 
 
-def _called(frame: FrameType, call: tuple[str, str], said: str, plain: bool) -> tuple[str, str, Any] | None:
-    """(space, name, function) of what a frame runs for the user, who wrote `call` (a name and its space); None for what is not public.
+def _called(
+    frame: FrameType, call: tuple[str, str], said: str, plain: bool
+) -> tuple[str, str, Any] | None:
+    """(space, name, function) of what a frame runs for the user, who wrote `call` (a name and its
+    space); None for what is not public.
 
     Where a function has several names and the source is not at hand, it is the one that was `said`.
     """
     if frame.f_code in WRAPPERS:
         wrapper, function = frame.f_locals["wrapper"], frame.f_locals["function"]
-        entries = [(space, name, function) for space, table in _tables() for name, value in table.items() if value is wrapper]
+        entries = [
+            (space, name, function)
+            for space, table in _tables()
+            for name, value in table.items()
+            if value is wrapper
+        ]
     else:
         entries = _public().get(frame.f_code, [])
     attribute, home = call
-    written = [e for e in entries if e[1] == attribute and (e[0] == home if home in _SPACES else e[0] != "Tensor")]
+    written = [
+        e
+        for e in entries
+        if e[1] == attribute and (e[0] == home if home in _SPACES else e[0] != "Tensor")
+    ]
     if written:
         entries = written
     elif frame.f_code not in WRAPPERS and any(e[0] == "Tensor" for e in entries):
@@ -152,25 +188,37 @@ def _called(frame: FrameType, call: tuple[str, str], said: str, plain: bool) -> 
 
 
 def _written(node: ast.Call | None, frame: FrameType) -> tuple[str, str]:
-    """(the name called, the space it is called in: "Tensor" for a method), where a frame's call says so."""
+    """(the name called, the space it is called in: "Tensor" for a method), where a frame's call
+    says so.
+    """
     if node is None or not isinstance(node.func, ast.Attribute):
         return "", ""
     owner, path = node.func.value, []
     while isinstance(owner, ast.Attribute):
         path.append(owner.attr)
         owner = owner.value
-    found = (frame.f_locals | frame.f_globals).get(owner.id) if isinstance(owner, ast.Name) else None
+    found = (
+        (frame.f_locals | frame.f_globals).get(owner.id) if isinstance(owner, ast.Name) else None
+    )
     for name in reversed(path):
         found = vars(found).get(name) if isinstance(found, ModuleType) else None
-    home = found.__name__.partition(".")[2] or "torch" if isinstance(found, ModuleType) else "Tensor"
+    home = (
+        found.__name__.partition(".")[2] or "torch" if isinstance(found, ModuleType) else "Tensor"
+    )
     return node.func.attr, home
 
 
-def _arguments(frame: FrameType, node: ast.Call | None, function: Any, space: str) -> tuple[list[Any], dict[str, Any]]:
+def _arguments(
+    frame: FrameType, node: ast.Call | None, function: Any, space: str
+) -> tuple[list[Any], dict[str, Any]]:
     """Positional and keyword arguments of the call, without a method's `self`."""
     if frame.f_code in WRAPPERS:
         return list(frame.f_locals["args"])[space == "Tensor" :], dict(frame.f_locals["kwargs"])
-    named = None if node is None or any(k.arg is None for k in node.keywords) else [k.arg for k in node.keywords]
+    named = (
+        None
+        if node is None or any(k.arg is None for k in node.keywords)
+        else [k.arg for k in node.keywords]
+    )
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for name, parameter in inspect.signature(function, follow_wrapped=False).parameters.items():
@@ -183,10 +231,17 @@ def _arguments(frame: FrameType, node: ast.Call | None, function: Any, space: st
             kwargs |= value
         elif named is not None and name in named:
             kwargs[name] = value
-        elif value is not parameter.default and (parameter.kind is not parameter.KEYWORD_ONLY) and not kwargs:
+        elif (
+            value is not parameter.default
+            and (parameter.kind is not parameter.KEYWORD_ONLY)
+            and not kwargs
+        ):
             args.append(value)
         elif value is not parameter.default:
             kwargs[name] = value
     if named is not None:  # in the order in which they are written
-        kwargs = {name: kwargs[name] for name in [*[n for n in named if n in kwargs], *[n for n in kwargs if n not in named]]}
+        kwargs = {
+            name: kwargs[name]
+            for name in [*[n for n in named if n in kwargs], *[n for n in kwargs if n not in named]]
+        }
     return args[space == "Tensor" :], kwargs

@@ -1,6 +1,7 @@
 """Arguments held against PyTorch's signatures: where they first fail to fit, in PyTorch's words.
 
-Source: the behaviour of PyTorch 2.13's argument parser, held to it by `tests/oracle/test_overloads.py`.
+Source: the behaviour of PyTorch 2.13's argument parser, held to it by
+`tests/oracle/test_overloads.py`.
 """
 
 from __future__ import annotations
@@ -59,7 +60,16 @@ def slots(signature: str) -> tuple[Slot, ...]:
             keyword = True
         elif match := _PART.fullmatch(part):
             kind, size, nullable, name, default = match.groups()
-            found.append(Slot(kind, name, default is not None, keyword, nullable is not None or default == "None", int(size or 0)))
+            found.append(
+                Slot(
+                    kind,
+                    name,
+                    default is not None,
+                    keyword,
+                    nullable is not None or default == "None",
+                    int(size or 0),
+                )
+            )
     return tuple(found)
 
 
@@ -71,7 +81,9 @@ def refused(overloads: Overloads, args: list[Any], kwargs: dict[str, Any]) -> st
     if any(failure(shown, signature, args, kwargs) is None for signature in signatures):
         return None
     given = len(args) + len(kwargs)
-    plausible = [s for s in signatures if sum(not p.optional for p in slots(s)) <= given <= len(slots(s))]
+    plausible = [
+        s for s in signatures if sum(not p.optional for p in slots(s)) <= given <= len(slots(s))
+    ]
     if len(plausible) == 1:
         return failure(shown, plausible[0], args, kwargs)
     return refusal(shown, [plain(s) for s in signatures], args, kwargs)
@@ -96,7 +108,14 @@ def failure(shown: str, signature: str, args: list[Any], kwargs: dict[str, Any])
         positional = at < len(args)
         if positional and parameter.keyword:
             return _too_many(shown, parameters, places, len(args))
-        name = None if positional else next((n for n in (parameter.name, *_ALIASES.get(parameter.name, ())) if n in kwargs), None)
+        name = (
+            None
+            if positional
+            else next(
+                (n for n in (parameter.name, *_ALIASES.get(parameter.name, ())) if n in kwargs),
+                None,
+            )
+        )
         there = positional or name is not None
         value = args[at] if positional else kwargs[name] if name is not None else None
         if not there and not parameter.optional:
@@ -106,17 +125,21 @@ def failure(shown: str, signature: str, args: list[Any], kwargs: dict[str, Any])
         if there and not (value is None and parameter.nullable):
             if parameter.kind == "tuple of Tensors" and isinstance(value, (tuple, list)):
                 for k, item in enumerate(value):
-                    if not isinstance(item, Tensor) and not (item is None and parameter.name == "indices"):
-                        return (
-                            f"expected Tensor as element {k} in argument {parameters.index(parameter)}, but got {shown_type(item)}"
-                        )
+                    if not isinstance(item, Tensor) and not (
+                        item is None and parameter.name == "indices"
+                    ):
+                        return f"expected Tensor as element {k} in argument {parameters.index(parameter)}, but got {shown_type(item)}"
             elif not fits(value, parameter, shown.rstrip("_") in _OF_NUMBERS):
                 if spread and positional and at == 0 and _is_int(value):
                     at = len(args)
                     continue
                 where = "" if not positional else f" (position {at + 1})"
                 found = f"not {shown_type(value)}"
-                if positional and parameter.kind in ("tuple of ints", "tuple of floats") and isinstance(value, (tuple, list)):
+                if (
+                    positional
+                    and parameter.kind in ("tuple of ints", "tuple of floats")
+                    and isinstance(value, (tuple, list))
+                ):
                     found = f"but found element of type {shown_type(value[0])} at pos 0"
                 return f"{shown}(): argument '{parameter.name}'{where} must be {parameter.kind}, {found}"
         if positional:
@@ -137,20 +160,32 @@ def failure(shown: str, signature: str, args: list[Any], kwargs: dict[str, Any])
 def _too_many(shown: str, parameters: tuple[Slot, ...], places: int, given: int) -> str:
     least = sum(not p.optional for p in parameters)
     if least != places:
-        return f"{shown}() takes from {least} to {places} positional arguments but {given} were given"
+        return (
+            f"{shown}() takes from {least} to {places} positional arguments but {given} were given"
+        )
     wanted = f"{places} positional argument{'' if places == 1 else 's'}"
     return f"{shown}() takes {wanted} but {given} {'was' if given == 1 else 'were'} given"
 
 
 # Further keywords for a parameter: NumPy's names, and what a method is called on.
-_ALIASES = {new: [old for old, known in NUMPY_NAMES.items() if known == new] for new in NUMPY_NAMES.values()}
+_ALIASES = {
+    new: [old for old, known in NUMPY_NAMES.items() if known == new] for new in NUMPY_NAMES.values()
+}
 
 
 def _is_int(value: Any) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_)) and not isinstance(value, Tensor) or (
-        isinstance(value, Tensor) and not value.ndim and not (value.is_floating_point() or value.is_complex())
-        and value.dtype.name != "bool" and not value.requires_grad
-    )  # fmt: skip
+    return (
+        hasattr(value, "__index__")
+        and not isinstance(value, (bool, np.bool_))
+        and not isinstance(value, Tensor)
+        or (
+            isinstance(value, Tensor)
+            and not value.ndim
+            and not (value.is_floating_point() or value.is_complex())
+            and value.dtype.name != "bool"
+            and not value.requires_grad
+        )
+    )
 
 
 def _is_number(value: Any) -> bool:
@@ -162,7 +197,9 @@ def _is_float(value: Any) -> bool:
 
 
 def fits(value: Any, parameter: Slot, numbers: bool = False) -> bool:
-    """Does PyTorch take a value for a parameter? Of lists of numbers it looks at the first item. `numbers`: they stand for tensors."""
+    """Does PyTorch take a value for a parameter? Of lists of numbers it looks at the first item.
+    `numbers`: they stand for tensors.
+    """
     kind = parameter.kind
     single = isinstance(value, Tensor) and not value.ndim and not value.requires_grad
     if kind in ("Any", "object"):
@@ -184,7 +221,9 @@ def fits(value: Any, parameter: Slot, numbers: bool = False) -> bool:
             return not value or _is_int(value[0])
         return parameter.size > 0 and _is_int(value)
     if kind == "tuple of floats":
-        return isinstance(value, (tuple, list)) and (not value or _is_float(value[0]) or isinstance(value[0], complex))
+        return isinstance(value, (tuple, list)) and (
+            not value or _is_float(value[0]) or isinstance(value[0], complex)
+        )
     if kind == "tuple of Tensors":
         return isinstance(value, (tuple, list))
     if kind.startswith("tuple of "):
@@ -199,7 +238,12 @@ def fits(value: Any, parameter: Slot, numbers: bool = False) -> bool:
     return shown_type(value) == kind
 
 
-_CLASSES: dict[str, type] = {"torch.layout": layout, "torch.memory_format": memory_format, "torch.Generator": Generator, "str": str}
+_CLASSES: dict[str, type] = {
+    "torch.layout": layout,
+    "torch.memory_format": memory_format,
+    "torch.Generator": Generator,
+    "str": str,
+}
 
 
 def shown_type(value: Any) -> str:
@@ -247,11 +291,15 @@ def refusal(shown: str, signatures: list[str], args: list[Any], kwargs: dict[str
     return f"{start}got {got}, but expected one of:\n{''.join(lines)}"
 
 
-# When PyTorch lists signatures, it reads its own text: each part is a type and, behind the last space, a name. The star counts as one, and of
-# a parameter with a default the "name" is the default's value.
+# When PyTorch lists signatures, it reads its own text: each part is a type and, behind the last
+# space, a name. The star counts as one, and of a parameter with a default the "name" is the
+# default's value.
 @cache
 def _options(signature: str) -> list[tuple[str, str]]:
-    return [(part.rpartition(" ")[0] or part, part.rpartition(" ")[2]) for part in signature[1:-1].split(", ")]
+    return [
+        (part.rpartition(" ")[0] or part, part.rpartition(" ")[2])
+        for part in signature[1:-1].split(", ")
+    ]
 
 
 def _unknown(signature: str, kwargs: dict[str, Any]) -> list[str]:
@@ -268,14 +316,19 @@ def _described(signature: str, args: list[Any], kwargs: dict[str, Any]) -> str:
         fits = own in {"float": ("float", "int"), "int": ("int",)}.get(kind, (kind,))
         if not fits and type(value) in (list, tuple):
             inner = ", ".join(map(shown_type, value))
-            own += f" of [{inner}]" if type(value) is list else f" of ({inner}{',' * (len(value) == 1)})"
+            own += (
+                f" of [{inner}]"
+                if type(value) is list
+                else f" of ({inner}{',' * (len(value) == 1)})"
+            )
         text = own if place < len(args) else f"{name}={own}"
         found.append(text if fits else f"!{text}!")
     return f"({', '.join(found)})"
 
 
 def hash_order(names: Iterable[str]) -> list[str]:
-    """Names in the order in which the hash table of PyTorch's library (libstdc++) lists them: the last first, but those of a bucket together.
+    """Names in the order in which the hash table of PyTorch's library (libstdc++) lists them: the
+    last first, but those of a bucket together.
 
     Example:
         >>> hash_order(["dim", "self"])
@@ -284,14 +337,18 @@ def hash_order(names: Iterable[str]) -> list[str]:
     order: list[str] = []
     for name in names:
         bucket = _hash(name.encode()) % 13
-        place = next((k for k, other in enumerate(order) if _hash(other.encode()) % 13 == bucket), 0)
+        place = next(
+            (k for k, other in enumerate(order) if _hash(other.encode()) % 13 == bucket), 0
+        )
         order.insert(place, name)
     return order
 
 
 @cache
 def _hash(text: bytes) -> int:
-    """MurmurHash2 of 64 bits, with libstdc++'s seed. Source: A. Appleby, MurmurHash2 (public domain)."""
+    """MurmurHash2 of 64 bits, with libstdc++'s seed. Source: A. Appleby, MurmurHash2 (public
+    domain).
+    """
     mask, factor = (1 << 64) - 1, 0xC6A4A7935BD1E995
 
     def mixed(value: int) -> int:
@@ -320,8 +377,11 @@ def _paths() -> dict[int, str]:
     }
 
 
-def fitted(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """The arguments of a call as one of PyTorch's signatures reads them, under the function's own names; None where none does.
+def fitted(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments of a call as one of PyTorch's signatures reads them, under the function's own
+    names; None where none does.
 
     Example:
         >>> import pellucid as torch
@@ -338,12 +398,22 @@ def fitted(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
             values: list[Any] = list(args)
             named = {}
             for place, slot in enumerate(slots(signature)):
-                name = next((n for n in (slot.name, *_ALIASES.get(slot.name, ())) if n in kwargs), None)
-                if name is not None and not slot.keyword and place == len(values) - (len(args) - len(own)):
+                name = next(
+                    (n for n in (slot.name, *_ALIASES.get(slot.name, ())) if n in kwargs), None
+                )
+                if (
+                    name is not None
+                    and not slot.keyword
+                    and place == len(values) - (len(args) - len(own))
+                ):
                     values.append(kwargs[name])
                 elif name is not None:
                     named[slot.name] = kwargs[name]
-            return (tuple(values), named) if len(values) > len(args) or named.keys() != kwargs.keys() else None
+            return (
+                (tuple(values), named)
+                if len(values) > len(args) or named.keys() != kwargs.keys()
+                else None
+            )
     return None
 
 
@@ -351,4 +421,6 @@ def refused_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     """What PyTorch says of a call of a public function; None where it takes the arguments."""
     path = _paths().get(id(function), "")
     known = overloads().get(path)
-    return None if known is None else refused(known, list(args[path.startswith("Tensor.") :]), kwargs)
+    return (
+        None if known is None else refused(known, list(args[path.startswith("Tensor.") :]), kwargs)
+    )

@@ -1,4 +1,6 @@
-"""The user's program as it is written: the expression that stands at an instruction, and the tree of a file."""
+"""The user's program as it is written: the expression that stands at an instruction, and the tree
+of a file.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from types import CodeType, FrameType
 
 
 def text_at(code: CodeType, instruction: int) -> str | None:
-    """The text of the expression that an instruction belongs to; None where Python or the file does not tell."""
+    """The text of the expression that an instruction belongs to; None where Python or the file does
+    not tell.
+    """
     places = next(itertools.islice(code.co_positions(), instruction // 2, None), None)
     if places is None or None in places:
         return None
@@ -39,7 +43,8 @@ def tree(file: str) -> ast.Module | None:
 
 
 @functools.lru_cache(maxsize=64)
-def _parsed(file: str, lines: int) -> ast.Module | None:  # a file that has grown since is read again
+# a file that has grown since is read again
+def _parsed(file: str, lines: int) -> ast.Module | None:
     try:
         return ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):

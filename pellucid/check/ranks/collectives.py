@@ -1,6 +1,8 @@
-"""What is called of `torch.distributed`: each collective with its number, line and times, on Pellucid and on PyTorch.
+"""What is called of `torch.distributed`: each collective with its number, line and times, on
+Pellucid and on PyTorch.
 
-On Pellucid the engine itself is asked, so the reductions of DistributedDataParallel are seen, too. PyTorch's are made in C++ and cannot be seen.
+On Pellucid the engine itself is asked, so the reductions of DistributedDataParallel are seen, too.
+PyTorch's are made in C++ and cannot be seen.
 """
 
 from __future__ import annotations
@@ -15,13 +17,24 @@ from ..events import Op, Read, Site
 
 # name: which arguments say what is communicated, for the comparison between ranks
 PUBLIC = {
-    "all_reduce": ("op", "tensor"), "broadcast": ("src", "group_src", "tensor"), "reduce": ("dst", "group_dst", "op", "tensor"),
+    "all_reduce": ("op", "tensor"),
+    "broadcast": ("src", "group_src", "tensor"),
+    "reduce": ("dst", "group_dst", "op", "tensor"),
     "all_gather": ("tensor",),
-    "all_gather_into_tensor": ("input_tensor",), "gather": ("dst", "group_dst", "tensor"), "scatter": ("src", "group_src", "tensor"),
-    "reduce_scatter": ("op", "output"), "reduce_scatter_tensor": ("op", "output"), "all_to_all": (), "all_to_all_single": (), "barrier": (),
-    "monitored_barrier": (), "all_gather_object": (), "broadcast_object_list": ("src", "group_src"), "gather_object": ("dst", "group_dst"),
+    "all_gather_into_tensor": ("input_tensor",),
+    "gather": ("dst", "group_dst", "tensor"),
+    "scatter": ("src", "group_src", "tensor"),
+    "reduce_scatter": ("op", "output"),
+    "reduce_scatter_tensor": ("op", "output"),
+    "all_to_all": (),
+    "all_to_all_single": (),
+    "barrier": (),
+    "monitored_barrier": (),
+    "all_gather_object": (),
+    "broadcast_object_list": ("src", "group_src"),
+    "gather_object": ("dst", "group_dst"),
     "scatter_object_list": ("src", "group_src"),
-}  # fmt: skip
+}
 MESSAGES = ("isend", "irecv", "send", "recv")
 _WRITTEN = ("tensor", "tensor_list", "output_tensor", "gather_list", "output", "output_tensor_list")
 _HIDDEN = ("the world",)  # of joining and of making groups
@@ -34,10 +47,13 @@ class Collectives:
         self.watch = watch
         self.depth = 0
         self.counts: dict[str, int] = {}
-        self.pending: dict[int, tuple[str, Any, int]] = {}  # by `Value.id`: (name, site, id of the work)
+        # by `Value.id`: (name, site, id of the work)
+        self.pending: dict[int, tuple[str, Any, int]] = {}
         self.works: dict[
             int, Any
-        ] = {}  # by id of a task of the engine: its number; by -id of a work: (work, number, size of the group)
+            # by id of a task of the engine: its number; by -id of a work: (work, number, size of
+            # the group)
+        ] = {}
         self._signatures: dict[str, Any] = {}
 
     def install(self, hooks: Any) -> None:
@@ -67,7 +83,14 @@ class Collectives:
                 return old(engine, channel, call, *args, **kwargs)
             message = old.__name__ == "message"
             number = None if message else channel.count + 1
-            key = self._told(call.name, channel.title, channel.ranks, number, call.words(), Site(*call.site) if call.site else None)
+            key = self._told(
+                call.name,
+                channel.title,
+                channel.ranks,
+                number,
+                call.words(),
+                Site(*call.site) if call.site else None,
+            )
             task = old(engine, channel, call, *args, **kwargs)
             self.works[id(task)] = key
 
@@ -98,13 +121,25 @@ class Collectives:
         return wait
 
     # ---- calls of either engine --------------------------------------------------------------
-    def _told(self, name: str, group: str, ranks: Any, number: int | None, words: str, site: Site | None) -> int:
+    def _told(
+        self, name: str, group: str, ranks: Any, number: int | None, words: str, site: Site | None
+    ) -> int:
         """A collective begins; returns its number in the journal."""
         watch = self.watch
         self.counts[""] = key = self.counts.get("", 0) + 1
         chain = watch.journal.chain(watch.callers())
-        watch.say("call", c=key, name=name, group=group, ranks=list(ranks), n=number, words=words, s=watch.site(site), chain=chain,
-                  why=watch.purpose())  # fmt: skip
+        watch.say(
+            "call",
+            c=key,
+            name=name,
+            group=group,
+            ranks=list(ranks),
+            n=number,
+            words=words,
+            s=watch.site(site),
+            chain=chain,
+            why=watch.purpose(),
+        )
         return key
 
     def _done(self, key: int, error: Any, size: int) -> None:
@@ -152,7 +187,9 @@ class Collectives:
                     self._done(key, error, self._size(bound))
             direct = not watch.recorder.is_library(sys._getframe(1).f_code.co_filename)
             if direct and (bound.get("async_op") or name == "irecv") and result is not None:
-                watch.recorder.guarded(self._pends, name, site, result, tensors, key, self._size(bound))
+                watch.recorder.guarded(
+                    self._pends, name, site, result, tensors, key, self._size(bound)
+                )
             return result
 
         return called
@@ -172,12 +209,20 @@ class Collectives:
         kind, found = self.watch.engine.Tensor, []
         for name in _WRITTEN:
             value = bound.get(name)
-            found += [t for t in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(t, kind)]
+            found += [
+                t
+                for t in (value if isinstance(value, (list, tuple)) else [value])
+                if isinstance(t, kind)
+            ]
         return found
 
     def _size(self, bound: dict[str, Any]) -> int:
         group = bound.get("group")
-        return self.watch.size if group is None else int(self.watch.recorder.torch.distributed.get_world_size(group))
+        return (
+            self.watch.size
+            if group is None
+            else int(self.watch.recorder.torch.distributed.get_world_size(group))
+        )
 
     def _foreign(self, name: str, bound: dict[str, Any], site: Site | None) -> int:
         """A collective of PyTorch's."""
@@ -204,7 +249,15 @@ class Collectives:
         return self._told(name, title, ranks, number, f"{name}({', '.join(facts)})", site)
 
     # ---- asynchronous work -------------------------------------------------------------------
-    def _pends(self, name: str, site: Site | None, work: Any, tensors: list[Any], key: int | None, size: int) -> None:
+    def _pends(
+        self,
+        name: str,
+        site: Site | None,
+        work: Any,
+        tensors: list[Any],
+        key: int | None,
+        size: int,
+    ) -> None:
         for t in tensors:
             value = self.watch.recorder.value(t)
             self.pending[value.id] = (name, site, id(work))
@@ -221,7 +274,9 @@ class Collectives:
                 for value in [v for v, held in self.pending.items() if held[2] == id(work)]:
                     del self.pending[value]
                 if known[1] is not None:
-                    watch.say("wait", c=known[1], b=round(began, 6), s=watch.site(watch.recorder.site(2)))
+                    watch.say(
+                        "wait", c=known[1], b=round(began, 6), s=watch.site(watch.recorder.site(2))
+                    )
                     self._done(known[1], None, known[2])
             return result
 
@@ -229,7 +284,9 @@ class Collectives:
 
     def _unwaited(self, held: Any, at: Site | None, reads: str) -> None:
         name, site, _ = held
-        self.watch.say("unwaited", s=self.watch.site(site), at=self.watch.site(at), name=name, reads=reads)
+        self.watch.say(
+            "unwaited", s=self.watch.site(site), at=self.watch.site(at), name=name, reads=reads
+        )
 
     def seen(self, op: Op) -> None:
         """An operation reads tensors: of a collective that nobody has waited for?"""

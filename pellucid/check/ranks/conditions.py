@@ -1,4 +1,6 @@
-"""Whether a line runs on some ranks alone: the `if` around it, or a `return` before it, whose test reads the rank."""
+"""Whether a line runs on some ranks alone: the `if` around it, or a `return` before it, whose test
+reads the rank.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,18 @@ from typing import Any
 
 from ...core.display.notebook import is_notebook, source_of
 
-_WORDS = re.compile(r"(^|_)(rank|is_main|main_process|is_master|master|is_chief|is_rank0|is_local_main)", re.I)
+_WORDS = re.compile(
+    r"(^|_)(rank|is_main|main_process|is_master|master|is_chief|is_rank0|is_local_main)", re.I
+)
 _SIZES = re.compile(r"(world_size|num_replicas|ranks$)", re.I)
 
 
 @lru_cache(maxsize=64)
 def _tree(file: str) -> ast.Module | None:
     try:
-        return ast.parse(source_of(file) if is_notebook(file) else "".join(linecache.getlines(file)))
+        return ast.parse(
+            source_of(file) if is_notebook(file) else "".join(linecache.getlines(file))
+        )
     except (SyntaxError, OSError, ValueError):
         return None
 
@@ -25,7 +31,13 @@ def _tree(file: str) -> ast.Module | None:
 def reads_rank(test: ast.AST, known: frozenset[str] = frozenset()) -> bool:
     """Whether an expression depends on the rank, by the names in it."""
     for node in ast.walk(test):
-        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
+        name = (
+            node.id
+            if isinstance(node, ast.Name)
+            else node.attr
+            if isinstance(node, ast.Attribute)
+            else None
+        )
         if name is not None and (name in known or _WORDS.search(name) and not _SIZES.search(name)):
             return True
         if isinstance(node, ast.Constant) and node.value in ("RANK", "LOCAL_RANK"):
@@ -35,7 +47,9 @@ def reads_rank(test: ast.AST, known: frozenset[str] = frozenset()) -> bool:
 
 @lru_cache(maxsize=64)
 def _known(file: str) -> frozenset[str]:
-    """Names and attributes that are assigned a value which depends on the rank as a truth value: `main = rank == 0`."""
+    """Names and attributes that are assigned a value which depends on the rank as a truth value:
+    `main = rank == 0`.
+    """
     tree = _tree(file)
     found: set[str] = set()
     for node in ast.walk(tree) if tree is not None else ():
@@ -53,9 +67,11 @@ def _known(file: str) -> frozenset[str]:
 
 
 def condition(file: str, line: int) -> tuple[int, str] | None:
-    """(line, text) of the condition on the rank that decides whether a line runs; None where there is none.
+    """(line, text) of the condition on the rank that decides whether a line runs; None where there
+    is none.
 
-    The test is of an `if`, a `while` or a conditional expression around the line, or of an earlier `if` of the same block that leaves it.
+    The test is of an `if`, a `while` or a conditional expression around the line, or of an earlier
+    `if` of the same block that leaves it.
     """
     tree = _tree(file)
     if tree is None:
@@ -90,10 +106,17 @@ def _within(statement: ast.stmt, line: int, known: frozenset[str]) -> ast.expr |
         return None
 
     def calls(node: ast.AST) -> bool:
-        return any(isinstance(n, ast.Call) and n.lineno <= line <= (n.end_lineno or n.lineno) for n in ast.walk(node))
+        return any(
+            isinstance(n, ast.Call) and n.lineno <= line <= (n.end_lineno or n.lineno)
+            for n in ast.walk(node)
+        )
 
     for node in ast.walk(statement):
-        if isinstance(node, ast.IfExp) and reads_rank(node.test, known) and (calls(node.body) or calls(node.orelse)):
+        if (
+            isinstance(node, ast.IfExp)
+            and reads_rank(node.test, known)
+            and (calls(node.body) or calls(node.orelse))
+        ):
             return node.test
         if isinstance(node, ast.BoolOp):
             for k, value in enumerate(node.values[:-1]):

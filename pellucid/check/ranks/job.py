@@ -1,4 +1,6 @@
-"""What several ranks wrote, put together: calls by group and number, the lines they were at, what they waited for."""
+"""What several ranks wrote, put together: calls by group and number, the lines they were at, what
+they waited for.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ class Call:
     begin: float
     end: float | None = None
     error: str | None = None
-    waits: list[tuple[float, float]] = field(default_factory=list)  # in which the rank waited for it
+    # in which the rank waited for it
+    waits: list[tuple[float, float]] = field(default_factory=list)
 
     @property
     def bytes(self) -> int:
@@ -84,13 +87,31 @@ class Rank:
             if kind == "site":
                 self.places[event["n"]] = Place(event["file"], event["line"], event["function"])
             elif kind == "chain":
-                self.chains[event["n"]] = [self.places[n] for n in event["sites"] if n in self.places]
+                self.chains[event["n"]] = [
+                    self.places[n] for n in event["sites"] if n in self.places
+                ]
             elif kind == "init":
-                self.rank, self.size, self.pid, self.engine = event["rank"], event["size"], event["pid"], event["engine"]
+                self.rank, self.size, self.pid, self.engine = (
+                    event["rank"],
+                    event["size"],
+                    event["pid"],
+                    event["engine"],
+                )
                 self.begin = event["t"]
             elif kind == "call":
-                call = Call(self.rank, event["c"], event["name"], event["group"], event["ranks"], event["n"], event["words"],
-                            self.place(event["s"]), self.chains.get(event["chain"], []), event["why"], event["t"])  # fmt: skip
+                call = Call(
+                    self.rank,
+                    event["c"],
+                    event["name"],
+                    event["group"],
+                    event["ranks"],
+                    event["n"],
+                    event["words"],
+                    self.place(event["s"]),
+                    self.chains.get(event["chain"], []),
+                    event["why"],
+                    event["t"],
+                )
                 by_key[call.key] = call
                 self.calls.append(call)
             elif kind in ("done", "wait") and event["c"] in by_key:
@@ -155,7 +176,9 @@ class Job:
                 last[rank.rank] = rank  # with restarts: the last try
         self.ranks = [last[k] for k in sorted(last)]
         stalled = Path(folder) / "stalled.json"
-        self.stalled: dict[str, Any] | None = json.loads(stalled.read_text()) if stalled.exists() else None
+        self.stalled: dict[str, Any] | None = (
+            json.loads(stalled.read_text()) if stalled.exists() else None
+        )
 
     @property
     def size(self) -> int:
@@ -172,19 +195,27 @@ class Job:
         for rank in self.ranks:
             for call in rank.calls:
                 if call.number is not None:
-                    found.setdefault(call.group, {k: [] for k in call.ranks if self.rank(k)}).setdefault(rank.rank, []).append(call)
+                    found.setdefault(
+                        call.group, {k: [] for k in call.ranks if self.rank(k)}
+                    ).setdefault(rank.rank, []).append(call)
         return found
 
     def together(self) -> list[list[Call]]:
         """Collectives that all ranks of their group have called, in the order of their times."""
         found = []
         for by_rank in self.groups().values():
-            found += [list(calls) for calls in zip(*by_rank.values(), strict=False) if len({c.number for c in calls}) == 1]
+            found += [
+                list(calls)
+                for calls in zip(*by_rank.values(), strict=False)
+                if len({c.number for c in calls}) == 1
+            ]
         return sorted(found, key=lambda calls: min(c.begin for c in calls))
 
     @staticmethod
     def condition(call: Call) -> tuple[Place, str] | None:
-        """The condition on the rank under which a call was made, in whichever of the functions that led to it."""
+        """The condition on the rank under which a call was made, in whichever of the functions that
+        led to it.
+        """
         for place in call.chain:
             found = condition(place.file, place.line)
             if found is not None:

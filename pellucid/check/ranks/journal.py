@@ -1,4 +1,5 @@
-"""What a rank writes down while it runs: one line of JSON for each event, at once, so that it is there however the rank ends.
+"""What a rank writes down while it runs: one line of JSON for each event, at once, so that it is
+there however the rank ends.
 
 Times are those of the system's monotonic clock, which all processes of a machine share.
 """
@@ -95,6 +96,7 @@ def digest(arrays: list[Any]) -> int:
         if array.nbytes > 16 << 20:
             array = array.reshape(-1)[:: max(1, array.nbytes >> 24)]
         crc = zlib.crc32(
-            np.ascontiguousarray(array).view(np.uint8).reshape(-1), zlib.crc32(str((array.shape, array.dtype)).encode(), crc)
+            np.ascontiguousarray(array).view(np.uint8).reshape(-1),
+            zlib.crc32(str((array.shape, array.dtype)).encode(), crc),
         )
     return crc

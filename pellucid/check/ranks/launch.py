@@ -1,4 +1,6 @@
-"""Starts the ranks of a check, follows the processes that a script starts itself, and ends a run that makes no progress."""
+"""Starts the ranks of a check, follows the processes that a script starts itself, and ends a run
+that makes no progress.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ class Watched:
         except StopRun:
             return None
         except BaseException as error:
-            failure = error if not isinstance(error, SystemExit) or error.code not in (None, 0) else None
+            failure = (
+                error if not isinstance(error, SystemExit) or error.code not in (None, 0) else None
+            )
             raise
         finally:
             result = session.finish(failure)
@@ -72,7 +76,9 @@ def follow(session: Any, options: dict[str, Any]) -> None:
             if target is not None and not recorder.idle and not isinstance(target, Watched):
                 if target.__module__ in _STARTERS and process._args:
                     process._args = (Watched(process._args[0], options), *process._args[1:])
-                elif not recorder.is_library(getattr(getattr(target, "__code__", None), "co_filename", "<unknown>")):
+                elif not recorder.is_library(
+                    getattr(getattr(target, "__code__", None), "co_filename", "<unknown>")
+                ):
                     process._target = Watched(target, options)
             return old(process)
 
@@ -149,7 +155,9 @@ class _Seen:
 
 
 class Stalls:
-    """A block in which ranks are watched: when none makes progress for so many seconds, and one waits for others, all are ended."""
+    """A block in which ranks are watched: when none makes progress for so many seconds, and one
+    waits for others, all are ended.
+    """
 
     def __init__(self, folder: str, seconds: float) -> None:
         self.folder, self.seconds = folder, seconds
@@ -179,7 +187,9 @@ class Stalls:
             self._seen.setdefault(path, _Seen(path)).read()
         now = time.monotonic()
         running = [seen for seen in self._seen.values() if not seen.ended and seen.alive()]
-        waiting = [seen for seen in running if seen.open and now - max(seen.open.values()) > self.seconds]
+        waiting = [
+            seen for seen in running if seen.open and now - max(seen.open.values()) > self.seconds
+        ]
         if not waiting:
             return False
         others = [seen for seen in running if seen not in waiting]
@@ -187,7 +197,11 @@ class Stalls:
 
     def _end(self) -> None:
         running = [seen for seen in self._seen.values() if not seen.ended and seen.alive()]
-        facts = {"seconds": self.seconds, "when": time.monotonic(), "pids": [seen.pid for seen in running]}
+        facts = {
+            "seconds": self.seconds,
+            "when": time.monotonic(),
+            "pids": [seen.pid for seen in running],
+        }
         (Path(self.folder) / "stalled.json").write_text(json.dumps(facts))
         print(
             f"pellucid check: no rank has made progress for {self.seconds:g} seconds; the ranks are ended",

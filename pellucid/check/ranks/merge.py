@@ -1,4 +1,6 @@
-"""The findings of all ranks as one result: those of a rank's own rules once, and those of the rules that compare ranks."""
+"""The findings of all ranks as one result: those of a rank's own rules once, and those of the rules
+that compare ranks.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,23 @@ def write(folder: str, result: CheckResult) -> None:
     """Leave a process's own result for `merged`."""
     failure = result.failure
     data = {
-        "findings": [_stored(f) for f in result.findings], "steps": result.steps, "notes": result.notes, "seconds": result.seconds,
-        "failure": None if failure is None else f"{type(failure).__name__}: {str(failure).splitlines()[0] if str(failure) else ''}",
-    }  # fmt: skip
+        "findings": [_stored(f) for f in result.findings],
+        "steps": result.steps,
+        "notes": result.notes,
+        "seconds": result.seconds,
+        "failure": None
+        if failure is None
+        else f"{type(failure).__name__}: {str(failure).splitlines()[0] if str(failure) else ''}",
+    }
     path = Path(folder) / f"{os.getpid()}.result.json"
     path.write_text(json.dumps(data), encoding="utf-8")
 
 
 def _stored(f: Finding) -> dict[str, Any]:
-    return {name: getattr(f, name) for name in ("rule", "name", "severity", "file", "line", "message", "evidence", "fix")} | {
-        "covers": sorted(f.covers)
-    }
+    return {
+        name: getattr(f, name)
+        for name in ("rule", "name", "severity", "file", "line", "message", "evidence", "fix")
+    } | {"covers": sorted(f.covers)}
 
 
 class Comparison:
@@ -65,18 +73,28 @@ class Comparison:
                 )
 
     def report(
-        self, rule: Rule, site: Located | None, message: str, evidence: dict[str, Any], fix: str, covers: Iterable[Located | None],
+        self,
+        rule: Rule,
+        site: Located | None,
+        message: str,
+        evidence: dict[str, Any],
+        fix: str,
+        covers: Iterable[Located | None],
         severity: str | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Take in a finding of a rule; only the first one of a rule at a line counts."""
         file, line = site.key if site is not None else (self.script, 1)
         shown = self.settings.severity(rule.slug, rule.id) or severity or rule.severity
         covered = frozenset(s.key for s in covers if s is not None)
-        finding = Finding(rule.id, rule.slug, shown, file, line, message, plain(evidence), fix, covered)
+        finding = Finding(
+            rule.id, rule.slug, shown, file, line, message, plain(evidence), fix, covered
+        )
         self.found.setdefault((rule.slug, file, line), finding)
 
 
-def merged(folder: str | Path, settings: Settings, script: str, engine: str, own: CheckResult | None = None) -> CheckResult:
+def merged(
+    folder: str | Path, settings: Settings, script: str, engine: str, own: CheckResult | None = None
+) -> CheckResult:
     """The result of a run of several ranks.
 
     Args:
@@ -87,10 +105,18 @@ def merged(folder: str | Path, settings: Settings, script: str, engine: str, own
         own: of the process that started the ranks, where that was the script itself.
     """
     job = Job(folder)
-    parts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("*.result.json"))]
+    parts = [
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(Path(folder).glob("*.result.json"))
+    ]
     whose = {rank.pid: rank.rank for rank in job.ranks}
-    numbers = [whose.get(int(path.name.split(".")[0])) for path in sorted(Path(folder).glob("*.result.json"))]
-    result = CheckResult(engine=engine, script=script, records=job, ranks=max(len(job.ranks), len(parts)))
+    numbers = [
+        whose.get(int(path.name.split(".")[0]))
+        for path in sorted(Path(folder).glob("*.result.json"))
+    ]
+    result = CheckResult(
+        engine=engine, script=script, records=job, ranks=max(len(job.ranks), len(parts))
+    )
     found: dict[tuple[str, str, int], tuple[Finding, list[int]]] = {}
     for part, number in zip(parts, numbers, strict=True):
         for stored in part["findings"]:
@@ -117,11 +143,17 @@ def merged(folder: str | Path, settings: Settings, script: str, engine: str, own
             other is not finding and hides(other, finding, kinds) for other in everything
         ):
             kept.setdefault((finding.name, finding.file, finding.line), finding)
-    result.findings = sorted(kept.values(), key=lambda f: (f.file != script, f.file, f.line, f.rule))
+    result.findings = sorted(
+        kept.values(), key=lambda f: (f.file != script, f.file, f.line, f.rule)
+    )
     result.notes += comparison.notes
     if own is not None:
         result.notes += [note for note in own.notes if note not in result.notes]
-        result.steps, result.failure, result.measures = max(result.steps, own.steps), own.failure, own.measures
+        result.steps, result.failure, result.measures = (
+            max(result.steps, own.steps),
+            own.failure,
+            own.measures,
+        )
     if result.failure is None:
         result.failure = _failure(job, parts)
     return result
@@ -130,7 +162,11 @@ def merged(folder: str | Path, settings: Settings, script: str, engine: str, own
 def _failure(job: Job, parts: list[dict[str, Any]]) -> BaseException | None:
     """The first error of a rank that is no echo of another rank's end."""
     errors = sorted((rank.error["t"], rank) for rank in job.ranks if rank.error is not None)
-    own = [rank for _, rank in errors if rank.error is not None and rank.error["kind"] != "DistBackendError"]
+    own = [
+        rank
+        for _, rank in errors
+        if rank.error is not None and rank.error["kind"] != "DistBackendError"
+    ]
     for rank in own or [rank for _, rank in errors]:
         assert rank.error is not None
         return RanksFailed(f"rank {rank.rank}: {rank.error['kind']}: {rank.error['text']}")

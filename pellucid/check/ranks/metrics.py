@@ -13,7 +13,9 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d+\.(\d+)")
 
 
 class Metrics:
-    """Notes what is read off tensors while a model is evaluated, and finds these numbers in what is printed."""
+    """Notes what is read off tensors while a model is evaluated, and finds these numbers in what is
+    printed.
+    """
 
     def __init__(self, watch: Any) -> None:
         self.watch = watch
@@ -32,7 +34,9 @@ class Metrics:
         if step != self.step:
             self.step, self.rows, self.batches, self.reduced = step, 0, 0, False
             self.reads = {}
-        self.watch.say("eval", step=step, crc=digest([a for v in call.inputs if (a := v.numpy()) is not None]))
+        self.watch.say(
+            "eval", step=step, crc=digest([a for v in call.inputs if (a := v.numpy()) is not None])
+        )
         self.rows += next((v.shape[0] for v in call.inputs if v.shape), 0)
         self.batches += 1
 
@@ -64,6 +68,14 @@ class Metrics:
                     made += [total / n, 100 * total / n, last / n, 100 * last / n]
                 if len(found[1]) >= 2 and any(abs(shown - m) <= half for m in made):
                     watch = self.watch
-                    watch.say("metric", s=watch.site(site), value=shown, text=text[:200], read=watch.site(where), reduced=self.reduced,
-                              step=self.step, chain=watch.journal.chain(watch.callers()))  # fmt: skip
+                    watch.say(
+                        "metric",
+                        s=watch.site(site),
+                        value=shown,
+                        text=text[:200],
+                        read=watch.site(where),
+                        reduced=self.reduced,
+                        step=self.step,
+                        chain=watch.journal.chain(watch.callers()),
+                    )
                     return

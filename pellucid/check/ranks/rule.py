@@ -1,4 +1,6 @@
-"""A rule that compares ranks. It gets no events while the program runs; it is asked once, when all ranks have ended."""
+"""A rule that compares ranks. It gets no events while the program runs; it is asked once, when all
+ranks have ended.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Where the time of ranks goes: computing, communicating, waiting, and for whom; and why a rank waits, in words."""
+"""Where the time of ranks goes: computing, communicating, waiting, and for whom; and why a rank
+waits, in words.
+"""
 
 from __future__ import annotations
 
@@ -62,14 +64,22 @@ class Times:
             for call in rank.calls:
                 if call.number is not None:
                     self._arrivals.setdefault((call.group, call.number), {})[rank.rank] = call
-        self.waits = sorted((w for rank in job.ranks for w in self._waits(rank)), key=lambda w: w.begin)
+        self.waits = sorted(
+            (w for rank in job.ranks for w in self._waits(rank)), key=lambda w: w.begin
+        )
 
     def together(self, call: Call) -> dict[int, Call]:
         """By rank: the calls that this one is made together with."""
-        return self._arrivals.get((call.group, call.number), {}) if call.number is not None else {call.rank: call}
+        return (
+            self._arrivals.get((call.group, call.number), {})
+            if call.number is not None
+            else {call.rank: call}
+        )
 
     def last(self, call: Call) -> tuple[int, float]:
-        """(the rank that came last, when); a rank that did not come is later than all, at the end of what it wrote."""
+        """(the rank that came last, when); a rank that did not come is later than all, at the end
+        of what it wrote.
+        """
         arrived = self.together(call)
         absent = [r for r in call.ranks if r not in arrived and self.job.rank(r) is not None]
         if absent and call.number is not None:
@@ -79,7 +89,9 @@ class Times:
 
     @staticmethod
     def intervals(rank: Rank) -> list[tuple[float, float, Call]]:
-        """Times in which the rank's own thread did nothing but wait for a collective, also where the run ended within."""
+        """Times in which the rank's own thread did nothing but wait for a collective, also where
+        the run ended within.
+        """
         found = []
         for call in rank.calls:
             found += [(a, b, call) for a, b in call.waits]
@@ -94,7 +106,17 @@ class Times:
             until = min(end, when)
             other = self.job.rank(whom)
             if whom != rank.rank and until > begin and other is not None:
-                found.append(Wait(rank.rank, call, begin, until, whom, other.lines(begin, until), whom in self.together(call)))
+                found.append(
+                    Wait(
+                        rank.rank,
+                        call,
+                        begin,
+                        until,
+                        whom,
+                        other.lines(begin, until),
+                        whom in self.together(call),
+                    )
+                )
         return found
 
     # ---- one rank ----------------------------------------------------------------------------
@@ -106,9 +128,13 @@ class Times:
             until = min(max(begin, when), end) if whom != rank.rank else begin
             what = f"{call.name} number {call.number}" if call.number is not None else call.name
             if until > begin:
-                marks.append(Segment("wait", begin, until, call.place, f"{what} waits for rank {whom}"))
+                marks.append(
+                    Segment("wait", begin, until, call.place, f"{what} waits for rank {whom}")
+                )
             if end > until:
-                marks.append(Segment("communicate", until, end, call.place, f"{what}: {call.words}"))
+                marks.append(
+                    Segment("communicate", until, end, call.place, f"{what}: {call.words}")
+                )
         spans = [
             Segment(e["k"], e["b"], e["t"], rank.place(e["s"]))
             for e in sorted(rank.all("span"), key=lambda e: e["b"])
@@ -128,9 +154,19 @@ class Times:
         at = rank.begin
         for segment in whole:
             if segment.begin > at:
-                filled.append(Segment("compute", at, segment.begin, self._main(rank, at, segment.begin)))
+                filled.append(
+                    Segment("compute", at, segment.begin, self._main(rank, at, segment.begin))
+                )
             if segment.end > at:
-                filled.append(Segment(segment.kind, max(at, segment.begin), segment.end, segment.place, segment.text))
+                filled.append(
+                    Segment(
+                        segment.kind,
+                        max(at, segment.begin),
+                        segment.end,
+                        segment.place,
+                        segment.text,
+                    )
+                )
                 at = segment.end
         if rank.end > at:
             filled.append(Segment("compute", at, rank.end, self._main(rank, at, rank.end)))
@@ -147,31 +183,49 @@ class Times:
         segments = self.segments(rank)
         for s in segments:
             found[s.kind] += s.end - s.begin
-        flying = sum((c.end if c.end is not None else rank.end) - max(c.begin, self.last(c)[1]) for c in rank.calls
-                     if c.number is not None and (c.end or rank.end) > max(c.begin, self.last(c)[1]))  # fmt: skip
+        flying = sum(
+            (c.end if c.end is not None else rank.end) - max(c.begin, self.last(c)[1])
+            for c in rank.calls
+            if c.number is not None and (c.end or rank.end) > max(c.begin, self.last(c)[1])
+        )
         found["hidden"] = max(0.0, flying - found["communicate"])
         return found
 
     # ---- collectives -------------------------------------------------------------------------
     def by_line(self) -> list[dict[str, Any]]:
-        """Collectives by line and call: how often, bytes, time, spread of the arrivals, who comes last."""
+        """Collectives by line and call: how often, bytes, time, spread of the arrivals, who comes
+        last.
+        """
         rows: dict[tuple[Any, ...], list[list[Call]]] = {}
         for calls in self.job.together():
             rows.setdefault((calls[0].place, calls[0].name, calls[0].why), []).append(calls)
         found = []
         for (place, name, why), each in rows.items():
             spreads = [max(c.begin for c in calls) - min(c.begin for c in calls) for calls in each]
-            moved = [max(0.0, min(c.end for c in calls if c.end is not None) - max(c.begin for c in calls))
-                     for calls in each if any(c.end is not None for c in calls)]  # fmt: skip
+            moved = [
+                max(
+                    0.0,
+                    min(c.end for c in calls if c.end is not None) - max(c.begin for c in calls),
+                )
+                for calls in each
+                if any(c.end is not None for c in calls)
+            ]
             last = [max(calls, key=lambda c: c.begin).rank for calls in each]
             usual = max(set(last), key=lambda r: (last.count(r), -r))
             found.append(
                 {
-                    "place": place, "name": name, "why": why, "calls": len(each), "bytes": sum(calls[0].bytes for calls in each),
-                    "seconds": median(moved) if moved else 0.0, "spread": median(spreads), "worst": max(spreads), "last": usual,
+                    "place": place,
+                    "name": name,
+                    "why": why,
+                    "calls": len(each),
+                    "bytes": sum(calls[0].bytes for calls in each),
+                    "seconds": median(moved) if moved else 0.0,
+                    "spread": median(spreads),
+                    "worst": max(spreads),
+                    "last": usual,
                     "share": last.count(usual) / len(last),
                 }
-            )  # fmt: skip
+            )
         return sorted(found, key=lambda row: -row["spread"] * row["calls"])
 
 
@@ -200,7 +254,10 @@ def told(job: Job, number: int | None = None, most: int = 5) -> str:
         by: dict[int, float] = {}
         for w in waits:
             by[w.whom] = by.get(w.whom, 0.0) + w.seconds
-        lines += [f"  for rank {whom}: {seconds:.2f} s" for whom, seconds in sorted(by.items(), key=lambda kv: -kv[1])]
+        lines += [
+            f"  for rank {whom}: {seconds:.2f} s"
+            for whom, seconds in sorted(by.items(), key=lambda kv: -kv[1])
+        ]
         for w in sorted(waits, key=lambda w: (-round(w.seconds, 6), w.begin))[:most]:
             lines += _one(job, w)
         parts.append("\n".join(lines))
@@ -212,19 +269,34 @@ def listing(job: Job, number: int | None = None) -> list[dict[str, Any]]:
     found = [w for w in Times(job).waits if number is None or w.rank == number]
     return [
         {
-            "rank": w.rank, "seconds": w.seconds, "collective": w.call.words, "number": w.call.number, "group": w.call.group,
-            "at": str(w.call.place), "for": w.whom, "came": w.came,
-            "lines": [{"at": str(p), "seconds": s} for p, s in sorted(w.there.items(), key=lambda kv: -kv[1])],
+            "rank": w.rank,
+            "seconds": w.seconds,
+            "collective": w.call.words,
+            "number": w.call.number,
+            "group": w.call.group,
+            "at": str(w.call.place),
+            "for": w.whom,
+            "came": w.came,
+            "lines": [
+                {"at": str(p), "seconds": s}
+                for p, s in sorted(w.there.items(), key=lambda kv: -kv[1])
+            ],
         }
         for w in sorted(found, key=lambda w: (-round(w.seconds, 6), w.begin))
-    ]  # fmt: skip
+    ]
 
 
 def _one(job: Job, w: Wait) -> list[str]:
     """A wait in words."""
     call = w.call
-    what = f"{call.name} number {call.number} of {call.group}" if call.number is not None else f"{call.name} in {call.group}"
-    purpose = {"gradients": " (gradients of a bucket)", "wrapper": " (buffers of the model)"}.get(call.why, "")
+    what = (
+        f"{call.name} number {call.number} of {call.group}"
+        if call.number is not None
+        else f"{call.name} in {call.group}"
+    )
+    purpose = {"gradients": " (gradients of a bucket)", "wrapper": " (buffers of the model)"}.get(
+        call.why, ""
+    )
     lines = [
         f"  {1000 * w.seconds:.1f} ms at {call.place} in {what}{purpose}, for rank {w.whom}"
         + ("" if w.came else ", which never came")
@@ -232,7 +304,10 @@ def _one(job: Job, w: Wait) -> list[str]:
     there = sorted(w.there.items(), key=lambda kv: -kv[1])[:2]
     for place, seconds in there:
         text = linecache.getline(place.file, place.line).strip()
-        lines.append(f"      rank {w.whom} was at {place} for {1000 * seconds:.1f} ms" + (f": {text}" if text else ""))
+        lines.append(
+            f"      rank {w.whom} was at {place} for {1000 * seconds:.1f} ms"
+            + (f": {text}" if text else "")
+        )
     error = job.rank(w.whom)
     if not w.came and error is not None and error.error is not None:
         lines.append(f"      it had raised {error.error['kind']}: {error.error['text']}")
@@ -240,7 +315,9 @@ def _one(job: Job, w: Wait) -> list[str]:
 
 
 def page_data(job: Job, most: int = 20_000) -> dict[str, Any]:
-    """The timeline as plain data: ranks with their segments and flights, lines, and collectives. Times in microseconds from the beginning."""
+    """The timeline as plain data: ranks with their segments and flights, lines, and collectives.
+    Times in microseconds from the beginning.
+    """
     times = Times(job)
     lines: dict[Place, int] = {}
     left_out = 0
@@ -255,18 +332,41 @@ def page_data(job: Job, most: int = 20_000) -> dict[str, Any]:
     for rank in job.ranks:
         segments = times.segments(rank)
         left_out += max(0, len(segments) - most)
-        rows = [[KINDS.index(s.kind), since(s.begin), since(s.end), line(s.place), s.text] for s in segments[:most]]
+        rows = [
+            [KINDS.index(s.kind), since(s.begin), since(s.end), line(s.place), s.text]
+            for s in segments[:most]
+        ]
         moving = []
         for c in rank.calls[:most]:
             group = times.together(c)
             spread = max(x.begin for x in group.values()) - min(x.begin for x in group.values())
             end = c.end if c.end is not None else rank.end
             number = c.number if c.number is not None else -1
-            moving.append([since(c.begin), since(end), line(c.place), f"{c.name} number {number}" if number >= 0 else c.name, c.words, c.why,
-                           round(1e6 * spread), times.last(c)[0], since(max(c.begin, min(times.last(c)[1], end)))])  # fmt: skip
+            moving.append(
+                [
+                    since(c.begin),
+                    since(end),
+                    line(c.place),
+                    f"{c.name} number {number}" if number >= 0 else c.name,
+                    c.words,
+                    c.why,
+                    round(1e6 * spread),
+                    times.last(c)[0],
+                    since(max(c.begin, min(times.last(c)[1], end))),
+                ]
+            )
         totals = times.totals(rank)
-        ranks.append({"rank": rank.rank, "pid": rank.pid, "segments": rows, "calls": moving, "totals": totals, "seconds": rank.end - rank.begin,
-                      "steps": [since(e["t"]) for e in rank.all("step")]})  # fmt: skip
+        ranks.append(
+            {
+                "rank": rank.rank,
+                "pid": rank.pid,
+                "segments": rows,
+                "calls": moving,
+                "totals": totals,
+                "seconds": rank.end - rank.begin,
+                "steps": [since(e["t"]) for e in rank.all("step")],
+            }
+        )
     collectives = [{**row, "place": line(row["place"])} for row in times.by_line()]
     texts = [[str(p), linecache.getline(p.file, p.line).strip()] for p in lines]
     return {

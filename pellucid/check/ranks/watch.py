@@ -1,6 +1,8 @@
-"""Watches a rank for the rules of several ranks: what happened to its replicas, batches, files and numbers goes into its journal.
+"""Watches a rank for the rules of several ranks: what happened to its replicas, batches, files and
+numbers goes into its journal.
 
-Nothing is compared here and nothing is sent to other ranks: the journals are compared when the ranks have ended (`job`).
+Nothing is compared here and nothing is sent to other ranks: the journals are compared when the
+ranks have ended (`job`).
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ class Wrapped:
 
     def __init__(self, number: int, module: Any) -> None:
         self.number = number
-        self.names = {id(p): name for name, p in module.module.named_parameters() if p.requires_grad}
+        self.names = {
+            id(p): name for name, p in module.module.named_parameters() if p.requires_grad
+        }
         self.synced = False  # a forward whose backward reduces has run
         self.direct: Site | None = None  # a call past the wrapper
         self.local: dict[str, Any] | None = None  # gradients of this rank alone
@@ -57,7 +61,8 @@ class RankWatch:
         self.inside: list[str] = []  # "gradients", "wrapper": what collectives are for
         self.wrapped: dict[int, Wrapped] = {}  # by id of the wrapper
         self.inner: dict[int, Wrapped] = {}  # by id of a module inside
-        self.by_hand: dict[int, str] = {}  # by id: parameters whose gradients the program reduces itself
+        # by id: parameters whose gradients the program reduces itself
+        self.by_hand: dict[int, str] = {}
         self.averaged: set[int] = set()  # of these the ones reduced since the last backward
         self._weights_at = -1
         self._norms: dict[int, int] = {}
@@ -95,7 +100,8 @@ class RankWatch:
 
     def _leaving(self, old: Any) -> Any:
         def destroy_process_group(*args: Any, **kwargs: Any) -> Any:
-            # Said here, since it may be over before the next look: others may wait for this rank until their time is up.
+            # Said here, since it may be over before the next look: others may wait for this rank
+            # until their time is up.
             if self.journal is not None and not self.recorder.idle:
                 self.say("at", s=self.site(self.recorder.site()))
             return old(*args, **kwargs)
@@ -107,17 +113,37 @@ class RankWatch:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         self.journal = journal = Journal(os.environ[FOLDER])
         site = journal.site(self.recorder.site())
-        journal.say("init", rank=self.rank, size=self.size, pid=os.getpid(), engine=self.engine.name, s=site, wall=time.time())
+        journal.say(
+            "init",
+            rank=self.rank,
+            size=self.size,
+            pid=os.getpid(),
+            engine=self.engine.name,
+            s=site,
+            wall=time.time(),
+        )
         handlers, ops = self.recorder.handlers, self.recorder.op_handlers
-        for event in ("on_module_enter", "on_module_exit", "on_backward_begin", "on_backward", "on_step_begin", "on_step", "on_pass",
-                      "on_batch", "on_read", "on_exception"):  # fmt: skip
+        for event in (
+            "on_module_enter",
+            "on_module_exit",
+            "on_backward_begin",
+            "on_backward",
+            "on_step_begin",
+            "on_step",
+            "on_pass",
+            "on_batch",
+            "on_read",
+            "on_exception",
+        ):
             handlers.setdefault(event, []).append(self._guarded(getattr(self, f"_{event}")))
         for name in RANDOM - {n for n in RANDOM if "dropout" in n} - {"randperm", "multinomial"}:
             ops.setdefault(name, []).append(self._guarded(self._drawn))
         ops.setdefault("", []).append(self._guarded(self.collectives.seen))
         for name, how in (("save", "w"), ("load", "r")):
             getattr(self.recorder.torch, name)  # what loads on first use is loaded now
-            self._hooks.replace(self.recorder.torch, name, lambda old, how=how: self._filed(old, how))
+            self._hooks.replace(
+                self.recorder.torch, name, lambda old, how=how: self._filed(old, how)
+            )
         threading.Thread(target=self._look, name="check of ranks", daemon=True).start()
 
     def _guarded(self, handler: Any) -> Any:
@@ -182,13 +208,24 @@ class RankWatch:
                 self.inner[id(m)] = known
             self._data[known.number] = wrapper
             ranks = getattr(wrapper.process_group, "ranks", None)
-            norms = [path for path, m in wrapper.module.named_modules() if type(m).__name__ in _NORMS]
+            norms = [
+                path for path, m in wrapper.module.named_modules() if type(m).__name__ in _NORMS
+            ]
             self.say(
-                "ddp", n=known.number, s=self.site(site), names=list(known.names.values()), ranks=ranks, norms=norms,
-                unused=bool(wrapper.find_unused_parameters), static=bool(getattr(wrapper, "static_graph", False)),
-                made={name: self.site(made) for name, m in wrapper.module.named_modules()
-                      if (made := self.recorder.names.site_of(m)) is not None},
-            )  # fmt: skip
+                "ddp",
+                n=known.number,
+                s=self.site(site),
+                names=list(known.names.values()),
+                ranks=ranks,
+                norms=norms,
+                unused=bool(wrapper.find_unused_parameters),
+                static=bool(getattr(wrapper, "static_graph", False)),
+                made={
+                    name: self.site(made)
+                    for name, m in wrapper.module.named_modules()
+                    if (made := self.recorder.names.site_of(m)) is not None
+                },
+            )
 
     def _joined(self, old: Any) -> Any:
         def join(wrapper: Any, *args: Any, **kwargs: Any) -> Any:
@@ -208,8 +245,16 @@ class RankWatch:
                     known.synced = True
                 crc = digest([a for v in call.inputs if (a := v.numpy()) is not None])
                 rows = next((v.shape[0] for v in call.inputs if v.shape), None)
-                self.say("forward", ddp=known.number, crc=crc, rows=rows, s=self.site(call.site), batch=self._batch,
-                         step=self.recorder.step, training=call.training)  # fmt: skip
+                self.say(
+                    "forward",
+                    ddp=known.number,
+                    crc=crc,
+                    rows=rows,
+                    s=self.site(call.site),
+                    batch=self._batch,
+                    step=self.recorder.step,
+                    training=call.training,
+                )
         elif id(module) in self.inner and call.grad_enabled:
             parent: Any = call.parent
             while parent is not None and id(parent.module) not in self.wrapped:
@@ -227,7 +272,13 @@ class RankWatch:
             rows = call.inputs[0].shape[0]
             if rows < self._norms.get(id(module), 1 << 60):
                 self._norms[id(module)] = rows
-                self.say("norm", path=call.path, rows=rows, shape=list(call.inputs[0].shape), ddp=self.inner[id(module)].number)
+                self.say(
+                    "norm",
+                    path=call.path,
+                    rows=rows,
+                    shape=list(call.inputs[0].shape),
+                    ddp=self.inner[id(module)].number,
+                )
         if not call.grad_enabled and not module.training and call.parent is None:
             self.metrics.evaluates(call)
 
@@ -244,7 +295,12 @@ class RankWatch:
     def _on_backward(self, b: Backward) -> None:
         if self.inside:
             self.inside.pop()
-        self.say("span", k="backward", b=round(self._begins.pop("backward", time.monotonic()), 6), s=self.site(b.site))
+        self.say(
+            "span",
+            k="backward",
+            b=round(self._begins.pop("backward", time.monotonic()), 6),
+            s=self.site(b.site),
+        )
         by: dict[int, list[Any]] = {}
         for each in b.accumulated:
             tensor = each.value.tensor
@@ -264,32 +320,69 @@ class RankWatch:
                     self.say("late_no_sync", ddp=known.number, s=self.site(b.site))
                 names = {name for name, _ in got}
                 missing = tuple(name for name in known.names.values() if name not in names)
-                self.say("reduced", ddp=known.number, s=self.site(b.site), n=known.reductions, onto=any(onto for _, onto in got),
-                         step=self.recorder.step)  # fmt: skip
+                self.say(
+                    "reduced",
+                    ddp=known.number,
+                    s=self.site(b.site),
+                    n=known.reductions,
+                    onto=any(onto for _, onto in got),
+                    step=self.recorder.step,
+                )
                 if missing and missing not in known.said:
                     known.said.add(missing)
-                    called = {id(c.module) for c in self.recorder.calls if c.step == self.recorder.step}
+                    called = {
+                        id(c.module) for c in self.recorder.calls if c.step == self.recorder.step
+                    }
                     homes = dict(wrapper.module.named_modules())
-                    told = {name: id(homes.get(name.rpartition(".")[0])) in called for name in missing}
-                    self.say("unused", ddp=known.number, names=told, s=self.site(b.site), step=self.recorder.step)
+                    told = {
+                        name: id(homes.get(name.rpartition(".")[0])) in called for name in missing
+                    }
+                    self.say(
+                        "unused",
+                        ddp=known.number,
+                        names=told,
+                        s=self.site(b.site),
+                        step=self.recorder.step,
+                    )
             else:
-                known.local = {"s": self.site(known.direct or b.site), "past": known.direct is not None, "at": self.site(b.site)}
+                known.local = {
+                    "s": self.site(known.direct or b.site),
+                    "past": known.direct is not None,
+                    "at": self.site(b.site),
+                }
             known.synced, known.direct = False, None
 
     def _on_step_begin(self, s: Step) -> None:
         self._begins["optimizer"] = time.monotonic()
         ids = {id(v.tensor) for v in s.optimizer.params()}
         for known in self.wrapped.values():
-            if known.local is not None and not known.reductions and ids & set(known.names) and not ids & self.averaged:
+            if (
+                known.local is not None
+                and not known.reductions
+                and ids & set(known.names)
+                and not ids & self.averaged
+            ):
                 self.say("unreduced", ddp=known.number, **known.local, step=s.number)
         if self._often():
             self._weights("before")
 
     def _on_step(self, s: Step) -> None:
         lrs = [g["lr"] for g in s.optimizer.groups if isinstance(g.get("lr"), (int, float))]
-        self.say("span", k="optimizer", b=round(self._begins.pop("optimizer", time.monotonic()), 6), s=self.site(s.site))
-        self.say("step", n=s.number, s=self.site(s.site), lrs=lrs, made=self.site(s.optimizer.site), opt=s.optimizer.number,
-                 queued=_queued())  # fmt: skip
+        self.say(
+            "span",
+            k="optimizer",
+            b=round(self._begins.pop("optimizer", time.monotonic()), 6),
+            s=self.site(s.site),
+        )
+        self.say(
+            "step",
+            n=s.number,
+            s=self.site(s.site),
+            lrs=lrs,
+            made=self.site(s.optimizer.site),
+            opt=s.optimizer.number,
+            queued=_queued(),
+        )
         for known in self.wrapped.values():
             known.reductions, known.local = 0, None
         self.averaged.clear()
@@ -301,7 +394,11 @@ class RankWatch:
         return n & (n - 1) == 0 or n < _OFTEN and self._bytes() <= _SMALL
 
     def _replicas(self) -> list[tuple[str, Any]]:
-        found = [(name, p) for wrapper in self._data.values() for name, p in wrapper.module.named_parameters()]
+        found = [
+            (name, p)
+            for wrapper in self._data.values()
+            for name, p in wrapper.module.named_parameters()
+        ]
         if not found and self.by_hand:
             alive = {id(t): t for ref in self.recorder.leaves.values() if (t := ref()) is not None}
             found = [(name, alive[key]) for key, name in self.by_hand.items() if key in alive]
@@ -320,15 +417,25 @@ class RankWatch:
             crc = {name: digest([engine.array(p)]) for name, p in replicas}
             facts: dict[str, Any] = {"crc": crc}
             if when == "before":
-                facts["grads"] = {name: digest([engine.array(g)]) for name, p in replicas if (g := engine.grad(p)) is not None}
+                facts["grads"] = {
+                    name: digest([engine.array(g)])
+                    for name, p in replicas
+                    if (g := engine.grad(p)) is not None
+                }
                 written = {
                     name: self.site(op.site)
                     for name, p in replicas
-                    if (op := self.recorder.filled.get(self.recorder.value(p).id)) is not None and op.step == self.recorder.step
+                    if (op := self.recorder.filled.get(self.recorder.value(p).id)) is not None
+                    and op.step == self.recorder.step
                 }
                 facts["written"] = written
             self._weights_at = self.recorder.step + (when == "after")
-            self.say("weights", when=when, step=self._weights_at if when != "before" else self.recorder.step, **facts)
+            self.say(
+                "weights",
+                when=when,
+                step=self._weights_at if when != "before" else self.recorder.step,
+                **facts,
+            )
 
     def reduces(self, tensors: list[Any]) -> None:
         """The program reduces these tensors itself: are they gradients?"""
@@ -342,7 +449,9 @@ class RankWatch:
                             if leaf is not None:
                                 self.averaged.add(id(leaf))
                                 if id(leaf) not in self.by_hand:
-                                    self.by_hand[id(leaf)] = v.name or f"parameter {len(self.by_hand)}"
+                                    self.by_hand[id(leaf)] = (
+                                        v.name or f"parameter {len(self.by_hand)}"
+                                    )
 
     # ---- data --------------------------------------------------------------------------------
     def _on_pass(self, loader: Any) -> None:
@@ -365,11 +474,24 @@ class RankWatch:
         while type(whole).__name__ == "Subset":
             offsets = len(whole.indices)
             whole = whole.dataset
-        arrays = [a for t in getattr(whole, "tensors", ())[:2] if (a := self.engine.array(t)) is not None]
+        arrays = [
+            a for t in getattr(whole, "tensors", ())[:2] if (a := self.engine.array(t)) is not None
+        ]
         size = len(whole) if hasattr(whole, "__len__") else None
-        self.say("pass", loader=loader.number, p=loader.passes, s=self.site(loader.site), at=self.site(self.recorder.site()), batches=batches,
-                 sampler=type(sampler).__name__, samples=size, part=offsets, data=digest(arrays) if arrays else None,
-                 step=self.recorder.step, **facts)  # fmt: skip
+        self.say(
+            "pass",
+            loader=loader.number,
+            p=loader.passes,
+            s=self.site(loader.site),
+            at=self.site(self.recorder.site()),
+            batches=batches,
+            sampler=type(sampler).__name__,
+            samples=size,
+            part=offsets,
+            data=digest(arrays) if arrays else None,
+            step=self.recorder.step,
+            **facts,
+        )
 
     def _on_batch(self, batch: Any) -> None:
         self._batch = (batch.loader.number, batch.epoch)
@@ -380,7 +502,13 @@ class RankWatch:
         crc = digest([a for v in batch.values if (a := v.numpy()) is not None])
         taken = [int(i) for i in indices] if indices is not None and len(indices) <= 1024 else None
         self.say(
-            "batch", loader=batch.loader.number, p=batch.epoch, i=batch.position, crc=crc, taken=taken, step=self.recorder.step
+            "batch",
+            loader=batch.loader.number,
+            p=batch.epoch,
+            i=batch.position,
+            crc=crc,
+            taken=taken,
+            step=self.recorder.step,
         )
 
     def _ended_pass(self, old: Any) -> Any:
@@ -393,14 +521,24 @@ class RankWatch:
                     self.say("passend", loader=self._batch[0], p=self._batch[1])
                 raise
             finally:
-                if self.journal is not None and not self.recorder.idle and time.monotonic() - began > 0.0002:
+                if (
+                    self.journal is not None
+                    and not self.recorder.idle
+                    and time.monotonic() - began > 0.0002
+                ):
                     self.say("span", k="data", b=round(began, 6), s=self.site(self.recorder.site()))
 
         return __next__
 
     def _drawn(self, op: Op) -> None:
         """A random number drawn by the program itself while it trains."""
-        if not op.direct or not op.grad_enabled or not self.recorder.step or op.output is None or op.output.numel < 8:
+        if (
+            not op.direct
+            or not op.grad_enabled
+            or not self.recorder.step
+            or op.output is None
+            or op.output.numel < 8
+        ):
             return
         if any(n in op.args and op.args[n] is not None for n in ("generator",)):
             return
@@ -408,16 +546,40 @@ class RankWatch:
         self._draws[op.site] = count + 1
         array = op.output.numpy()
         if count < _DRAWS and array is not None:
-            self.say("draw", s=self.site(op.site), crc=digest([array]), i=count, name=op.name, shape=list(op.output.shape))
+            self.say(
+                "draw",
+                s=self.site(op.site),
+                crc=digest([array]),
+                i=count,
+                name=op.name,
+                shape=list(op.output.shape),
+            )
 
     # ---- files, gradients, errors ------------------------------------------------------------
     def _filed(self, old: Any, how: str) -> Any:
         def filed(*args: Any, **kwargs: Any) -> Any:
-            target = args[1] if how == "w" and len(args) > 1 else args[0] if how == "r" and args else kwargs.get("f")
-            if self.journal is not None and not self.recorder.idle and isinstance(target, (str, os.PathLike)):
+            target = (
+                args[1]
+                if how == "w" and len(args) > 1
+                else args[0]
+                if how == "r" and args
+                else kwargs.get("f")
+            )
+            if (
+                self.journal is not None
+                and not self.recorder.idle
+                and isinstance(target, (str, os.PathLike))
+            ):
                 site = self.recorder.site(2)
                 chain = self.journal.chain(self.callers())
-                self.say("file", k=how, path=os.path.abspath(target), s=self.site(site), clock=self.clock, chain=chain)
+                self.say(
+                    "file",
+                    k=how,
+                    path=os.path.abspath(target),
+                    s=self.site(site),
+                    clock=self.clock,
+                    chain=chain,
+                )
             return old(*args, **kwargs)
 
         return filed
@@ -436,10 +598,18 @@ class RankWatch:
         ids = {id(p) for p in (parameters if isinstance(parameters, list) else [parameters])}
         for known in self.wrapped.values():
             if ids & set(known.names) and known.local is not None and not ids & self.averaged:
-                self.say("clip", s=self.site(site), local=known.local["at"], step=self.recorder.step)
+                self.say(
+                    "clip", s=self.site(site), local=known.local["at"], step=self.recorder.step
+                )
         if not self.wrapped:
-            self.say("clip", s=self.site(site), by_hand=bool(ids & set(self.by_hand)), averaged=bool(ids & self.averaged), local=None,
-                     step=self.recorder.step)  # fmt: skip
+            self.say(
+                "clip",
+                s=self.site(site),
+                by_hand=bool(ids & set(self.by_hand)),
+                averaged=bool(ids & self.averaged),
+                local=None,
+                step=self.recorder.step,
+            )
 
     def _on_read(self, read: Read) -> None:
         self.collectives.read(read)
@@ -450,15 +620,25 @@ class RankWatch:
         lines = str(error).strip().splitlines() or [""]
         assert self.journal is not None
         self.journal.say(
-            "error", always=True, kind=type(error).__name__, text=lines[0][:600], whole="\n".join(lines)[:4000], s=self.site(failure.site),
-            notes=list(getattr(error, "__notes__", ())), trace="".join(traceback.format_exception(error))[-4000:],
-        )  # fmt: skip
+            "error",
+            always=True,
+            kind=type(error).__name__,
+            text=lines[0][:600],
+            whole="\n".join(lines)[:4000],
+            s=self.site(failure.site),
+            notes=list(getattr(error, "__notes__", ())),
+            trace="".join(traceback.format_exception(error))[-4000:],
+        )
 
     def purpose(self) -> str:
         """What a collective that begins now is for."""
         if self.inside:
             return self.inside[-1]
-        return "wrapper" if any(id(call.module) in self.wrapped for call in self.recorder.stack) else "program"
+        return (
+            "wrapper"
+            if any(id(call.module) in self.wrapped for call in self.recorder.stack)
+            else "program"
+        )
 
     def callers(self) -> list[Site]:
         """The user's places that led here, the innermost first."""

@@ -1,4 +1,6 @@
-"""Calls and writes of the program that no function mode sees, told as events: what `instrument` makes through us."""
+"""Calls and writes of the program that no function mode sees, told as events: what `instrument`
+makes through us.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ class Calls:
         self.recorder = recorder
 
     def converted(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that `instrument` makes through us: one of PyTorch's old types, or a conversion of NumPy's."""
+        """A call that `instrument` makes through us: one of PyTorch's old types, or a conversion of
+        NumPy's.
+        """
         name = getattr(function, "__name__", "").rpartition(".")[2]
         if self.recorder.idle:
             return function(*args, **kwargs)
@@ -30,7 +34,9 @@ class Calls:
             return self.recorder.composite("tensor", function, args, kwargs)
         if name in WATCHED:
             if self.recorder.wants("on_call"):
-                self.recorder.tell("on_call", Called(name, args, kwargs, self.recorder.site(2), self.recorder.step))
+                self.recorder.tell(
+                    "on_call", Called(name, args, kwargs, self.recorder.site(2), self.recorder.step)
+                )
             return function(*args, **kwargs)
         if name in DISTRIBUTIONS and isinstance(function, type):
             return self._distribution(name, function, args, kwargs)
@@ -39,7 +45,15 @@ class Calls:
         out = kwargs.get("out")
         if name in OVERWRITE or type(out) is np.ndarray:
             owner = getattr(function, "__self__", None)
-            target = out if out is not None else owner if type(owner) is np.ndarray else args[0] if args else None
+            target = (
+                out
+                if out is not None
+                else owner
+                if type(owner) is np.ndarray
+                else args[0]
+                if args
+                else None
+            )
             if type(target) is np.ndarray:
                 self.array_written(target, None, True)
             return function(*args, **kwargs)
@@ -50,45 +64,91 @@ class Calls:
         if name == "reshape":
             owner = getattr(function, "__self__", None)
             before = owner if type(owner) is np.ndarray else args[0] if args else None
-            if type(result) is np.ndarray and type(before) is np.ndarray and self.recorder.wants("on_arranged"):
-                self.recorder.tell("on_arranged", Converted(before, result, self.recorder.site(2), self.recorder.step))
+            if (
+                type(result) is np.ndarray
+                and type(before) is np.ndarray
+                and self.recorder.wants("on_arranged")
+            ):
+                self.recorder.tell(
+                    "on_arranged",
+                    Converted(before, result, self.recorder.site(2), self.recorder.step),
+                )
             return result
         if name in CLIPS:
             owner = getattr(function, "__self__", None)
             before = owner if type(owner) is np.ndarray else args[0] if args else None
-            if type(result) is np.ndarray and type(before) is np.ndarray and self.recorder.wants("on_clipped"):
-                self.recorder.tell("on_clipped", Converted(before, result, self.recorder.site(2), self.recorder.step))
+            if (
+                type(result) is np.ndarray
+                and type(before) is np.ndarray
+                and self.recorder.wants("on_clipped")
+            ):
+                self.recorder.tell(
+                    "on_clipped",
+                    Converted(before, result, self.recorder.site(2), self.recorder.step),
+                )
             return result
         if name in JOINED:
             if type(result) is np.ndarray and self.recorder.wants("on_joined"):
                 self.recorder.tell(
-                    "on_joined", Converted(args[0] if args else None, result, self.recorder.site(2), self.recorder.step)
+                    "on_joined",
+                    Converted(
+                        args[0] if args else None, result, self.recorder.site(2), self.recorder.step
+                    ),
                 )
             return result
-        if (type(result) is np.ndarray or isinstance(result, (int, np.generic)) and _is_fraction(args)) and self.recorder.wants(
-            "on_convert"
-        ):
-            before = getattr(function, "__self__", None) if name == "astype" else args[0] if args else None
+        if (
+            type(result) is np.ndarray
+            or isinstance(result, (int, np.generic))
+            and _is_fraction(args)
+        ) and self.recorder.wants("on_convert"):
+            before = (
+                getattr(function, "__self__", None)
+                if name == "astype"
+                else args[0]
+                if args
+                else None
+            )
             if name in ("full", "full_like"):
                 value = args[1] if len(args) > 1 else kwargs.get("fill_value")
-                before = np.broadcast_to(value, result.shape) if isinstance(value, (int, float)) else None
-            self.recorder.tell("on_convert", Converted(before, result, self.recorder.site(2), self.recorder.step))
+                before = (
+                    np.broadcast_to(value, result.shape)
+                    if isinstance(value, (int, float))
+                    else None
+                )
+            self.recorder.tell(
+                "on_convert", Converted(before, result, self.recorder.site(2), self.recorder.step)
+            )
         return result
 
     def array_written(self, target: Any, value: Any, inplace: bool) -> None:
         """The program is about to write into an array."""
         if not self.recorder.idle and self.recorder.wants("on_write"):
             self.recorder.tell(
-                "on_write", Written(target, value, inplace, self.recorder.site(3), self.recorder.step, self.recorder.number())
+                "on_write",
+                Written(
+                    target,
+                    value,
+                    inplace,
+                    self.recorder.site(3),
+                    self.recorder.step,
+                    self.recorder.number(),
+                ),
             )
 
     def array_computed(self, sign: str, left: Any, right: Any, result: Any) -> None:
         """The program has computed with short whole numbers of NumPy's."""
         if not self.recorder.idle and self.recorder.wants("on_computed"):
-            self.recorder.tell("on_computed", Computed(sign, left, right, result, self.recorder.site(3), self.recorder.step))
+            self.recorder.tell(
+                "on_computed",
+                Computed(sign, left, right, result, self.recorder.site(3), self.recorder.step),
+            )
 
-    def _leaf_made(self, name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A sample of a distribution, or a parameter made of a computed value: told as an operation on what has a graph there."""
+    def _leaf_made(
+        self, name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A sample of a distribution, or a parameter made of a computed value: told as an operation
+        on what has a graph there.
+        """
         owner = getattr(function, "__self__", None)
         result = function(*args, **kwargs)
         with self.recorder.reading():
@@ -97,7 +157,12 @@ class Calls:
                 if name == "sample"
                 else [t for t in args[:1] if isinstance(t, self.recorder.engine.Tensor)]
             )
-            inputs = [v for t in held if (v := self.recorder.value(t)).requires_grad and (name == "sample" or not v.is_leaf)]
+            inputs = [
+                v
+                for t in held
+                if (v := self.recorder.value(t)).requires_grad
+                and (name == "sample" or not v.is_leaf)
+            ]
             if (
                 not isinstance(result, self.recorder.engine.Tensor)
                 or name == "sample"
@@ -106,23 +171,39 @@ class Calls:
                 return result
         if inputs or name == "sample":
             op = Op(name, self.recorder.site(3))
-            op.step, op.number, op.grad_enabled = self.recorder.step, self.recorder.number(), self.recorder.engine.grad_enabled()
+            op.step, op.number, op.grad_enabled = (
+                self.recorder.step,
+                self.recorder.number(),
+                self.recorder.engine.grad_enabled(),
+            )
             op.module = self.recorder.stack[-1] if self.recorder.stack else None
             op.args, op.inputs = {"input": inputs[0] if inputs else None}, tuple(inputs)
             op.outputs = (self.recorder._made(result, op, 0),)
             self.recorder.keep(op)
         return result
 
-    def _distribution(self, name: str, kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A distribution is made: told as an operation "distribution" that gives nothing, with `kind`, `probs` and `logits`."""
+    def _distribution(
+        self, name: str, kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A distribution is made: told as an operation "distribution" that gives nothing, with
+        `kind`, `probs` and `logits`.
+        """
         op, inputs = Op("distribution", self.recorder.site(3)), list[Value]()
         with self.recorder.reading():
-            op.step, op.number, op.grad_enabled = self.recorder.step, self.recorder.number(), self.recorder.engine.grad_enabled()
+            op.step, op.number, op.grad_enabled = (
+                self.recorder.step,
+                self.recorder.number(),
+                self.recorder.engine.grad_enabled(),
+            )
             op.module = self.recorder.stack[-1] if self.recorder.stack else None
             given = dict(zip(_parameters_of(kind), args, strict=False)) | kwargs
             op.args = {
                 "kind": name,
-                **{k: self.recorder._argument(given[k], inputs) for k in ("probs", "logits") if given.get(k) is not None},
+                **{
+                    k: self.recorder._argument(given[k], inputs)
+                    for k in ("probs", "logits")
+                    if given.get(k) is not None
+                },
             }
             op.inputs = tuple(inputs)
         try:
@@ -136,7 +217,12 @@ class Calls:
 
 def _is_fraction(args: tuple[Any, ...]) -> bool:
     """Whether a number was given that a whole number cannot hold."""
-    return len(args) == 1 and isinstance(args[0], (float, np.floating)) and bool(np.isfinite(args[0])) and args[0] != int(args[0])
+    return (
+        len(args) == 1
+        and isinstance(args[0], (float, np.floating))
+        and bool(np.isfinite(args[0]))
+        and args[0] != int(args[0])
+    )
 
 
 def _tensors(thing: Any, Tensor: Any, depth: int = 2) -> list[Any]:

@@ -1,7 +1,7 @@
 """The two engines that programs are watched on: Pellucid itself, and PyTorch where it is installed.
 
-The recorder speaks to both through PyTorch's interface. What differs, facts of a tensor that are read thousands of times a second and
-places inside the library, is here.
+The recorder speaks to both through PyTorch's interface. What differs, facts of a tensor that are
+read thousands of times a second and places inside the library, is here.
 """
 
 from __future__ import annotations
@@ -33,9 +33,12 @@ class PellucidEngine:
     def __init__(self) -> None:
         self.torch: Any = sys.modules[__name__.partition(".")[0]]
         self.recorder: Any = None
-        self.iterator_class = importlib.import_module(".data.iterators", self.torch.__name__)._BaseDataLoaderIter
+        self.iterator_class = importlib.import_module(
+            ".data.iterators", self.torch.__name__
+        )._BaseDataLoaderIter
         self.root = _folder(self.torch)
-        self.machinery = frozenset({overriding.__file__})  # frames between a call and the function mode
+        # frames between a call and the function mode
+        self.machinery = frozenset({overriding.__file__})
 
     def facts(self, t: Any) -> tuple[tuple[int, ...], Any, bool, bool, int]:
         """(shape, dtype, requires_grad, is_leaf, version)."""
@@ -49,17 +52,25 @@ class PellucidEngine:
         return version_of(t).count  # made now if need be: from here on writes are counted
 
     def started(self) -> None:
-        """While a function mode is active Tensor's methods and properties ask it. Those that tell nothing need not."""
+        """While a function mode is active Tensor's methods and properties ask it. Those that tell
+        nothing need not.
+        """
         for name, original in overriding._saved.items():
             if isinstance(original, property):
                 if name not in PROPERTIES and name != "grad":
                     asking = vars(Tensor)[name]
-                    setattr(Tensor, name, property(original.fget, asking.fset, original.fdel, original.__doc__))
+                    setattr(
+                        Tensor,
+                        name,
+                        property(original.fget, asking.fset, original.fdel, original.__doc__),
+                    )
             elif name in SILENT:
                 setattr(Tensor, name, original)
 
     def raw(self) -> None:
-        """A context manager in which no function mode is asked, or None where facts are read past them anyway."""
+        """A context manager in which no function mode is asked, or None where facts are read past
+        them anyway.
+        """
         return None
 
     def requires_grad(self, t: Any) -> bool:
@@ -101,9 +112,13 @@ class TorchEngine:
             raise ImportError("in this process `import torch` already means Pellucid")
         self.Tensor: Any = self.torch.Tensor
         self.recorder: Any = None
-        self.iterator_class = importlib.import_module("torch.utils.data.dataloader")._BaseDataLoaderIter
+        self.iterator_class = importlib.import_module(
+            "torch.utils.data.dataloader"
+        )._BaseDataLoaderIter
         self.root = _folder(self.torch)
-        self.machinery = frozenset(os.path.join(self.root, name) for name in ("overrides.py", "_tensor.py"))
+        self.machinery = frozenset(
+            os.path.join(self.root, name) for name in ("overrides.py", "_tensor.py")
+        )
         self.grad_enabled = self.torch.is_grad_enabled
         self.raw = self.torch._C.DisableTorchFunction  # no function mode is asked inside
         self._names: dict[Any, str] = {}
@@ -152,14 +167,27 @@ class TorchEngine:
             return None
         if t.dtype not in _NUMPY:
             t = t.float()
-        # By DLPack: `numpy()` would forbid the program to resize the tensor later, as observers of torch.ao.quantization do.
+        # By DLPack: `numpy()` would forbid the program to resize the tensor later, as observers of
+        # torch.ao.quantization do.
         return np.from_dlpack(t.cpu().resolve_conj().resolve_neg())
 
 
 class _NumpyDtypes:
     """Which of PyTorch's dtypes NumPy has."""
 
-    _known = {"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128"}
+    _known = {
+        "float16",
+        "float32",
+        "float64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "bool",
+        "complex64",
+        "complex128",
+    }
 
     def __contains__(self, dtype: Any) -> bool:
         return str(dtype).removeprefix("torch.") in self._known

@@ -10,7 +10,9 @@ from types import CodeType
 
 @functools.lru_cache(maxsize=4096)
 def position(code: CodeType, lasti: int) -> tuple[int, int, int, int]:
-    """(line, column, end line, end column) of the expression that an instruction belongs to; lines from 1, columns in bytes from 0."""
+    """(line, column, end line, end column) of the expression that an instruction belongs to; lines
+    from 1, columns in bytes from 0.
+    """
     wanted = lasti // 2
     for index, (line, end_line, column, end_column) in enumerate(code.co_positions()):
         if index == wanted:
@@ -30,7 +32,9 @@ class Call:
     def _segment(self, node: ast.AST) -> str:
         found = self._segments.get(id(node))
         if found is None:
-            found = self._segments[id(node)] = " ".join((ast.get_source_segment(self._text, node) or ast.unparse(node)).split())
+            found = self._segments[id(node)] = " ".join(
+                (ast.get_source_segment(self._text, node) or ast.unparse(node)).split()
+            )
         return found
 
     @property
@@ -77,7 +81,9 @@ class Call:
         return {k.arg: self._segment(k.value) for k in self._node.keywords if k.arg is not None}
 
     def argument(self, name: str, order: list[str], method: bool) -> str | None:
-        """The expression given for a parameter, when the parameters are `order`; of a method the receiver is the first."""
+        """The expression given for a parameter, when the parameters are `order`; of a method the
+        receiver is the first.
+        """
         if name in self.keywords:
             return self.keywords[name]
         given = self.arguments
@@ -102,7 +108,9 @@ def _tree(filename: str, lines: int) -> tuple[dict[tuple[int, int, int, int], as
         return found, text
     for node in ast.walk(tree):
         if isinstance(node, _KINDS):
-            found.setdefault((node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0), node)
+            found.setdefault(
+                (node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0), node
+            )
     return found, text
 
 

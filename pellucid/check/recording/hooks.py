@@ -1,5 +1,5 @@
-"""Events that are no function calls of tensors: modules, optimizers, schedulers, loaders, seeds. Methods of the engine's classes are
-replaced while a program is watched, and put back afterwards.
+"""Events that are no function calls of tensors: modules, optimizers, schedulers, loaders, seeds.
+Methods of the engine's classes are replaced while a program is watched, and put back afterwards.
 """
 
 from __future__ import annotations
@@ -16,15 +16,39 @@ from typing import Any
 
 import numpy as np
 
-from ..events import Batch, Cleared, LoaderInfo, ModuleCall, Op, OptimizerInfo, SchedulerStep, Seeded, Step, Switched
+from ..events import (
+    Batch,
+    Cleared,
+    LoaderInfo,
+    ModuleCall,
+    Op,
+    OptimizerInfo,
+    SchedulerStep,
+    Seeded,
+    Step,
+    Switched,
+)
 from . import instrument
 from .calls import Calls
 from .recorder import Recorder
 from .signatures import canonical
 
-# Modules that compute in one piece: what happens inside differs between engines, so one operation stands for it.
-WHOLE = {"RNN": "rnn", "LSTM": "lstm", "GRU": "gru", "RNNCell": "rnn_cell", "LSTMCell": "lstm_cell", "GRUCell": "gru_cell"}
-TRACERS = {"jit": ("trace", "trace_module", "script"), "export": ("export",), "onnx": ("export",), "fx": ("symbolic_trace",)}
+# Modules that compute in one piece: what happens inside differs between engines, so one operation
+# stands for it.
+WHOLE = {
+    "RNN": "rnn",
+    "LSTM": "lstm",
+    "GRU": "gru",
+    "RNNCell": "rnn_cell",
+    "LSTMCell": "lstm_cell",
+    "GRUCell": "gru_cell",
+}
+TRACERS = {
+    "jit": ("trace", "trace_module", "script"),
+    "export": ("export",),
+    "onnx": ("export",),
+    "fx": ("symbolic_trace",),
+}
 """Functions that turn a program into a graph, by module."""
 
 LIBRARY = ("torch", __name__.partition(".")[0])
@@ -40,7 +64,8 @@ class Hooks:
         self._undo: list[tuple[Any, str, Any, bool]] = []
         self._optimizers: dict[int, OptimizerInfo] = {}
         self._loaders: dict[int, LoaderInfo] = {}
-        # Their numbers count what was made: a new one may lie where one that is gone lay, and takes its place in the table.
+        # Their numbers count what was made: a new one may lie where one that is gone lay, and takes
+        # its place in the table.
         self._optimizer_numbers, self._loader_numbers = itertools.count(), itertools.count()
         self._inside = 0  # calls of train() on submodules
         self._stepping = 0
@@ -51,12 +76,15 @@ class Hooks:
 
     # ---- replacing ---------------------------------------------------------------------------------------------------
     def replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
-        """Put `make(old)` in the place of an attribute that `owner` itself, or a base of it, defines.
+        """Put `make(old)` in the place of an attribute that `owner` itself, or a base of it,
+        defines.
 
         What a module loads when it is first asked for is not loaded for this: `old` is None then.
         """
         own = name in vars(owner)
-        old = vars(owner)[name] if own else getattr(owner, name) if isinstance(owner, type) else None
+        old = (
+            vars(owner)[name] if own else getattr(owner, name) if isinstance(owner, type) else None
+        )
         new = make(old)
         if callable(old):
             functools.update_wrapper(new, old)
@@ -98,7 +126,11 @@ class Hooks:
         self.replace(random, "seed", lambda old: self._seeded(old, "random"))
         self.replace(torch.autograd.Function, "apply", self._custom)
         self.replace(torch, "compile", _uncompiled)
-        self.replace(importlib.machinery.SourceFileLoader, "get_code", instrument.loading(self.recorder.is_library))
+        self.replace(
+            importlib.machinery.SourceFileLoader,
+            "get_code",
+            instrument.loading(self.recorder.is_library),
+        )
         self._undo.append((instrument, "listener", instrument.listener, True))
         calls = Calls(self.recorder)
         instrument.listener = calls.converted
@@ -130,7 +162,11 @@ class Hooks:
         recorder = self.recorder
 
         def watched(*args: Any, **kwargs: Any) -> Any:
-            return old(*args, **kwargs) if recorder.idle else recorder.composite(old.__name__, old, args, kwargs)
+            return (
+                old(*args, **kwargs)
+                if recorder.idle
+                else recorder.composite(old.__name__, old, args, kwargs)
+            )
 
         return watched
 
@@ -157,7 +193,9 @@ class Hooks:
             name = canonical(title)[0]
             if recorder.custom.get(name) is not cls:
                 recorder.custom[name] = cls
-                if not recorder.is_library(getattr(sys.modules.get(cls.__module__), "__file__", None) or "<made>"):
+                if not recorder.is_library(
+                    getattr(sys.modules.get(cls.__module__), "__file__", None) or "<made>"
+                ):
                     hooks.replace(cls, "backward", functools.partial(hooks._passing, name=name))
                 recorder.unchanging.discard(name)
                 result = recorder.composite(title, functools.partial(function, cls), args, kwargs)
@@ -168,9 +206,15 @@ class Hooks:
         return classmethod(functools.update_wrapper(apply, function))
 
     def _passes_on(self, name: str, args: tuple[Any, ...], result: Any) -> None:
-        """Note a function of the program's whose forward gives back what it gets: only its backward does something."""
+        """Note a function of the program's whose forward gives back what it gets: only its backward
+        does something.
+        """
         given = next((a for a in args if isinstance(a, self.engine.Tensor)), None)
-        if given is None or not isinstance(result, self.engine.Tensor) or result.shape != given.shape:
+        if (
+            given is None
+            or not isinstance(result, self.engine.Tensor)
+            or result.shape != given.shape
+        ):
             return
         with self.recorder.reading():
             before, after = self.engine.array(given), self.engine.array(result)
@@ -181,7 +225,8 @@ class Hooks:
         recorder = self.recorder
 
         def register_hook(self: Any, hook: Any) -> Any:
-            if recorder.idle or recorder.site(2) is None or hasattr(hook, "watched_by"):  # PyTorch's own calls itself again
+            # PyTorch's own calls itself again
+            if recorder.idle or recorder.site(2) is None or hasattr(hook, "watched_by"):
                 return old(self, hook)
             with recorder.reading():
                 watched = recorder.hooking(self, hook)
@@ -198,7 +243,11 @@ class Hooks:
             result = function(*args, **kwargs)
             first = result[0] if isinstance(result, (tuple, list)) and result else result
             given = next((a for a in args[1:] if isinstance(a, self.engine.Tensor)), None)
-            if given is not None and isinstance(first, self.engine.Tensor) and first.shape == given.shape:
+            if (
+                given is not None
+                and isinstance(first, self.engine.Tensor)
+                and first.shape == given.shape
+            ):
                 with recorder.reading():
                     factor = recorder.ratio(first, given)
                 if factor is not None:
@@ -245,7 +294,9 @@ class Hooks:
 
         return __call__
 
-    def _run_module(self, old: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _run_module(
+        self, old: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         recorder = self.recorder
         stack = recorder.stack
         parent = stack[-1] if stack else None
@@ -282,7 +333,9 @@ class Hooks:
         return result
 
     def _as_operation(self, name: str, module: Any, call: ModuleCall, result: Any) -> None:
-        """One operation for a module that computes in one piece: `lstm` with the module's settings as arguments."""
+        """One operation for a module that computes in one piece: `lstm` with the module's settings
+        as arguments.
+        """
         recorder = self.recorder
         with recorder.reading():
             op = Op(name, call.site)
@@ -295,7 +348,11 @@ class Hooks:
             )
             weights = [recorder.value(p) for p in module.parameters()]
             op.inputs = (*call.inputs, *weights)
-            op.args = {"input": call.inputs[0] if call.inputs else None, "hx": list(call.inputs[1:]), "params": weights}
+            op.args = {
+                "input": call.inputs[0] if call.inputs else None,
+                "hx": list(call.inputs[1:]),
+                "params": weights,
+            }
             for key in ("num_layers", "dropout", "bidirectional", "batch_first", "training"):
                 op.args[key] = getattr(module, key, None)
             recorder._finish(op, (), _flat(self.engine.Tensor, result))
@@ -312,7 +369,9 @@ class Hooks:
             if not hooks._inside and not recorder.idle and recorder.wants("on_switch"):
                 with recorder.reading():
                     path = recorder.names.module_path(self, self)
-                recorder.tell("on_switch", Switched(self, path, bool(mode), recorder.site(2), recorder.step))
+                recorder.tell(
+                    "on_switch", Switched(self, path, bool(mode), recorder.site(2), recorder.step)
+                )
             return result
 
         return train
@@ -344,14 +403,22 @@ class Hooks:
         return zero_grad
 
     def _clears_own(self, step: Step, site: Any) -> None:
-        """Gradients are cleared while an optimizer steps: wrong when it has not moved anything by then. It is told by comparing with what the
-        parameters were, so only in steps for which these are kept."""
-        if step.cleared is not None or not step.before or site is None or not any(step.optimizer.lrs()):
+        """Gradients are cleared while an optimizer steps: wrong when it has not moved anything by
+        then. It is told by comparing with what the parameters were, so only in steps for which
+        these are kept."""
+        if (
+            step.cleared is not None
+            or not step.before
+            or site is None
+            or not any(step.optimizer.lrs())
+        ):
             return
         with self.recorder.reading():
             values = [v for v in step.optimizer.params() if v.id in step.before]
             gradients = [g for v in values if (g := v.grad()) is not None]
-            if any(np.any(g) for g in gradients) and all(np.array_equal(v.numpy(), step.before[v.id]) for v in values):
+            if any(np.any(g) for g in gradients) and all(
+                np.array_equal(v.numpy(), step.before[v.id]) for v in values
+            ):
                 step.cleared = site
 
     def _backward(self, old: Any, how: str) -> Any:
@@ -374,7 +441,9 @@ class Hooks:
         """What is known of an optimizer."""
         held = self._optimizers.get(id(optimizer))
         if held is None or held.optimizer is not optimizer:
-            held = OptimizerInfo(self.engine, optimizer, self.recorder.site(2), next(self._optimizer_numbers))
+            held = OptimizerInfo(
+                self.engine, optimizer, self.recorder.site(2), next(self._optimizer_numbers)
+            )
             self._optimizers[id(optimizer)] = held
             self.recorder.expect(held.number)
         return held
@@ -424,16 +493,26 @@ class Hooks:
 
         return step
 
-    def _run_step(self, old: Any, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _run_step(
+        self, old: Any, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         recorder = self.recorder
         info = self.info(optimizer)
         if info.name is None:
             info.name = recorder.names.variable(optimizer)
         closure: Any = args[0] if args else kwargs.get("closure")
-        step = Step(info, recorder.site(3), recorder.step, closure is not None, getattr(closure, "__code__", None))
+        step = Step(
+            info,
+            recorder.site(3),
+            recorder.step,
+            closure is not None,
+            getattr(closure, "__code__", None),
+        )
         if recorder.keeps_updates(info.steps):
             with recorder.reading():
-                step.before = {v.id: a.copy() for v in info.params() if (a := v.numpy()) is not None}
+                step.before = {
+                    v.id: a.copy() for v in info.params() if (a := v.numpy()) is not None
+                }
         recorder.tell("on_step_begin", step)
 
         def watched() -> Any:
@@ -444,7 +523,9 @@ class Hooks:
                 recorder.paused += 1
 
         if closure is not None:
-            args, kwargs = ((watched, *args[1:]), kwargs) if args else (args, {**kwargs, "closure": watched})
+            args, kwargs = (
+                ((watched, *args[1:]), kwargs) if args else (args, {**kwargs, "closure": watched})
+            )
         self._stepping += 1
         self._step = step if closure is None else None
         try:
@@ -493,7 +574,9 @@ class Hooks:
                 hooks._schedules -= 1
             after = info.lrs() if info is not None else []
             made, ref = hooks._schedulers.get(self), weakref.ref(self)
-            event = SchedulerStep(type(self).__name__, info, recorder.site(2), before, after, recorder.step, made, ref)
+            event = SchedulerStep(
+                type(self).__name__, info, recorder.site(2), before, after, recorder.step, made, ref
+            )
             recorder.tell("on_scheduler_step", event)
             return result
 
@@ -567,7 +650,10 @@ class Hooks:
                 indices = follow.taken.pop(0) if follow.taken else None
                 with recorder.reading():
                     values = tuple(recorder.values_in(data))
-                recorder.tell("on_batch", Batch(info, epoch, position, values, indices, recorder.site(2), recorder.step))
+                recorder.tell(
+                    "on_batch",
+                    Batch(info, epoch, position, values, indices, recorder.site(2), recorder.step),
+                )
             else:
                 follow.taken.clear()
             return data
@@ -606,7 +692,9 @@ class _Follow:
 
 
 def _uncompiled(old: Any) -> Any:
-    """`torch.compile` that changes nothing: what is compiled computes the same, and cannot be watched."""
+    """`torch.compile` that changes nothing: what is compiled computes the same, and cannot be
+    watched.
+    """
 
     def compile(model: Any = None, **options: Any) -> Any:
         return (lambda model: model) if model is None else model

@@ -1,8 +1,11 @@
-"""The user's source with a few calls and writes made through us: those that change or convert numbers where no function mode can see it.
+"""The user's source with a few calls and writes made through us: those that change or convert
+numbers where no function mode can see it.
 
-`labels.astype("uint8")` is NumPy's, and `torch.LongTensor(labels)` and `Bernoulli(logits=x)` are types that are
-called: none is a call of PyTorch's interface. In the code that a check runs they become `__pellucid_call__(labels.astype, "uint8")`, at the
-same place of the same file; `rows[i] = x` becomes `rows[i] = __pellucid_write__(rows, x, False)`, which tells of the write when `rows` is an array.
+`labels.astype("uint8")` is NumPy's, and `torch.LongTensor(labels)` and `Bernoulli(logits=x)` are
+types that are called: none is a call of PyTorch's interface. In the code that a check runs they
+become `__pellucid_call__(labels.astype, "uint8")`, at the same place of the same file;
+`rows[i] = x` becomes `rows[i] = __pellucid_write__(rows, x, False)`, which tells of the write when
+`rows` is an array.
 """
 
 from __future__ import annotations
@@ -16,7 +19,9 @@ from typing import Any
 
 from numpy import ndarray
 
-LEGACY = frozenset("ByteTensor CharTensor ShortTensor IntTensor LongTensor HalfTensor FloatTensor DoubleTensor".split())
+LEGACY = frozenset(
+    "ByteTensor CharTensor ShortTensor IntTensor LongTensor HalfTensor FloatTensor DoubleTensor".split()
+)
 """PyTorch's old names for tensors of one type."""
 
 DISTRIBUTIONS = frozenset(
@@ -35,7 +40,9 @@ WATCHED = frozenset("hash default_rng RandomState Random".split())
 """Functions that are told when they are called: what they give differs from run to run."""
 
 _ARRAYS = frozenset("array asarray fromiter full full_like".split())
-_KINDS = frozenset("uint8 int8 int16 int32 int64 uint16 uint32 uint64 intp int_ float16 half".split())
+_KINDS = frozenset(
+    "uint8 int8 int16 int32 int64 uint16 uint32 uint64 intp int_ float16 half".split()
+)
 JOINED = frozenset("concatenate vstack hstack append repeat tile resize row_stack".split())
 """Functions of NumPy that put rows together or repeat them."""
 CLIPS = frozenset({"clip"})
@@ -46,7 +53,11 @@ _NUMPY = ("np", "numpy")
 _NAME = "__pellucid_call__"
 _WRITE = "__pellucid_write__"
 _BINARY = "__pellucid_binary__"
-_SIGNS: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+}
 _WRITTEN: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 listener: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
@@ -67,16 +78,25 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def write(target: Any, value: Any, inplace: bool = False) -> Any:
-    """The value that is about to be written into `target[...]`, or added to `target` in place, in the sight of who listens."""
+    """The value that is about to be written into `target[...]`, or added to `target` in place, in
+    the sight of who listens.
+    """
     if writes is not None and type(target) is ndarray:
         writes(target, value, inplace)
     return value
 
 
 def binary(sign: str, left: Any, right: Any) -> Any:
-    """`left + right`, `-` or `*`, in the sight of who listens when short whole numbers of NumPy's come out."""
+    """`left + right`, `-` or `*`, in the sight of who listens when short whole numbers of NumPy's
+    come out.
+    """
     result = _SIGNS[sign](left, right)
-    if type(result) is ndarray and result.itemsize <= 2 and results is not None and result.dtype.kind in "iu":
+    if (
+        type(result) is ndarray
+        and result.itemsize <= 2
+        and results is not None
+        and result.dtype.kind in "iu"
+    ):
         results(sign, left, right, result)
     return result
 
@@ -85,9 +105,14 @@ class _Calls(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:  # noqa: N802
         self.generic_visit(node)
         sign = _WRITTEN.get(type(node.op))
-        if sign is None or any(isinstance(n, (ast.Constant, ast.JoinedStr)) and not _is_number(n) for n in (node.left, node.right)):
+        if sign is None or any(
+            isinstance(n, (ast.Constant, ast.JoinedStr)) and not _is_number(n)
+            for n in (node.left, node.right)
+        ):
             return node
-        parts: list[ast.expr] = [ast.copy_location(n, node) for n in (ast.Name(_BINARY, ast.Load()), ast.Constant(sign))]
+        parts: list[ast.expr] = [
+            ast.copy_location(n, node) for n in (ast.Name(_BINARY, ast.Load()), ast.Constant(sign))
+        ]
         return ast.copy_location(ast.Call(parts[0], [parts[1], node.left, node.right], []), node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:  # noqa: N802
@@ -108,7 +133,13 @@ class _Calls(ast.NodeTransformer):
         self.generic_visit(node)
         function = node.func
         keywords = {k.arg for k in node.keywords}
-        name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+        name = (
+            function.attr
+            if isinstance(function, ast.Attribute)
+            else function.id
+            if isinstance(function, ast.Name)
+            else ""
+        )
         distribution = (
             name in DISTRIBUTIONS
             or name in MAKERS
@@ -139,7 +170,12 @@ class _Calls(ast.NodeTransformer):
 
     def _through(self, node: ast.Call) -> ast.Call:
         return ast.copy_location(
-            ast.Call(ast.copy_location(ast.Name(_NAME, ast.Load()), node), [node.func, *node.args], node.keywords), node
+            ast.Call(
+                ast.copy_location(ast.Name(_NAME, ast.Load()), node),
+                [node.func, *node.args],
+                node.keywords,
+            ),
+            node,
         )
 
 
@@ -157,7 +193,9 @@ def _is_number(node: ast.expr) -> bool:
 def _told(target: ast.expr, value: ast.expr, inplace: bool) -> ast.Call:
     """`write(target, value, inplace)`, at the place of the value."""
     looked_up: Any = ast.parse(ast.unparse(target), mode="eval").body
-    parts = [ast.copy_location(n, value) for n in (ast.Name(_WRITE, ast.Load()), ast.Constant(inplace))]
+    parts = [
+        ast.copy_location(n, value) for n in (ast.Name(_WRITE, ast.Load()), ast.Constant(inplace))
+    ]
     for n in ast.walk(looked_up):
         ast.copy_location(n, value)
     return ast.copy_location(ast.Call(parts[0], [looked_up, value, parts[1]], []), value)
@@ -173,7 +211,9 @@ def compiled(source: Any, filename: str) -> CodeType:
 
 
 def loading(is_library: Callable[[str], bool]) -> Callable[[Any], Any]:
-    """Makes the `get_code` that loaders of source files have while a program is watched: the user's modules are compiled as above."""
+    """Makes the `get_code` that loaders of source files have while a program is watched: the user's
+    modules are compiled as above.
+    """
 
     def make(old: Any) -> Any:
         def get_code(self: Any, fullname: str) -> CodeType | None:

@@ -1,4 +1,6 @@
-"""Warnings and tracebacks stay those of the program although the frames of the recording stand in between."""
+"""Warnings and tracebacks stay those of the program although the frames of the recording stand in
+between.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ class Locations:
         self.recorder = recorder
         self._warn: Any = None
         self._show: Any = None
-        # Functions and no bound methods: modules that are loaded meanwhile may keep them, and copy what they keep.
+        # Functions and no bound methods: modules that are loaded meanwhile may keep them, and copy
+        # what they keep.
         self._our_warn = lambda *args, **kwargs: self.warn(*args, **kwargs)
         self._our_show = lambda *args, **kwargs: self.show(*args, **kwargs)
 
@@ -41,7 +44,9 @@ class Locations:
         return name.startswith(_HERE) or name in self.recorder.engine.machinery
 
     def clean(self, error: BaseException) -> None:
-        """Take the frames of the recording out of the traceback of an exception, and of those that it came from."""
+        """Take the frames of the recording out of the traceback of an exception, and of those that
+        it came from.
+        """
         waiting, seen = [error], set()
         while waiting:
             current = waiting.pop()
@@ -67,9 +72,17 @@ class Locations:
             entry.tb_next = following
         return kept[0] if kept else None
 
-    def warn(self, message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **more: Any) -> None:
+    def warn(
+        self,
+        message: Any,
+        category: Any = None,
+        stacklevel: int = 1,
+        source: Any = None,
+        **more: Any,
+    ) -> None:
         """`warnings.warn` that does not count frames of the recording."""
-        frame: FrameType | None = sys._getframe(2)  # past the function that stands for `warnings.warn`
+        # past the function that stands for `warnings.warn`
+        frame: FrameType | None = sys._getframe(2)
         level = max(stacklevel, 1)
         while frame is not None and (level > 1 or self._between(frame)):
             inner = frame
@@ -78,7 +91,9 @@ class Locations:
             while frame is not None and self._between(frame):
                 frame, crossed = frame.f_back, True
             if crossed and frame is not None and frame.f_code is inner.f_code:
-                frame = frame.f_back  # the function that handed the call to the recording, and was called again from there
+                # the function that handed the call to the recording, and was called again from
+                # there
+                frame = frame.f_back
             level -= 1
         if frame is None or more:
             self._warn(message, category, stacklevel + 2, source, **more)
@@ -97,8 +112,18 @@ class Locations:
             source,
         )
 
-    def show(self, message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
-        """`warnings.showwarning`: what compiled code warned of has the recording's place, and gets the user's."""
+    def show(
+        self,
+        message: Any,
+        category: Any,
+        filename: str,
+        lineno: int,
+        file: Any = None,
+        line: Any = None,
+    ) -> None:
+        """`warnings.showwarning`: what compiled code warned of has the recording's place, and gets
+        the user's.
+        """
         if filename.startswith(_HERE):
             site = self.recorder.site(3)
             if site is not None:

@@ -1,4 +1,6 @@
-"""What the user calls things: parameters by their path from a variable ("model.fc.weight"), tensors and modules by their variable."""
+"""What the user calls things: parameters by their path from a variable ("model.fc.weight"), tensors
+and modules by their variable.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +16,33 @@ from typing import Any
 def locals_of(frame: FrameType) -> dict[str, Any]:
     """The variables of a running frame, without leaving a trace in it.
 
-    Before Python 3.13 a function's frame keeps the dictionary that `f_locals` gives, and with it everything that its variables
-    referred to at that moment; so that one is emptied, unless the program holds it because it has called `locals()`.
+    Before Python 3.13 a function's frame keeps the dictionary that `f_locals` gives, and with it
+    everything that its variables referred to at that moment; so that one is emptied, unless the
+    program holds it because it has called `locals()`.
     """
     found = frame.f_locals
     if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         return found  # a module or class: the true dictionary
     copied = dict(found)
-    if sys.version_info < (3, 13) and sys.getrefcount(found) <= 3:  # the frame's, `found`, and the argument here
+    # the frame's, `found`, and the argument here
+    if sys.version_info < (3, 13) and sys.getrefcount(found) <= 3:
         found.clear()
     return copied
 
 
 class Names:
-    """Looks up names when a rule asks; nothing is kept but weak references to modules and where they were made."""
+    """Looks up names when a rule asks; nothing is kept but weak references to modules and where
+    they were made.
+    """
 
     def __init__(self, is_library: Any) -> None:
         self._is_library = is_library
-        self.modules: dict[int, tuple[weakref.ref[Any], Any]] = {}  # id -> (module, site where it was made)
+        # id -> (module, site where it was made)
+        self.modules: dict[int, tuple[weakref.ref[Any], Any]] = {}
         self.sites: set[Any] = set()  # of all modules that were ever made
         self.within: set[int] = set()  # ids of modules that were made while another one was called
-        self._callers: dict[int, Any] = {}  # by id of a module: who called the function that made it
+        # by id of a module: who called the function that made it
+        self._callers: dict[int, Any] = {}
         self._roots: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._inner: dict[int, tuple[weakref.ref[Any], dict[int, str]]] = {}
 
@@ -61,14 +69,16 @@ class Names:
         return held[1] if held is not None and held[0]() is module else None
 
     def asked_at(self, module: Any) -> Any:
-        """Where a module was asked for: the call of its class, which for a class of the user's is the call of its `__init__`."""
+        """Where a module was asked for: the call of its class, which for a class of the user's is
+        the call of its `__init__`.
+        """
         site = self.site_of(module)
         inside = site is not None and site.code.co_name == "__init__"
         return self._callers.get(id(module), site) if inside else site
 
     def chosen_at(self, module: Any) -> Any:
-        """Where it was chosen of which class a module is: the call of the function that made it, when that was handed the class (`act()`);
-        else where it was made."""
+        """Where it was chosen of which class a module is: the call of the function that made it,
+        when that was handed the class (`act()`); else where it was made."""
         site = self.site_of(module)
         caller = self._callers.get(id(module)) if site is not None else None
         called = site.call.function if caller is not None and site.call is not None else None
@@ -105,10 +115,16 @@ class Names:
         return name
 
     def _listed(self, module: Any) -> str | None:
-        """The name of a module in a plain list or dict of another one, `model.heads[0]`; a loop's variable says less."""
+        """The name of a module in a plain list or dict of another one, `model.heads[0]`; a loop's
+        variable says less.
+        """
         for owner in self.alive():
             for key, held in vars(owner).items():
-                if key.startswith("_") or not isinstance(held, (list, tuple, dict)) or len(held) > 64:
+                if (
+                    key.startswith("_")
+                    or not isinstance(held, (list, tuple, dict))
+                    or len(held) > 64
+                ):
                     continue
                 for k, part in held.items() if isinstance(held, dict) else enumerate(held):
                     if part is module and owner is not module:
@@ -147,12 +163,15 @@ class Names:
         return self.parameter(tensor) or self.variable(tensor)
 
     def variable(self, thing: Any) -> str | None:
-        """The variable of the user's that holds a thing: of the script first, then of the functions that are running."""
+        """The variable of the user's that holds a thing: of the script first, then of the functions
+        that are running.
+        """
         main = sys.modules.get("__main__")
         scopes: list[dict[str, Any]] = []
         for frame in self._frames():
             scopes.append(locals_of(frame))
-        scopes.reverse()  # the outermost first: what a function calls `net` is `model` to the script
+        # the outermost first: what a function calls `net` is `model` to the script
+        scopes.reverse()
         if main is not None:
             scopes.append(vars(main))
         for scope in scopes:
@@ -161,7 +180,11 @@ class Names:
                     return name
         for scope in scopes:
             for name, value in list(scope.items()):
-                if name.startswith("__") or type(value).__module__ == "builtins" and not isinstance(value, (list, dict)):
+                if (
+                    name.startswith("__")
+                    or type(value).__module__ == "builtins"
+                    and not isinstance(value, (list, dict))
+                ):
                     continue
                 if isinstance(value, list) and len(value) <= 64:
                     for k, item in enumerate(value):

@@ -1,7 +1,8 @@
 """The recorder: turns what a program calls into events and hands them to the rules.
 
-Calls of PyTorch's interface come through a function mode of the engine, so a composite such as `cross_entropy` is one event on either
-engine; everything that is no function call of a tensor (modules, optimizers, loaders) comes through `hooks`.
+Calls of PyTorch's interface come through a function mode of the engine, so a composite such as
+`cross_entropy` is one event on either engine; everything that is no function call of a tensor
+(modules, optimizers, loaders) comes through `hooks`.
 """
 
 from __future__ import annotations
@@ -41,15 +42,21 @@ from ..rule import CheckError
 from .names import Names
 from .signatures import PROPERTIES, READS, SILENT, Binder, canonical
 
-_BETWEEN = ("recorder.py", "hooks.py", "calls.py", "instrument.py")  # whose frames stand between the program and the engine
+# whose frames stand between the program and the engine
+_BETWEEN = ("recorder.py", "hooks.py", "calls.py", "instrument.py")
 _PLAIN = frozenset({int, float, bool, str, complex, bytes, type(None)})
-KEPT_STEPS = 2  # operations older than so many rounds of steps (one step of each optimizer) forget their inputs
+# operations older than so many rounds of steps (one step of each optimizer) forget their inputs
+KEPT_STEPS = 2
 LONGEST_ROUND = 64  # steps; an optimizer that steps less often does not count for a round
 KEPT_OPS = 50_000  # and so do all but the last so many
 
 _OUTSIDE = tuple(
     os.path.join(folder, "")
-    for folder in {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), sysconfig.get_path("purelib")}
+    for folder in {
+        sysconfig.get_path("stdlib"),
+        sysconfig.get_path("platstdlib"),
+        sysconfig.get_path("purelib"),
+    }
     if folder
 )
 
@@ -59,7 +66,9 @@ ignoring: list[tuple[str, ...]] = []
 
 
 class Hooked:
-    """A hook of the user's on the gradient of a tensor: `factor` is what it has last multiplied the gradient's size by."""
+    """A hook of the user's on the gradient of a tensor: `factor` is what it has last multiplied the
+    gradient's size by.
+    """
 
     __slots__ = ("factor", "hook", "leaf", "site")
 
@@ -99,36 +108,49 @@ class Recorder:
         self.engine = engine
         engine.recorder = self
         self.torch = engine.torch
-        self._machinery = engine.machinery | {os.path.join(os.path.dirname(__file__), name) for name in _BETWEEN}
+        self._machinery = engine.machinery | {
+            os.path.join(os.path.dirname(__file__), name) for name in _BETWEEN
+        }
         self.names = Names(self.is_library)
         self.step = 0
         self.count = 0
         self.paused = 0
-        self.ignored: dict[tuple[str, int], set[str]] = {}  # by place: rules that `ignoring` was said for when it was passed
+        # by place: rules that `ignoring` was said for when it was passed
+        self.ignored: dict[tuple[str, int], set[str]] = {}
         self.thread = threading.get_ident()
         self.notes: list[str] = []
         self.max_steps: int | None = None
         self.updates_wanted = False
         self.timed: Callable[[Op, float], None] | None = None
         self.handlers: dict[str, list[Callable[[Any], None]]] = {}
-        self.op_handlers: dict[str, list[Callable[[Any], None]]] = {}  # by name of the operation; "" for all
+        # by name of the operation; "" for all
+        self.op_handlers: dict[str, list[Callable[[Any], None]]] = {}
         self.stack: list[ModuleCall] = []
         self.values: dict[int, Value] = {}
         self.leaves: dict[int, Any] = {}  # weak references to leaves that want a gradient, by id
-        self.filled: dict[int, Op] = {}  # by `Value.id` of a leaf that wants a gradient: what has written it last, updates left out
-        self.fillers: dict[int, Site] = {}  # by the same, where the data that they depend on were handed in
-        self.custom: dict[str, Any] = {}  # by name of the operation: the `autograd.Function` that it was
+        # by `Value.id` of a leaf that wants a gradient: what has written it last, updates left out
+        self.filled: dict[int, Op] = {}
+        # by the same, where the data that they depend on were handed in
+        self.fillers: dict[int, Site] = {}
+        # by name of the operation: the `autograd.Function` that it was
+        self.custom: dict[str, Any] = {}
         self.unchanging: set[str] = set()  # of these the ones whose forward changes nothing
-        self.passed: dict[str, float] = {}  # by the same: what its backward has last multiplied the size of a gradient by
+        # by the same: what its backward has last multiplied the size of a gradient by
+        self.passed: dict[str, float] = {}
         self.hooked: dict[
             int, Hooked
-        ] = {}  # by number of the operation (of a leaf its `Value.id`): the hook on the gradient of its result
-        self.copies: dict[int, tuple[Any, Site | None]] = {}  # by id of a parameter that is a deep copy: where it was made
+            # by number of the operation (of a leaf its `Value.id`): the hook on the gradient of its
+            # result
+        ] = {}
+        # by id of a parameter that is a deep copy: where it was made
+        self.copies: dict[int, tuple[Any, Site | None]] = {}
         self.copies_within: set[int] = set()  # of these the ones made while a module was called
-        self.parts: weakref.WeakKeyDictionary[Any, Site | None] = weakref.WeakKeyDictionary()  # where each Subset was made
+        # where each Subset was made
+        self.parts: weakref.WeakKeyDictionary[Any, Site | None] = weakref.WeakKeyDictionary()
         self.last_site: Site | None = None
         self._library: dict[str, bool] = {}
-        self._rounds: dict[int, tuple[int, int]] = {}  # by optimizer: number of its last step, steps since the one before
+        # by optimizer: number of its last step, steps since the one before
+        self._rounds: dict[int, tuple[int, int]] = {}
         self._fresh = False  # a backward has run: manual updates are looked for
         self._backwards = 0
         self._counted = 0  # backward calls up to the last step that was counted
@@ -141,15 +163,26 @@ class Recorder:
 
     # ---- places ------------------------------------------------------------------------------------------------------
     def is_library(self, filename: str) -> bool:
-        """True for files that are not the user's: the engine, this package, the standard library, installed packages."""
+        """True for files that are not the user's: the engine, this package, the standard library,
+        installed packages.
+        """
         known = self._library.get(filename)
         if known is None:
-            if filename.startswith("<"):  # made by `exec`; a shell's, and a notebook's when its source is known, are the user's
-                known = filename != "<stdin>" and sys.argv[:1] != ["-c"] and not linecache.getlines(filename)
+            # made by `exec`; a shell's, and a notebook's when its source is known, are the user's
+            if filename.startswith("<"):
+                known = (
+                    filename != "<stdin>"
+                    and sys.argv[:1] != ["-c"]
+                    and not linecache.getlines(filename)
+                )
             else:
                 path = os.path.abspath(filename)
                 known = path.startswith((self.engine.root, PACKAGE, *_OUTSIDE))
-                known = known or f"{os.sep}site-packages{os.sep}" in path or f"{os.sep}dist-packages{os.sep}" in path
+                known = (
+                    known
+                    or f"{os.sep}site-packages{os.sep}" in path
+                    or f"{os.sep}dist-packages{os.sep}" in path
+                )
             self._library[filename] = known
         return known
 
@@ -177,7 +210,9 @@ class Recorder:
                 if site is None:
                     site = self._sites[key] = Site(*key)
                 if ignoring:
-                    self.ignored.setdefault(site.key, set()).update(word for words in ignoring for word in words)
+                    self.ignored.setdefault(site.key, set()).update(
+                        word for words in ignoring for word in words
+                    )
                 return site
             frame = frame.f_back
         return None
@@ -227,7 +262,9 @@ class Recorder:
         return bool(self.handlers.get(event))
 
     def quiet(self) -> _Quiet:
-        """Nothing is recorded inside this block; the user's own function modes and tensor types still work."""
+        """Nothing is recorded inside this block; the user's own function modes and tensor types
+        still work.
+        """
         return _Quiet(self, False)
 
     def reading(self) -> _Quiet:
@@ -245,7 +282,8 @@ class Recorder:
                     if held.requires_grad and id(tensor) not in self.leaves:
                         self.leaves[id(tensor)] = held._ref
                 return held
-            return self._made(tensor, None, 0)  # written by something that was not recorded, as optimizers do
+            # written by something that was not recorded, as optimizers do
+            return self._made(tensor, None, 0)
         return self._made(tensor, None, 0)
 
     def _made(self, tensor: Any, producer: Op | None, index: int) -> Value:
@@ -290,12 +328,24 @@ class Recorder:
         if isinstance(x, (list, tuple)):
             if len(x) > 4096:
                 return Foreign(x)
-            return [self._argument(v, inputs) for v in x] if isinstance(x, list) else tuple([self._argument(v, inputs) for v in x])
+            return (
+                [self._argument(v, inputs) for v in x]
+                if isinstance(x, list)
+                else tuple([self._argument(v, inputs) for v in x])
+            )
         if isinstance(x, slice):
-            return slice(self._argument(x.start, inputs), self._argument(x.stop, inputs), self._argument(x.step, inputs))
+            return slice(
+                self._argument(x.start, inputs),
+                self._argument(x.stop, inputs),
+                self._argument(x.step, inputs),
+            )
         if isinstance(x, dict):
             return {k: self._argument(v, inputs) for k, v in x.items()}
-        if isinstance(x, (int, float, str)) or x is Ellipsis or type(x).__name__ in ("dtype", "device", "layout", "memory_format"):
+        if (
+            isinstance(x, (int, float, str))
+            or x is Ellipsis
+            or type(x).__name__ in ("dtype", "device", "layout", "memory_format")
+        ):
             return x
         if isinstance(x, np.generic):
             return x.item()
@@ -313,7 +363,9 @@ class Recorder:
                     self._made(p, None, 0)
 
     def keeps_updates(self, steps: int) -> bool:
-        """Whether parameters are kept before this step of an optimizer: rules asked, and it is an early one or a power of two."""
+        """Whether parameters are kept before this step of an optimizer: rules asked, and it is an
+        early one or a power of two.
+        """
         return self.updates_wanted and (steps < 3 or steps & (steps - 1) == 0)
 
     # ---- the function mode -------------------------------------------------------------------------------------------
@@ -323,7 +375,9 @@ class Recorder:
         self.thread = threading.get_ident()
 
         class Mode(self.torch.overrides.TorchFunctionMode):  # type: ignore[name-defined]
-            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def __torch_function__(
+                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
                 if recorder.paused:
                     return func(*args, **kwargs) if kwargs else func(*args)
                 return recorder.called(func, args, kwargs or {})
@@ -361,7 +415,9 @@ class Recorder:
         if name is None:
             name = self._properties.get(id(owner))
             if name is None:
-                self._properties = {id(v): k for k, v in vars(self.engine.Tensor).items() if isinstance(v, property)}
+                self._properties = {
+                    id(v): k for k, v in vars(self.engine.Tensor).items() if isinstance(v, property)
+                }
                 name = self._properties.get(id(owner), "")
         return name
 
@@ -385,7 +441,9 @@ class Recorder:
         return self._operation(spelling, func, args, kwargs)
 
     def hooking(self, tensor: Any, hook: Any) -> Any:
-        """A hook on a gradient is registered: the one in its place, which notes what it makes of the gradient's size."""
+        """A hook on a gradient is registered: the one in its place, which notes what it makes of
+        the gradient's size.
+        """
         value = self.value(tensor)
         made = value.producer
         key = value.id if value.is_leaf or made is None else made.number
@@ -406,10 +464,17 @@ class Recorder:
     def ratio(self, after: Any, before: Any) -> float | None:
         """The size of one tensor over that of another; None where there is nothing to divide by."""
         arrays = [self.engine.array(t) for t in (after, before)]
-        sizes = [float(np.sqrt(np.mean(np.square(a, dtype=np.float64)))) if a is not None and a.size else 0.0 for a in arrays]
+        sizes = [
+            float(np.sqrt(np.mean(np.square(a, dtype=np.float64))))
+            if a is not None and a.size
+            else 0.0
+            for a in arrays
+        ]
         return sizes[0] / sizes[1] if sizes[1] > 0 and np.isfinite(sizes[0]) else None
 
-    def _operation(self, spelling: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _operation(
+        self, spelling: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         op = self.guarded(self._begin, spelling, func, args, kwargs)
         if op is None:
             return func(*args, **kwargs)
@@ -425,7 +490,9 @@ class Recorder:
             self.timed(op, seconds)
         return result
 
-    def composite(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def composite(
+        self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """A call that the function mode does not see, told as one operation."""
 
         def run(*args: Any, **kwargs: Any) -> Any:
@@ -435,7 +502,9 @@ class Recorder:
         return self._operation(name, run, args, kwargs)
 
     def guarded(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a part of the recording; a mistake in it must not end the user's program, and is noted."""
+        """Call a part of the recording; a mistake in it must not end the user's program, and is
+        noted.
+        """
         try:
             return function(*args)
         except CheckError:
@@ -473,7 +542,9 @@ class Recorder:
         return op
 
     def _direct(self, func: Any) -> bool:
-        """Whether the call stands in the user's code, not in a module's or function's of the library."""
+        """Whether the call stands in the user's code, not in a module's or function's of the
+        library.
+        """
         frame: Any = sys._getframe(2)
         code, machinery = getattr(func, "__code__", None), self._machinery
         while frame.f_code.co_filename in machinery or frame.f_code is code:
@@ -492,8 +563,16 @@ class Recorder:
         else:
             results = ()
             op.result = result
-        written = args[0] if op.inplace and args and isinstance(args[0], Tensor) and "out" not in op.args else None
-        if written is not None and not any(r is written for r in results) and op.spelling == "__setitem__":
+        written = (
+            args[0]
+            if op.inplace and args and isinstance(args[0], Tensor) and "out" not in op.args
+            else None
+        )
+        if (
+            written is not None
+            and not any(r is written for r in results)
+            and op.spelling == "__setitem__"
+        ):
             results = (written,)
         outputs = []
         for k, r in enumerate(results):
@@ -516,7 +595,12 @@ class Recorder:
         if held is None or held._ref() is not base:
             return op
         joined = Op(op.name, op.site)
-        joined.inplace, joined.step, joined.number, joined.module = True, op.step, self.number(), op.module
+        joined.inplace, joined.step, joined.number, joined.module = (
+            True,
+            op.step,
+            self.number(),
+            op.module,
+        )
         joined.inputs = (held, *op.inputs[1:])
         joined.args = op.args
         joined.grad_enabled = op.grad_enabled
@@ -552,7 +636,10 @@ class Recorder:
     def _fills(self, op: Op) -> None:
         """A leaf gets new values: drawn, loaded, scaled."""
         leaf = (
-            updated_leaf(op) if op.inputs and op.name not in ("requires_grad", "add", "sub", "addcdiv", "addcmul", "lerp") else None
+            updated_leaf(op)
+            if op.inputs
+            and op.name not in ("requires_grad", "add", "sub", "addcdiv", "addcmul", "lerp")
+            else None
         )
         if leaf is not None:
             if len(self.filled) > KEPT_OPS:
@@ -566,7 +653,9 @@ class Recorder:
     def _by_hand(self, op: Op) -> bool:
         """`w -= lr * w.grad`: a manual update. The first one after a backward counts as a step."""
         leaf = updated_leaf(op)
-        if leaf is None or not any(made.name == "grad" for made in ancestors(op.inputs[1:], limit=200)):
+        if leaf is None or not any(
+            made.name == "grad" for made in ancestors(op.inputs[1:], limit=200)
+        ):
             return False
         self.tell("on_update", Update(leaf, op, op.site, self.step))
         if self._counted != self._backwards:
@@ -614,7 +703,19 @@ class Recorder:
             site = self.site(3)
             array = weakref.ref(result) if type(result) is np.ndarray else None
             value = self.value(args[0])
-            self.tell("on_read", Read(value, how, shown, site, self.engine.grad_enabled(), self.step, self.number(), array))
+            self.tell(
+                "on_read",
+                Read(
+                    value,
+                    how,
+                    shown,
+                    site,
+                    self.engine.grad_enabled(),
+                    self.step,
+                    self.number(),
+                    array,
+                ),
+            )
         return result
 
     def _gradient(self, gradient: Any, leaf: Any) -> Any:
@@ -629,7 +730,13 @@ class Recorder:
         op.module = self.stack[-1] if self.stack else None
         op.inputs = tuple(self.values_in(list(leaves)))
         op.args = {"input": op.inputs[0] if op.inputs else None}
-        op.outputs = tuple([self._made(g, op, k) for k, g in enumerate(gradients) if isinstance(g, self.engine.Tensor)])
+        op.outputs = tuple(
+            [
+                self._made(g, op, k)
+                for k, g in enumerate(gradients)
+                if isinstance(g, self.engine.Tensor)
+            ]
+        )
         self.keep(op)
 
     def _assigned(self, name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -637,37 +744,57 @@ class Recorder:
         tensor = args[0]
         if name == "grad":
             if (len(args) < 2 or args[1] is None) and self.wants("on_clear"):
-                self.tell("on_clear", Cleared([self.value(tensor)], self.site(3), "assigned", None, self.step))
+                self.tell(
+                    "on_clear",
+                    Cleared([self.value(tensor)], self.site(3), "assigned", None, self.step),
+                )
         elif name in ("data", "requires_grad"):
             op = Op(name, self.site(3))
             op.spelling, op.step, op.inplace, op.number = name, self.step, True, self.number()
             op.grad_enabled = self.engine.grad_enabled()
             op.module = self.stack[-1] if self.stack else None
             inputs = [self.value(tensor)]
-            op.args = {"input": inputs[0], "value": self._argument(args[1], inputs) if len(args) > 1 else None}
+            op.args = {
+                "input": inputs[0],
+                "value": self._argument(args[1], inputs) if len(args) > 1 else None,
+            }
             op.inputs = tuple(inputs)
             op.outputs = (self._made(tensor, op if name == "data" else inputs[0].producer, 0),)
             self.keep(op)
         return result
 
     def backward(self, how: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A backward call: which leaves got a gradient is read off them before and after, their hooks are left alone."""
+        """A backward call: which leaves got a gradient is read off them before and after, their
+        hooks are left alone.
+        """
         with self.reading():
-            roots = tuple(self.values_in(args[0] if args else kwargs.get("tensors", kwargs.get("outputs", ()))))
+            roots = tuple(
+                self.values_in(
+                    args[0] if args else kwargs.get("tensors", kwargs.get("outputs", ()))
+                )
+            )
             first = 2 if how == "backward" else 3  # place of retain_graph, before create_graph
             keep, create = (
-                args[k] if len(args) > k else kwargs.get(name) for k, name in ((first, "retain_graph"), (first + 1, "create_graph"))
+                args[k] if len(args) > k else kwargs.get(name)
+                for k, name in ((first, "retain_graph"), (first + 1, "create_graph"))
             )
             keep = create if keep is None else keep
-            record = Backward(roots, self.site(3), how, bool(keep), bool(create), self.number(), self.step)
+            record = Backward(
+                roots, self.site(3), how, bool(keep), bool(create), self.number(), self.step
+            )
             engine, before = self.engine, {}
             if how == "backward":
                 for ref in tuple(self.leaves.values()):
                     leaf = ref()
                     if leaf is not None:
                         gradient = engine.grad(leaf)
-                        # The gradient itself is kept meanwhile: were it freed, another one could get its id.
-                        before[id(leaf)] = (leaf, gradient, None if gradient is None else engine.version(gradient))
+                        # The gradient itself is kept meanwhile: were it freed, another one could
+                        # get its id.
+                        before[id(leaf)] = (
+                            leaf,
+                            gradient,
+                            None if gradient is None else engine.version(gradient),
+                        )
         self.tell("on_backward_begin", record)
         try:
             with self.quiet():
@@ -698,12 +825,18 @@ class Recorder:
 
 
 def _of_data(op: Op) -> bool:
-    """Whether what is written comes from data that the function in which it is written has not made itself."""
+    """Whether what is written comes from data that the function in which it is written has not made
+    itself.
+    """
     code = op.site.code if op.site is not None else None
     for made in (op, *ancestors(op.inputs[1:], limit=50)):
         for v in made.inputs[1:] if made is op else made.inputs:
             source = v.producer
-            if not v.requires_grad and (source is None or source.site is not None and source.site.code is not code) and v.ndim > 1:
+            if (
+                not v.requires_grad
+                and (source is None or source.site is not None and source.site.code is not code)
+                and v.ndim > 1
+            ):
                 return True
     return False
 

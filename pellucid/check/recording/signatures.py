@@ -1,4 +1,6 @@
-"""PyTorch's names for what was called: one name per operation however it is spelled, and arguments by their parameter names."""
+"""PyTorch's names for what was called: one name per operation however it is spelled, and arguments
+by their parameter names.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +12,107 @@ from typing import Any
 from ...core.public import FUNCTIONS, METHODS
 
 _OPERATORS = {
-    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__rsub__": "sub", "__mul__": "mul", "__rmul__": "mul",
-    "__truediv__": "div", "__rtruediv__": "div", "__div__": "div", "__rdiv__": "div", "__floordiv__": "floor_divide",
-    "__rfloordiv__": "floor_divide", "__mod__": "remainder", "__rmod__": "remainder", "__pow__": "pow", "__rpow__": "pow",
-    "__matmul__": "matmul", "__rmatmul__": "matmul", "__neg__": "neg", "__pos__": "positive", "__abs__": "abs", "__invert__": "bitwise_not",
-    "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__and__": "bitwise_and",
-    "__rand__": "bitwise_and", "__or__": "bitwise_or", "__ror__": "bitwise_or", "__xor__": "bitwise_xor", "__rxor__": "bitwise_xor",
-    "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift", "__getitem__": "getitem", "__setitem__": "setitem",
-    "__iter__": "unbind", "__contains__": "contains", "rsub": "sub",
-}  # fmt: skip
+    "__add__": "add",
+    "__radd__": "add",
+    "__sub__": "sub",
+    "__rsub__": "sub",
+    "__mul__": "mul",
+    "__rmul__": "mul",
+    "__truediv__": "div",
+    "__rtruediv__": "div",
+    "__div__": "div",
+    "__rdiv__": "div",
+    "__floordiv__": "floor_divide",
+    "__rfloordiv__": "floor_divide",
+    "__mod__": "remainder",
+    "__rmod__": "remainder",
+    "__pow__": "pow",
+    "__rpow__": "pow",
+    "__matmul__": "matmul",
+    "__rmatmul__": "matmul",
+    "__neg__": "neg",
+    "__pos__": "positive",
+    "__abs__": "abs",
+    "__invert__": "bitwise_not",
+    "__eq__": "eq",
+    "__ne__": "ne",
+    "__lt__": "lt",
+    "__le__": "le",
+    "__gt__": "gt",
+    "__ge__": "ge",
+    "__and__": "bitwise_and",
+    "__rand__": "bitwise_and",
+    "__or__": "bitwise_or",
+    "__ror__": "bitwise_or",
+    "__xor__": "bitwise_xor",
+    "__rxor__": "bitwise_xor",
+    "__lshift__": "bitwise_left_shift",
+    "__rshift__": "bitwise_right_shift",
+    "__getitem__": "getitem",
+    "__setitem__": "setitem",
+    "__iter__": "unbind",
+    "__contains__": "contains",
+    "rsub": "sub",
+}
 _INPLACE_OPERATORS = {
-    f"__i{name[2:]}": target for name, target in _OPERATORS.items() if not name.startswith("__r") and name[2:5] != "get"
+    f"__i{name[2:]}": target
+    for name, target in _OPERATORS.items()
+    if not name.startswith("__r") and name[2:5] != "get"
 }
 _REFLECTED = frozenset(name for name in _OPERATORS if name.startswith("__r")) | {"rsub"}
 _ALIASES = {
-    "multiply": "mul", "divide": "div", "true_divide": "div", "subtract": "sub", "negative": "neg", "absolute": "abs", "concat": "cat",
-    "concatenate": "cat", "clip": "clamp", "swapdims": "transpose", "swapaxes": "transpose", "moveaxis": "movedim", "special_expit": "sigmoid",
-    "expit": "sigmoid", "special_softmax": "softmax", "special_log_softmax": "log_softmax", "special_logit": "logit", "greater": "gt",
-    "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne", "arctan": "atan", "fix": "trunc", "row_stack": "vstack",
-    "special_exp2": "exp2", "special_log1p": "log1p", "special_expm1": "expm1", "special_logsumexp": "logsumexp", "dropout_positional": "dropout",
-    "special_xlogy": "xlogy", "linalg_matmul": "matmul", "feature_dropout": "dropout2d", "native_dropout": "dropout", "det": "linalg_det",
+    "multiply": "mul",
+    "divide": "div",
+    "true_divide": "div",
+    "subtract": "sub",
+    "negative": "neg",
+    "absolute": "abs",
+    "concat": "cat",
+    "concatenate": "cat",
+    "clip": "clamp",
+    "swapdims": "transpose",
+    "swapaxes": "transpose",
+    "moveaxis": "movedim",
+    "special_expit": "sigmoid",
+    "expit": "sigmoid",
+    "special_softmax": "softmax",
+    "special_log_softmax": "log_softmax",
+    "special_logit": "logit",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+    "not_equal": "ne",
+    "arctan": "atan",
+    "fix": "trunc",
+    "row_stack": "vstack",
+    "special_exp2": "exp2",
+    "special_log1p": "log1p",
+    "special_expm1": "expm1",
+    "special_logsumexp": "logsumexp",
+    "dropout_positional": "dropout",
+    "special_xlogy": "xlogy",
+    "linalg_matmul": "matmul",
+    "feature_dropout": "dropout2d",
+    "native_dropout": "dropout",
+    "det": "linalg_det",
     "_threshold": "threshold",
-}  # fmt: skip
+}
 READS = {
-    "item": "item", "numpy": "numpy", "tolist": "tolist", "__float__": "float", "__int__": "int", "__bool__": "bool", "__index__": "index",
-    "__array__": "array", "__format__": "format", "__repr__": "repr", "__str__": "repr", "__complex__": "item", "__dlpack__": "numpy",
-}  # fmt: skip
+    "item": "item",
+    "numpy": "numpy",
+    "tolist": "tolist",
+    "__float__": "float",
+    "__int__": "int",
+    "__bool__": "bool",
+    "__index__": "index",
+    "__array__": "array",
+    "__format__": "format",
+    "__repr__": "repr",
+    "__str__": "repr",
+    "__complex__": "item",
+    "__dlpack__": "numpy",
+}
 """What takes a value out of the graph, and how `Read.how` calls it."""
 
 SILENT = frozenset(
@@ -61,7 +138,9 @@ RANDOM = frozenset(
 
 @cache
 def canonical(spelling: str) -> tuple[str, bool, bool]:
-    """(PyTorch's name of the operation, in place, operands reflected) for a function's or method's own name."""
+    """(PyTorch's name of the operation, in place, operands reflected) for a function's or method's
+    own name.
+    """
     if spelling in _INPLACE_OPERATORS:
         return _INPLACE_OPERATORS[spelling], True, False
     if spelling == "__setitem__":
@@ -76,16 +155,28 @@ def canonical(spelling: str) -> tuple[str, bool, bool]:
 
 
 class Binder:
-    """Puts the arguments of calls under the names of PyTorch's parameters; signatures come from Pellucid's own functions."""
+    """Puts the arguments of calls under the names of PyTorch's parameters; signatures come from
+    Pellucid's own functions.
+    """
 
     def __init__(self) -> None:
         self._plans: dict[tuple[str, bool, str], Any] = {}
 
     def bind(
-        self, func: Any, name: str, spelling: str, method: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        func: Any,
+        name: str,
+        spelling: str,
+        method: bool,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
     ) -> dict[str, Any]:
         """Arguments by name, with the defaults of those that were not given."""
-        space = "nn.functional" if getattr(func, "__module__", "") in ("torch.nn.functional", "torch._C._nn") else ""
+        space = (
+            "nn.functional"
+            if getattr(func, "__module__", "") in ("torch.nn.functional", "torch._C._nn")
+            else ""
+        )
         key = (spelling, method, space)
         plan = self._plans.get(key)
         if plan is None:
@@ -98,7 +189,11 @@ class Binder:
                 bound["rest"] = extra
             else:
                 first = extra[0]
-                bound[rest] = tuple(first) if len(extra) == 1 and isinstance(first, (tuple, list)) else tuple(extra)
+                bound[rest] = (
+                    tuple(first)
+                    if len(extra) == 1 and isinstance(first, (tuple, list))
+                    else tuple(extra)
+                )
         for k, v in kwargs.items():
             bound[_KEYWORDS.get(k, k)] = v
         for k, v in defaults.items():
@@ -106,12 +201,26 @@ class Binder:
         return bound
 
 
-_KEYWORDS = {"axis": "dim", "self": "input", "keepdims": "keepdim", "x": "input", "train": "training"}
+_KEYWORDS = {
+    "axis": "dim",
+    "self": "input",
+    "keepdims": "keepdim",
+    "x": "input",
+    "train": "training",
+}
 _BY_HAND = {
-    "getitem": ("input", "index"), "setitem": ("input", "index", "value"), "where": ("condition", "input", "other"),
-    "copy": ("input", "src", "non_blocking"), "to": ("input",), "relu": ("input",), "sigmoid": ("input",), "tanh": ("input",),
-    "pow": ("input", "exponent"), "positive": ("input",), "contains": ("input", "element"),
-}  # fmt: skip
+    "getitem": ("input", "index"),
+    "setitem": ("input", "index", "value"),
+    "where": ("condition", "input", "other"),
+    "copy": ("input", "src", "non_blocking"),
+    "to": ("input",),
+    "relu": ("input",),
+    "sigmoid": ("input",),
+    "tanh": ("input",),
+    "pow": ("input", "exponent"),
+    "positive": ("input",),
+    "contains": ("input", "element"),
+}
 _BINARY = frozenset(_OPERATORS.values()) - {
     "neg",
     "abs",
@@ -125,7 +234,9 @@ _BINARY = frozenset(_OPERATORS.values()) - {
 }
 
 
-def _plan(func: Any, name: str, spelling: str, method: bool, space: str) -> tuple[tuple[str, ...], str | None, dict[str, Any]]:
+def _plan(
+    func: Any, name: str, spelling: str, method: bool, space: str
+) -> tuple[tuple[str, ...], str | None, dict[str, Any]]:
     """(names of positional parameters, name of the one that takes the rest, defaults)."""
     if name in _BY_HAND:
         return _BY_HAND[name], None, {}
@@ -142,12 +253,16 @@ def _plan(func: Any, name: str, spelling: str, method: bool, space: str) -> tupl
             names.append(title)
         elif p.kind is p.VAR_POSITIONAL:
             rest = title
-        if p.default is not p.empty and isinstance(p.default, (int, float, bool, str, tuple, type(None))):
+        if p.default is not p.empty and isinstance(
+            p.default, (int, float, bool, str, tuple, type(None))
+        ):
             defaults[title] = p.default
     return tuple(names), rest, defaults
 
 
-def _signature(func: Any, name: str, spelling: str, method: bool, space: str) -> inspect.Signature | None:
+def _signature(
+    func: Any, name: str, spelling: str, method: bool, space: str
+) -> inspect.Signature | None:
     candidates: list[Callable[..., Any] | None] = []
     if method:
         # Of an in-place form, whose own signature says (*args), the out-of-place one's.

@@ -1,7 +1,9 @@
-"""The quick check before a call: one generated function that compares everything a version depends on.
+"""The quick check before a call: one generated function that compares everything a version depends
+on.
 
-Attributes of modules change only through `Module.__setattr__` and its like, which count in `state.structure`: while that number stands
-still they need no look. Everything else (closures, globals, optimizers, the memory of parameters) is compared at each call.
+Attributes of modules change only through `Module.__setattr__` and its like, which count in
+`state.structure`: while that number stands still they need no look. Everything else (closures,
+globals, optimizers, the memory of parameters) is compared at each call.
 """
 
 from __future__ import annotations
@@ -31,13 +33,24 @@ if TYPE_CHECKING:
 
 def split(guards: list[Guard], modules: list[Module]) -> tuple[list[Guard], list[Guard]]:
     """The guards that `state.structure` covers, and the others."""
-    counted = {id(m) for m in modules} | {id(m.__dict__) for m in modules} | {id(global_hooks.__dict__)}
-    covered = [isinstance(g.holder, (Members, Hooks)) or isinstance(g, TensorHooks) or id(g.holder) in counted for g in guards]
-    return list(compress(guards, covered)), [g for g, c in zip(guards, covered, strict=True) if not c]
+    counted = (
+        {id(m) for m in modules} | {id(m.__dict__) for m in modules} | {id(global_hooks.__dict__)}
+    )
+    covered = [
+        isinstance(g.holder, (Members, Hooks))
+        or isinstance(g, TensorHooks)
+        or id(g.holder) in counted
+        for g in guards
+    ]
+    return list(compress(guards, covered)), [
+        g for g, c in zip(guards, covered, strict=True) if not c
+    ]
 
 
 class _Finder:
-    """Writes down how tensors are found in what `flatten` describes, and which numbers beside them may be others at each call (`lift`)."""
+    """Writes down how tensors are found in what `flatten` describes, and which numbers beside them
+    may be others at each call (`lift`).
+    """
 
     def __init__(self, scope: dict[str, Any], lift: Container[int] = ()) -> None:
         self.scope = scope
@@ -64,10 +77,14 @@ class _Finder:
         elif kind == "object":
             differs = f"{source} is not {name(s[1].value)}"
         elif kind == "list" or isinstance(kind, type) and issubclass(kind, tuple):
-            self._unless(f"type({source}) is not {name(list if kind == 'list' else kind)} or len({source}) != {len(s) - 1}")
+            self._unless(
+                f"type({source}) is not {name(list if kind == 'list' else kind)} or len({source}) != {len(s) - 1}"
+            )
             return all(self.find(inner, f"{source}[{k}]") for k, inner in enumerate(s[1:]))
         elif kind is dict:
-            self._unless(f"type({source}) is not dict or tuple({source}) != {name(tuple([k for k, _ in s[1:]]))}")
+            self._unless(
+                f"type({source}) is not dict or tuple({source}) != {name(tuple([k for k, _ in s[1:]]))}"
+            )
             return all(self.find(inner, f"{source}[{name(k)}]") for k, inner in s[1:])
         elif kind in NUMBERS and next(self._numbers) in self.lift:
             self.given.append(source)
@@ -86,22 +103,27 @@ class _Finder:
 
 
 def unpacker(structure: Any, lift: Container[int]) -> Callable[[tuple[Any, ...]], Any] | None:
-    """A function from positional arguments, described as `flatten` does it, to their tensors and those of their numbers that may be others
-    at each call; it gives None for arguments of another form. None where that takes more than a few comparisons.
+    """A function from positional arguments, described as `flatten` does it, to their tensors and
+    those of their numbers that may be others at each call; it gives None for arguments of another
+    form. None where that takes more than a few comparisons.
     """
     finder = _Finder({}, lift)
     if not all(finder.find(s, f"args[{k}]") for k, s in enumerate(structure[1:])):
         return None
     count = sum(line.startswith("    t") for line in finder.lines)
-    found = ["(" + "".join(f"{v}, " for v in group) + ")" for group in ([f"t{k}" for k in range(count)], finder.given)]
+    found = [
+        "(" + "".join(f"{v}, " for v in group) + ")"
+        for group in ([f"t{k}" for k in range(count)], finder.given)
+    ]
     begin = ["def unpack(args):", f"    if len(args) != {len(structure) - 1}: return None"]
     exec("\n".join([*begin, *finder.lines, f"    return {', '.join(found)}"]), finder.scope)
     return finder.scope["unpack"]
 
 
 def checker(admission: Admission, tensors: list[Tensor]) -> Callable[[tuple[Any, ...]], Any] | None:
-    """A function from the tensors among the arguments to the arrays of all tensors, those at places included; it gives None where the
-    version may not serve the call (ask `why_not`). None where an argument has hooks, or was made in inference mode.
+    """A function from the tensors among the arguments to the arrays of all tensors, those at places
+    included; it gives None where the version may not serve the call (ask `why_not`). None where an
+    argument has hooks, or was made in inference mode.
 
     `tensors` are those of the traced call.
     """
@@ -111,7 +133,9 @@ def checker(admission: Admission, tensors: list[Tensor]) -> Callable[[tuple[Any,
 
 
 class _Check:
-    """The text of such a function: `lines` that are run one by one, and `tests` of which none may be true."""
+    """The text of such a function: `lines` that are run one by one, and `tests` of which none may
+    be true.
+    """
 
     def __init__(self, admission: Admission, tensors: list[Tensor]) -> None:
         self.admission, self.tensors = admission, tensors
@@ -119,11 +143,26 @@ class _Check:
         self.lines += [f"    t{k} = args[{k}]" for k in range(admission.count)]
         self.tests: list[str] = []
         self.scope: dict[str, Any] = {
-            "state": state, "pass_on": pass_on, "SETTINGS": SETTINGS, "settings": dict(SETTINGS), "local": local, "device": local.device,
-            "thread": thread, "policy": thread.stack.key, "default_dtype": get_default_dtype, "kind": get_default_dtype(),
-            "covered": admission.seldom, "now": [state.structure], "all": all, "type": type, "map": map, "id": id, "ndarray": ndarray,
-            "tuple": tuple, "len": len,
-        }  # fmt: skip
+            "state": state,
+            "pass_on": pass_on,
+            "SETTINGS": SETTINGS,
+            "settings": dict(SETTINGS),
+            "local": local,
+            "device": local.device,
+            "thread": thread,
+            "policy": thread.stack.key,
+            "default_dtype": get_default_dtype,
+            "kind": get_default_dtype(),
+            "covered": admission.seldom,
+            "now": [state.structure],
+            "all": all,
+            "type": type,
+            "map": map,
+            "id": id,
+            "ndarray": ndarray,
+            "tuple": tuple,
+            "len": len,
+        }
 
     def function(self) -> Callable[[tuple[Any, ...]], Any] | None:
         """The function; None where a place holds what takes more than a few comparisons."""
@@ -140,15 +179,20 @@ class _Check:
             lines.append(f"    if {' or '.join(self.tests[start : start + 8])}: return None")
         lines.append(f"    return [{', '.join(f'a{k}' for k in range(len(self.tensors)))}]")
         body = "\n".join(lines)
-        guarded = body.replace("def check(args):", "def check(args):\n  try:").replace("\n    ", "\n      ")
-        guarded += "\n  except Exception as error:\n    pass_on(error)\n    return None"  # something is gone: `why_not` tells what
+        guarded = body.replace("def check(args):", "def check(args):\n  try:").replace(
+            "\n    ", "\n      "
+        )
+        # something is gone: `why_not` tells what
+        guarded += "\n  except Exception as error:\n    pass_on(error)\n    return None"
         exec(guarded, self.scope)
         check = self.scope["check"]
         check.seen = self.scope["now"]
         return check
 
     def _places(self) -> bool:
-        """Tensors and numbers that are others at each call, and arguments that must be the same objects."""
+        """Tensors and numbers that are others at each call, and arguments that must be the same
+        objects.
+        """
         scope, lines = self.scope, self.lines
         for k, p in enumerate(self.admission.places):
             scope[f"xh{k}"], scope[f"xk{k}"] = p.holder, p.key
@@ -168,7 +212,12 @@ class _Check:
     def _tensor(self, k: int, t: Tensor) -> None:
         """What a tensor of the call must be."""
         scope, lines, marks = self.scope, self.lines, self.admission.marks
-        scope[f"T{k}"], scope[f"S{k}"], scope[f"D{k}"], scope[f"R{k}"] = type(t), t._array.shape, t._array.dtype, t._array.strides
+        scope[f"T{k}"], scope[f"S{k}"], scope[f"D{k}"], scope[f"R{k}"] = (
+            type(t),
+            t._array.shape,
+            t._array.dtype,
+            t._array.strides,
+        )
         lines += [
             f"    if type(t{k}) is not T{k}: return None",
             f"    a{k} = t{k}._array",
@@ -179,7 +228,9 @@ class _Check:
             lines.append(f"    if not a{k}.flags.writeable: return None")
         if marks:
             scope["marks"] = marks
-            lines.append(f"    if t{k}.__dict__ and not marks.isdisjoint(t{k}.__dict__): return None")
+            lines.append(
+                f"    if t{k}.__dict__ and not marks.isdisjoint(t{k}.__dict__): return None"
+            )
         node = f" or (t{k}._node is None) is not {t._node is None}" if t._rg else ""
         lines.append(f"    if t{k}._x is not None{node}: return None")
 
@@ -210,8 +261,13 @@ class _Check:
             self.tests.append(f"q{k}._rg is not {flag}")
 
     def _gradients(self) -> None:
-        """Gradients that must be there, in a form, or not be there; arguments' are left to `why_not`."""
-        scope, written = self.scope, {id(who) for who in self.admission.grads_overwritten if isinstance(who, Tensor)}
+        """Gradients that must be there, in a form, or not be there; arguments' are left to
+        `why_not`.
+        """
+        scope, written = (
+            self.scope,
+            {id(who) for who in self.admission.grads_overwritten if isinstance(who, Tensor)},
+        )
         grads = [(t, g) for t, g in self.admission.grads if isinstance(t, Tensor)]
         for k, (t, g) in enumerate(grads):
             scope[f"l{k}"] = t
@@ -221,4 +277,6 @@ class _Check:
             scope[f"s{k}"], scope[f"z{k}"] = g._array.shape, g._array.strides
             fixed = " or not g._array.flags.writeable" if id(t) in written else ""
             self.lines.append(f"    g = l{k}._grad")
-            self.lines.append(f"    if g is None or g._array.shape != s{k} or g._array.strides != z{k}{fixed}: return None")
+            self.lines.append(
+                f"    if g is None or g._array.shape != s{k} or g._array.strides != z{k}{fixed}: return None"
+            )

@@ -1,4 +1,6 @@
-"""What tensors were when the traced call began: their arrays, gradients and requires_grad, which the call may change."""
+"""What tensors were when the traced call began: their arrays, gradients and requires_grad, which
+the call may change.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ GONE: Any = object()  # a gradient that there was
 
 
 class Earlier:
-    """The leaves (by identity) that a call can reach, as they were. A gradient that the call has cleared, has not read and nobody else
-    has is let go, as in an eager call: gradients of two steps are as much as a model twice.
+    """The leaves (by identity) that a call can reach, as they were. A gradient that the call has
+    cleared, has not read and nobody else has is let go, as in an eager call: gradients of two steps
+    are as much as a model twice.
     """
 
     def __init__(self, leaves: dict[int, Tensor], environment: Any) -> None:
@@ -30,20 +33,34 @@ class Earlier:
         """Forget the gradients that were cleared so far."""
         for key in tracer.cleared:
             g, t = self.grads.get(key), self.leaves.get(key)
-            if t is None or g is None or g is GONE or t._grad is g or key in tracer.needs_grad or type(g._array) is not ndarray:
+            if (
+                t is None
+                or g is None
+                or g is GONE
+                or t._grad is g
+                or key in tracer.needs_grad
+                or type(g._array) is not ndarray
+            ):
                 continue
-            known = tracer.lookup(g._array) is not None or self.environment.tensors.get(id(g._array), (None,))[0] is not g
+            known = (
+                tracer.lookup(g._array) is not None
+                or self.environment.tensors.get(id(g._array), (None,))[0] is not g
+            )
             del g  # it is counted who has it
             if not known:
                 self._forget(key)
 
     def _forget(self, key: int) -> None:
         g: Tensor = self.grads[key]
-        array, tables = g._array, (self.leaves, self.grads, self.arrays, self.wants, self.environment.seen)
+        array, tables = (
+            g._array,
+            (self.leaves, self.grads, self.arrays, self.wants, self.environment.seen),
+        )
         named = self.environment.tensors.pop(id(array))
         held = [table.pop(id(g), GONE) for table in tables]
         self.grads[key] = GONE
-        mine = 3 + sum(x is g for x in held)  # here, in `named`, and as the argument of the function that counts
+        # here, in `named`, and as the argument of the function that counts
+        mine = 3 + sum(x is g for x in held)
         if getrefcount(g) > mine or getrefcount(array) > 3 + sum(x is array for x in held):
             self.environment.tensors[id(array)] = named
             for table, x in zip(tables, held, strict=True):
@@ -52,7 +69,9 @@ class Earlier:
             self.grads[key] = g
 
     def changes(self, cleared: set[int]) -> list[tuple[Tensor, Any]]:
-        """The tensors to which the call gave gradients, or took them away. Refusal where it did what a program would not do."""
+        """The tensors to which the call gave gradients, or took them away. Refusal where it did
+        what a program would not do.
+        """
         found = []
         for key, t in self.leaves.items():
             if t._array is not self.arrays[key]:
@@ -62,23 +81,32 @@ class Earlier:
             elif t._rg != self.wants[key]:
                 raise Refusal("the step changes requires_grad of a tensor")
             if t._rg and key in self.nodes and t._node is not self.nodes[key]:
-                # The write is a part of the caller's graph, into which a program's call does not reach.
-                raise Refusal("the step writes in place to a tensor that its caller's graph has made")
+                # The write is a part of the caller's graph, into which a program's call does not
+                # reach.
+                raise Refusal(
+                    "the step writes in place to a tensor that its caller's graph has made"
+                )
             if t._grad is not self.grads[key] or key in cleared and t._grad is None:
                 found.append((t, t._grad))
         return found
 
     def ask(self, needed: dict[int, bool], cleared: set[int]) -> None:
-        """Take note that it matters where there was a gradient and where none, among those that the call did not clear."""
+        """Take note that it matters where there was a gradient and where none, among those that the
+        call did not clear.
+        """
         for key in self.leaves.keys() - cleared:
             if self.grads[key] is not GONE:
                 needed.setdefault(key, self.grads[key] is not None)
 
-    def read(self, needed: dict[int, bool], external: dict[Any, ndarray]) -> list[tuple[Tensor, Any]]:
+    def read(
+        self, needed: dict[int, bool], external: dict[Any, ndarray]
+    ) -> list[tuple[Tensor, Any]]:
         """The tensors for which it matters whether there was a gradient, each with that."""
         arrays = {id(a) for a in external.values()}
         return [
             (t, self.grads[k])
             for k, t in self.leaves.items()
-            if k in needed or self.grads[k] not in (None, GONE) and id(self.grads[k]._array) in arrays
+            if k in needed
+            or self.grads[k] not in (None, GONE)
+            and id(self.grads[k]._array) in arrays
         ]

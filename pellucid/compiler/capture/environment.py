@@ -1,10 +1,11 @@
 """What a function can see besides its arguments, and guards on it.
 
-From the function's closure, its globals, the object it is bound to and its arguments, everything that its code can reach is walked:
-modules, optimizers, containers, plain objects, classes, other functions. Tensors found on the way are state, known by the path to them;
-numbers, strings, flags, contents and the identity of objects become guards. Each guard belongs to the object it is about, and after the
-call those count that the code which ran can have come to: through closures and containers always, through an attribute, a global or a
-class member only by a name that was used.
+From the function's closure, its globals, the object it is bound to and its arguments, everything
+that its code can reach is walked: modules, optimizers, containers, plain objects, classes, other
+functions. Tensors found on the way are state, known by the path to them; numbers, strings, flags,
+contents and the identity of objects become guards. Each guard belongs to the object it is about,
+and after the call those count that the code which ran can have come to: through closures and
+containers always, through an attribute, a global or a class member only by a name that was used.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ _LIBRARIES = sys.stdlib_module_names | {"pellucid", "numpy"}
 
 
 class Edge(NamedTuple):
-    """That something belongs to an object: a guard, or another object, for code that used `name` (None: for all code)."""
+    """That something belongs to an object: a guard, or another object, for code that used `name`
+    (None: for all code).
+    """
 
     name: (
         str | int | None
@@ -72,9 +75,13 @@ class CapturedEnvironment:
     """Everything reachable from a function and its arguments at one moment."""
 
     def __init__(
-        self, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None,
-        places: Iterable[Guard] = (), logs: Iterable[Guard] = (),
-    ) -> None:  # fmt: skip
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+        places: Iterable[Guard] = (),
+        logs: Iterable[Guard] = (),
+    ) -> None:
         self.tensors: dict[int, tuple[Tensor, str]] = {}  # by the identity of the array
         self.twins: list[Tensor] = []  # others that have an array among these
         self.modules: list[tuple[Module, str]] = []
@@ -94,13 +101,17 @@ class CapturedEnvironment:
         self._last: deque[tuple[Any, str]] = deque()
         self.given: set[int] = set()  # tensors that are arguments
         self.containers: set[int] = set()  # lists and dictionaries that are
-        self.aliased: set[int] = set()  # tensors that are arguments, and that code which ran can have come to otherwise, too
-        self.reached: list[Tensor] = []  # those that code which ran can have come to, and that are no arguments
+        # tensors that are arguments, and that code which ran can have come to otherwise, too
+        self.aliased: set[int] = set()
+        # those that code which ran can have come to, and that are no arguments
+        self.reached: list[Tensor] = []
         self.groups: dict[int, Optimizer] = {}  # by the identity of their groups of options
-        # Of lists that the call may append to: all places that hold them; None where some cannot be written to.
+        # Of lists that the call may append to: all places that hold them; None where some cannot be
+        # written to.
         self.holding: dict[int, list[Guard] | None] = {id(g.holder): [] for g in logs}
         self._places = {(id(g.holder), g.key) for g in places}  # whose tensors are arguments
-        self.stored: list[Guard] = []  # on attributes that code which ran stores to, and does not read
+        # on attributes that code which ran stores to, and does not read
+        self.stored: list[Guard] = []
         self._at = 0  # the object whose surroundings are being written down
         self._reach(function, _name(function))
         self._at = ARGUMENTS
@@ -128,7 +139,9 @@ class CapturedEnvironment:
                 self._edges[self._at] = []
                 try:
                     self._look(value, path)
-                except Exception:  # its class has code of its own, in the place of attributes or of a module's name, which raises
+                except Exception:
+                    # its class has code of its own, in the place of attributes or of a module's
+                    # name, which raises
                     self._edges[self._at].append(Edge(None, Opaque(value, path), None))
 
     def _reach(self, value: Any, path: str, name: str | int | None = None) -> None:
@@ -141,7 +154,9 @@ class CapturedEnvironment:
                 (self._last if isinstance(value, Optimizer) else self._queue).append((value, path))
 
     def _argument(self, value: Any, path: str) -> None:
-        """Containers and tensors are compared by what they are at each call, and may be others then; the rest is walked."""
+        """Containers and tensors are compared by what they are at each call, and may be others
+        then; the rest is walked.
+        """
         if isinstance(value, Tensor):
             self.given.add(id(value))
             self._reach(value, path)
@@ -166,10 +181,23 @@ class CapturedEnvironment:
             if id(value) in self.holding:
                 self.holding[id(value)] = None
 
-    def _guard(self, kind: str, holder: Any, key: Any, expected: Any, path: str, same: bool = False, name: Any = None) -> None:
-        self._edges[self._at].append(Edge(name, Guard(kind, holder, key, expected, path, same), None))
+    def _guard(
+        self,
+        kind: str,
+        holder: Any,
+        key: Any,
+        expected: Any,
+        path: str,
+        same: bool = False,
+        name: Any = None,
+    ) -> None:
+        self._edges[self._at].append(
+            Edge(name, Guard(kind, holder, key, expected, path, same), None)
+        )
 
-    def _slot(self, kind: str, holder: Any, key: Any, value: Any, path: str, name: str | int | None = None) -> None:
+    def _slot(
+        self, kind: str, holder: Any, key: Any, value: Any, path: str, name: str | int | None = None
+    ) -> None:
         """A place that holds a value: guarded by value or identity, and walked on."""
         if (id(holder), key) in self._places:
             at, self._at = self._at, ARGUMENTS
@@ -205,7 +233,8 @@ class CapturedEnvironment:
             if _is_users(value):
                 self._spaces.append((value, path))
         elif "_torchdynamo_orig_callable" in getattr(value, "__dict__", ()):
-            # A compiled function is guarded as what it compiles: what it traced changes from call to call.
+            # A compiled function is guarded as what it compiles: what it traced changes from call
+            # to call.
             self._reach(value._torchdynamo_orig_callable, path)
         elif isinstance(value, functools.partial):
             self._reach(value.func, path)
@@ -216,7 +245,20 @@ class CapturedEnvironment:
             if isinstance(value.__wrapped__, types.FunctionType):
                 self._always.append(value.__wrapped__.__code__)
             self._reach(value.__wrapped__, path)
-        elif isinstance(value, (dict, list, tuple, set, frozenset, deque, types.MappingProxyType, bytearray, array.array)):
+        elif isinstance(
+            value,
+            (
+                dict,
+                list,
+                tuple,
+                set,
+                frozenset,
+                deque,
+                types.MappingProxyType,
+                bytearray,
+                array.array,
+            ),
+        ):
             self._container(value, path)
             if hasattr(value, "__dict__"):
                 self._object(value, path)
@@ -233,7 +275,9 @@ class CapturedEnvironment:
             self._reach(now, f"{path}.get()")
         elif isinstance(value, weakref.ref):
             self._reach(value(), f"{path}()")
-        elif isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, (types.ModuleType, type)):
+        elif isinstance(value, types.BuiltinMethodType) and not isinstance(
+            value.__self__, (types.ModuleType, type)
+        ):
             self._reach(value.__self__, path)  # a method of a list, say
         elif isinstance(value, _FIXED):
             return
@@ -258,7 +302,13 @@ class CapturedEnvironment:
             for k, v in enumerate([*value][:LENGTH] if self.holding.get(id(value)) is None else ()):
                 self._slot("item", value, k, v, f"{path}[{k}]")
         elif not isinstance(value, frozenset):
-            self._guard("contents", value, None, type(value)(value) if isinstance(value, (set, bytearray)) else value[:], path)
+            self._guard(
+                "contents",
+                value,
+                None,
+                type(value)(value) if isinstance(value, (set, bytearray)) else value[:],
+                path,
+            )
 
     def _array(self, value: ndarray, path: str) -> None:
         if value.dtype.kind == "O":
@@ -275,7 +325,10 @@ class CapturedEnvironment:
         return [*[t for t, _ in self.tensors.values()], *self.twins]
 
     def _tensor(self, t: Tensor, path: str) -> None:
-        if type(t._array) is ndarray and self.tensors.setdefault(id(t._array), (t, path))[0] is not t:
+        if (
+            type(t._array) is ndarray
+            and self.tensors.setdefault(id(t._array), (t, path))[0] is not t
+        ):
             self.twins.append(t)
         if t._grad is not None and type(t._grad._array) is ndarray and id(t._grad) not in self.seen:
             self.seen[id(t._grad)] = t._grad
@@ -305,7 +358,9 @@ class CapturedEnvironment:
 
     # ---- classes and plain objects ---------------------------------------------------------------------
     def _classes(self, klass: type) -> None:
-        """The attributes of a user's class and of those it is derived from, and what its methods use."""
+        """The attributes of a user's class and of those it is derived from, and what its methods
+        use.
+        """
         meta: type = type(klass)
         for c in (*klass.__mro__, *meta.__mro__):
             if module_of(c).partition(".")[0] not in _LIBRARIES:
@@ -321,7 +376,11 @@ class CapturedEnvironment:
             path = f"{klass.__name__}.{name}"
             functions = [
                 f
-                for f in (value, getattr(value, "__func__", None), *[getattr(value, g, None) for g in ("fget", "fset", "func")])
+                for f in (
+                    value,
+                    getattr(value, "__func__", None),
+                    *[getattr(value, g, None) for g in ("fget", "fset", "func")],
+                )
                 if isinstance(f, types.FunctionType)
             ]
             if functions:  # operators call methods that no code names
@@ -334,7 +393,8 @@ class CapturedEnvironment:
     def _object(self, value: Any, path: str) -> None:
         held = getattr(value, "__dict__", None)
         mine = module_of(type(value)).partition(".")[0] not in ("pellucid", "builtins", "numpy")
-        if isinstance(value, threading.local):  # its dictionary is this thread's, and calls may be another's
+        # its dictionary is this thread's, and calls may be another's
+        if isinstance(value, threading.local):
             for name, v in list(held.items()):  # type: ignore[union-attr]
                 self._slot("attr", value, name, v, f"{path}.{name}", name)
             self._guard("names", value, None, [*held], path)  # type: ignore[misc]
@@ -342,7 +402,15 @@ class CapturedEnvironment:
             for name, v in list(held.items()):
                 if name == "_last_lr" and type(v) is list and not mine:
                     for k, rate in enumerate(v):
-                        self._guard("rate", held, k, rate, f"{path}._last_lr[{k}]", not isinstance(rate, SCALARS), name)
+                        self._guard(
+                            "rate",
+                            held,
+                            k,
+                            rate,
+                            f"{path}._last_lr[{k}]",
+                            not isinstance(rate, SCALARS),
+                            name,
+                        )
                 else:
                     self._slot("item", held, name, v, f"{path}.{name}", name)
             if mine:
@@ -372,7 +440,9 @@ class CapturedEnvironment:
         self._guard("attr", f, "__defaults__", f.__defaults__, f"{path}.__defaults__", True, ran)
         defaults = f.__defaults__ or ()
         count = f.__code__.co_argcount
-        for name, value in zip(f.__code__.co_varnames[count - len(defaults) : count], defaults, strict=True):
+        for name, value in zip(
+            f.__code__.co_varnames[count - len(defaults) : count], defaults, strict=True
+        ):
             self._reach(value, name, ran)
         if f.__kwdefaults__:
             self._slot("attr", f, "__kwdefaults__", f.__kwdefaults__, f"{path}.__kwdefaults__", ran)
@@ -383,7 +453,8 @@ class CapturedEnvironment:
     def _code(self, code: types.CodeType, names: dict[str, Any], ran: int) -> None:
         """What code reads by name: globals, and modules that it imports."""
         self._codes.append((code, names))
-        # In the code's order, which is the same in each process: so are programs, then, whose code is found on disk by its text.
+        # In the code's order, which is the same in each process: so are programs, then, whose code
+        # is found on disk by its text.
         words = dict.fromkeys([*code.co_names, *[c for c in code.co_consts if type(c) is str]])
         self._vocabulary.update(words)
         for name in [*names] if "globals" in words else words:
@@ -399,7 +470,9 @@ class CapturedEnvironment:
                 self._code(constant, names, ran)
 
     def _name_spaces(self) -> bool:
-        """Look at the attributes of the user's modules that some code names; False when there are none left."""
+        """Look at the attributes of the user's modules that some code names; False when there are
+        none left.
+        """
         before = len(self._taken)
         for module, path in list(self._spaces):
             self._at = id(module)
@@ -411,7 +484,9 @@ class CapturedEnvironment:
 
     # ---- optimizers ------------------------------------------------------------------------------------
     def _optimizer(self, o: Optimizer, path: str) -> None:
-        """Options are read at each call by this library's optimizers; which parameters and which state there is needs a guard."""
+        """Options are read at each call by this library's optimizers; which parameters and which
+        state there is needs a guard.
+        """
         if module_of(type(o)).partition(".")[0] != "pellucid":
             for name, value in list(o.__dict__.items()):
                 if name not in _OPTIMIZER_PARTS:
@@ -428,7 +503,15 @@ class CapturedEnvironment:
             for name, value in group.items():
                 if name != "params":
                     same = not isinstance(value, SCALARS)
-                    self._guard("item", group, name, value, f"{path}.param_groups[{k}][{name!r}]", same, OPTION + name)
+                    self._guard(
+                        "item",
+                        group,
+                        name,
+                        value,
+                        f"{path}.param_groups[{k}][{name!r}]",
+                        same,
+                        OPTION + name,
+                    )
             for i, p in enumerate(held):
                 self._tensor(p, f"{path}.param_groups[{k}]['params'][{i}]")
                 self._edges[self._at].append(Edge(None, None, id(p)))
@@ -447,27 +530,39 @@ class CapturedEnvironment:
                 for name, value in list(entry.items()):
                     if isinstance(value, Tensor):
                         self._tensor(value, f"{path}.state[...]['{name}']")
-        self._optimizers[id(o)] = (o, path, [e.guard for e in self._edges[self._at][start:] if e.guard is not None])
+        self._optimizers[id(o)] = (
+            o,
+            path,
+            [e.guard for e in self._edges[self._at][start:] if e.guard is not None],
+        )
 
     def begin(self, begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]]) -> None:
-        """Take optimizers' state that the call made as what was there before, where nothing else about their state has changed.
+        """Take optimizers' state that the call made as what was there before, where nothing else
+        about their state has changed.
 
-        `begun` are parameters' states, by their identity, with the optimizer and what they held after its update.
+        `begun` are parameters' states, by their identity, with the optimizer and what they held
+        after its update.
         """
         for o, path, guards in list(self._optimizers.values()):
             before = {id(g.holder): g for g in guards}
             table = list(o.state.values())
             old = before[id(o.state)].expected if id(o.state) in before else None
-            if old is None or [*map(id, table[: len(old)])] != old or all(g.holds() for g in guards):
+            if (
+                old is None
+                or [*map(id, table[: len(old)])] != old
+                or all(g.holds() for g in guards)
+            ):
                 continue
             if all(_begun(entry, before.get(id(entry)), begun) for entry in table):
                 self._at = id(o)
-                self._edges[self._at] = [e for e in self._edges[self._at] if all(e.guard is not g for g in guards)]
+                self._edges[self._at] = [
+                    e for e in self._edges[self._at] if all(e.guard is not g for g in guards)
+                ]
                 self._state(o, path)
 
     def idle(self, stepped: Container[int]) -> None:
-        """Optimizers of this library that made no update in the call, and whose state nobody looked into, may have another: LBFGS changes
-        its own between two calls of a closure.
+        """Optimizers of this library that made no update in the call, and whose state nobody looked
+        into, may have another: LBFGS changes its own between two calls of a closure.
         """
         for o, _, guards in self._optimizers.values():
             if id(o) not in stepped and module_of(type(o)).partition(".")[0] == "pellucid":
@@ -481,9 +576,14 @@ class CapturedEnvironment:
 
     # ---- answers ---------------------------------------------------------------------------------------
     def drawn(self) -> Any:
-        """The states of all random streams past this library that can be seen: they move when something draws."""
+        """The states of all random streams past this library that can be seen: they move when
+        something draws.
+        """
         own = [
-            repr(getattr(g, "bit_generator", g).state) if hasattr(g, "bit_generator") else repr(g.get_state()) for g in self.streams
+            repr(getattr(g, "bit_generator", g).state)
+            if hasattr(g, "bit_generator")
+            else repr(g.get_state())
+            for g in self.streams
         ]
         _, words, place, *_ = np.random.get_state()
         return random.getstate(), words.tobytes(), place, own
@@ -510,7 +610,12 @@ class CapturedEnvironment:
 
     def module_names(self) -> set[str]:
         """The names of globals that are modules."""
-        return {name for _, names in self._codes for name, value in names.items() if isinstance(value, types.ModuleType)}
+        return {
+            name
+            for _, names in self._codes
+            for name, value in names.items()
+            if isinstance(value, types.ModuleType)
+        }
 
     def words(self) -> set[str]:
         """The names of attributes that objects other than tensors have."""
@@ -543,7 +648,9 @@ class CapturedEnvironment:
             if root == 0:
                 self.aliased = (self.given | self.containers) & seen
                 reached = [self.seen[k] for k in seen if isinstance(self.seen.get(k), Tensor)]
-                self.reached = [t for t in reached if id(t) not in self.given and type(t._array) is ndarray]
+                self.reached = [
+                    t for t in reached if id(t) not in self.given and type(t._array) is ndarray
+                ]
         return found + self._absent(used)
 
     def _absent(self, used: set[str | int]) -> list[Guard]:
@@ -555,8 +662,12 @@ class CapturedEnvironment:
         return [Absent(g, frozenset(n), "the globals") for g, n in wanted.values() if n]
 
 
-def _begun(entry: Any, guard: Guard | None, begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]]) -> bool:
-    """Whether a parameter's state is as it was before the call, or as the optimizer that made it left it."""
+def _begun(
+    entry: Any, guard: Guard | None, begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]]
+) -> bool:
+    """Whether a parameter's state is as it was before the call, or as the optimizer that made it
+    left it.
+    """
     if guard is not None and guard.holds():
         return True
     left = begun[id(entry)][2] if id(entry) in begun else None

@@ -1,4 +1,6 @@
-"""Which variables statements read and set, as far as a function's text tells: what a run of them needs, and what it leaves."""
+"""Which variables statements read and set, as far as a function's text tells: what a run of them
+needs, and what it leaves.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,26 @@ from collections import Counter
 from collections.abc import Sequence
 
 # Functions that have used up a generator when they return: its variables are read at once.
-_AT_ONCE = frozenset({"all", "any", "cat", "dict", "extend", "frozenset", "join", "list", "max", "min", "set", "sorted", "stack", "sum",
-                      "tuple", "update"})  # fmt: skip
+_AT_ONCE = frozenset(
+    {
+        "all",
+        "any",
+        "cat",
+        "dict",
+        "extend",
+        "frozenset",
+        "join",
+        "list",
+        "max",
+        "min",
+        "set",
+        "sorted",
+        "stack",
+        "sum",
+        "tuple",
+        "update",
+    }
+)
 
 
 def head(s: ast.stmt) -> list[ast.AST]:
@@ -74,8 +94,12 @@ class Names(ast.NodeVisitor):
         self.generic_visit(node)
 
     # ---- scopes ----------------------------------------------------------------------------------
-    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
-        targets = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    def _comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+    ) -> None:
+        targets = {
+            n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)
+        }
         self.visit(node.generators[0].iter)
         self._hidden.append(targets)
         for child in ast.iter_child_nodes(node):
@@ -129,7 +153,9 @@ class Names(ast.NodeVisitor):
         inner._hidden = [*self._hidden, own]
         for s in body:
             inner.visit(s)
-        outer = {n for s in body for d in ast.walk(s) if isinstance(d, ast.Nonlocal) for n in d.names}
+        outer = {
+            n for s in body for d in ast.walk(s) if isinstance(d, ast.Nonlocal) for n in d.names
+        }
         self.shared |= outer
         inner.loaded -= inner.stored - outer
         self._take_in(inner)
@@ -200,28 +226,40 @@ def leaves(body: Sequence[ast.stmt]) -> bool:
             return True
         if not isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             inner = [c for c in ast.walk(s) if isinstance(c, (ast.excepthandler, ast.match_case))]
-            blocks = [getattr(o, f, []) for o in (s, *inner) for f in ("body", "orelse", "finalbody")]
+            blocks = [
+                getattr(o, f, []) for o in (s, *inner) for f in ("body", "orelse", "finalbody")
+            ]
             if any(leaves(b) for b in blocks if isinstance(b, list)):
                 return True
     return False
 
 
 def after(body: Sequence[ast.stmt], bound: set[str]) -> set[str] | None:
-    """The variables that have a value for certain after statements that began with these; None where nothing comes after them."""
+    """The variables that have a value for certain after statements that began with these; None
+    where nothing comes after them.
+    """
     now: set[str] | None = set(bound)
     for s in body:
         assert now is not None
         if isinstance(s, (ast.Return, ast.Raise, ast.Break, ast.Continue)):
             return None
         if isinstance(s, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-            targets = s.targets if isinstance(s, ast.Assign) else [s.target] if s.value is not None else []
+            targets = (
+                s.targets
+                if isinstance(s, ast.Assign)
+                else [s.target]
+                if s.value is not None
+                else []
+            )
             now |= {n for t in targets for n in read(t).stored}
         elif isinstance(s, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)):
             now |= read(s).stored
         elif isinstance(s, ast.If):
             now = _either(after(s.body, now), after(s.orelse, now))
         elif isinstance(s, ast.With):
-            inside = now | {n for i in s.items if i.optional_vars for n in read(i.optional_vars).stored}
+            inside = now | {
+                n for i in s.items if i.optional_vars for n in read(i.optional_vars).stored
+            }
             found = after(s.body, inside)
             now = inside if swallows(s) else found
         if now is None:
@@ -240,7 +278,9 @@ def _either(a: set[str] | None, b: set[str] | None) -> set[str] | None:
 
 
 def exposed(body: Sequence[ast.stmt], bound: set[str]) -> set[str]:
-    """The variables that statements may read as they were before, where these have been set by then."""
+    """The variables that statements may read as they were before, where these have been set by
+    then.
+    """
     found: set[str] = set()
     now: set[str] | None = bound
     for s in body:
@@ -250,7 +290,12 @@ def exposed(body: Sequence[ast.stmt], bound: set[str]) -> set[str]:
             found |= _loads(s.test, now) | exposed(s.body, now) | exposed(s.orelse, now)
         elif isinstance(s, ast.For):
             inside = now | read(s.target).stored
-            found |= _loads(s.iter, now) | _loads(s.target, now) | exposed(s.body, inside) | exposed(s.orelse, now)
+            found |= (
+                _loads(s.iter, now)
+                | _loads(s.target, now)
+                | exposed(s.body, inside)
+                | exposed(s.orelse, now)
+            )
         elif isinstance(s, ast.While):
             found |= _loads(s.test, now) | exposed(s.body, now) | exposed(s.orelse, now)
         elif isinstance(s, ast.With):
@@ -260,9 +305,15 @@ def exposed(body: Sequence[ast.stmt], bound: set[str]) -> set[str]:
                 inside = inside | (read(i.optional_vars).stored if i.optional_vars else set())
             found |= exposed(s.body, inside)
         elif isinstance(s, ast.Try):
-            found |= exposed(s.body, now) | exposed(s.orelse, now | (after(s.body, now) or set())) | exposed(s.finalbody, now)
+            found |= (
+                exposed(s.body, now)
+                | exposed(s.orelse, now | (after(s.body, now) or set()))
+                | exposed(s.finalbody, now)
+            )
             for h in s.handlers:
-                found |= (_loads(h.type, now) if h.type else set()) | exposed(h.body, now | ({h.name} if h.name else set()))
+                found |= (_loads(h.type, now) if h.type else set()) | exposed(
+                    h.body, now | ({h.name} if h.name else set())
+                )
         else:
             found |= _loads(s, now)
         now = after([s], now)
@@ -286,12 +337,24 @@ class Scope:
         self.globals = {n for s in own if isinstance(s, ast.Global) for n in s.names}
         self.nonlocals = {n for s in own if isinstance(s, ast.Nonlocal) for n in s.names}
         self.stored = names.stored
-        self.variables = ({*self.parameters} | names.stored | names.deleted) - self.globals - self.nonlocals
+        self.variables = (
+            ({*self.parameters} | names.stored | names.deleted) - self.globals - self.nonlocals
+        )
         self.captured = names.captured & self.variables
-        # A function inside that sees a variable change, or changes it, must not be parted from the statements that do.
+        # A function inside that sees a variable change, or changes it, must not be parted from the
+        # statements that do.
         times = names.times + Counter(self.parameters)
-        in_loops = {n for s in _statements(tree.body) if isinstance(s, (ast.For, ast.While)) for n in read(s).stored}
-        changing = {n for n in self.captured if times[n] > 1} | self.captured & in_loops | names.shared & self.variables
+        in_loops = {
+            n
+            for s in _statements(tree.body)
+            if isinstance(s, (ast.For, ast.While))
+            for n in read(s).stored
+        }
+        changing = (
+            {n for n in self.captured if times[n] > 1}
+            | self.captured & in_loops
+            | names.shared & self.variables
+        )
         self.strange = bool(changing)
 
 

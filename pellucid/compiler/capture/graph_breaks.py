@@ -1,9 +1,11 @@
 """Functions that are no single program: compiled around the statements that stay Python's.
 
-A step that prints, reads the clock or computes in Python with a tensor's value cannot be one program. The statement that does it runs in
-Python, and each run of other statements becomes a function of its own, which is compiled: its arguments are the variables that it reads,
-its results those that somebody reads later (`flow.py`). What is left of the function calls them; its text is parsed, the runs are
-replaced, and Python compiles it with the lines that it had, so that errors show the user's code.
+A step that prints, reads the clock or computes in Python with a tensor's value cannot be one
+program. The statement that does it runs in Python, and each run of other statements becomes a
+function of its own, which is compiled: its arguments are the variables that it reads, its results
+those that somebody reads later (`flow.py`). What is left of the function calls them; its text is
+parsed, the runs are replaced, and Python compiles it with the lines that it had, so that errors
+show the user's code.
 """
 
 from __future__ import annotations
@@ -26,13 +28,16 @@ from .witness import loaded
 LIMIT = 12  # lines of one function that stay Python's; a function with more of them is no step
 _NEW: dict[str, Any] = {"type_params": []}  # of definitions, since Python 3.12
 _FUTURE = 0x1FF0000  # flags of `from __future__ import`
-_LOOKING = frozenset({"locals", "eval", "exec", "vars", "dir"})  # with these, code sees variables by names that are not written
+# with these, code sees variables by names that are not written
+_LOOKING = frozenset({"locals", "eval", "exec", "vars", "dir"})
 _HELD, _HAS = "_part_of_", "_part_has_"  # before names of variables
 _OPEN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def body_of(function: Any) -> Any:
-    """The user's function that a call of this one runs: a method's function, a module's `forward`, what decorators are around."""
+    """The user's function that a call of this one runs: a method's function, a module's `forward`,
+    what decorators are around.
+    """
     if calls_forward(function):
         function = function.__self__.forward
     function = getattr(function, "__func__", function)
@@ -67,21 +72,34 @@ def rewrapped(function: Any, body: Callable[..., Any]) -> Callable[..., Any]:
     if bound is not None:
         if calls_forward(function):
             forward = rewrapped(bound.forward, body)
-            return lambda *args, **kwargs: (function if _hooked(bound) else forward)(*args, **kwargs)
+            return lambda *args, **kwargs: (function if _hooked(bound) else forward)(
+                *args, **kwargs
+            )
         return types.MethodType(rewrapped(function.__func__, body), bound)
     k = _cell_of(function)
     if k is None:
         return body
     inner = rewrapped(function.__wrapped__, body)
     cells = [types.CellType(inner) if n == k else c for n, c in enumerate(function.__closure__)]
-    made = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(cells))
+    made = types.FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        tuple(cells),
+    )
     made.__kwdefaults__ = function.__kwdefaults__
     return made
 
 
 def _hooked(module: Module) -> bool:
     """Whether more happens in a call of a module than its `forward`."""
-    own = (module._forward_pre_hooks, module._forward_hooks, module._backward_hooks, module._backward_pre_hooks)
+    own = (
+        module._forward_pre_hooks,
+        module._forward_hooks,
+        module._backward_hooks,
+        module._backward_pre_hooks,
+    )
     return any(own) or bool(global_hooks.present)
 
 
@@ -90,15 +108,19 @@ class GraphBreaks:
 
     Args:
         function: what is called.
-        compiled: makes a function of a run of statements a compiled one; it gets the function, and its first and last line.
+        compiled: makes a function of a run of statements a compiled one; it gets the function, and
+            its first and last line.
     """
 
-    def __init__(self, function: Callable[..., Any], compiled: Callable[[Any, int, int], Callable[..., Any]]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], compiled: Callable[[Any, int, int], Callable[..., Any]]
+    ) -> None:
         self.function = function
         self.compiled = compiled
         self.body = body_of(function)
         self.lines: set[int] = set()  # that stay Python's
-        self.made: dict[Any, Any] = {}  # what `compiled` made of the runs of the present form, by their lines and variables
+        # what `compiled` made of the runs of the present form, by their lines and variables
+        self.made: dict[Any, Any] = {}
         self.runs: dict[Any, Callable[..., Any]] = {}  # how those are called
         self.text = ""  # what is left to Python, with calls of the parts
         self.call: Callable[..., Any] | None = None
@@ -107,7 +129,9 @@ class GraphBreaks:
         self.tree: Any = None
 
     def cut(self, lines: set[int]) -> bool:
-        """Let the statements at these lines stay Python's; False where that is no other form, or leaves nothing to compile."""
+        """Let the statements at these lines stay Python's; False where that is no other form, or
+        leaves nothing to compile.
+        """
         lines = {line for line in lines if self._statement(line)}
         if not lines - self.lines or len(self.lines | lines) > LIMIT:
             return False
@@ -128,7 +152,9 @@ class GraphBreaks:
         site = refusal.site
         here = (
             {site.line}
-            if site is not None and site.file == self.body.__code__.co_filename and self._statement(site.line)
+            if site is not None
+            and site.file == self.body.__code__.co_filename
+            and self._statement(site.line)
             else set()
         )
         if refusal.path and not (here and site.line != self.body.__code__.co_firstlineno):
@@ -138,15 +164,28 @@ class GraphBreaks:
 
     def _heads(self) -> list[tuple[int, Names]]:
         """The lines of all statements, and what each does by itself, without those inside of it."""
-        return [(s.lineno, read(*head(s))) for s in ast.walk(self.tree) if isinstance(s, ast.stmt) and s is not self.tree]
+        return [
+            (s.lineno, read(*head(s)))
+            for s in ast.walk(self.tree)
+            if isinstance(s, ast.stmt) and s is not self.tree
+        ]
 
     def _setting(self, names: list[str], lines: set[int]) -> set[int]:
         """The lines before these at which variables were set last."""
-        before = [[line for line, own in self._heads() if name in own.stored and line <= min(lines, default=0)] for name in names]
+        before = [
+            [
+                line
+                for line, own in self._heads()
+                if name in own.stored and line <= min(lines, default=0)
+            ]
+            for name in names
+        ]
         return {max(found) for found in before if found} - self.lines
 
     def _lines_with(self, path: str) -> set[int]:
-        """The lines of the only statement that comes to something by one of these names, the last first; none where all stand in several."""
+        """The lines of the only statement that comes to something by one of these names, the last
+        first; none where all stand in several.
+        """
         for name in reversed(names_in(path)):
             found = [line for line, own in self._heads() if name in own.words]
             if len(found) == 1:
@@ -186,8 +225,13 @@ class GraphBreaks:
         return self._function(whole, self.calls)
 
     def _block(
-        self, body: list[ast.stmt], bound: set[str], possible: set[str], live: set[str], barred: set[str]
-    ) -> list[ast.stmt]:  # fmt: skip
+        self,
+        body: list[ast.stmt],
+        bound: set[str],
+        possible: set[str],
+        live: set[str],
+        barred: set[str],
+    ) -> list[ast.stmt]:
         """The statements of a block with runs of them replaced.
 
         Args:
@@ -203,7 +247,9 @@ class GraphBreaks:
         for k, s in enumerate(body):
             names = read(s)
             rest = exposed(body[k + 1 :], set()) | live
-            cut = any(line in self.lines for line in range(s.lineno, (s.end_lineno or s.lineno) + 1))
+            cut = any(
+                line in self.lines for line in range(s.lineno, (s.end_lineno or s.lineno) + 1)
+            )
             if cut or names.jumps or names.deleted or names.declares or names.stored & barred:
                 out += self._flushed(run, start, before, exposed(body[k:], set()) | live)
                 out.append(self._opened(s, at, possible, rest, barred) if cut else s)
@@ -218,8 +264,12 @@ class GraphBreaks:
                 return [*out, *self._flushed(run, start, before, live), *body[k + 1 :]]
         return [*out, *self._flushed(run, start, before, live)]
 
-    def _opened(self, s: ast.stmt, bound: set[str], possible: set[str], rest: set[str], barred: set[str]) -> ast.stmt:
-        """A statement that stays in Python; the blocks of an `if`, `with` or loop may be compiled in part."""
+    def _opened(
+        self, s: ast.stmt, bound: set[str], possible: set[str], rest: set[str], barred: set[str]
+    ) -> ast.stmt:
+        """A statement that stays in Python; the blocks of an `if`, `with` or loop may be compiled
+        in part.
+        """
         if not isinstance(s, (ast.If, ast.For, ast.While, ast.With, ast.Try)):
             return s
         made = {f: getattr(s, f) for f in s._fields}
@@ -227,14 +277,25 @@ class GraphBreaks:
         if isinstance(s, (ast.For, ast.While)):
             rest = rest | exposed([s], set())  # read by the next round
             possible = possible | read(s).stored
-            inside = bound - read(s).deleted - {h.name for h in ast.walk(s) if isinstance(h, ast.ExceptHandler)}
+            inside = (
+                bound
+                - read(s).deleted
+                - {h.name for h in ast.walk(s) if isinstance(h, ast.ExceptHandler)}
+            )
         if isinstance(s, (ast.For, ast.With)):
-            targets = [s.target] if isinstance(s, ast.For) else [i.optional_vars for i in s.items if i.optional_vars]
+            targets = (
+                [s.target]
+                if isinstance(s, ast.For)
+                else [i.optional_vars for i in s.items if i.optional_vars]
+            )
             inside = inside | {n for t in targets for n in read(t).stored}
             possible = possible | inside
         if isinstance(s, ast.Try):
-            # What a run sets, it sets at its end; where it raises, whoever goes on must not look for it.
-            others = set().union(*[exposed(h.body, set()) for h in s.handlers], exposed(s.finalbody, set()))
+            # What a run sets, it sets at its end; where it raises, whoever goes on must not look
+            # for it.
+            others = set().union(
+                *[exposed(h.body, set()) for h in s.handlers], exposed(s.finalbody, set())
+            )
             falls = any(after(h.body, set()) is not None for h in s.handlers)
             barred = barred | others | (rest if falls else set())
             rest = rest | others | exposed(s.orelse, set())
@@ -245,7 +306,9 @@ class GraphBreaks:
             made["orelse"] = self._block(s.orelse, bound, possible, rest, barred)
         return ast.copy_location(type(s)(**made), s)
 
-    def _flushed(self, run: list[ast.stmt], bound: set[str], possible: set[str], live: set[str]) -> list[ast.stmt]:
+    def _flushed(
+        self, run: list[ast.stmt], bound: set[str], possible: set[str], live: set[str]
+    ) -> list[ast.stmt]:
         """What a run becomes: a call of its function."""
         names = read(*run)
         if not names.computes:
@@ -254,9 +317,17 @@ class GraphBreaks:
         variables = self.scope.variables
         results = [] if end is None else sorted(names.stored & live & variables)
         certain = after(run, set())
-        arguments = sorted((exposed(run, set()) | (set() if certain is None else {*results} - certain)) & variables & possible)
+        arguments = sorted(
+            (exposed(run, set()) | (set() if certain is None else {*results} - certain))
+            & variables
+            & possible
+        )
         own = self.scope.parameters[0] if self.scope.parameters else ""
-        method = own in arguments and getattr(self.function, "__self__", None) is not None and own not in self.scope.stored
+        method = (
+            own in arguments
+            and getattr(self.function, "__self__", None) is not None
+            and own not in self.scope.stored
+        )
         if method:  # it comes first
             arguments.insert(0, arguments.pop(arguments.index(own)))
         last = run[-1]
@@ -264,29 +335,56 @@ class GraphBreaks:
         # Those that may be without a value go with a flag that tells whether they have one.
         given = [a for a in arguments if a not in bound]
         left = [r for r in results if end is not None and r not in end]
-        key = (run[0].lineno, last.end_lineno, run[0].col_offset, *map(tuple, (arguments, results, given, left)), returns)
+        key = (
+            run[0].lineno,
+            last.end_lineno,
+            run[0].col_offset,
+            *map(tuple, (arguments, results, given, left)),
+            returns,
+        )
         name = f"_part_{len(self.made)}"
         if key in self.before[0]:
             self.made[key], self.runs[key] = [held[key] for held in self.before]
         else:
-            self.made[key], self.runs[key] = self._compiled(run, (arguments, results, given, left), returns, end is None, method)
+            self.made[key], self.runs[key] = self._compiled(
+                run, (arguments, results, given, left), returns, end is None, method
+            )
         self.calls[name] = self.runs[key]
-        made = [_placed(s, run[0]) for s in ast.parse(_calling(name, (arguments, results, given, left), last, returns)).body]
+        made = [
+            _placed(s, run[0])
+            for s in ast.parse(
+                _calling(name, (arguments, results, given, left), last, returns)
+            ).body
+        ]
         for k, s in enumerate(made):
             s.hidden = k < len(given) or k >= len(made) - len(left) or isinstance(s, ast.Delete)  # type: ignore[attr-defined]
         return made
 
     def _compiled(
-        self, run: list[ast.stmt], variables: tuple[list[str], ...], returns: bool, ends: bool, method: bool
-    ) -> tuple[Callable[..., Any], Callable[..., Any]]:  # fmt: skip
-        """The compiled function of a run, and how it is called; a method, if its first argument is the object to which the whole is bound."""
+        self,
+        run: list[ast.stmt],
+        variables: tuple[list[str], ...],
+        returns: bool,
+        ends: bool,
+        method: bool,
+    ) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """The compiled function of a run, and how it is called; a method, if its first argument is
+        the object to which the whole is bound.
+        """
         arguments, results, given, left = variables
-        unset = exposed(run, set()) & self.scope.variables - {*arguments}  # which none of the statements before can have set
-        body = [*_local(unset), *ast.parse("".join(f"if not {_HAS}{n}: del {n}\n" for n in given)).body]
+        # which none of the statements before can have set
+        unset = exposed(run, set()) & self.scope.variables - {*arguments}
+        body = [
+            *_local(unset),
+            *ast.parse("".join(f"if not {_HAS}{n}: del {n}\n" for n in given)).body,
+        ]
         body = [_placed(s, run[0]) for s in body]
         body += [_Returns().visit(s) for s in map(copy.deepcopy, run)] if returns else run
         if not ends:
-            text = "".join(f"try:\n  {n}\n  {_HAS}{n} = True\nexcept NameError:\n  {n} = None\n  {_HAS}{n} = False\n" for n in left)
+            text = "".join(
+                f"try:\n  {n}\n  {_HAS}{n} = True\nexcept NameError:\n  {n} = None\n  {_HAS}{n} = False\n"
+                for n in left
+            )
             values = "".join(f"{n}, " for n in [*results, *[_HAS + n for n in left]]) or "None"
             text += f"return False, ({values})" if returns else f"return {values}"
             body += [_placed(s, run[-1]) for s in ast.parse(text).body]
@@ -297,7 +395,13 @@ class GraphBreaks:
         every = [ast.arg(a) for a in (*arguments, *[_HAS + n for n in given])]
         head = ast.arguments(posonlyargs=[], args=every, kwonlyargs=[], kw_defaults=[], defaults=[])
         written = ast.FunctionDef(
-            name=self.tree.name, args=head, body=body, decorator_list=[], returns=None, type_comment=None, **_NEW
+            name=self.tree.name,
+            args=head,
+            body=body,
+            decorator_list=[],
+            returns=None,
+            type_comment=None,
+            **_NEW,
         )
         ast.copy_location(written, run[0])
         made = self._function(written, {})
@@ -320,12 +424,18 @@ class GraphBreaks:
             tuple([cells[n] for n in code.co_freevars]),
         )  # fmt: skip
         made.__kwdefaults__ = original.__kwdefaults__ if calls else None
-        made.__qualname__, made.__module__, made.__doc__ = original.__qualname__, original.__module__, original.__doc__
+        made.__qualname__, made.__module__, made.__doc__ = (
+            original.__qualname__,
+            original.__module__,
+            original.__doc__,
+        )
         return made
 
 
 def _calling(name: str, variables: tuple[list[str], ...], last: ast.stmt, returns: bool) -> str:
-    """Statements that call a run's function: first those that look whether variables have a value, at the end those that take one away."""
+    """Statements that call a run's function: first those that look whether variables have a value,
+    at the end those that take one away.
+    """
     arguments, results, given, left = variables
     text = "".join(
         f"try:\n  {_HELD}{n} = {n}\n  {_HAS}{n} = True\nexcept NameError:\n  {_HELD}{n} = None\n  {_HAS}{n} = False\n"
@@ -341,11 +451,17 @@ def _calling(name: str, variables: tuple[list[str], ...], last: ast.stmt, return
         text += (f"{values} = {name}_result[1]\n" if values else "") + f"del {name}_result\n"
     else:
         text += f"{values} = {call}\n" if values else f"{call}\n"
-    return text + "".join(f"del {_HELD}{n}\n" for n in given) + "".join(f"if not {_HAS}{n}: del {n}\n" for n in left)
+    return (
+        text
+        + "".join(f"del {_HELD}{n}\n" for n in given)
+        + "".join(f"if not {_HAS}{n}: del {n}\n" for n in left)
+    )
 
 
 def _shown(tree: ast.FunctionDef) -> str:
-    """The text of a function with calls of its parts, without what is said of variables that have no value."""
+    """The text of a function with calls of its parts, without what is said of variables that have
+    no value.
+    """
 
     class Shown(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> Any:
@@ -361,7 +477,9 @@ class _Returns(ast.NodeTransformer):
     def visit_Return(self, node: ast.Return) -> Any:
         value = node.value or ast.copy_location(ast.Constant(None), node)
         true = ast.copy_location(ast.Constant(True), node)
-        return ast.copy_location(ast.Return(ast.copy_location(ast.Tuple([true, value], ast.Load()), node)), node)
+        return ast.copy_location(
+            ast.Return(ast.copy_location(ast.Tuple([true, value], ast.Load()), node)), node
+        )
 
     def visit_FunctionDef(self, node: Any) -> Any:
         return node
@@ -382,13 +500,17 @@ def _placed(s: ast.stmt, where: ast.stmt) -> ast.stmt:
 
 
 def _parsed(function: types.FunctionType) -> ast.FunctionDef | None:
-    """The tree of a function, with the lines of its file; None where the text is not at hand, or is not what was compiled."""
+    """The tree of a function, with the lines of its file; None where the text is not at hand, or is
+    not what was compiled.
+    """
     code = function.__code__
     if code.co_flags & _OPEN or code.co_name == "<lambda>":
         return None
     try:
         lines, first = inspect.getsourcelines(code)
-        tree = ast.parse("if 1:\n" + "".join(lines) if lines[0][:1].isspace() else "\n" + "".join(lines))
+        tree = ast.parse(
+            "if 1:\n" + "".join(lines) if lines[0][:1].isspace() else "\n" + "".join(lines)
+        )
     except (OSError, SyntaxError, TypeError, IndexError):
         return None
     ast.increment_lineno(tree, first - 2)
@@ -396,10 +518,18 @@ def _parsed(function: types.FunctionType) -> ast.FunctionDef | None:
     if found is None or found.name != code.co_name:
         return None
     found.decorator_list, found.returns = [], None
-    for a in (*found.args.posonlyargs, *found.args.args, *found.args.kwonlyargs, found.args.vararg, found.args.kwarg):
+    for a in (
+        *found.args.posonlyargs,
+        *found.args.args,
+        *found.args.kwonlyargs,
+        found.args.vararg,
+        found.args.kwarg,
+    ):
         if a is not None:
             a.annotation = None
-    found.args.kw_defaults = [d and ast.copy_location(ast.Constant(None), d) for d in found.args.kw_defaults]
+    found.args.kw_defaults = [
+        d and ast.copy_location(ast.Constant(None), d) for d in found.args.kw_defaults
+    ]
     found.args.defaults = [ast.copy_location(ast.Constant(None), d) for d in found.args.defaults]
     try:
         again = _code(found, function, [])
@@ -409,14 +539,21 @@ def _parsed(function: types.FunctionType) -> ast.FunctionDef | None:
 
 
 def _spelled(code: types.CodeType) -> list[Any]:
-    """What code does, line by line, without the ways of calling by which Python tells modules that it imports from other objects."""
+    """What code does, line by line, without the ways of calling by which Python tells modules that
+    it imports from other objects.
+    """
     found: list[Any] = []
     for i in dis.get_instructions(code):
         if i.opname not in ("PUSH_NULL", "PRECALL", "CACHE", "EXTENDED_ARG", "NOP"):
             value = i.argval.co_name if isinstance(i.argval, types.CodeType) else i.argval
             jumps = i.opcode in dis.hasjrel or i.opcode in dis.hasjabs
-            found.append((i.opname.replace("LOAD_METHOD", "LOAD_ATTR"), None if jumps else repr(value)))
-    return [*found, sorted({line for *_, line in code.co_lines() if line not in (None, code.co_firstlineno)})]
+            found.append(
+                (i.opname.replace("LOAD_METHOD", "LOAD_ATTR"), None if jumps else repr(value))
+            )
+    return [
+        *found,
+        sorted({line for *_, line in code.co_lines() if line not in (None, code.co_firstlineno)}),
+    ]
 
 
 def _code(tree: ast.FunctionDef, original: types.FunctionType, more: list[str]) -> types.CodeType:
@@ -425,12 +562,26 @@ def _code(tree: ast.FunctionDef, original: types.FunctionType, more: list[str]) 
     inner: ast.stmt = tree
     around = code.co_qualname.split(".")[:-1] if hasattr(code, "co_qualname") else []
     if around and around[-1] != "<locals>":  # a class, by which private names are changed
-        inner = ast.ClassDef(name=around[-1], bases=[], keywords=[], body=[tree], decorator_list=[], **_NEW)
+        inner = ast.ClassDef(
+            name=around[-1], bases=[], keywords=[], body=[tree], decorator_list=[], **_NEW
+        )
     free = [n for n in code.co_freevars if n != "__class__" or inner is tree] + more
-    given = ast.arguments(posonlyargs=[], args=[ast.arg(n) for n in free], kwonlyargs=[], kw_defaults=[], defaults=[])
-    maker = ast.FunctionDef(name="maker", args=given, body=[inner], decorator_list=[], returns=None, type_comment=None, **_NEW)
+    given = ast.arguments(
+        posonlyargs=[], args=[ast.arg(n) for n in free], kwonlyargs=[], kw_defaults=[], defaults=[]
+    )
+    maker = ast.FunctionDef(
+        name="maker",
+        args=given,
+        body=[inner],
+        decorator_list=[],
+        returns=None,
+        type_comment=None,
+        **_NEW,
+    )
     module = ast.fix_missing_locations(ast.Module([ast.copy_location(maker, tree)], []))
-    found = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
+    found = compile(
+        module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True
+    )
     for _ in range(2 if inner is tree else 3):
         found = next(c for c in found.co_consts if isinstance(c, types.CodeType))
     # Its qualified name is the maker's; Python shows it in errors.

@@ -1,4 +1,6 @@
-"""Guards: what must be as it was when a function was traced, as objects to ask and as lines of a generated check."""
+"""Guards: what must be as it was when a function was traced, as objects to ask and as lines of a
+generated check.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from ...nn.modules.module import Module
 
 SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), range)
 MISSING = object()
-LEAF_HOOKS = ("hooks", "acc_pre_hooks", "acc_post_hooks", "post_accumulate")  # where tensors keep them
+# where tensors keep them
+LEAF_HOOKS = ("hooks", "acc_pre_hooks", "acc_post_hooks", "post_accumulate")
 
 
 def _look_up(holder: Any, key: Any) -> Any:
@@ -27,7 +30,8 @@ _KINDS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "item": (_look_up, "{h}[{k}]"),
     "attr": (getattr, "getattr({h}, {k})"),
     "cell": (lambda holder, key: holder.cell_contents, "{h}.cell_contents"),
-    "rate": (lambda holder, key: holder["_last_lr"][key], "{h}['_last_lr'][{k}]"),  # of a schedule, which makes a list at each step
+    # of a schedule, which makes a list at each step
+    "rate": (lambda holder, key: holder["_last_lr"][key], "{h}['_last_lr'][{k}]"),
     "len": (lambda holder, key: len(holder), "len({h})"),
     "keys": (lambda holder, key: [*holder], "[*{h}]"),
     "names": (lambda holder, key: [*holder.__dict__], "[*{h}.__dict__]"),
@@ -39,11 +43,15 @@ _COMPARED = ("len", "keys", "names", "values")  # by ==, of values that have one
 
 
 class Guard:
-    """One thing that must be as it was: an item, attribute or cell of `holder`, its length, its keys, all that it holds."""
+    """One thing that must be as it was: an item, attribute or cell of `holder`, its length, its
+    keys, all that it holds.
+    """
 
     __slots__ = ("expected", "holder", "key", "kind", "path", "same")
 
-    def __init__(self, kind: str, holder: Any, key: Any, expected: Any, path: str, same: bool = False) -> None:
+    def __init__(
+        self, kind: str, holder: Any, key: Any, expected: Any, path: str, same: bool = False
+    ) -> None:
         self.kind = kind  # one of _KINDS
         self.holder = holder
         self.key = key
@@ -59,7 +67,9 @@ class Guard:
             return MISSING
 
     def renewed(self) -> Guard:
-        """This guard, or one that expects what is there now, where that is a number of another type."""
+        """This guard, or one that expects what is there now, where that is a number of another
+        type.
+        """
         now = self.now()
         if not self.of_a_number or type(now) is type(self.expected):
             return self
@@ -73,7 +83,8 @@ class Guard:
             self.holder.cell_contents = value
         elif self.kind == "rate":
             rates = self.holder["_last_lr"]
-            self.holder["_last_lr"] = [*rates[: self.key], value, *rates[self.key + 1 :]]  # the step may return the list
+            # the step may return the list
+            self.holder["_last_lr"] = [*rates[: self.key], value, *rates[self.key + 1 :]]
         elif isinstance(self.holder, Module):
             self.holder.__dict__[self.key] = value  # unnoticed: it comes back
         else:
@@ -82,12 +93,21 @@ class Guard:
     @property
     def of_a_number(self) -> bool:
         """Whether a float or int is there, at a place that may be written to."""
-        plain = all(type(v) in (float, np.float64) or type(v) is int and abs(v) < 1 << 62 for v in (self.now(), self.expected))
-        return plain and self.kind in ("item", "cell", "attr", "rate") and not isinstance(self.holder, MappingProxyType)
+        plain = all(
+            type(v) in (float, np.float64) or type(v) is int and abs(v) < 1 << 62
+            for v in (self.now(), self.expected)
+        )
+        return (
+            plain
+            and self.kind in ("item", "cell", "attr", "rate")
+            and not isinstance(self.holder, MappingProxyType)
+        )
 
     @property
     def of_tensors(self) -> bool:
-        """Whether a tensor that is no parameter is there, or a tuple or dictionary of some: another one may be there at each call."""
+        """Whether a tensor that is no parameter is there, or a tuple or dictionary of some: another
+        one may be there at each call.
+        """
         return self.kind in ("item", "cell", "attr") and _of_tensors(self.now())
 
     def holds(self) -> bool:
@@ -105,11 +125,15 @@ class Guard:
             return False
 
     def difference(self, place: int, scope: dict[str, Any]) -> str:
-        """The source of an expression that is true when it is not as it was; what it refers to goes into `scope`, numbered `place`."""
+        """The source of an expression that is true when it is not as it was; what it refers to goes
+        into `scope`, numbered `place`.
+        """
         expected = self.expected
         simple = self.same or expected is None or isinstance(expected, bool)
         if not simple and (
-            self.kind == "contents" or isinstance(expected, (float, complex)) and (expected == 0 or expected != expected)
+            self.kind == "contents"
+            or isinstance(expected, (float, complex))
+            and (expected == 0 or expected != expected)
         ):
             scope[f"g{place}"] = self
             return f"not g{place}.holds()"
@@ -131,7 +155,9 @@ class Guard:
         return source.format(h=holder, k=key, name=self.key)
 
     def __str__(self) -> str:
-        shown = self.expected if isinstance(self.expected, SCALARS) else type(self.expected).__name__
+        shown = (
+            self.expected if isinstance(self.expected, SCALARS) else type(self.expected).__name__
+        )
         if self.kind == "len":
             return f"len({self.path}) == {shown!r}"
         if self.kind in ("keys", "names"):
@@ -142,7 +168,9 @@ class Guard:
 
 
 class Absent(Guard):
-    """Names that the globals of a function do not hold: they mean what the builtins say, or nothing."""
+    """Names that the globals of a function do not hold: they mean what the builtins say, or
+    nothing.
+    """
 
     __slots__ = ("names",)
 
@@ -168,7 +196,9 @@ class Absent(Guard):
 
 
 class TensorHooks(Guard):
-    """The hooks on a tensor, which run when its gradient is there. Registering and removing one counts in `state.structure`."""
+    """The hooks on a tensor, which run when its gradient is there. Registering and removing one
+    counts in `state.structure`.
+    """
 
     __slots__ = ()
 
@@ -184,7 +214,9 @@ class TensorHooks(Guard):
 
 
 class Opaque(Guard):
-    """Something whose state cannot be seen, such as an iterator: what depends on it cannot be repeated."""
+    """Something whose state cannot be seen, such as an iterator: what depends on it cannot be
+    repeated.
+    """
 
     __slots__ = ()
 
@@ -209,15 +241,23 @@ def hooks_in(rare: dict[str, Any]) -> tuple[Any, ...]:
 
 def _of_tensors(value: Any) -> bool:
     if type(value) is tuple or isinstance(value, tuple) and hasattr(value, "_fields"):
-        return any(map(_of_tensors, value)) and all(_of_tensors(v) or isinstance(v, SCALARS) for v in value)
+        return any(map(_of_tensors, value)) and all(
+            _of_tensors(v) or isinstance(v, SCALARS) for v in value
+        )
     if type(value) is dict:
         held = value.values()
-        return any(map(_of_tensors, held)) and all(_of_tensors(v) or isinstance(v, (bool, str, type(None))) for v in held)
+        return any(map(_of_tensors, held)) and all(
+            _of_tensors(v) or isinstance(v, (bool, str, type(None))) for v in held
+        )
     return type(value) is Tensor
 
 
 def _same_array(value: Any, expected: ndarray) -> bool:
-    if type(value) is not type(expected) or value.shape != expected.shape or value.dtype != expected.dtype:
+    if (
+        type(value) is not type(expected)
+        or value.shape != expected.shape
+        or value.dtype != expected.dtype
+    ):
         return False
     return bool(value.tobytes() == expected.tobytes())
 

@@ -1,7 +1,9 @@
-"""Arguments that are objects of the user's with tensors in them, such as caches of keys and values, whose contents a call reads and changes.
+"""Arguments that are objects of the user's with tensors in them, such as caches of keys and values,
+whose contents a call reads and changes.
 
-Such a call is compiled as one of a function whose arguments are the contents, and whose results are the function's result and the contents
-afterwards. While it is traced the function gets the objects themselves. A call of the program stores what has changed back into them.
+Such a call is compiled as one of a function whose arguments are the contents, and whose results are
+the function's result and the contents afterwards. While it is traced the function gets the objects
+themselves. A call of the program stores what has changed back into them.
 """
 
 from __future__ import annotations
@@ -37,9 +39,14 @@ _now = _Now()
 
 
 def opens(value: Any) -> bool:
-    """Whether the contents of an argument may be arguments: an object of the user's that is its class and its attributes."""
+    """Whether the contents of an argument may be arguments: an object of the user's that is its
+    class and its attributes.
+    """
     try:
-        return is_record(value) and (type(value) is SimpleNamespace or module_of(type(value)).partition(".")[0] not in _LIBRARIES)
+        return is_record(value) and (
+            type(value) is SimpleNamespace
+            or module_of(type(value)).partition(".")[0] not in _LIBRARIES
+        )
     except Exception:  # code of its class, in the place of its attributes
         return False
 
@@ -54,7 +61,9 @@ def objects_in(structure: Any) -> Iterator[Any]:
 
 
 def with_contents(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the contents of a call that calls `function` with the call's objects; it returns the result and the contents."""
+    """A function of the contents of a call that calls `function` with the call's objects; it
+    returns the result and the contents.
+    """
 
     def call(args: Any, kwargs: Any, contents: Any) -> Any:
         return _now.call.run(function, args, kwargs, contents)
@@ -71,7 +80,8 @@ class CallWithObjects:
         self.index: dict[int, int] = {}
         self.contents: list[Any] = []
         self.tensors = False  # whether there are any in objects
-        self.escaped = False  # whether the call left an object at a place where a program would leave a copy
+        # whether the call left an object at a place where a program would leave a copy
+        self.escaped = False
         self._ran: Any = None
         self._once: set[int] = set()
         self._depth = 0
@@ -103,7 +113,10 @@ class CallWithObjects:
                 self.contents[k] = ("dict", {name: self._packed(v) for name, v in value.items()})
             else:
                 self._depth += 1
-                self.contents[k] = (type(value), {name: self._packed(v) for name, v in vars(value).items()})
+                self.contents[k] = (
+                    type(value),
+                    {name: self._packed(v) for name, v in vars(value).items()},
+                )
                 self._depth -= 1
             return f"{PLACE}{k}"
         if isinstance(value, str) and value.startswith(PLACE):
@@ -112,7 +125,9 @@ class CallWithObjects:
 
     # ---- the call itself, traced or eager ----------------------------------------------------------------
     def run(self, function: Callable[..., Any], args: Any, kwargs: Any, contents: Any) -> Any:
-        """Call the function with the objects; its result and their contents, with places for the objects in them."""
+        """Call the function with the objects; its result and their contents, with places for the
+        objects in them.
+        """
         for o, (_, held) in zip(self.objects, contents, strict=True):
             for name, v in [*_items(o, held)]:
                 if _reads(v):  # a number that is another one at each call
@@ -127,12 +142,17 @@ class CallWithObjects:
             raise
         self._ran = result
         self.escaped |= any(
-            type(o) is not kind and kind not in ("list", "dict") for o, (kind, _) in zip(self.objects, contents, strict=True)
+            type(o) is not kind and kind not in ("list", "dict")
+            for o, (kind, _) in zip(self.objects, contents, strict=True)
         )
         held = []
         for o in self.objects:
             table = _table(o)
-            held.append([self._placed(v) for v in table] if type(o) is list else {k: self._placed(v) for k, v in table.items()})
+            held.append(
+                [self._placed(v) for v in table]
+                if type(o) is list
+                else {k: self._placed(v) for k, v in table.items()}
+            )
         return self._placed(result), held
 
     def _placed(self, value: Any) -> Any:
@@ -158,17 +178,28 @@ class CallWithObjects:
             items = [(k, self._placed(v)) for k, v in value.items()]
             return value if all(v is value[k] for k, v in items) else type(value)(items)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            fields = {f.name: self._placed(getattr(value, f.name)) for f in dataclasses.fields(value)}
-            return value if all(v is getattr(value, k) for k, v in fields.items()) else dataclasses.replace(value, **fields)
+            fields = {
+                f.name: self._placed(getattr(value, f.name)) for f in dataclasses.fields(value)
+            }
+            return (
+                value
+                if all(v is getattr(value, k) for k, v in fields.items())
+                else dataclasses.replace(value, **fields)
+            )
         if is_record(value):  # new: whatever is in it is made again with it
             self.escaped |= any(
-                self._placed(v) is not v and not isinstance(v, list) or self._holds(v) for v in vars(value).values()
+                self._placed(v) is not v and not isinstance(v, list) or self._holds(v)
+                for v in vars(value).values()
             )
         return value
 
     def _holds(self, value: Any) -> bool:
         """Whether an object of the call is in a new list."""
-        return id(value) in self.index or isinstance(value, list) and any(self._holds(v) for v in value)
+        return (
+            id(value) in self.index
+            or isinstance(value, list)
+            and any(self._holds(v) for v in value)
+        )
 
     def _settle(self) -> None:
         """Plain numbers in the objects, in the place of those that were followed."""
@@ -227,7 +258,11 @@ class CallWithObjects:
 
 def leaves_copies(form: Any) -> bool:
     """Whether a side effect stores something new that may hold an object of the call."""
-    return isinstance(form, (Record, list, dict)) or isinstance(form, tuple) and any(map(leaves_copies, form))
+    return (
+        isinstance(form, (Record, list, dict))
+        or isinstance(form, tuple)
+        and any(map(leaves_copies, form))
+    )
 
 
 def _table(o: Any) -> Any:

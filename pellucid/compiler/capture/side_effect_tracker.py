@@ -31,7 +31,10 @@ _DYNAMIC = frozenset({"globals", "locals", "vars", "eval", "exec", "__dict__", "
 def _stores(code: CodeType) -> bool:
     """Whether code may change something besides its own variables."""
     for i in dis.get_instructions(code):
-        if i.opname.startswith(("STORE_", "DELETE_", "IMPORT_")) and i.opname not in ("STORE_FAST", "DELETE_FAST"):
+        if i.opname.startswith(("STORE_", "DELETE_", "IMPORT_")) and i.opname not in (
+            "STORE_FAST",
+            "DELETE_FAST",
+        ):
             return True
     names = {*code.co_names}
     inner = (c for c in code.co_consts if isinstance(c, CodeType))
@@ -70,17 +73,38 @@ def _log(kind: type) -> type:
 
         return method
 
-    free = ("__new__", "__init__", "__init_subclass__", "__subclasshook__", "__class__", "__getattribute__", "__setattr__", "__doc__",
-            "__hash__", "__class_getitem__", "__delattr__")  # fmt: skip
-    body = {name: looking(name) for name in dir(kind) if name not in free and callable(getattr(kind, name))}
-    return type(kind.__name__, (kind,), body | {"__init__": init, "append": append, "extend": extend, "__iadd__": iadd})
+    free = (
+        "__new__",
+        "__init__",
+        "__init_subclass__",
+        "__subclasshook__",
+        "__class__",
+        "__getattribute__",
+        "__setattr__",
+        "__doc__",
+        "__hash__",
+        "__class_getitem__",
+        "__delattr__",
+    )
+    body = {
+        name: looking(name)
+        for name in dir(kind)
+        if name not in free and callable(getattr(kind, name))
+    }
+    return type(
+        kind.__name__,
+        (kind,),
+        body | {"__init__": init, "append": append, "extend": extend, "__iadd__": iadd},
+    )
 
 
 LOGS: dict[type, Any] = {list: _log(list), deque: _log(deque)}
 
 
 class WatchedList:
-    """A list that stands for another one while a call is traced, at all places where that can be found."""
+    """A list that stands for another one while a call is traced, at all places where that can be
+    found.
+    """
 
     def __init__(self, place: Growing, places: list[Guard]) -> None:
         self.place = place
@@ -187,9 +211,17 @@ class SideEffectTracker:
         found: dict[Any, tuple[Guard, Any]] = {}
         for g in self.environment.guards():
             key = (id(g.holder), g.key)
-            if g.kind in ("item", "attr", "cell") and key not in self.inputs and id(g.holder) not in lists:
+            if (
+                g.kind in ("item", "attr", "cell")
+                and key not in self.inputs
+                and id(g.holder) not in lists
+            ):
                 now = g.now()
-                if proxies.get(id(now), MISSING) is not g.expected and now is not g.expected and not g.holds():
+                if (
+                    proxies.get(id(now), MISSING) is not g.expected
+                    and now is not g.expected
+                    and not g.holds()
+                ):
                     found[key] = g, now
         for key, (g, _, number) in self.numbers.items():
             if g.now() is not number:
@@ -219,7 +251,9 @@ class SideEffectTracker:
         call.paths = {key: g.path for key, (g, _) in so_far.items()}
         call.grown = {id(log.place.holder): len(log.proxy.added) for log in self.logs}
         plain = lambda v: v if isinstance(v, Tensor) else v.plain
-        watched = [(g, number, number.plain) for g, _, number in self.numbers.values() if g.now() is number]
+        watched = [
+            (g, number, number.plain) for g, _, number in self.numbers.values() if g.now() is number
+        ]
         watched += [(g, value, value.plain) for g, value in so_far.values() if is_read(value)]
         for g, _, x in watched:
             g.set(x)
@@ -264,12 +298,18 @@ class SideEffectTracker:
                 tracer.refuse(f"a schedule changes {g.path}")
 
     # ---- what there is to do again ------------------------------------------------------------------
-    def finish(self, guards: list[Guard], result: Any, witness: Any, may_watch: bool) -> list[Guard]:
-        """Find the effects; returns the guards that remain. Refusal where a change cannot be repeated."""
+    def finish(
+        self, guards: list[Guard], result: Any, witness: Any, may_watch: bool
+    ) -> list[Guard]:
+        """Find the effects; returns the guards that remain. Refusal where a change cannot be
+        repeated.
+        """
         found: list[Any] = []
         tables = {id(t) for c in self.calls for t in c.tables}
         lists = {id(log.place.holder): log for log in self.logs}
-        changed: dict[Any, tuple[Guard, Any]] = {(id(g.holder), g.key): (g, g.now()) for g in self.moved}
+        changed: dict[Any, tuple[Guard, Any]] = {
+            (id(g.holder), g.key): (g, g.now()) for g in self.moved
+        }
         for p, start, held in zip(self.places, self.at_start, self.held, strict=True):
             if p.now() is not start:
                 changed[id(p.holder), p.key] = p, p.now()
@@ -278,13 +318,21 @@ class SideEffectTracker:
         remaining = []
         for g in guards:
             key = (id(g.holder), g.key)
-            if id(g.holder) in lists or g.kind in ("item", "attr", "cell", "rate") and key in self.inputs:
+            if (
+                id(g.holder) in lists
+                or g.kind in ("item", "attr", "cell", "rate")
+                and key in self.inputs
+            ):
                 continue
             if id(g.holder) in tables and g.kind in ("item", "attr", "rate"):
                 if g.of_a_number:
                     found.append(g)
                 elif not g.holds():
-                    raise Refusal(f"the step uses {g.path}, which a schedule changes", witness.line_of(g), path=g.path)
+                    raise Refusal(
+                        f"the step uses {g.path}, which a schedule changes",
+                        witness.line_of(g),
+                        path=g.path,
+                    )
                 else:
                     remaining.append(g)
                 continue
@@ -343,12 +391,19 @@ class SideEffectTracker:
 
     def _check_logs(self, lists: dict[int, WatchedList], witness: Any) -> None:
         for place in self.watched:
-            if isinstance(place, Growing) and (id(place.holder) not in lists or lists[id(place.holder)].proxy.looked):
-                self._refuse(place, witness, "and looks at it, or keeps it where it cannot be followed")
+            if isinstance(place, Growing) and (
+                id(place.holder) not in lists or lists[id(place.holder)].proxy.looked
+            ):
+                self._refuse(
+                    place, witness, "and looks at it, or keeps it where it cannot be followed"
+                )
 
     def known(self, value: Any) -> bool:
         """Whether an object was there before the call: the code can reach it."""
-        return self.environment.seen.get(id(value)) is value and id(value) not in self.environment.containers
+        return (
+            self.environment.seen.get(id(value)) is value
+            and id(value) not in self.environment.containers
+        )
 
     def _stage(self, key: Any, value: Any) -> int:
         """How many of the late calls come before a change."""
@@ -383,7 +438,12 @@ class SideEffectTracker:
         owner = self.environment.groups.get(id(g.holder))
         if owner is not None:
             then = self.tracer.stepped.get(id(owner), [])
-            there = {id(table.get(g.key, MISSING)) for held in then for k, table in held if k == id(g.holder)}
+            there = {
+                id(table.get(g.key, MISSING))
+                for held in then
+                for k, table in held
+                if k == id(g.holder)
+            }
             if there == {id(now)}:
                 if any(not (is_read(v) and v.given) for v in leaves):
                     self._refuse(g, witness, "by what it computes")
@@ -407,7 +467,9 @@ class SideEffectTracker:
                 self.effects.append(SideEffect(log.place, values, form, stage))
 
     def _check_containers(self, result: Any, witness: Any) -> None:
-        """Refusal where a container that effects make would be one with another, or with one of the caller's."""
+        """Refusal where a container that effects make would be one with another, or with one of the
+        caller's.
+        """
         known: list[int] = []
         _containers(result, known)
         taken = {*known, *self.environment.containers}
@@ -422,15 +484,25 @@ class SideEffectTracker:
             taken.update(made)
 
     def _check_calls(self, witness: Any) -> None:
-        keys = {e.place.key for e in self.effects} | {w for e in self.effects for w in e.place.path.split(".")}
+        keys = {e.place.key for e in self.effects} | {
+            w for e in self.effects for w in e.place.path.split(".")
+        }
         for c in self.calls:
             if c.late:  # what was changed before it is changed before it again
                 continue
             names = {
-                n for code in c.codes for n in (*code.co_names, *code.co_freevars, *[x for x in code.co_consts if type(x) is str])
+                n
+                for code in c.codes
+                for n in (
+                    *code.co_names,
+                    *code.co_freevars,
+                    *[x for x in code.co_consts if type(x) is str],
+                )
             }
             if names & keys:
-                raise Refusal("the function of a schedule uses what the step changes", witness.entry)
+                raise Refusal(
+                    "the function of a schedule uses what the step changes", witness.entry
+                )
 
     # ---- the call's own end ---------------------------------------------------------------------------
     def leaves(self) -> list[Any]:
@@ -455,17 +527,30 @@ class SideEffectTracker:
 
 
 def _is_new(form: Any) -> bool:
-    """Whether a program makes an object of it, and which the next call would not find to be the same."""
-    return type(form) is Record or isinstance(form, (list, dict)) or isinstance(form, tuple) and any(map(_is_new, form))
+    """Whether a program makes an object of it, and which the next call would not find to be the
+    same.
+    """
+    return (
+        type(form) is Record
+        or isinstance(form, (list, dict))
+        or isinstance(form, tuple)
+        and any(map(_is_new, form))
+    )
 
 
 def _contents(value: Any) -> list[Any]:
     """All keys and values in dictionaries, also in such as they hold."""
-    return [x for k, v in value.items() for x in (k, v, *_contents(v))] if type(value) is dict else []
+    return (
+        [x for k, v in value.items() for x in (k, v, *_contents(v))] if type(value) is dict else []
+    )
 
 
 def _movable(p: Guard) -> bool:
-    return p.kind in ("item", "cell", "attr") and writable(p) and not isinstance(p.holder, (Members, tuple))
+    return (
+        p.kind in ("item", "cell", "attr")
+        and writable(p)
+        and not isinstance(p.holder, (Members, tuple))
+    )
 
 
 def _slots(form: Any, found: list[Any]) -> None:
@@ -481,7 +566,9 @@ def _slots(form: Any, found: list[Any]) -> None:
             _slots(v, found)
 
 
-def _containers(value: Any, found: list[int], known: Callable[[Any], bool] = lambda v: False) -> None:
+def _containers(
+    value: Any, found: list[int], known: Callable[[Any], bool] = lambda v: False
+) -> None:
     """The identities of what can be changed in a value, besides objects that were there before."""
     if known(value):
         return
@@ -492,5 +579,7 @@ def _containers(value: Any, found: list[int], known: Callable[[Any], bool] = lam
     if record or isinstance(value, (list, dict)):
         found.append(id(value))
     if record or isinstance(value, (tuple, list, dict)):
-        for v in vars(value).values() if record else value.values() if isinstance(value, dict) else value:
+        for v in (
+            vars(value).values() if record else value.values() if isinstance(value, dict) else value
+        ):
             _containers(v, found, known)

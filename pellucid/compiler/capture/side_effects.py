@@ -1,12 +1,16 @@
-"""What a step changes in Python: numbers, tensors and objects that it stores, lists that it appends to, schedules that it steps.
+"""What a step changes in Python: numbers, tensors and objects that it stores, lists that it appends
+to, schedules that it steps.
 
-A program computes; it stores nothing in Python. So what a traced call leaves behind at a place that the code can reach is written down
-as an effect: the place, the value it gets (an output of the program, a number made of others, a constant, an object that was there),
-and when. Each call of the version repeats the effects after its program, in order. Two kinds come before it: options that the step sets
-before its optimizer reads them, and schedules that are stepped before their optimizer is. Nothing is guessed: whatever does not fit
-here ends the recording with a reason, and a call that fails is undone and made eagerly, so that it fails where eager code does.
+A program computes; it stores nothing in Python. So what a traced call leaves behind at a place that
+the code can reach is written down as an effect: the place, the value it gets (an output of the
+program, a number made of others, a constant, an object that was there), and when. Each call of the
+version repeats the effects after its program, in order. Two kinds come before it: options that the
+step sets before its optimizer reads them, and schedules that are stepped before their optimizer is.
+Nothing is guessed: whatever does not fit here ends the recording with a reason, and a call that
+fails is undone and made eagerly, so that it fails where eager code does.
 
-A place whose tensor or number the step replaces is an input of the next version (`Watched`): it holds another one at each call.
+A place whose tensor or number the step replaces is an input of the next version (`Watched`): it
+holds another one at each call.
 """
 
 from __future__ import annotations
@@ -49,7 +53,9 @@ class KnownObject(Slot):
 
 
 class SideEffect:
-    """That a place gets a value, or a list more items. `stage`: after how many of the late calls; -1: before the program."""
+    """That a place gets a value, or a list more items. `stage`: after how many of the late calls;
+    -1: before the program.
+    """
 
     def __init__(self, place: Guard, value: Any, form: Any, stage: int) -> None:
         self.place = place
@@ -115,18 +121,26 @@ def setter(place: Guard) -> Callable[[Any], None]:
 
 def counts(place: Guard) -> bool:
     """Whether a store counts in `state.structure`."""
-    return place.kind == "attr" and isinstance(place.holder, Module) or isinstance(place.holder, Members)
+    return (
+        place.kind == "attr"
+        and isinstance(place.holder, Module)
+        or isinstance(place.holder, Members)
+    )
 
 
 def writable(place: Guard) -> bool:
     """Whether storing at a place runs no code of the user's."""
     if place.kind == "item":
-        return getattr(type(place.holder), "__setitem__", None) in _SETTERS or isinstance(place.holder, Members)
+        return getattr(type(place.holder), "__setitem__", None) in _SETTERS or isinstance(
+            place.holder, Members
+        )
     return place.kind in ("cell", "attr")
 
 
 def form_of(value: Any, known: Any, leaves: list[Any]) -> Any:
-    """The structure of a value with Slots for numbers and tensors of the call; Refusal where a call could not make it again."""
+    """The structure of a value with Slots for numbers and tensors of the call; Refusal where a call
+    could not make it again.
+    """
     if is_read(value) or isinstance(value, Tensor):
         leaves.append(value)
         made = Slot(-1)
@@ -144,7 +158,9 @@ def form_of(value: Any, known: Any, leaves: list[Any]) -> Any:
     if type(value) in (dict, OrderedDict):
         return type(value)([(k, form_of(v, known, leaves)) for k, v in value.items()])
     if is_record(value):
-        return Record(type(value), {name: form_of(v, known, leaves) for name, v in vars(value).items()})
+        return Record(
+            type(value), {name: form_of(v, known, leaves) for name, v in vars(value).items()}
+        )
     raise Refusal(f"of class {type(value).__name__}")
 
 
@@ -164,11 +180,14 @@ class RepeatedCall:
         self.grown: dict[int, int] = {}  # how many items lists had got by then
         self.reads: list[tuple[int, Guard, type]] = []  # numbers that are read anew after it
         self.codes: list[CodeType] = []  # of the user's, that ran inside
-        self.touched = False  # whether it looks at tensors besides its arguments, or computes with them
+        # whether it looks at tensors besides its arguments, or computes with them
+        self.touched = False
         self.free: list[int] = []  # the identities of its arguments
 
     def __call__(self, made: list[Any]) -> None:
-        args, kwargs = rebuild(self.form, lambda s: s.value if type(s) is KnownObject else made[s.place])
+        args, kwargs = rebuild(
+            self.form, lambda s: s.value if type(s) is KnownObject else made[s.place]
+        )
         self.function(self.owner, *args, **kwargs)
 
     def __str__(self) -> str:
@@ -176,7 +195,9 @@ class RepeatedCall:
 
 
 def _tables(owner: Any) -> tuple[list[Any], list[dict[Any, Any]]]:
-    """The optimizers of a schedule, and the dictionaries that its step changes: its own, those of its parts, groups of options."""
+    """The optimizers of a schedule, and the dictionaries that its step changes: its own, those of
+    its parts, groups of options.
+    """
     optimizers: list[Any] = []
     tables: list[dict[Any, Any]] = []
     queue = [owner]
@@ -204,13 +225,19 @@ def restore(held: Iterable[tuple[dict[Any, Any], dict[Any, Any]]]) -> None:
 
 
 # ---- undoing --------------------------------------------------------------------------------------
-def written_by(instructions: list[Instruction]) -> tuple[list[Generator], set[Any], list[dict[Any, Any]]]:
-    """What instructions change that outlives the step: random streams, buffers, the state of optimizers."""
+def written_by(
+    instructions: list[Instruction],
+) -> tuple[list[Generator], set[Any], list[dict[Any, Any]]]:
+    """What instructions change that outlives the step: random streams, buffers, the state of
+    optimizers.
+    """
     streams: dict[int, Generator] = {}
     buffers = {v.buffer for i in instructions for v in i.writes if v.buffer.kind != "temp"}
     states: list[dict[Any, Any]] = []
     for i in instructions:
         if i.kind == "call":
             streams.update((id(g), g) for g in i.params["args"] if isinstance(g, Generator))
-            states += [s for a in i.params["args"] if isinstance(a, list) for s in a if isinstance(s, dict)]
+            states += [
+                s for a in i.params["args"] if isinstance(a, list) for s in a if isinstance(s, dict)
+            ]
     return list(streams.values()), buffers, states

@@ -1,4 +1,6 @@
-"""Arguments and results: nested containers as hashable descriptions, and rebuilt with other tensors or numbers."""
+"""Arguments and results: nested containers as hashable descriptions, and rebuilt with other tensors
+or numbers.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from ..trace.watch import module_of
 def flatten(value: Any, found: list[Tensor], new: Callable[[Any], bool] | None = None) -> Any:
     """A hashable description of a nested argument or result; its tensors are appended to `found`.
 
-    `new` says which objects the call made of nothing but a class and attributes (`is_record`): the tensors in those are found, too.
+    `new` says which objects the call made of nothing but a class and attributes (`is_record`): the
+    tensors in those are found, too.
     """
     if is_read(value):
         found.append(value)
@@ -37,7 +40,13 @@ def flatten(value: Any, found: list[Tensor], new: Callable[[Any], bool] | None =
     if isinstance(value, dict):
         return (type(value), *[(k, flatten(v, found, new)) for k, v in value.items()])
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return (type(value), *[(f.name, flatten(getattr(value, f.name), found, new)) for f in dataclasses.fields(value)])
+        return (
+            type(value),
+            *[
+                (f.name, flatten(getattr(value, f.name), found, new))
+                for f in dataclasses.fields(value)
+            ],
+        )
     if isinstance(value, (bool, int, float, complex, str, bytes, type(None), np.generic)):
         return (type(value), float.__repr__(value) if isinstance(value, float) else value)
     if new is not None and new(value):
@@ -60,7 +69,9 @@ def numbers_in(structure: Any, found: list[Any] | None = None) -> list[Any]:
 
 
 def masked(structure: Any, places: Any, count: Iterator[int] | None = None) -> Any:
-    """The description without the values of the floats and ints at some places; of all of them, if `places` is None."""
+    """The description without the values of the floats and ints at some places; of all of them, if
+    `places` is None.
+    """
     count = itertools.count() if count is None else count
     if not isinstance(structure, tuple):
         return structure
@@ -70,9 +81,11 @@ def masked(structure: Any, places: Any, count: Iterator[int] | None = None) -> A
     return tuple([masked(s, places, count) for s in structure])
 
 
-def lifted(value: Any, places: Any, change: Callable[[Any], Any], count: Iterator[int], copies: list[Any]) -> Any:
-    """Arguments with other objects at some places of floats and ints, counted as in `numbers_in`; lists and dictionaries are noted in
-    `copies`, beside what they are copies of and what they hold.
+def lifted(
+    value: Any, places: Any, change: Callable[[Any], Any], count: Iterator[int], copies: list[Any]
+) -> Any:
+    """Arguments with other objects at some places of floats and ints, counted as in `numbers_in`;
+    lists and dictionaries are noted in `copies`, beside what they are copies of and what they hold.
     """
     if type(value) in NUMBERS:
         return change(value) if next(count) in places else value
@@ -91,7 +104,10 @@ def lifted(value: Any, places: Any, change: Callable[[Any], Any], count: Iterato
         copies.append((value, table, made))
         return table
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        named = {f.name: lifted(getattr(value, f.name), places, change, count, copies) for f in dataclasses.fields(value)}
+        named = {
+            f.name: lifted(getattr(value, f.name), places, change, count, copies)
+            for f in dataclasses.fields(value)
+        }
         return dataclasses.replace(value, **named)
     return value
 
@@ -103,7 +119,8 @@ def carried_back(copies: list[Any]) -> None:
     for value, copy, before in copies:
         now = [*copy.items()] if isinstance(copy, dict) else copy
         same = len(now) == len(before) and all(
-            a is b or isinstance(copy, dict) and a[0] == b[0] and a[1] is b[1] for a, b in zip(now, before, strict=True)
+            a is b or isinstance(copy, dict) and a[0] == b[0] and a[1] is b[1]
+            for a, b in zip(now, before, strict=True)
         )
         if not same and isinstance(copy, dict):
             held = {k: back(v) for k, v in now}
@@ -145,7 +162,9 @@ _SIZE = type("", (), {}).__basicsize__
 
 
 def is_record(value: Any) -> bool:
-    """Whether an object of the user's is nothing but its class and its attributes, so that another one can be made of those."""
+    """Whether an object of the user's is nothing but its class and its attributes, so that another
+    one can be made of those.
+    """
     kind = type(value)
     if kind is SimpleNamespace:
         return True
@@ -154,17 +173,26 @@ def is_record(value: Any) -> bool:
         and kind.__basicsize__ == _SIZE
         and type(getattr(value, "__dict__", None)) is dict
         and not hasattr(kind, "__del__")
-        and all(module_of(c).partition(".")[0] != "pellucid" and not vars(c).get("__slots__") for c in kind.__mro__)
+        and all(
+            module_of(c).partition(".")[0] != "pellucid" and not vars(c).get("__slots__")
+            for c in kind.__mro__
+        )
         and not isinstance(value, type)
     )
 
 
-def rebuild(value: Any, place: Callable[[Any], Any], new: Callable[[Any], bool] | None = None) -> Any:
-    """A result of the same structure with other tensors, and with Records for the objects that are `new`, as in `flatten`."""
+def rebuild(
+    value: Any, place: Callable[[Any], Any], new: Callable[[Any], bool] | None = None
+) -> Any:
+    """A result of the same structure with other tensors, and with Records for the objects that are
+    `new`, as in `flatten`.
+    """
     if isinstance(value, (Tensor, Slot)) or is_read(value):
         return place(value)
     if type(value) is Record:
-        made = object.__new__(value.kind) if value.kind is not SimpleNamespace else SimpleNamespace()
+        made = (
+            object.__new__(value.kind) if value.kind is not SimpleNamespace else SimpleNamespace()
+        )
         made.__dict__.update([(k, rebuild(v, place, new)) for k, v in value.held.items()])
         return made
     if isinstance(value, tuple):
@@ -176,7 +204,11 @@ def rebuild(value: Any, place: Callable[[Any], Any], new: Callable[[Any], bool] 
         return type(value)([(k, rebuild(v, place, new)) for k, v in value.items()])
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.replace(
-            value, **{f.name: rebuild(getattr(value, f.name), place, new) for f in dataclasses.fields(value)}
+            value,
+            **{
+                f.name: rebuild(getattr(value, f.name), place, new)
+                for f in dataclasses.fields(value)
+            },
         )
     if new is not None and new(value):
         return Record(type(value), {k: rebuild(v, place, new) for k, v in vars(value).items()})

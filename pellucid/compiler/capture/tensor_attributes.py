@@ -24,34 +24,52 @@ class TensorAttributes:
             (weakref.ref(t), dict(t.__dict__)) for t in tensors
         ]  # weakly: a gradient that the call clears is to be let go
 
-    def settle(self, result: Any, guards: list[Guard], environment: Any, witness: Any) -> frozenset[str]:
-        """The names of attributes for which the code may have asked arguments that do not have them. Those of tensors that are found are
-        guarded. Refusal where a call would have to set attributes, or read those of an argument.
+    def settle(
+        self, result: Any, guards: list[Guard], environment: Any, witness: Any
+    ) -> frozenset[str]:
+        """The names of attributes for which the code may have asked arguments that do not have
+        them. Those of tensors that are found are guarded. Refusal where a call would have to set
+        attributes, or read those of an argument.
         """
         before = [(t, held) for ref, held in self._before if (t := ref()) is not None]
         for t, held in before:
-            if list(held) != list(t.__dict__) or any(t.__dict__[name] is not value for name, value in held.items()):
+            if list(held) != list(t.__dict__) or any(
+                t.__dict__[name] is not value for name, value in held.items()
+            ):
                 raise Refusal("the step sets an attribute of a tensor", witness.entry)
         leaving: list[Any] = []
         flatten(result, leaving)
         found = {id(t) for t, _ in before}
         if any(isinstance(t, Tensor) and id(t) not in found and t.__dict__ for t in leaving):
             raise Refusal("the step returns a tensor with attributes of its own", witness.entry)
-        asked = None if witness.dynamic else _asked(witness.codes_of_users(), environment.module_names())
-        unclear = asked is not None and bool(asked - environment.words())  # names that are no other object's
+        asked = (
+            None
+            if witness.dynamic
+            else _asked(witness.codes_of_users(), environment.module_names())
+        )
+        # names that are no other object's
+        unclear = asked is not None and bool(asked - environment.words())
         for t, held in before:
             mine = asked is None or not asked.isdisjoint(held)
             if id(t) in environment.given:
                 if held and mine:
-                    raise Refusal("the step may read attributes that an argument has besides a tensor's own", witness.entry)
+                    raise Refusal(
+                        "the step may read attributes that an argument has besides a tensor's own",
+                        witness.entry,
+                    )
             elif held and mine or unclear:
                 guards.append(Guard("keys", t.__dict__, None, [*held], "attributes of a tensor"))
-                guards += [Guard("item", t.__dict__, k, v, f"a tensor's {k}", not isinstance(v, SCALARS)) for k, v in held.items()]
+                guards += [
+                    Guard("item", t.__dict__, k, v, f"a tensor's {k}", not isinstance(v, SCALARS))
+                    for k, v in held.items()
+                ]
         return asked or frozenset()
 
 
 def _asked(codes: Iterable[CodeType], modules: set[str]) -> frozenset[str]:
-    """The names of attributes that code reads, or asks for by `getattr`, of anything but modules and what is in them."""
+    """The names of attributes that code reads, or asks for by `getattr`, of anything but modules
+    and what is in them.
+    """
     found: set[str] = set()
     for code in codes:
         module = False  # whether what was loaded last is a module's, or a part of one

@@ -1,4 +1,6 @@
-"""What code did while it was traced: the names it used, and the calls it made that a program could not repeat."""
+"""What code did while it was traced: the names it used, and the calls it made that a program could
+not repeat.
+"""
 
 from __future__ import annotations
 
@@ -24,29 +26,81 @@ from ..trace.watch import is_own, module_of, watch
 from .guards import Guard
 
 IMPURE = {
-    "time": "asks for the time", "perf_counter": "asks for the time", "monotonic": "asks for the time",
-    "random": "draws Python's random numbers", "randint": "draws random numbers past this library",
-    "choice": "draws random numbers past this library", "uniform": "draws random numbers past this library",
-    "shuffle": "draws random numbers past this library", "gauss": "draws Python's random numbers",
-    "normalvariate": "draws Python's random numbers", "getrandbits": "draws Python's random numbers",
-    "randrange": "draws Python's random numbers", "urandom": "draws the system's random numbers",
-    "now": "asks for the time", "today": "asks for the time", "utcnow": "asks for the time", "time_ns": "asks for the time",
-    "perf_counter_ns": "asks for the time", "monotonic_ns": "asks for the time", "process_time": "asks for the time",
-    "input": "reads the keyboard", "print": "prints", "write": "writes to a file", "open": "opens a file",
-    "sleep": "waits", "breakpoint": "stops for a debugger",
-}  # fmt: skip
-_IMPURE_MODULES = ("random", "time", "numpy.random", "builtins", "_io", "posix", "_random", "io", "datetime")
+    "time": "asks for the time",
+    "perf_counter": "asks for the time",
+    "monotonic": "asks for the time",
+    "random": "draws Python's random numbers",
+    "randint": "draws random numbers past this library",
+    "choice": "draws random numbers past this library",
+    "uniform": "draws random numbers past this library",
+    "shuffle": "draws random numbers past this library",
+    "gauss": "draws Python's random numbers",
+    "normalvariate": "draws Python's random numbers",
+    "getrandbits": "draws Python's random numbers",
+    "randrange": "draws Python's random numbers",
+    "urandom": "draws the system's random numbers",
+    "now": "asks for the time",
+    "today": "asks for the time",
+    "utcnow": "asks for the time",
+    "time_ns": "asks for the time",
+    "perf_counter_ns": "asks for the time",
+    "monotonic_ns": "asks for the time",
+    "process_time": "asks for the time",
+    "input": "reads the keyboard",
+    "print": "prints",
+    "write": "writes to a file",
+    "open": "opens a file",
+    "sleep": "waits",
+    "breakpoint": "stops for a debugger",
+}
+_IMPURE_MODULES = (
+    "random",
+    "time",
+    "numpy.random",
+    "builtins",
+    "_io",
+    "posix",
+    "_random",
+    "io",
+    "datetime",
+)
 # Functions of the operating system; methods of strings and lists have the same names.
 _OF_THE_SYSTEM = {
-    **dict.fromkeys(("stat", "lstat", "listdir", "scandir", "access", "_path_exists", "_path_isfile", "_path_isdir"), "looks at files"),
     **dict.fromkeys(
-        ("mkdir", "rmdir", "remove", "unlink", "rename", "replace", "link", "symlink", "utime", "chmod", "truncate"), "changes files"
+        (
+            "stat",
+            "lstat",
+            "listdir",
+            "scandir",
+            "access",
+            "_path_exists",
+            "_path_isfile",
+            "_path_isdir",
+        ),
+        "looks at files",
+    ),
+    **dict.fromkeys(
+        (
+            "mkdir",
+            "rmdir",
+            "remove",
+            "unlink",
+            "rename",
+            "replace",
+            "link",
+            "symlink",
+            "utime",
+            "chmod",
+            "truncate",
+        ),
+        "changes files",
     ),
     **dict.fromkeys(("system", "fork", "fork_exec", "posix_spawn"), "runs a program"),
     **dict.fromkeys(("recv", "send", "sendall", "connect"), "uses a connection"),
     **dict.fromkeys(("getcwd", "chdir"), "uses the working directory"),
-    "getpid": "asks for its process", "kill": "sends a signal",
-}  # fmt: skip
+    "getpid": "asks for its process",
+    "kill": "sends a signal",
+}
 _SYSTEM_MODULES = ("posix", "nt", "_socket", "_posixsubprocess")
 # What a call of such a name does, and the modules whose function of that name it is.
 _IMPURE = {
@@ -54,20 +108,43 @@ _IMPURE = {
     **{name: (what, _SYSTEM_MODULES) for name, what in _OF_THE_SYSTEM.items()},
 }
 
-# With one of these, code reads attributes that it does not name; with one of those, unless the name is written there.
-_DYNAMIC = frozenset({"vars", "globals", "locals", "eval", "exec", "attrgetter", "__dict__", "__getattribute__"})
+# With one of these, code reads attributes that it does not name; with one of those, unless the name
+# is written there.
+_DYNAMIC = frozenset(
+    {"vars", "globals", "locals", "eval", "exec", "attrgetter", "__dict__", "__getattribute__"}
+)
 _BY_NAME = frozenset({"getattr", "hasattr"})
-_OF_GRAPHS = frozenset({"autograd", "create_graph", "grad_fn", "next_functions", "register_hook", "register_post_accumulate_grad_hook",
-                        "retain_grad", "saved_tensors_hooks"})  # fmt: skip
+_OF_GRAPHS = frozenset(
+    {
+        "autograd",
+        "create_graph",
+        "grad_fn",
+        "next_functions",
+        "register_hook",
+        "register_post_accumulate_grad_hook",
+        "retain_grad",
+        "saved_tensors_hooks",
+    }
+)
 # Methods of arrays through which values reach Python.
-_READERS = frozenset("all any sum max min item tolist argmax argmin nonzero prod argsort searchsorted".split())
+_READERS = frozenset(
+    "all any sum max min item tolist argmax argmin nonzero prod argsort searchsorted".split()
+)
 # Code in which arrays may be looked at: it runs again at each call.
 _INSIDE = tracing.independent_codes
 _INSIDE |= {
-    bind.execute.__code__, Tracer.effect.__code__, Tracer.rule.__code__,
-    Tracer._whole_rule.__code__, Namespace.apply.__code__, Tracer.constant.__code__, Tracer.check.__code__,
-    observe.notify.__code__, TracedRun.send.__code__, METHODS["item"].__code__, METHODS["__index__"].__code__,
-}  # fmt: skip
+    bind.execute.__code__,
+    Tracer.effect.__code__,
+    Tracer.rule.__code__,
+    Tracer._whole_rule.__code__,
+    Namespace.apply.__code__,
+    Tracer.constant.__code__,
+    Tracer.check.__code__,
+    observe.notify.__code__,
+    TracedRun.send.__code__,
+    METHODS["item"].__code__,
+    METHODS["__index__"].__code__,
+}
 
 
 GLOBAL = "global "  # before names in `Witness.used` that were loaded as globals
@@ -83,7 +160,8 @@ def loaded(code: CodeType) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=512)
 def makes_names(code: CodeType) -> bool:
-    """Whether code may read attributes whose names do not stand in it: `getattr(x, name)`, but not `getattr(x, "scale", 1.0)`.
+    """Whether code may read attributes whose names do not stand in it: `getattr(x, name)`, but not
+    `getattr(x, "scale", 1.0)`.
 
     >>> makes_names((lambda x: getattr(x, "scale", 1.0) if hasattr(x, "on") else x).__code__)
     False
@@ -94,12 +172,20 @@ def makes_names(code: CodeType) -> bool:
         return True
     if _BY_NAME.isdisjoint((*code.co_names, *code.co_freevars)):
         return False
-    rest = [i for i in dis.get_instructions(code) if i.opname not in ("PRECALL", "PUSH_NULL", "EXTENDED_ARG", "CACHE")]
-    return any(i.argval in _BY_NAME and not _names_a_constant(rest[k + 1 :]) for k, i in enumerate(rest))
+    rest = [
+        i
+        for i in dis.get_instructions(code)
+        if i.opname not in ("PRECALL", "PUSH_NULL", "EXTENDED_ARG", "CACHE")
+    ]
+    return any(
+        i.argval in _BY_NAME and not _names_a_constant(rest[k + 1 :]) for k, i in enumerate(rest)
+    )
 
 
 def _names_a_constant(rest: list[dis.Instruction]) -> bool:
-    """Whether the instructions after the load of `getattr` load operands, the second of them a string, and call it with them."""
+    """Whether the instructions after the load of `getattr` load operands, the second of them a
+    string, and call it with them.
+    """
     operands: list[Any] = []
     for i in rest:
         if i.opname == "LOAD_ATTR" and operands:
@@ -107,9 +193,12 @@ def _names_a_constant(rest: list[dis.Instruction]) -> bool:
         elif i.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):
             operands.append(i.argval)
         elif i.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME")):
-            operands += [None] * (len(i.argval) if isinstance(i.argval, tuple) else 1)  # some Pythons load two at once
+            # some Pythons load two at once
+            operands += [None] * (len(i.argval) if isinstance(i.argval, tuple) else 1)
         else:
-            return i.opname == "CALL" and i.arg == len(operands) > 1 and isinstance(operands[1], str)
+            return (
+                i.opname == "CALL" and i.arg == len(operands) > 1 and isinstance(operands[1], str)
+            )
     return False
 
 
@@ -119,7 +208,11 @@ def graph_lines(code: CodeType) -> frozenset[int]:
     lines = set()
     for i in dis.get_instructions(code):
         words = i.argval if type(i.argval) is tuple else (i.argval,)
-        named = any(type(w) is str and w in _OF_GRAPHS for w in words) or i.opname in _LOADS and i.argval == "grad"
+        named = (
+            any(type(w) is str and w in _OF_GRAPHS for w in words)
+            or i.opname in _LOADS
+            and i.argval == "grad"
+        )
         if named or i.opname == "KW_NAMES" and not _OF_GRAPHS.isdisjoint(code.co_consts[i.arg]):  # type: ignore[index]
             lines.add((i.positions and i.positions.lineno) or code.co_firstlineno)
     return frozenset(lines)
@@ -150,16 +243,20 @@ class Witness:
         self.entry: Any = None  # the function's first line
         self.calling: Any = None  # the function in C that is running
         self.dynamic = False  # whether the user's code reads attributes whose names it makes
-        self.codes: dict[int, bool] = {}  # the identities of the code objects that ran; whether they are this library's
+        # the identities of the code objects that ran; whether they are this library's
+        self.codes: dict[int, bool] = {}
         self._makers: set[int] = set()  # of those that make the names of attributes
-        self._graphic: set[int] = set()  # of those that name what does more with graphs than to call `backward`
+        # of those that name what does more with graphs than to call `backward`
+        self._graphic: set[int] = set()
         self._graph_lines: set[int | None] = set()  # of the function, when such code was called
         self._kept: list[Any] = []
         self._collecting = False
         self.lost = False  # whether somebody else took the place of the profile function
 
     def used(self, more: Iterable[CodeType] = ()) -> set[str | int]:
-        """The names that were used, those that were loaded as globals, and the identities of the code objects that ran (and of `more`)."""
+        """The names that were used, those that were loaded as globals, and the identities of the
+        code objects that ran (and of `more`).
+        """
         codes = [*[c for c in self._kept if not source.is_library(c.co_filename)], *more]
         found: set[str | int] = {*self.names, *self.codes, *[OPTION + key for key in self.keys]}
         for code in codes:
@@ -173,14 +270,18 @@ class Witness:
         return [c for c in self._kept if not source.is_library(c.co_filename)]
 
     def only_stored(self) -> set[str]:
-        """Attributes that the user's code stores to, and whose names no code that ran uses otherwise."""
+        """Attributes that the user's code stores to, and whose names no code that ran uses
+        otherwise.
+        """
         if self.dynamic:
             return set()
         stored: set[str] = set()
         others: set[str] = set()
         for code in self._kept:
             if source.is_library(code.co_filename):
-                others.update(code.co_names, code.co_freevars, (c for c in code.co_consts if type(c) is str))
+                others.update(
+                    code.co_names, code.co_freevars, (c for c in code.co_consts if type(c) is str)
+                )
             else:
                 own, used = _attributes(code)
                 stored |= own
@@ -189,10 +290,14 @@ class Witness:
 
     def loads(self, name: str) -> bool:
         """Whether the user's code loads a global or builtin of this name."""
-        return any(name in loaded(code) for code in self._kept if not source.is_library(code.co_filename))
+        return any(
+            name in loaded(code) for code in self._kept if not source.is_library(code.co_filename)
+        )
 
     def line_of(self, guard: Guard) -> Any:
-        """Where the user's code changes what a guard holds, as far as names tell: the first line that stores to it, or else uses it."""
+        """Where the user's code changes what a guard holds, as far as names tell: the first line
+        that stores to it, or else uses it.
+        """
         words = names_in(guard.path)
         word = words[-1] if words else ""
         key = guard.key if isinstance(guard.key, str) else word
@@ -212,7 +317,8 @@ class Witness:
         """Watch the calls made inside the block."""
         before: Any = sys.getprofile()
         watch.event = self._event
-        # Before what others have run then, and after it. The end is there first: a collection may start at any line.
+        # Before what others have run then, and after it. The end is there first: a collection may
+        # start at any line.
         gc.callbacks.append(self._collection_ends)
         gc.callbacks.insert(0, self._collection_starts)
         sys.setprofile(self._event)
@@ -233,7 +339,12 @@ class Witness:
 
         def event(frame: Any, kind: str, arg: Any) -> None:
             code = frame.f_code
-            if kind == "call" and not self._collecting and not source.is_library(code.co_filename) and code not in codes:
+            if (
+                kind == "call"
+                and not self._collecting
+                and not source.is_library(code.co_filename)
+                and code not in codes
+            ):
                 codes.append(code)
 
         before = watch.event
@@ -282,7 +393,11 @@ class Witness:
         else:
             self.calling = arg
             name = getattr(arg, "__name__", "")
-            if name in _READERS and isinstance(getattr(arg, "__self__", None), ndarray) and self.read is None:
+            if (
+                name in _READERS
+                and isinstance(getattr(arg, "__self__", None), ndarray)
+                and self.read is None
+            ):
                 self._array_read(frame, arg.__self__)
             if self.codes.get(id(frame.f_code)):
                 return
@@ -291,23 +406,31 @@ class Witness:
                 self._impure(frame, "draws random numbers past this library")
             elif name in _IMPURE and not isinstance(owner, (Tensor, ndarray)):
                 what, modules = _IMPURE[name]
-                module = module_of(arg) or module_of(owner if isinstance(owner, type) else type(owner))
+                module = module_of(arg) or module_of(
+                    owner if isinstance(owner, type) else type(owner)
+                )
                 if module.startswith(modules):
                     self._impure(frame, what)
 
     def _impure(self, frame: Any, what: str) -> None:
         caller = _users(frame)
         if caller is not None:
-            self.impure.append((what, source.describe((caller.f_code, caller.f_lasti)), line_in(self.root, caller)))
+            self.impure.append(
+                (what, source.describe((caller.f_code, caller.f_lasti)), line_in(self.root, caller))
+            )
 
     @property
     def uses_graphs(self) -> set[int] | None:
-        """Lines of the function at which the user's code may have done more with graphs than to call `backward`, as far as names tell;
-        None where it is not known at which.
+        """Lines of the function at which the user's code may have done more with graphs than to
+        call `backward`, as far as names tell; None where it is not known at which.
         """
         if self.dynamic or None in self._graph_lines or self.root is None and self._graphic:
             return None
-        own = graph_lines(self.root) if self.root is not None and id(self.root) in self._graphic else ()
+        own = (
+            graph_lines(self.root)
+            if self.root is not None and id(self.root) in self._graphic
+            else ()
+        )
         return {line for line in (*self._graph_lines, *own) if line is not None}
 
     @property
@@ -326,25 +449,37 @@ class Witness:
         return self._asks("grad")
 
     def _asks(self, *names: str) -> bool:
-        """Whether the user's code may have used an attribute of one of these names, if only by `getattr`."""
+        """Whether the user's code may have used an attribute of one of these names, if only by
+        `getattr`.
+        """
         return self.dynamic or not self.users.isdisjoint(names) or not self.keys.isdisjoint(names)
 
     def _array_read(self, frame: Any, array: ndarray) -> None:
-        """An array's method that looks at values was called: where the library does it outside of an operation, its result may decide
-        something that the program would repeat for other values.
+        """An array's method that looks at values was called: where the library does it outside of
+        an operation, its result may decide something that the program would repeat for other
+        values.
         """
         if not source.is_library(frame.f_code.co_filename):
-            return  # a user's array is not a tensor's: those that are were read through numpy(), which is told of
+            # a user's array is not a tensor's: those that are were read through numpy(), which is
+            # told of
+            return
         inner = frame
-        while frame is not None and (source.is_library(frame.f_code.co_filename) or frame.f_code.co_filename == "<string>"):
+        while frame is not None and (
+            source.is_library(frame.f_code.co_filename) or frame.f_code.co_filename == "<string>"
+        ):
             if frame.f_code in _INSIDE:
                 return
             frame = frame.f_back
-        self.read = (inner.f_code.co_name, None if frame is None else source.describe((frame.f_code, frame.f_lasti)))
+        self.read = (
+            inner.f_code.co_name,
+            None if frame is None else source.describe((frame.f_code, frame.f_lasti)),
+        )
 
 
 def _users(frame: Any) -> Any:
-    """The frame of the user's code that makes a call, perhaps through Python's library or a package; None for what this library does."""
+    """The frame of the user's code that makes a call, perhaps through Python's library or a
+    package; None for what this library does.
+    """
     while frame is not None:
         file = frame.f_code.co_filename
         if is_own(file) or file.startswith("<frozen importlib"):

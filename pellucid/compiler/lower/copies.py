@@ -1,4 +1,6 @@
-"""Copies in a schedule: parts of one array to parts of another (concatenation, padding, repetition, turning), and triangles."""
+"""Copies in a schedule: parts of one array to parts of another (concatenation, padding, repetition,
+turning), and triangles.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,15 @@ Part = tuple[Value, Value]  # from, to: of one shape
 
 
 def view(v: Value, shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> Value:
-    """The value looked at in another way; strides and offset in bytes, the offset from where it begins."""
+    """The value looked at in another way; strides and offset in bytes, the offset from where it
+    begins.
+    """
     return replace(v, shape=tuple(shape), strides=tuple(strides), offset=v.offset + offset)
 
 
-def copies(i: Instruction, ex: Executable, parts: Sequence[Part], fill: float | None = None) -> Native:
+def copies(
+    i: Instruction, ex: Executable, parts: Sequence[Part], fill: float | None = None
+) -> Native:
     """Copy parts; with `fill` the result is first filled with a number."""
     out = i.outputs[0]
 
@@ -35,12 +41,19 @@ def copies(i: Instruction, ex: Executable, parts: Sequence[Part], fill: float | 
             filled(schedule, ex, out, fill)
         for origin, target in parts:
             if origin.size:
-                read, write = Access(origin.dtype, steps(origin)), Access(target.dtype, steps(target))
+                read, write = (
+                    Access(origin.dtype, steps(origin)),
+                    Access(target.dtype, steps(target)),
+                )
                 loop = Loop(origin.shape, (read,), (), (), (Write(("in", 0), write),))
                 title = f"{i.op}: " + "x".join(map(str, origin.shape))
-                schedule.loop(loop, [ex.place(origin, schedule), ex.place(target, schedule)], title=title)
+                schedule.loop(
+                    loop, [ex.place(origin, schedule), ex.place(target, schedule)], title=title
+                )
 
-    return Native(emit, i.op, sum(2 * v.nbytes for v, _ in parts) + (0 if fill is None else out.nbytes), 0)
+    return Native(
+        emit, i.op, sum(2 * v.nbytes for v, _ in parts) + (0 if fill is None else out.nbytes), 0
+    )
 
 
 def filled(schedule: Schedule, ex: Executable, out: Value, number: float) -> None:
@@ -48,7 +61,9 @@ def filled(schedule: Schedule, ex: Executable, out: Value, number: float) -> Non
     if number == 0 and out.whole:
         schedule.zero(ex.place(out, schedule), out.nbytes)
     else:
-        loop = Loop(out.shape, (), (), (), (Write(("const", number), Access(out.dtype, steps(out))),))
+        loop = Loop(
+            out.shape, (), (), (), (Write(("const", number), Access(out.dtype, steps(out))),)
+        )
         schedule.loop(loop, [ex.place(out, schedule)], title=f"{out.size} times {number}")
 
 
@@ -57,13 +72,20 @@ def cat(i: Instruction, ex: Executable) -> Native | str:
     out = i.outputs[0]
     values = list(i.inputs)
     dim = i.params.get("dim", 0)
-    if not served(out, *values) or any(v.dtype != out.dtype for v in values) or not out.shape or not isinstance(dim, int):
+    if (
+        not served(out, *values)
+        or any(v.dtype != out.dtype for v in values)
+        or not out.shape
+        or not isinstance(dim, int)
+    ):
         return OTHER
     dim %= len(out.shape)
     parts, at = [], 0
     for v in values:
         if i.op == "stack":
-            v = view(v, (*v.shape[:dim], 1, *v.shape[dim:]), (*v.strides[:dim], 0, *v.strides[dim:]))
+            v = view(
+                v, (*v.shape[:dim], 1, *v.shape[dim:]), (*v.strides[:dim], 0, *v.strides[dim:])
+            )
         if len(v.shape) != len(out.shape):
             return OTHER  # an empty one without dimensions, say
         parts.append((v, view(out, v.shape, out.strides, at * out.strides[dim])))
@@ -88,21 +110,35 @@ def embed(i: Instruction, ex: Executable) -> Native | str:
         return OTHER
     whole = np.empty(out.shape, out.dtype)
     part = PRIMITIVES[op].numpy_forward(whole, **how)
-    if type(part) is not np.ndarray or part.shape != g.shape or not np.may_share_memory(part, whole):
+    if (
+        type(part) is not np.ndarray
+        or part.shape != g.shape
+        or not np.may_share_memory(part, whole)
+    ):
         return OTHER
     reach = 0
-    for stride, n in sorted((abs(s), n) for s, n in zip(part.strides, part.shape, strict=True) if n > 1):
+    for stride, n in sorted(
+        (abs(s), n) for s, n in zip(part.strides, part.shape, strict=True) if n > 1
+    ):
         if stride <= reach:
             return "a slice whose elements share memory"
         reach += stride * (n - 1)
     offset = part.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    return copies(i, ex, [(g, view(out, g.shape, part.strides, offset))], 0.0 if g.size < out.size else None)
+    return copies(
+        i, ex, [(g, view(out, g.shape, part.strides, offset))], 0.0 if g.size < out.size else None
+    )
 
 
 def diagonals(i: Instruction, ex: Executable) -> Native | str:
     """Zeros with the input on diagonals of new matrices."""
     x, out = i.inputs[0], i.outputs[0]
-    if not served(x, out) or x.dtype != out.dtype or not out.whole or not x.size or out.dtype.startswith("bfloat"):
+    if (
+        not served(x, out)
+        or x.dtype != out.dtype
+        or not out.whole
+        or not x.size
+        or out.dtype.startswith("bfloat")
+    ):
         return OTHER
     whole = np.empty(out.shape, out.dtype)
     part = PRIMITIVES["diagonal"].numpy_forward(whole, **i.params)
@@ -113,15 +149,24 @@ def diagonals(i: Instruction, ex: Executable) -> Native | str:
 def copy_slices(i: Instruction, ex: Executable) -> Native | str:
     """The base with other elements where a chain of views looked at it."""
     (base, part), out = i.inputs, i.outputs[0]
-    if not served(base, part, out) or not base.dtype == part.dtype == out.dtype or out.dtype.startswith("bfloat") or not out.whole:
+    if (
+        not served(base, part, out)
+        or not base.dtype == part.dtype == out.dtype
+        or out.dtype.startswith("bfloat")
+        or not out.whole
+    ):
         return OTHER
     if any(True for _ in refs(i.params)):
         return OTHER
     whole = np.empty(out.shape, out.dtype)
     looked = replay(numpy_cpu, whole, i.params["chain"])
-    if type(looked) is not np.ndarray or not (np.may_share_memory(looked, whole) or not looked.size):
+    if type(looked) is not np.ndarray or not (
+        np.may_share_memory(looked, whole) or not looked.size
+    ):
         return "a view of another kind"
-    if looked.shape != part.shape or any(s == 0 and n > 1 for s, n in zip(looked.strides, looked.shape, strict=True)):
+    if looked.shape != part.shape or any(
+        s == 0 and n > 1 for s, n in zip(looked.strides, looked.shape, strict=True)
+    ):
         return OTHER
     offset = looked.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
     parts = [(base, out)]
@@ -139,7 +184,10 @@ def pad(i: Instruction, ex: Executable) -> Native | str:
     before = [0] * len(x.shape)
     for k in range(len(given) // 2):
         before[len(x.shape) - 1 - k] = given[2 * k]
-    shape = [min(n + min(b, 0), m - max(b, 0)) for n, m, b in zip(x.shape, out.shape, before, strict=True)]
+    shape = [
+        min(n + min(b, 0), m - max(b, 0))
+        for n, m, b in zip(x.shape, out.shape, before, strict=True)
+    ]
     if min(shape, default=1) <= 0:
         return copies(i, ex, [], number)
     start = sum(-min(b, 0) * s for b, s in zip(before, x.strides, strict=True))
@@ -154,10 +202,16 @@ def repeat(i: Instruction, ex: Executable) -> Native | str:
     if not served(x, out) or not out.size:
         return OTHER
     extra = len(out.shape) - len(x.shape)
-    own = zip((*(1,) * extra, *x.shape), (*(0,) * extra, *x.strides), counts, out.strides, strict=True)
+    own = zip(
+        (*(1,) * extra, *x.shape), (*(0,) * extra, *x.strides), counts, out.strides, strict=True
+    )
     dims = [d for n, s, count, to in own for d in ((count, 0, n * to), (n, s, to))]
     shape = [n for n, _, _ in dims]
-    return copies(i, ex, [(view(x, shape, [s for _, s, _ in dims]), view(out, shape, [s for _, _, s in dims]))])
+    return copies(
+        i,
+        ex,
+        [(view(x, shape, [s for _, s, _ in dims]), view(out, shape, [s for _, _, s in dims]))],
+    )
 
 
 def repeat_each(i: Instruction, ex: Executable) -> Native | str:
@@ -168,7 +222,16 @@ def repeat_each(i: Instruction, ex: Executable) -> Native | str:
     to = out.strides
     shape = (*x.shape[: dim + 1], count, *x.shape[dim + 1 :])
     strides = (*to[:dim], count * to[dim], to[dim], *to[dim + 1 :])
-    return copies(i, ex, [(view(x, shape, (*x.strides[: dim + 1], 0, *x.strides[dim + 1 :])), view(out, shape, strides))])
+    return copies(
+        i,
+        ex,
+        [
+            (
+                view(x, shape, (*x.strides[: dim + 1], 0, *x.strides[dim + 1 :])),
+                view(out, shape, strides),
+            )
+        ],
+    )
 
 
 def flip(i: Instruction, ex: Executable) -> Native | str:
@@ -208,20 +271,39 @@ def triangle(i: Instruction, ex: Executable) -> Native | str:
     mask = np.tri(*x.shape[-2:], i.params["diagonal"] - (i.op == "triu"), dtype=bool)
     if i.op == "triu":
         mask = ~mask
-    over = (*(0,) * (len(x.shape) - 2), x.shape[-1] if x.shape[-2] > 1 else 0, 1 if x.shape[-1] > 1 else 0)
+    over = (
+        *(0,) * (len(x.shape) - 2),
+        x.shape[-1] if x.shape[-2] > 1 else 0,
+        1 if x.shape[-1] > 1 else 0,
+    )
     step = Step("where", (("in", 0), ("in", 1), ("const", 0)), x.dtype)
     write = Write(("step", 0), Access(out.dtype, steps(out)))
     loop = Loop(x.shape, (Access("bool", over), Access(x.dtype, steps(x))), (), (step,), (write,))
 
     def emit(schedule: Schedule) -> None:
-        places = [Place("kept", schedule.keep(mask)), ex.place(x, schedule), ex.place(out, schedule)]
+        places = [
+            Place("kept", schedule.keep(mask)),
+            ex.place(x, schedule),
+            ex.place(out, schedule),
+        ]
         schedule.loop(loop, places, title=f"{i.op} of " + "x".join(map(str, x.shape)))
 
     return Native(emit, i.op, 2 * x.nbytes, 0)
 
 
 LOWERINGS: dict[str, Lowering] = {
-    "cat": cat, "stack": cat, "reshape": reshape, "unsafe_view": reshape, "embed": embed, "copy_slices": copy_slices, "diag_embed": diagonals,
-    "constant_pad_nd": pad, "repeat": repeat,
-    "repeat_each": repeat_each, "flip": flip, "roll": roll, "tril": triangle, "triu": triangle,
-}  # fmt: skip
+    "cat": cat,
+    "stack": cat,
+    "reshape": reshape,
+    "unsafe_view": reshape,
+    "embed": embed,
+    "copy_slices": copy_slices,
+    "diag_embed": diagonals,
+    "constant_pad_nd": pad,
+    "repeat": repeat,
+    "repeat_each": repeat_each,
+    "flip": flip,
+    "roll": roll,
+    "tril": triangle,
+    "triu": triangle,
+}

@@ -1,5 +1,6 @@
-"""Native code of float32 for instructions on two-byte floats: their operands become float32 in memory of the item's own, the results are
-rounded once. That is what the array functions do eagerly (`backends.halves`).
+"""Native code of float32 for instructions on two-byte floats: their operands become float32 in
+memory of the item's own, the results are rounded once. That is what the array functions do eagerly
+(`backends.halves`).
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from ...kernels.schedule import Place, Schedule
 __all__ = ["widened"]
 
 
-# What eager execution computes in float32 and rounds once. Others round in between (sums by index), draw in their own way, or move values of
-# which most stay where they are.
+# What eager execution computes in float32 and rounds once. Others round in between (sums by index),
+# draw in their own way, or move values of which most stay where they are.
 _IN_FLOAT32 = frozenset(
     "adaptive_avg_pool adaptive_avg_pool_grad adaptive_max_pool argmax argmin avg_pool avg_pool_grad batch_norm batch_norm_vjp conv "
     "conv_input_grad conv_weight_grad cross_entropy cross_entropy_vjp cumsum kthvalue layer_norm layer_norm_vjp log_softmax max_dim max_pool "
@@ -26,7 +27,9 @@ _IN_FLOAT32 = frozenset(
 
 
 class _Wide:
-    """What a lowering sees of a program whose two-byte floats are float32: everything else is the program's."""
+    """What a lowering sees of a program whose two-byte floats are float32: everything else is the
+    program's.
+    """
 
     def __init__(self, ex: Any) -> None:
         self._ex = ex
@@ -37,7 +40,9 @@ class _Wide:
         return getattr(self._ex, name)
 
     def of(self, x: Any) -> Any:
-        """A value in float32, without gaps; anything else, and what is inside of structures, as it is."""
+        """A value in float32, without gaps; anything else, and what is inside of structures, as it
+        is.
+        """
         if isinstance(x, Value):
             if not is_half(x.dtype):
                 return x
@@ -48,14 +53,23 @@ class _Wide:
         if isinstance(x, Ref):
             return Ref(self.of(x.value))
         if isinstance(x, Extra):
-            return Extra(self.instruction(x.instruction)) if any(is_half(v.dtype) for v in x.instruction.extras) else x
+            return (
+                Extra(self.instruction(x.instruction))
+                if any(is_half(v.dtype) for v in x.instruction.extras)
+                else x
+            )
         if isinstance(x, dict):
             return {key: self.of(value) for key, value in x.items()}
         return type(x)([self.of(v) for v in x]) if type(x) in (tuple, list) else x
 
     def instruction(self, i: Instruction) -> Instruction:
-        record = (i.record[0], self.of(i.record[1]), *i.record[2:]) if i.kind == "rule" else i.record
-        parts = {name: self.of(getattr(i, name)) for name in ("inputs", "outputs", "writes", "params", "extras")}
+        record = (
+            (i.record[0], self.of(i.record[1]), *i.record[2:]) if i.kind == "rule" else i.record
+        )
+        parts = {
+            name: self.of(getattr(i, name))
+            for name in ("inputs", "outputs", "writes", "params", "extras")
+        }
         return replace(i, record=record, **parts)
 
     def ends(self, v: Value, schedule: Schedule) -> bool:
@@ -67,10 +81,16 @@ class _Wide:
 
 
 def widened(rule: Lowering, i: Instruction, ex: Any) -> Native | str:
-    """The native code that a lowering has for an instruction in float32, with conversions around it; or why there is none."""
+    """The native code that a lowering has for an instruction in float32, with conversions around
+    it; or why there is none.
+    """
     read = list(dict.fromkeys(v for v in (*i.reads(), *i.writes) if is_half(v.dtype)))
     made = list(dict.fromkeys(v for v in (*i.made(), *i.outputs, *i.writes) if is_half(v.dtype)))
-    if i.op not in _IN_FLOAT32 or not read or any(not available(v.dtype) or any(s % 2 for s in v.strides) for v in (*read, *made)):
+    if (
+        i.op not in _IN_FLOAT32
+        or not read
+        or any(not available(v.dtype) or any(s % 2 for s in v.strides) for v in (*read, *made))
+    ):
         return "no native code for two-byte floats"
     wide = _Wide(ex)
     native = rule(wide.instruction(i), wide)
@@ -80,13 +100,30 @@ def widened(rule: Lowering, i: Instruction, ex: Any) -> Native | str:
     def emit(schedule: Schedule) -> None:
         for value in wide.values.values():
             wide.rooms[value.buffer] = schedule.room(value.buffer.size)
-        around = {v: (Access(v.dtype, steps(v)), Access("float32", steps(wide.of(v)))) for v in (*read, *made)}
+        around = {
+            v: (Access(v.dtype, steps(v)), Access("float32", steps(wide.of(v))))
+            for v in (*read, *made)
+        }
         for v in filter(lambda v: v.size, read):
             two, four = around[v]
-            copied(schedule, v.shape, ex.place(v, schedule), two, wide.place(wide.of(v), schedule), four)
+            copied(
+                schedule,
+                v.shape,
+                ex.place(v, schedule),
+                two,
+                wide.place(wide.of(v), schedule),
+                four,
+            )
         native.emit(schedule)
         for v in filter(lambda v: v.size, made):
             two, four = around[v]
-            copied(schedule, v.shape, wide.place(wide.of(v), schedule), four, ex.place(v, schedule), two)
+            copied(
+                schedule,
+                v.shape,
+                wide.place(wide.of(v), schedule),
+                four,
+                ex.place(v, schedule),
+                two,
+            )
 
     return Native(emit, f"{native.title}, in float32", native.bytes, native.flops)

@@ -1,4 +1,6 @@
-"""Random draws in a schedule: the words come from the generator's state where it lies, and numbers are made of them as eager ones are."""
+"""Random draws in a schedule: the words come from the generator's state where it lies, and numbers
+are made of them as eager ones are.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def _arguments(i: Instruction) -> tuple[dict[str, Any], Value]:
 
 
 def _dense(v: Value) -> bool:
-    """Whether the elements fill their memory without gaps, in any order of the dimensions: draws go by that order."""
+    """Whether the elements fill their memory without gaps, in any order of the dimensions: draws go
+    by that order.
+    """
     step = ITEMSIZE[v.dtype]
     for stride, n in sorted((s, n) for s, n in zip(v.strides, v.shape, strict=True) if n > 1):
         if stride != step:
@@ -47,7 +51,9 @@ def _dense(v: Value) -> bool:
 
 
 def _stream(generator: Any) -> int | None:
-    return generator.stream if isinstance(generator, Generator) and words.words is not None else None
+    return (
+        generator.stream if isinstance(generator, Generator) and words.words is not None else None
+    )
 
 
 def _drawing(schedule: Schedule, ex: Executable, generator: Generator) -> Place:
@@ -60,11 +66,15 @@ def _drawing(schedule: Schedule, ex: Executable, generator: Generator) -> Place:
 
 
 def _twister_serves() -> bool:
-    """Whether Bernoulli numbers come from the Mersenne Twister, as they do unless another stream was asked for."""
+    """Whether Bernoulli numbers come from the Mersenne Twister, as they do unless another stream
+    was asked for.
+    """
     return not random_mkl.active()
 
 
-def _fill(i: Instruction, ex: Executable, name: str, out: Value, generator: Any, *numbers: float) -> Native | str:
+def _fill(
+    i: Instruction, ex: Executable, name: str, out: Value, generator: Any, *numbers: float
+) -> Native | str:
     """One call of a function that makes numbers of words."""
     function = getattr(words, name)
     if _stream(generator) is None or function is None or not out.size or not _dense(out):
@@ -98,25 +108,41 @@ def uniform(i: Instruction, ex: Executable) -> Native | str:
     if low == 0.0 and high == 1.0:
         return _fill(i, ex, name, out, generator)
     real = np.dtype(out.dtype).type
-    if _stream(generator) is None or getattr(words, name) is None or not out.size or not _dense(out) or out.dtype != "float32":
+    if (
+        _stream(generator) is None
+        or getattr(words, name) is None
+        or not out.size
+        or not _dense(out)
+        or out.dtype != "float32"
+    ):
         return OTHER
-    if not (math.isfinite(real(low)) and math.isfinite(real(high)) and math.isfinite(real(high) - real(low)) and low < high):
+    if not (
+        math.isfinite(real(low))
+        and math.isfinite(real(high))
+        and math.isfinite(real(high) - real(low))
+        and low < high
+    ):
         return OTHER
     # u * (high - low) + low, rounded once: the product of two floats is exact in double.
     span, made = float(real(high) - real(low)), []
     for op, args, kind in (
-        ("cast", (("in", 0),), "float64"), ("mul", (("step", 0), ("const", span)), "float64"),
-        ("add", (("step", 1), ("const", float(real(low)))), "float64"), ("cast", (("step", 2),), "float32"),
+        ("cast", (("in", 0),), "float64"),
+        ("mul", (("step", 0), ("const", span)), "float64"),
+        ("add", (("step", 1), ("const", float(real(low)))), "float64"),
+        ("cast", (("step", 2),), "float32"),
         ("ge", (("step", 3), ("const", float(real(high)))), "bool"),
-        ("where", (("step", 4), ("const", float(real(low))), ("step", 3)), "float32"),  # rounding may reach the open end
-    ):  # fmt: skip
+        # rounding may reach the open end
+        ("where", (("step", 4), ("const", float(real(low))), ("step", 3)), "float32"),
+    ):
         made.append(Step(op, args, kind))
     line = Access(out.dtype, (1,))
     loop = Loop((out.size,), (line,), (), tuple(made), (Write(("step", 5), line),))
 
     def emit(schedule: Schedule) -> None:
         at, state = ex.place(out, schedule), _drawing(schedule, ex, generator)
-        schedule.native(jit.address(getattr(words, name)), [state, at, out.size], f"{out.size} uniform numbers")
+        schedule.native(
+            jit.address(getattr(words, name)), [state, at, out.size], f"{out.size} uniform numbers"
+        )
         schedule.loop(loop, [at, at], title=f"{out.size} numbers from {low:g} to {high:g}")
 
     return Native(emit, f"uniform of {out.size}", 2 * out.nbytes, 14 * out.size)
@@ -128,9 +154,20 @@ def bernoulli_like(i: Instruction, ex: Executable) -> Native | str:
     generator, chances, target = given["generator"], value_of(given["p"]), given["target"]
     wide = isinstance(chances, Value) and chances.dtype == "float64"
     draw = words.uniform53 if wide else words.uniform24
-    if _stream(generator) is None or draw is None or not isinstance(chances, Value) or not (wide or chances.dtype == "float32"):
+    if (
+        _stream(generator) is None
+        or draw is None
+        or not isinstance(chances, Value)
+        or not (wide or chances.dtype == "float32")
+    ):
         return OTHER
-    if not served(chances, out) or not chances.size or not out.size or not out.contiguous or len(chances.shape) > len(out.shape):
+    if (
+        not served(chances, out)
+        or not chances.size
+        or not out.size
+        or not out.contiguous
+        or len(chances.shape) > len(out.shape)
+    ):
         return OTHER
     if isinstance(target, Ref) and not value_of(target).contiguous:
         return OTHER
@@ -139,13 +176,17 @@ def bernoulli_like(i: Instruction, ex: Executable) -> Native | str:
     reads = (Access(kind, row_major(out.shape, 1)), Access(kind, own))
     hit = Step("lt", (("in", 0), ("in", 1)), "bool")
     made = (hit,) if out.dtype == "bool" else (hit, Step("cast", (("step", 0),), out.dtype))
-    loop = Loop(out.shape, reads, (), made, (Write(("step", len(made) - 1), Access(out.dtype, steps(out))),))
+    loop = Loop(
+        out.shape, reads, (), made, (Write(("step", len(made) - 1), Access(out.dtype, steps(out))),)
+    )
     condition = Condition(kind)
     good = condition.both(*condition.between(0.0, 1.0))
 
     def emit(schedule: Schedule) -> None:
         at = ex.place(chances, schedule)
-        flag = all_of(schedule, [at], chances.shape, (Access(kind, steps(chances)),), condition.steps, good)
+        flag = all_of(
+            schedule, [at], chances.shape, (Access(kind, steps(chances)),), condition.steps, good
+        )
         require(schedule, flag, i, ex)
         uniform, state = schedule.room(count * ITEMSIZE[kind]), _drawing(schedule, ex, generator)
         schedule.native(jit.address(draw), [state, uniform, count], f"{count} uniform numbers")
@@ -158,30 +199,58 @@ def integers(i: Instruction, ex: Executable) -> Native | str:
     """Whole numbers of a range."""
     given, out = _arguments(i)
     low, high = given["low"], given["high"]
-    if out.dtype != "int64" or type(low) is not int or type(high) is not int or not 0 < high - low < LARGEST_SPAN:
+    if (
+        out.dtype != "int64"
+        or type(low) is not int
+        or type(high) is not int
+        or not 0 < high - low < LARGEST_SPAN
+    ):
         return OTHER
     return _fill(i, ex, "integers", out, given["generator"], low, high - low)
 
 
-def _exponential(schedule: Schedule, ex: Executable, generator: Generator, out: Place, dtype: str, count: int, rate: float) -> None:
+def _exponential(
+    schedule: Schedule,
+    ex: Executable,
+    generator: Generator,
+    out: Place,
+    dtype: str,
+    count: int,
+    rate: float,
+) -> None:
     """-log(1 - u) / rate, in double."""
     if _twister_serves not in ex.before:
         ex.before.append(_twister_serves)
     uniform, title = schedule.room(8 * count), f"{count} exponential numbers"
     state = _drawing(schedule, ex, generator)
-    schedule.native(jit.address(words.uniform53), [state, uniform, count], f"{count} uniform numbers")
+    schedule.native(
+        jit.address(words.uniform53), [state, uniform, count], f"{count} uniform numbers"
+    )
     if dtype == "float32":
         schedule.native(jit.address(normals.exponential), [uniform, out, count, 1.0 / rate], title)
         return
     access, made = Access("float64", (1,)), []
-    for op, args in (("neg", (("in", 0),)), ("log1p", (("step", 0),)), ("mul", (("step", 1), ("const", -1.0 / rate)))):
+    for op, args in (
+        ("neg", (("in", 0),)),
+        ("log1p", (("step", 0),)),
+        ("mul", (("step", 1), ("const", -1.0 / rate))),
+    ):
         made.append(Step(op, args, "float64"))
-    schedule.loop(Loop((count,), (access,), (), tuple(made), (Write(("step", 2), access),)), [uniform, out], title=title)
+    schedule.loop(
+        Loop((count,), (access,), (), tuple(made), (Write(("step", 2), access),)),
+        [uniform, out],
+        title=title,
+    )
 
 
 def _exponentials_serve(generator: Any, dtype: str) -> bool:
     known = words.uniform53 is not None and normals.exponential is not None
-    return known and _twister_serves() and _stream(generator) is not None and dtype in ("float32", "float64")
+    return (
+        known
+        and _twister_serves()
+        and _stream(generator) is not None
+        and dtype in ("float32", "float64")
+    )
 
 
 def exponential(i: Instruction, ex: Executable) -> Native | str:
@@ -198,7 +267,15 @@ def exponential(i: Instruction, ex: Executable) -> Native | str:
 
 
 # ---- normal numbers -------------------------------------------------------------------------------------
-def _normals(schedule: Schedule, ex: Executable, generator: Generator, out: Place, count: int, mean: float, std: float) -> None:
+def _normals(
+    schedule: Schedule,
+    ex: Executable,
+    generator: Generator,
+    out: Place,
+    count: int,
+    mean: float,
+    std: float,
+) -> None:
     """Box and Muller's blocks of 16; the last 16 are drawn again where the count is no multiple."""
     draw, turn = jit.address(words.words), jit.address(normals.transform)
     state, whole = _drawing(schedule, ex, generator), count // 16 * 16
@@ -213,7 +290,13 @@ def _normals(schedule: Schedule, ex: Executable, generator: Generator, out: Plac
 
 def _normals_serve(generator: Any, out: Value) -> bool:
     kernels = words.words is not None and normals.transform is not None
-    return kernels and _stream(generator) is not None and out.dtype == "float32" and out.contiguous and out.size >= 16
+    return (
+        kernels
+        and _stream(generator) is not None
+        and out.dtype == "float32"
+        and out.contiguous
+        and out.size >= 16
+    )
 
 
 def normal(i: Instruction, ex: Executable) -> Native | str:
@@ -224,7 +307,9 @@ def normal(i: Instruction, ex: Executable) -> Native | str:
         return OTHER
 
     def emit(schedule: Schedule) -> None:
-        _normals(schedule, ex, generator, ex.place(out, schedule), out.size, float(mean), float(std))
+        _normals(
+            schedule, ex, generator, ex.place(out, schedule), out.size, float(mean), float(std)
+        )
 
     return Native(emit, f"normal of {out.size}", out.nbytes, 40 * out.size)
 
@@ -244,7 +329,11 @@ def normal_like(i: Instruction, ex: Executable) -> Native | str:
     generator = given["generator"]
     mean, std = map(value_of, (given["mean"], given["std"]))
     arrays = [v for v in (mean, std) if isinstance(v, Value)]
-    if not _normals_serve(generator, out) or any(v.dtype != "float32" for v in arrays) or len(arrays) + 2 < 3:
+    if (
+        not _normals_serve(generator, out)
+        or any(v.dtype != "float32" for v in arrays)
+        or len(arrays) + 2 < 3
+    ):
         return OTHER
     if isinstance(std, Value) and not std.contiguous:
         return OTHER
@@ -252,15 +341,29 @@ def normal_like(i: Instruction, ex: Executable) -> Native | str:
     def emit(schedule: Schedule) -> None:
         if isinstance(std, Value):
             size = std.size
-            symbol = schedule.function("not_negative", size, lambda module, name: _not_negative(module, name, size))
-            schedule.require(symbol, [ex.place(std, schedule)], refusal(i, ex), f"check of {size} deviations")
+            symbol = schedule.function(
+                "not_negative", size, lambda module, name: _not_negative(module, name, size)
+            )
+            schedule.require(
+                symbol, [ex.place(std, schedule)], refusal(i, ex), f"check of {size} deviations"
+            )
         at = ex.place(out, schedule)
-        _normals(schedule, ex, generator, at, out.size, 0.0, 1.0 if isinstance(std, Value) else float(std))
+        _normals(
+            schedule,
+            ex,
+            generator,
+            at,
+            out.size,
+            0.0,
+            1.0 if isinstance(std, Value) else float(std),
+        )
         reads, places, made = [Access("float32", steps(out))], [at], []
         value: Any = ("in", 0)
         for op, v in (("mul", std), ("add", mean)):
             if isinstance(v, Value):
-                reads.append(Access("float32", (*(0,) * (len(out.shape) - len(v.shape)), *steps(v))))
+                reads.append(
+                    Access("float32", (*(0,) * (len(out.shape) - len(v.shape)), *steps(v)))
+                )
                 places.append(ex.place(v, schedule))
                 made.append(Step(op, (value, ("in", len(reads) - 1)), "float32"))
             elif op == "add":
@@ -271,47 +374,86 @@ def normal_like(i: Instruction, ex: Executable) -> Native | str:
         loop = Loop(out.shape, tuple(reads), (), tuple(made), (Write(value, reads[0]),))
         schedule.loop(loop, [*places, at], title=f"scaling of {out.size} normal numbers")
 
-    return Native(emit, f"normal of {out.size}", 2 * out.nbytes + sum(v.nbytes for v in arrays), 42 * out.size)
+    return Native(
+        emit, f"normal of {out.size}", 2 * out.nbytes + sum(v.nbytes for v in arrays), 42 * out.size
+    )
 
 
 # ---- choices --------------------------------------------------------------------------------------------
 def multinomial(i: Instruction, ex: Executable) -> Native | str:
-    """Places drawn by weights: searched for in running sums, or the largest weights over exponential numbers."""
+    """Places drawn by weights: searched for in running sums, or the largest weights over
+    exponential numbers.
+    """
     given, out = _arguments(i)
     generator, weights = given["generator"], value_of(given["weights"])
     k, n, dtype = int(given["num_samples"]), weights.shape[-1], weights.dtype
     ctype = types_of("float32 float64").get(dtype)
-    if ctype is None or not plain(weights) or not weights.size or not out.contiguous or not _exponentials_serve(generator, dtype):
+    if (
+        ctype is None
+        or not plain(weights)
+        or not weights.size
+        or not out.contiguous
+        or not _exponentials_serve(generator, dtype)
+    ):
         return OTHER
-    valid, search, argmax = (getattr(normals, f"{name}_{ctype}") for name in ("weights", "search", "argmax"))
+    valid, search, argmax = (
+        getattr(normals, f"{name}_{ctype}") for name in ("weights", "search", "argmax")
+    )
     rows, searched, few = weights.size // n, bool(given["replacement"]) and k > 1, k <= order.MOST
     ranked = order.native("largest" if few else "sort", dtype)
-    if valid is None or search is None or argmax is None or not searched and (k > n or k > 1 and ranked is None):
+    if (
+        valid is None
+        or search is None
+        or argmax is None
+        or not searched
+        and (k > n or k > 1 and ranked is None)
+    ):
         return OTHER
     title = f"{k} of {n} places for {rows} rows"
 
     def emit(schedule: Schedule) -> None:
         at, to = compact(ex, schedule, weights), ex.place(out, schedule)
-        schedule.require(jit.address(valid), [at, rows, n], refusal(i, ex), f"check of {weights.size} weights")
+        schedule.require(
+            jit.address(valid), [at, rows, n], refusal(i, ex), f"check of {weights.size} weights"
+        )
         if searched:
             uniform, state = schedule.room(8 * rows * k), _drawing(schedule, ex, generator)
-            schedule.native(jit.address(words.uniform53), [state, uniform, rows * k], f"{rows * k} uniform numbers")
+            schedule.native(
+                jit.address(words.uniform53),
+                [state, uniform, rows * k],
+                f"{rows * k} uniform numbers",
+            )
             sums = schedule.room(n * ITEMSIZE[dtype])
             schedule.native(jit.address(search), [at, uniform, sums, to, rows, n, k], title)
             return
         ratios, line = schedule.room(weights.nbytes), Access(dtype, (1,))
         _exponential(schedule, ex, generator, ratios, dtype, weights.size, 1.0)
-        loop = Loop((weights.size,), (line, line), (), (Step("div", (("in", 0), ("in", 1)), dtype),), (Write(("step", 0), line),))
-        schedule.loop(loop, [at, ratios, ratios], title=f"{weights.size} weights over exponential numbers")
+        loop = Loop(
+            (weights.size,),
+            (line, line),
+            (),
+            (Step("div", (("in", 0), ("in", 1)), dtype),),
+            (Write(("step", 0), line),),
+        )
+        schedule.loop(
+            loop, [at, ratios, ratios], title=f"{weights.size} weights over exponential numbers"
+        )
         if ranked is None:
             schedule.native(jit.address(argmax), [ratios, to, rows, n], title)
             return
-        arguments: list[Any] = [ratios, schedule.room(ITEMSIZE[dtype] * out.size), to, *order.numbers(n, k, 1, True, False)]
+        arguments: list[Any] = [
+            ratios,
+            schedule.room(ITEMSIZE[dtype] * out.size),
+            to,
+            *order.numbers(n, k, 1, True, False),
+        ]
         if not few:
             arguments.append(schedule.room(order.scratch(n, team(ex), ITEMSIZE[dtype])))
         schedule.native(ranked, ["team", *arguments, rows, max(1, order.GRAIN // n)], title)
 
-    return Native(emit, f"multinomial of {rows} rows", weights.nbytes + out.nbytes, 40 * weights.size)
+    return Native(
+        emit, f"multinomial of {rows} rows", weights.nbytes + out.nbytes, 40 * weights.size
+    )
 
 
 def randperm(i: Instruction, ex: Executable) -> Native | str:
@@ -325,13 +467,24 @@ def randperm(i: Instruction, ex: Executable) -> Native | str:
 
     def emit(schedule: Schedule) -> None:
         drawn, state = schedule.room(4 * count), _drawing(schedule, ex, generator)
-        schedule.native(jit.address(words.words), [state, drawn, count - 1], f"{count - 1} random words")
-        schedule.native(jit.address(permute), [drawn, ex.place(out, schedule), count], f"permutation of {count}")
+        schedule.native(
+            jit.address(words.words), [state, drawn, count - 1], f"{count - 1} random words"
+        )
+        schedule.native(
+            jit.address(permute), [drawn, ex.place(out, schedule), count], f"permutation of {count}"
+        )
 
     return Native(emit, f"randperm of {count}", 2 * out.nbytes, 4 * count)
 
 
 LOWERINGS: dict[str, Lowering] = {
-    "bernoulli": bernoulli, "uniform": uniform, "randint": integers, "normal": normal, "exponential": exponential, "normal_like": normal_like,
-    "bernoulli_like": bernoulli_like, "multinomial": multinomial, "randperm": randperm,
-}  # fmt: skip
+    "bernoulli": bernoulli,
+    "uniform": uniform,
+    "randint": integers,
+    "normal": normal,
+    "exponential": exponential,
+    "normal_like": normal_like,
+    "bernoulli_like": bernoulli_like,
+    "multinomial": multinomial,
+    "randperm": randperm,
+}

@@ -1,4 +1,6 @@
-"""Operations that are native code of their own, neither loops nor products: what the families of kernels declare, merged."""
+"""Operations that are native code of their own, neither loops nor products: what the families of
+kernels declare, merged.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,22 @@ from ...kernels.windows import lower as windows
 from . import copies, random
 
 FAMILIES: tuple[ModuleType, ...] = (
-    checks, convolution, copies, ctc, indexing, ordering, pooling, random, recurrent, rows, updates, windows,
-)  # fmt: skip
-LOWERINGS: dict[str, Lowering] = {name: rule for family in FAMILIES for name, rule in family.LOWERINGS.items()}
-HANDED: dict[str, Handed] = {name: form for family in FAMILIES for name, form in getattr(family, "HANDED", {}).items()}
+    checks,
+    convolution,
+    copies,
+    ctc,
+    indexing,
+    ordering,
+    pooling,
+    random,
+    recurrent,
+    rows,
+    updates,
+    windows,
+)
+LOWERINGS: dict[str, Lowering] = {
+    name: rule for family in FAMILIES for name, rule in family.LOWERINGS.items()
+}
+HANDED: dict[str, Handed] = {
+    name: form for family in FAMILIES for name, form in getattr(family, "HANDED", {}).items()
+}

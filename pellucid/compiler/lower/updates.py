@@ -1,4 +1,6 @@
-"""Optimizer updates as native code: what is constant about them, and the numbers that each call reads anew."""
+"""Optimizer updates as native code: what is constant about them, and the numbers that each call
+reads anew.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,16 @@ class Update:
     params: list[Value]
     grads: list[Value]
     states: list[list[ndarray]]  # for each kind of state, one array a parameter
-    scalars: list[list[ndarray]]  # for each kind of counter, one number a parameter; the last numbers are stored there
+    # for each kind of counter, one number a parameter; the last numbers are stored there
+    scalars: list[list[ndarray]]
     holders: list[tuple[Tensor, ndarray]]  # tensors that must still hold those arrays
     numbers: Callable[[], tuple[float, ...] | None]  # None: the rule is another one now
 
     def copy(self) -> Update:
         """The same update of copies of the state."""
-        states, scalars = ([[a.copy() for a in kind] for kind in kinds] for kinds in (self.states, self.scalars))
+        states, scalars = (
+            [[a.copy() for a in kind] for kind in kinds] for kinds in (self.states, self.scalars)
+        )
         return replace(self, states=states, scalars=scalars)
 
     @property
@@ -46,14 +51,19 @@ def update_of(i: Instruction) -> Update | str:
     """The update that a recorded call of `_update_group` makes, or why it stays a call."""
     function = i.record[0]
     owner = getattr(function, "__self__", None)
-    if getattr(function, "__name__", "") != "_update_group" or not isinstance(owner, FormulaOptimizer):
+    if getattr(function, "__name__", "") != "_update_group" or not isinstance(
+        owner, FormulaOptimizer
+    ):
         return "a call of Python code"
     if not all(is_own(getattr(type(owner), name).__code__.co_filename) for name in OURS):
         return "an update that is not this library's"
     group, params, grads, states = i.params["args"]
     values, grad_values = [r.value for r in params], [r.value for r in grads]
     dtype = np.dtype(values[0].dtype)
-    if any(v.dtype != dtype.name or not v.contiguous for v in (*values, *grad_values)) or dtype not in KINDS:
+    if (
+        any(v.dtype != dtype.name or not v.contiguous for v in (*values, *grad_values))
+        or dtype not in KINDS
+    ):
         return "parameters that are not contiguous, or not all float32 or float64"
     return _update(owner, group, dtype, values, grad_values, states)
 
@@ -72,7 +82,10 @@ def _update(
     def held(name: str, dtype: np.dtype, sizes: list[int]) -> list[ndarray] | None:
         tensors = [t for t in (state.get(name) for state in states) if isinstance(t, Tensor)]
         arrays = [t._array for t in tensors]
-        fits = (a.dtype == dtype and a.flags.c_contiguous and a.size == n for a, n in zip(arrays, sizes, strict=False))
+        fits = (
+            a.dtype == dtype and a.flags.c_contiguous and a.size == n
+            for a, n in zip(arrays, sizes, strict=False)
+        )
         if len(arrays) < len(states) or not all(fits):
             return None
         holders.extend(zip(tensors, arrays, strict=True))
@@ -82,7 +95,9 @@ def _update(
     arrays = [a for name in rule.arrays if (a := held(name, dtype, sizes)) is not None]
     # Counters are float64 where that was the default dtype when they began.
     ones = [1] * len(states)
-    scalars = [a for name in owner.scalars for kind in KINDS if (a := held(name, kind, ones)) is not None]
+    scalars = [
+        a for name in owner.scalars for kind in KINDS if (a := held(name, kind, ones)) is not None
+    ]
     if len(arrays) < len(rule.arrays) or len(scalars) < len(owner.scalars):
         return "optimizer state that is not there yet, or not of the parameters' type"
     firsts: list[ndarray] = [c[0] for c in scalars]

@@ -1,7 +1,8 @@
 """Programs made into better programs, one pass after the other.
 
-A pass takes a program and a context and gives a program. It may not change what it gets. With `config.verify` (PELLUCID_VERIFY=1) the
-program is verified after each of them, and `explain(passes=True)` shows what each of them made of it.
+A pass takes a program and a context and gives a program. It may not change what it gets. With
+`config.verify` (PELLUCID_VERIFY=1) the program is verified after each of them, and
+`explain(passes=True)` shows what each of them made of it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def run_passes(program: Program, context: Context, passes: Sequence[Pass] = PASS
     """The program that the passes make of `program`, whose instructions run as items.
 
     Raises:
-        VerificationError: a pass made a program that reads what nothing has made, and `config.verify` is on.
+        VerificationError: a pass made a program that reads what nothing has made, and
+            `config.verify` is on.
     """
     for each in passes:
         program = each(program, context)

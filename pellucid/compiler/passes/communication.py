@@ -1,4 +1,6 @@
-"""Reductions over processes begin as soon as what they reduce is there: the rest of backward is computed meanwhile."""
+"""Reductions over processes begin as soon as what they reduce is there: the rest of backward is
+computed meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from .context import Context
 
 
 def start_early(program: Program, context: Context) -> Program:
-    """The same program with each bucket of gradients filled, and its reduction begun, right after its last gradient is made.
+    """The same program with each bucket of gradients filled, and its reduction begun, right after
+    its last gradient is made.
 
     Calls that talk to other processes keep their order, which is the same on all ranks.
     """
@@ -19,7 +22,11 @@ def start_early(program: Program, context: Context) -> Program:
         end = made.index(start) + 1
         bucket = start.writes[0].buffer
         begin = end - 1
-        while begin and made[begin - 1].kind == "copy" and any(v.buffer is bucket for v in made[begin - 1].writes):
+        while (
+            begin
+            and made[begin - 1].kind == "copy"
+            and any(v.buffer is bucket for v in made[begin - 1].writes)
+        ):
             begin -= 1
         group = made[begin:end]
         filled = {v.buffer for i in group[:-1] for v in i.reads()} | {bucket}
@@ -37,15 +44,18 @@ def _before(i: Instruction, filled: set[Buffer]) -> bool:
 
 
 def update_by_bucket(program: Program, context: Context) -> Program:
-    """The same program with each optimizer's update parted by buckets: one bucket is updated while the next ones are still reduced.
+    """The same program with each optimizer's update parted by buckets: one bucket is updated while
+    the next ones are still reduced.
 
-    That is done where nothing but the update follows the reductions; clipping, say, needs all of them.
+    That is done where nothing but the update follows the reductions; clipping, say, needs all of
+    them.
     """
     made = list(program.instructions)
     first = next((k for k, i in enumerate(made) if _waits(i)), None)
     if first is None:
         return program
-    groups: dict[Buffer, list[Instruction]] = {}  # of each bucket: the wait for it, and copies of what was reduced
+    # of each bucket: the wait for it, and copies of what was reduced
+    groups: dict[Buffer, list[Instruction]] = {}
     end = first
     while end < len(made) and (_waits(made[end]) or _copied_from(made[end]) in groups):
         bucket = made[end].writes[0].buffer if _waits(made[end]) else _copied_from(made[end])
@@ -53,7 +63,12 @@ def update_by_bucket(program: Program, context: Context) -> Program:
         groups.setdefault(bucket, []).append(made[end])
         end += 1
     last = end
-    while last < len(made) and made[last].op == "_update_group" and made[last].kind == "call" and not made[last].record[1]:
+    while (
+        last < len(made)
+        and made[last].op == "_update_group"
+        and made[last].kind == "call"
+        and not made[last].record[1]
+    ):
         last += 1
     updates = made[end:last]
     if len(groups) < 2 or not updates:
@@ -79,7 +94,9 @@ def _copied_from(i: Instruction) -> Buffer | None:
 
 
 def _part(update: Instruction, gradients: set[Buffer], among: bool) -> Instruction | None:
-    """The update of the parameters whose gradients lie in these buffers (or of all the others); None where there are none."""
+    """The update of the parameters whose gradients lie in these buffers (or of all the others);
+    None where there are none.
+    """
     group, *lists = update.params["args"]
     chosen = [k for k, g in enumerate(lists[1]) if (g.value.buffer in gradients) is among]
     if not chosen:

@@ -1,6 +1,8 @@
-"""Results that are made where a concatenation wants them: gradients of queries, keys and values, say, as parts of one array.
+"""Results that are made where a concatenation wants them: gradients of queries, keys and values,
+say, as parts of one array.
 
-A kernel that stores rows with any distance between them can store them in the place of a part; the concatenation is then no work.
+A kernel that stores rows with any distance between them can store them in the place of a part; the
+concatenation is then no work.
 """
 
 from __future__ import annotations
@@ -29,15 +31,29 @@ def elide_copies(program: Program, context: Context) -> Program:
     return program.but(made)
 
 
-def _moved(made: Sequence[Instruction], cat: Instruction, needed: Container[Buffer]) -> dict[Instruction, Instruction] | None:
+def _moved(
+    made: Sequence[Instruction], cat: Instruction, needed: Container[Buffer]
+) -> dict[Instruction, Instruction] | None:
     """The makers of a concatenation's parts, storing to it; None if they cannot."""
     out, dim = cat.outputs[0], cat.params.get("dim", 0)
     parts = [v for v in cat.inputs if isinstance(v, Value)]
-    if len(parts) != len(cat.inputs) or not isinstance(dim, int) or any(len(v.shape) != len(out.shape) for v in parts):
+    if (
+        len(parts) != len(cat.inputs)
+        or not isinstance(dim, int)
+        or any(len(v.shape) != len(out.shape) for v in parts)
+    ):
         return None
-    places: dict[Buffer, tuple[Value, int]] = {}  # of each part's buffer: the part, and where it begins in the result
+    # of each part's buffer: the part, and where it begins in the result
+    places: dict[Buffer, tuple[Value, int]] = {}
     for v, start in zip(parts, accumulate((v.shape[dim] for v in parts), initial=0), strict=False):
-        if v.buffer.kind != "temp" or v.buffer in needed or not v.whole or not v.size or v.dtype != out.dtype or v.buffer in places:
+        if (
+            v.buffer.kind != "temp"
+            or v.buffer in needed
+            or not v.whole
+            or not v.size
+            or v.dtype != out.dtype
+            or v.buffer in places
+        ):
             return None
         places[v.buffer] = v, start * out.strides[dim]
     makers: dict[Instruction, Instruction] = {}
@@ -66,14 +82,21 @@ def _moved(made: Sequence[Instruction], cat: Instruction, needed: Container[Buff
 
 
 def _mapped(v: Value, part: Value, start: int, out: Value) -> Value | None:
-    """What `v` is of a buffer that `part` is all of, in the part of `out` that begins at `start`; None if no strides say that."""
+    """What `v` is of a buffer that `part` is all of, in the part of `out` that begins at `start`;
+    None if no strides say that.
+    """
     if v.offset or v.nbytes != part.nbytes or v.strides[-1:] != (ITEMSIZE[v.dtype],):
         return None
     strides = []
     for n, s in zip(v.shape, v.strides, strict=True):
         # The dimension of the part within which these elements lie.
         d = next(
-            (d for d, m in enumerate(part.strides) if n == 1 or (0 < m <= s and s % m == 0 and s * n <= m * part.shape[d])), None
+            (
+                d
+                for d, m in enumerate(part.strides)
+                if n == 1 or (0 < m <= s and s % m == 0 and s * n <= m * part.shape[d])
+            ),
+            None,
         )
         if d is None:
             return None

@@ -1,4 +1,6 @@
-"""Operations that are formulas of others: in a program they become those, so that loops take them up with what is around them."""
+"""Operations that are formulas of others: in a program they become those, so that loops take them
+up with what is around them.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,21 @@ class Formula:
         self.program = program
         self.made: list[Instruction] = []
 
-    def new(self, op: str, *inputs: Any, shape: Sequence[int] | None = None, dtype: str | None = None, **params: Any) -> Value:
-        """A new value: an operation's result, by default of the shape and dtype of its first operand."""
+    def new(
+        self,
+        op: str,
+        *inputs: Any,
+        shape: Sequence[int] | None = None,
+        dtype: str | None = None,
+        **params: Any,
+    ) -> Value:
+        """A new value: an operation's result, by default of the shape and dtype of its first
+        operand.
+        """
         kind, shape = dtype or inputs[0].dtype, inputs[0].shape if shape is None else tuple(shape)
-        out = self.program.value(self.program.buffer("temp", ITEMSIZE[kind] * math.prod(shape)), kind, tuple(shape))
+        out = self.program.value(
+            self.program.buffer("temp", ITEMSIZE[kind] * math.prod(shape)), kind, tuple(shape)
+        )
         if op == "cast":
             params["dtype"] = np.dtype(kind)
         self.give(op, *inputs, out=out, **params)
@@ -36,7 +49,11 @@ class Formula:
     def give(self, op: str, *inputs: Any, out: Value | None = None, **params: Any) -> None:
         """The last step: its result is the instruction's."""
         outputs = self.i.outputs if out is None else (out,)
-        self.made.append(replace(self.i, op=op, inputs=inputs, outputs=outputs, params=params, record=PRIMITIVES[op]))
+        self.made.append(
+            replace(
+                self.i, op=op, inputs=inputs, outputs=outputs, params=params, record=PRIMITIVES[op]
+            )
+        )
 
     def reduced(self, op: str, x: Value, dims: tuple[int, ...]) -> Value:
         """A reduction that keeps its dimensions, with size one."""
@@ -60,7 +77,12 @@ def _norm(f: Formula, x: Value) -> bool:
         total = f.new("sum", f.new("mul", x, x), shape=shape, dim=dims, keepdim=keepdim)
         f.give("sqrt", total)
     elif order in (1, math.inf, -math.inf):
-        f.give({1: "sum", math.inf: "amax"}.get(order, "amin"), f.new("abs", x), dim=dims, keepdim=keepdim)
+        f.give(
+            {1: "sum", math.inf: "amax"}.get(order, "amin"),
+            f.new("abs", x),
+            dim=dims,
+            keepdim=keepdim,
+        )
     elif order == 0:
         hits = f.new("cast", f.new("ne", x, 0, dtype="bool"), dtype=x.dtype, shape=x.shape)
         f.give("sum", replace(hits, dtype=x.dtype), dim=dims, keepdim=keepdim)
@@ -74,16 +96,26 @@ def _logsumexp(f: Formula, x: Value) -> bool:
     dims, out = _dims(f.i), f.i.outputs[0]
     top = f.reduced("amax", x, dims)
     # Infinite ones stay as they are: nothing is taken out of their lines.
-    top = f.new("where", f.new("isfinite", top, dtype="bool"), top, 0.0, shape=top.shape, dtype=x.dtype)
+    top = f.new(
+        "where", f.new("isfinite", top, dtype="bool"), top, 0.0, shape=top.shape, dtype=x.dtype
+    )
     total = f.reduced("sum", f.new("exp", f.new("sub", x, top)), dims)
-    flat = [replace(v, shape=out.shape, strides=row_major(out.shape, ITEMSIZE[v.dtype])) for v in (f.new("log", total), top)]
+    flat = [
+        replace(v, shape=out.shape, strides=row_major(out.shape, ITEMSIZE[v.dtype]))
+        for v in (f.new("log", total), top)
+    ]
     f.give("add", *flat)
     return True
 
 
 def _softmax(f: Formula, x: Value) -> bool:
     dim = f.i.params["dim"]
-    if set(f.i.params) - {"dim"} or dim == len(x.shape) - 1 and x.dtype == "float32" and x.contiguous:
+    if (
+        set(f.i.params) - {"dim"}
+        or dim == len(x.shape) - 1
+        and x.dtype == "float32"
+        and x.contiguous
+    ):
         return False  # rows have a kernel
     away = f.new("sub", x, f.reduced("amax", x, (dim,)))
     powers = f.new("exp", away)
@@ -105,7 +137,11 @@ def _variance(f: Formula, x: Value) -> bool:
     away = f.new("sub", x, f.reduced("mean", x, dims))
     squares = f.new("mul", away, away)
     total = f.new("sum", squares, shape=out.shape, dim=dims, keepdim=f.i.params["keepdim"])
-    last = ("div", total, float(left)) if f.i.op == "var" else ("sqrt", f.new("div", total, float(left)))
+    last = (
+        ("div", total, float(left))
+        if f.i.op == "var"
+        else ("sqrt", f.new("div", total, float(left)))
+    )
     if total.dtype == out.dtype:
         f.give(*last)
     else:
@@ -144,7 +180,12 @@ def _counted(f: Formula, x: Value) -> bool:
 def _masked(f: Formula, x: Value) -> bool:
     """A number put where a mask is true."""
     _, value, *masks = f.i.inputs
-    if f.i.params["accumulate"] or tuple(f.i.params["spec"]) != (True,) or len(masks) != 1 or masks[0].dtype != "bool":
+    if (
+        f.i.params["accumulate"]
+        or tuple(f.i.params["spec"]) != (True,)
+        or len(masks) != 1
+        or masks[0].dtype != "bool"
+    ):
         return False
     if not isinstance(value, Value) or value.size != 1 or value.dtype != x.dtype:
         return False
@@ -174,7 +215,11 @@ def _vectors(f: Formula, x: Value) -> bool:
 
 def _apart(v: Value, dim: int) -> Value:
     """With a dimension of size one."""
-    return replace(v, shape=(*v.shape[:dim], 1, *v.shape[dim:]), strides=(*v.strides[:dim], 0, *v.strides[dim:]))
+    return replace(
+        v,
+        shape=(*v.shape[:dim], 1, *v.shape[dim:]),
+        strides=(*v.strides[:dim], 0, *v.strides[dim:]),
+    )
 
 
 def _cdist(f: Formula, x: Value) -> bool:
@@ -185,8 +230,16 @@ def _cdist(f: Formula, x: Value) -> bool:
     if f.i.params["by_products"]:
         last = (ndim - 1,)
         xx, yy = (f.reduced("sum", f.new("mul", v, v), last) for v in (x, y))
-        yy = replace(yy, shape=(*yy.shape[:-2], 1, yy.shape[-2]), strides=(*yy.strides[:-2], 0, yy.strides[-2]))
-        turned = replace(y, shape=(*y.shape[:-2], *y.shape[:-3:-1]), strides=(*y.strides[:-2], *y.strides[:-3:-1]))
+        yy = replace(
+            yy,
+            shape=(*yy.shape[:-2], 1, yy.shape[-2]),
+            strides=(*yy.strides[:-2], 0, yy.strides[-2]),
+        )
+        turned = replace(
+            y,
+            shape=(*y.shape[:-2], *y.shape[:-3:-1]),
+            strides=(*y.strides[:-2], *y.strides[:-3:-1]),
+        )
         products = f.new("matmul", x, turned, shape=out.shape)
         squares = f.new("sub", f.new("add", xx, yy, shape=out.shape), f.new("mul", products, 2.0))
         f.give("sqrt", f.new("maximum", squares, 0.0))
@@ -194,10 +247,16 @@ def _cdist(f: Formula, x: Value) -> bool:
     away = f.new("sub", _apart(x, ndim - 1), _apart(y, ndim - 2), shape=(*out.shape, x.shape[-1]))
     if p == 0:
         f.give(
-            "sum", f.new("cast", f.new("ne", away, 0, dtype="bool"), dtype=x.dtype, shape=away.shape), dim=(ndim,), keepdim=False
+            "sum",
+            f.new("cast", f.new("ne", away, 0, dtype="bool"), dtype=x.dtype, shape=away.shape),
+            dim=(ndim,),
+            keepdim=False,
         )
     elif p == 2:
-        f.give("sqrt", f.new("sum", f.new("mul", away, away), shape=out.shape, dim=(ndim,), keepdim=False))
+        f.give(
+            "sqrt",
+            f.new("sum", f.new("mul", away, away), shape=out.shape, dim=(ndim,), keepdim=False),
+        )
     elif p in (1, math.inf):
         f.give("sum" if p == 1 else "amax", f.new("abs", away), dim=(ndim,), keepdim=False)
     else:
@@ -207,10 +266,22 @@ def _cdist(f: Formula, x: Value) -> bool:
 
 
 _FORMULAS: dict[str, Callable[[Formula, Value], bool]] = {
-    "vector_norm": _norm, "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _softmax, "var": _variance, "std": _variance,
-    "linear": _linear, "all": _truth, "any": _truth, "count_nonzero": _truth, "matmul": _vectors, "index_put": _masked,
-    "cdist": _cdist, "sum": _counted, "sum_all": _counted,
-}  # fmt: skip
+    "vector_norm": _norm,
+    "logsumexp": _logsumexp,
+    "softmax": _softmax,
+    "log_softmax": _softmax,
+    "var": _variance,
+    "std": _variance,
+    "linear": _linear,
+    "all": _truth,
+    "any": _truth,
+    "count_nonzero": _truth,
+    "matmul": _vectors,
+    "index_put": _masked,
+    "cdist": _cdist,
+    "sum": _counted,
+    "sum_all": _counted,
+}
 # Of the first operand; float32 and float64 for all others.
 _KINDS = {
     **dict.fromkeys(("sum", "sum_all"), ("bool", "int32")),
@@ -229,13 +300,21 @@ def _in_float32(i: Instruction, program: Program) -> list[Instruction]:
     x = i.inputs[0] if i.inputs else None
     if i.kind != "op" or i.hands_on or i.extras or len(i.outputs) != 1:
         return [i]
-    if not isinstance(x, Value) or x.dtype not in ("bfloat16", "float16") or i.outputs[0].dtype != x.dtype or not x.size:
+    if (
+        not isinstance(x, Value)
+        or x.dtype not in ("bfloat16", "float16")
+        or i.outputs[0].dtype != x.dtype
+        or not x.size
+    ):
         return [i]
     product = i.op in ("matmul", "linear") and not native_products(np.dtype(x.dtype))
     if not product and (i.op not in _IN_FLOAT32 or len(i.inputs) != 1):
         return [i]
     f, out = Formula(i, program), i.outputs[0]
-    wide = [f.new("cast", v, dtype="float32") if isinstance(v, Value) and v.dtype == x.dtype else v for v in i.inputs]
+    wide = [
+        f.new("cast", v, dtype="float32") if isinstance(v, Value) and v.dtype == x.dtype else v
+        for v in i.inputs
+    ]
     made = program.value(program.buffer("temp", 4 * math.prod(out.shape)), "float32", out.shape)
     f.made.append(replace(i, inputs=tuple(wide), outputs=(made,)))
     f.give("cast", made, dtype=np.dtype(x.dtype))
@@ -243,15 +322,25 @@ def _in_float32(i: Instruction, program: Program) -> list[Instruction]:
 
 
 def expand_formulas(program: Program, context: Context) -> Program:
-    """The same program with formulas in the place of such operations on floats, and of sums of booleans and int32."""
+    """The same program with formulas in the place of such operations on floats, and of sums of
+    booleans and int32.
+    """
     made: list[Instruction] = []
     for i in [part for whole in program.instructions for part in _in_float32(whole, program)]:
-        rule = _FORMULAS.get(i.op) if i.kind == "op" and not i.hands_on and len(i.outputs) == 1 else None
+        rule = (
+            _FORMULAS.get(i.op)
+            if i.kind == "op" and not i.hands_on and len(i.outputs) == 1
+            else None
+        )
         x = i.inputs[0] if rule is not None else None
         kinds = _KINDS.get(i.op, ("float32", "float64"))
         if rule is not None and isinstance(x, Value) and x.dtype in kinds and x.shape and x.size:
             formula = Formula(i, program)
-            if i.outputs[0].dtype in (x.dtype, "bool", "int64") and i.outputs[0].contiguous and rule(formula, x):
+            if (
+                i.outputs[0].dtype in (x.dtype, "bool", "int64")
+                and i.outputs[0].contiguous
+                and rule(formula, x)
+            ):
                 made += formula.made
                 continue
         made.append(i)

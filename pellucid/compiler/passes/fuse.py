@@ -1,8 +1,10 @@
-"""What becomes one kernel: element-wise operations and the reductions of their results are gathered into loops.
+"""What becomes one kernel: element-wise operations and the reductions of their results are gathered
+into loops.
 
-The schedule is a list of items: a loop, a matrix product, an optimizer's update, or one instruction that runs eagerly. An operation
-joins the loop that makes its latest operand when both go over the same elements and nothing in between stands in the way; what only
-the loop itself reads is never stored.
+The schedule is a list of items: a loop, a matrix product, an optimizer's update, or one instruction
+that runs eagerly. An operation joins the loop that makes its latest operand when both go over the
+same elements and nothing in between stands in the way; what only the loop itself reads is never
+stored.
 """
 
 from __future__ import annotations
@@ -26,9 +28,19 @@ from .context import Context
 LARGEST_LOOP = 48  # steps of one loop: more do not fit the registers
 MOST_ACCESSES = 20
 _REDUCTIONS = {
-    "sum": "sum", "sum_all": "sum", "mean": "mean", "mean_all": "mean", "sum_to": "sum", "amax": "max", "amin": "min", "max_all": "max",
-    "min_all": "min", "prod": "prod", "all": "all", "any": "any",
-}  # fmt: skip
+    "sum": "sum",
+    "sum_all": "sum",
+    "mean": "mean",
+    "mean_all": "mean",
+    "sum_to": "sum",
+    "amax": "max",
+    "amin": "min",
+    "max_all": "max",
+    "min_all": "min",
+    "prod": "prod",
+    "all": "all",
+    "any": "any",
+}
 _MOVES = ("cast", "clone", "contiguous", "replaced")
 
 
@@ -36,8 +48,9 @@ _MOVES = ("cast", "clone", "contiguous", "replaced")
 class Item:
     """Instructions that run as one.
 
-    `kind` is "loop", "product" (of matrices), "native" (a kernel's call), "update" (of an optimizer) or "eager" (a call of Python, for a
-    `reason`). `product` says what is called: (Product, a, b, bias), a Native or an Update.
+    `kind` is "loop", "product" (of matrices), "native" (a kernel's call), "update" (of an
+    optimizer) or "eager" (a call of Python, for a `reason`). `product` says what is called:
+    (Product, a, b, bias), a Native or an Update.
     """
 
     kind: str
@@ -46,12 +59,17 @@ class Item:
     reason: str = ""
     product: Any = None
     nodes: list[Member] = field(default_factory=list)
-    stored: list[Value] = field(default_factory=list)  # of what a loop makes or writes: what is stored
+    # of what a loop makes or writes: what is stored
+    stored: list[Value] = field(default_factory=list)
 
     @property
     def op(self) -> str:
         """What it is, in the text of a program."""
-        return f"loop {'x'.join(map(str, self.shape)) or 'scalar'}" if self.kind == "loop" else self.kind
+        return (
+            f"loop {'x'.join(map(str, self.shape)) or 'scalar'}"
+            if self.kind == "loop"
+            else self.kind
+        )
 
     def reads(self) -> Iterator[Value]:
         """The values that it reads from memory."""
@@ -67,7 +85,11 @@ class Item:
     def outputs(self) -> tuple[Value, ...]:
         """The new values that it leaves in memory."""
         made = tuple([v for i in self.instructions for v in i.outputs])
-        return made if self.kind != "loop" else tuple([v for v in self.stored if any(v is o for o in made)])
+        return (
+            made
+            if self.kind != "loop"
+            else tuple([v for v in self.stored if any(v is o for o in made)])
+        )
 
     @property
     def writes(self) -> tuple[Value, ...]:
@@ -102,7 +124,9 @@ def member_of(i: Instruction, number_of: Callable[[Value], Any]) -> Member | str
     if i.op in _REDUCTIONS:
         return _reduction(i, number_of)
     if i.op in _MOVES:
-        return _checked(Member(i, i.outputs[0].shape, i.inputs[:1], i.outputs[0], move=True), number_of)
+        return _checked(
+            Member(i, i.outputs[0].shape, i.inputs[:1], i.outputs[0], move=True), number_of
+        )
     params = []
     args = list(i.inputs)
     for name, value in i.params.items():
@@ -114,7 +138,9 @@ def member_of(i: Instruction, number_of: Callable[[Value], Any]) -> Member | str
             params.append((name, value.item()))
         else:
             return f"its parameter {name} is not a number"
-    return _checked(Member(i, i.outputs[0].shape, tuple(args), i.outputs[0], tuple(params)), number_of)
+    return _checked(
+        Member(i, i.outputs[0].shape, tuple(args), i.outputs[0], tuple(params)), number_of
+    )
 
 
 def _reduction(i: Instruction, number_of: Callable[[Value], Any]) -> Member | str:
@@ -125,7 +151,10 @@ def _reduction(i: Instruction, number_of: Callable[[Value], Any]) -> Member | st
     ndim = len(x.shape)
     if i.op == "sum_to":
         extra = ndim - len(out.shape)
-        axes = (*range(extra), *(k + extra for k, n in enumerate(out.shape) if n == 1 and x.shape[k + extra] != 1))
+        axes = (
+            *range(extra),
+            *(k + extra for k, n in enumerate(out.shape) if n == 1 and x.shape[k + extra] != 1),
+        )
     else:
         dim = i.params.get("dim")
         axes = tuple(range(ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
@@ -148,7 +177,9 @@ def _checked(node: Member, number_of: Callable[[Value], Any]) -> Member | str:
                 args.append(("const", number))
                 kinds.append(number)
                 continue
-            if any(s % ITEMSIZE[x.dtype] for s in x.strides) or x.dtype.startswith(("complex", "float8")):
+            if any(s % ITEMSIZE[x.dtype] for s in x.strides) or x.dtype.startswith(
+                ("complex", "float8")
+            ):
                 return f"a {x.dtype} operand that loops do not read"
             if len(x.shape) > len(node.shape):
                 return "an operand with more dimensions than the result"
@@ -160,7 +191,9 @@ def _checked(node: Member, number_of: Callable[[Value], Any]) -> Member | str:
         else:
             return f"an operand of type {type(x).__name__}"
     out = node.result
-    if any(s % ITEMSIZE[out.dtype] for s in out.strides) or out.dtype.startswith(("complex", "float8")):
+    if any(s % ITEMSIZE[out.dtype] for s in out.strides) or out.dtype.startswith(
+        ("complex", "float8")
+    ):
         return f"results of {out.dtype} are not generated"
     node.args = tuple(args)
     if node.move:
@@ -179,7 +212,11 @@ def product_of(i: Instruction) -> Any:
     a, b = i.inputs[0], i.inputs[1]
     out = i.outputs[0]
     bias = i.inputs[2] if len(i.inputs) > 2 else None
-    ctype = "bfloat" if out.dtype == "bfloat16" and pairs.available() else types_of("float32 float64").get(out.dtype)
+    ctype = (
+        "bfloat"
+        if out.dtype == "bfloat16" and pairs.available()
+        else types_of("float32 float64").get(out.dtype)
+    )
     if ctype is None or not all(isinstance(x, Value) and x.dtype == out.dtype for x in (a, b)):
         return "a product of other than float32 and float64, or bfloat16 where the processor multiplies it"
     a_shape, b_shape, size = a.shape, b.shape, ITEMSIZE[out.dtype]
@@ -195,7 +232,9 @@ def product_of(i: Instruction) -> Any:
             a_shape, a_strides = (rows, a_shape[-1]), [a_shape[-1], 1]
     if len(a_shape) < 2 or len(b_shape) < 2:
         return "a product with a vector"
-    if bias is not None and not (isinstance(bias, Value) and bias.contiguous and bias.dtype == out.dtype):
+    if bias is not None and not (
+        isinstance(bias, Value) and bias.contiguous and bias.dtype == out.dtype
+    ):
         return "a bias that is not contiguous"
     if not out.contiguous:
         return "a result that is not contiguous"
@@ -211,7 +250,9 @@ def product_of(i: Instruction) -> Any:
         if lead[d] != 1:  # a batch of none is a loop that ends before its first turn
             inner = batch[-1] if batch else None
             # Adjacent batch dimensions that walk alike are one.
-            if inner and all(outer == inner[0] * s for outer, s in zip((sa, sb, step), inner[1:], strict=True)):
+            if inner and all(
+                outer == inner[0] * s for outer, s in zip((sa, sb, step), inner[1:], strict=True)
+            ):
                 batch[-1] = (inner[0] * lead[d], *inner[1:])
             else:
                 batch.append((lead[d], sa, sb, step))
@@ -222,7 +263,14 @@ def product_of(i: Instruction) -> Any:
         row = row if m > 1 else batch[0][1]
         m *= batch.pop(0)[0]
     made = Product(
-        m, n, k, _matrix((row, column), (m, k)), _matrix(b_strides[-2:], (k, n)), pitch, tuple(reversed(batch)), ctype=ctype
+        m,
+        n,
+        k,
+        _matrix((row, column), (m, k)),
+        _matrix(b_strides[-2:], (k, n)),
+        pitch,
+        tuple(reversed(batch)),
+        ctype=ctype,
     )
     if made.served() is None:
         return "a product of a layout that no kernel reads"
@@ -230,7 +278,9 @@ def product_of(i: Instruction) -> Any:
 
 
 def _matrix(strides: Sequence[int], shape: tuple[int, int]) -> tuple[int, int]:
-    """Strides of a matrix; those of dimensions of size one are free, and chosen so that a kernel can read it."""
+    """Strides of a matrix; those of dimensions of size one are free, and chosen so that a kernel
+    can read it.
+    """
     row, column = strides
     if shape[1] == 1 and row != 1:
         column = 1
@@ -249,8 +299,12 @@ def _batch_stride(shape: Sequence[int], strides: Sequence[int], ndim: int, d: in
 
 
 # ---- numbers ----------------------------------------------------------------------------------------
-def uniform(instructions: Sequence[Instruction], number_of: Callable[[Value], Any]) -> dict[Buffer, Any]:
-    """Temporaries whose elements are all one number that is known now: what is computed of constants, element by element."""
+def uniform(
+    instructions: Sequence[Instruction], number_of: Callable[[Value], Any]
+) -> dict[Buffer, Any]:
+    """Temporaries whose elements are all one number that is known now: what is computed of
+    constants, element by element.
+    """
     found: dict[Buffer, Any] = {}
     written = {v.buffer for i in instructions for v in i.writes}
 
@@ -259,21 +313,37 @@ def uniform(instructions: Sequence[Instruction], number_of: Callable[[Value], An
         return found.get(v.buffer) if number is None else number
 
     for i in instructions:
-        if i.kind != "op" or len(i.outputs) != 1 or i.writes or i.outputs[0].buffer in written or not i.outputs[0].whole:
+        if (
+            i.kind != "op"
+            or len(i.outputs) != 1
+            or i.writes
+            or i.outputs[0].buffer in written
+            or not i.outputs[0].whole
+        ):
             continue
         if any(isinstance(x, Value) and known(x) is None for x in i.inputs):
             continue
         node = member_of(i, known)
-        if not isinstance(node, Member) or node.reduction or any(isinstance(x, Value) for x in node.args):
+        if (
+            not isinstance(node, Member)
+            or node.reduction
+            or any(isinstance(x, Value) for x in node.args)
+        ):
             continue
         out = i.outputs[0]
-        if not out.size or out.dtype not in _PLAIN or any(isinstance(x, Value) and x.dtype not in _PLAIN for x in i.inputs):
+        if (
+            not out.size
+            or out.dtype not in _PLAIN
+            or any(isinstance(x, Value) and x.dtype not in _PLAIN for x in i.inputs)
+        ):
             continue
         with np.errstate(all="ignore"):
             if node.move:
                 made = np.asarray(node.args[0][1])
             else:
-                numbers = [np.asarray(known(x), x.dtype) if isinstance(x, Value) else x for x in i.inputs]
+                numbers = [
+                    np.asarray(known(x), x.dtype) if isinstance(x, Value) else x for x in i.inputs
+                ]
                 made = i.record.numpy_forward(*numbers, **i.params)
             found[out.buffer] = np.asarray(made).astype(out.dtype).item()
     return found
@@ -285,13 +355,16 @@ _PLAIN = ("float32", "float64", "int64", "int32", "bool")
 # ---- grouping ---------------------------------------------------------------------------------------
 def call_each(program: Program, context: Context) -> Program:
     """The same program with each instruction an item of its own, which runs eagerly."""
-    return program.but(items=[Item("eager", [i], reason="there is no compiler") for i in program.instructions])
+    return program.but(
+        items=[Item("eager", [i], reason="there is no compiler") for i in program.instructions]
+    )
 
 
 def fuse_loops(program: Program, context: Context) -> Program:
     """The same program with items: loops, products, kernels' calls, updates, and calls of Python."""
     instructions, number_of, lower = program.instructions, context.number_of, context.lower
-    needed = {v.buffer for v in program.outputs}  # whose contents are used after the last instruction
+    # whose contents are used after the last instruction
+    needed = {v.buffer for v in program.outputs}
     items: list[Item] = []
     made_at: dict[Buffer, int] = {}
     written_at: dict[Buffer, int] = {}
@@ -351,18 +424,32 @@ def fuse_loops(program: Program, context: Context) -> Program:
     _find_stored(items, needed)
     # A loop that stores nothing made numbers that others have taken up.
     return program.but(
-        items=[item for item in items if item.kind != "loop" or item.stored or any(n.instruction.writes for n in item.nodes)]
+        items=[
+            item
+            for item in items
+            if item.kind != "loop" or item.stored or any(n.instruction.writes for n in item.nodes)
+        ]
     )
 
 
 def _place(
-    node: Member, items: list[Item], makers: dict[Buffer, Member], available: Callable[[Value], int], read_at: dict[Buffer, int]
+    node: Member,
+    items: list[Item],
+    makers: dict[Buffer, Member],
+    available: Callable[[Value], int],
+    read_at: dict[Buffer, int],
 ) -> int | None:
     """The loop that the node joins, None for a new one."""
     values = [x for x in node.args if isinstance(x, Value)]
     latest = max((available(v) for v in values), default=-1)
     for k in (latest, len(items) - 1):
-        if k < 0 or k >= len(items) or items[k].kind != "loop" or items[k].shape != node.shape or latest > k:
+        if (
+            k < 0
+            or k >= len(items)
+            or items[k].kind != "loop"
+            or items[k].shape != node.shape
+            or latest > k
+        ):
             continue
         item = items[k]
         if len(item.nodes) >= LARGEST_LOOP or _accesses(item) + len(values) + 1 > MOST_ACCESSES:
@@ -373,7 +460,9 @@ def _place(
         good = True
         for v in values:
             n = inside.get(v.buffer)
-            if n is not None and not (_spread(v, n, node, item) if n.reduction else v.same_place(n.result)):
+            if n is not None and not (
+                _spread(v, n, node, item) if n.reduction else v.same_place(n.result)
+            ):
                 good = False
             if any(v.buffer is w.buffer for n in item.nodes for w in n.instruction.writes):
                 good = False
@@ -386,29 +475,49 @@ def _place(
     return None
 
 
-LONGEST_ROW = 1 << 14  # elements of a row that is passed over again; such rows are not shared by threads
+# elements of a row that is passed over again; such rows are not shared by threads
+LONGEST_ROW = 1 << 14
 
 
 def _spread(v: Value, n: Member, node: Member, item: Item) -> bool:
-    """Whether `v` is the reduction `n` of the same loop, repeated over what was reduced, and can be taken from a register."""
+    """Whether `v` is the reduction `n` of the same loop, repeated over what was reduced, and can be
+    taken from a register.
+    """
     axes, shape = n.axes or (), item.shape
     first = len(shape) - len(axes)
-    if axes != tuple(range(first, len(shape))) or math.prod(shape[first:]) > LONGEST_ROW or node.reduction and node.axes != axes:
+    if (
+        axes != tuple(range(first, len(shape)))
+        or math.prod(shape[first:]) > LONGEST_ROW
+        or node.reduction
+        and node.axes != axes
+    ):
         return False
     if v.dtype != n.result.dtype or v.offset != n.result.offset:
         return False
     kept = [d for d in range(first) if shape[d] != 1]
-    there, here = _kept_strides(n.result, shape, axes, list(range(first))), _access(v, shape).strides
-    if any(there[d] != here[d] for d in kept) or any(here[d] for d in range(first, len(shape)) if shape[d] != 1):
+    there, here = (
+        _kept_strides(n.result, shape, axes, list(range(first))),
+        _access(v, shape).strides,
+    )
+    if any(there[d] != here[d] for d in kept) or any(
+        here[d] for d in range(first, len(shape)) if shape[d] != 1
+    ):
         return False
     # All reductions that a loop uses have the same axes.
     inside = {m.result.buffer: m for m in item.nodes if m.reduction}
-    used = [inside[x.buffer] for m in item.nodes for x in m.args if isinstance(x, Value) and x.buffer in inside]
+    used = [
+        inside[x.buffer]
+        for m in item.nodes
+        for x in m.args
+        if isinstance(x, Value) and x.buffer in inside
+    ]
     return all(m.axes == axes for m in used)
 
 
 def _alike(node: Member, item: Item) -> bool:
-    """Whether two unrelated computations share enough to be one loop: small ones, and those that read the same memory."""
+    """Whether two unrelated computations share enough to be one loop: small ones, and those that
+    read the same memory.
+    """
     size = int(np.prod(node.shape)) if node.shape else 1
     if size <= 4096:
         return True
@@ -419,7 +528,10 @@ def _alike(node: Member, item: Item) -> bool:
 def _accesses(item: Item) -> int:
     """About how many pointers a loop has: what it reads from elsewhere, and some of what it makes."""
     inside = {id(n.result.buffer) for n in item.nodes if not n.instruction.writes}
-    return len({id(x.buffer) for n in item.nodes for x in n.args if isinstance(x, Value)} - inside) + len(item.nodes) // 4
+    return (
+        len({id(x.buffer) for n in item.nodes for x in n.args if isinstance(x, Value)} - inside)
+        + len(item.nodes) // 4
+    )
 
 
 def _find_stored(items: list[Item], needed: set[Buffer]) -> None:
@@ -439,7 +551,11 @@ def _find_stored(items: list[Item], needed: set[Buffer]) -> None:
                     readers.setdefault(v.buffer, set()).add(k)
     for k, item in enumerate(items):
         for n in item.nodes:
-            used = n.reduction and any(isinstance(x, Value) and x.buffer is n.result.buffer for m in item.nodes for x in m.args)
+            used = n.reduction and any(
+                isinstance(x, Value) and x.buffer is n.result.buffer
+                for m in item.nodes
+                for x in m.args
+            )
             if (
                 n.instruction.writes
                 or n.result.buffer in needed
@@ -497,20 +613,31 @@ def loop_of(item: Item) -> tuple[Loop, list[Value]]:
         if out in item.stored:
             writes.append((Write(made, _access(out, item.shape)), out))
     loop = Loop(
-        item.shape, tuple(a for a, _ in reads), (), tuple(steps), tuple(w for w, _ in writes), tuple(r for r, _ in reduces)
-    )  # fmt: skip
-    return loop, [v for _, v in reads] + [v for _, v in writes] + [v for r, v in reduces if r.access is not None]
+        item.shape,
+        tuple(a for a, _ in reads),
+        (),
+        tuple(steps),
+        tuple(w for w, _ in writes),
+        tuple(r for r, _ in reduces),
+    )
+    return loop, [v for _, v in reads] + [v for _, v in writes] + [
+        v for r, v in reduces if r.access is not None
+    ]
 
 
 def _access(v: Value, shape: tuple[int, ...]) -> Access:
     """How a loop over `shape` walks over a value that is broadcast to it."""
     size = ITEMSIZE[v.dtype]
     extra = len(shape) - len(v.shape)
-    strides = [0] * extra + [0 if n == 1 else s // size for n, s in zip(v.shape, v.strides, strict=True)]
+    strides = [0] * extra + [
+        0 if n == 1 else s // size for n, s in zip(v.shape, v.strides, strict=True)
+    ]
     return Access(v.dtype, tuple(strides))
 
 
-def _kept_strides(out: Value, shape: tuple[int, ...], axes: tuple[int, ...], kept: list[int]) -> tuple[int, ...]:
+def _kept_strides(
+    out: Value, shape: tuple[int, ...], axes: tuple[int, ...], kept: list[int]
+) -> tuple[int, ...]:
     size = ITEMSIZE[out.dtype]
     strides = [0] * len(shape)
     if len(out.shape) == len(shape):  # keepdim

@@ -1,6 +1,8 @@
-"""The memory plan: temporaries that are not alive together share an arena, and items run in an order in which few are.
+"""The memory plan: temporaries that are not alive together share an arena, and items run in an
+order in which few are.
 
-What has memory is anything with a `size` in bytes: temporaries of the program, and rooms in which kernels work.
+What has memory is anything with a `size` in bytes: temporaries of the program, and rooms in which
+kernels work.
 """
 
 from __future__ import annotations
@@ -18,8 +20,12 @@ ALIGN = 128
 Lives = dict[Any, tuple[int, int]]
 
 
-def lifetimes(groups: Iterable[Iterable[Instruction]], stored: Container[Buffer] | None = None) -> Lives:
-    """First and last position in a schedule at which each temporary is touched; those that `stored` lacks have no memory."""
+def lifetimes(
+    groups: Iterable[Iterable[Instruction]], stored: Container[Buffer] | None = None
+) -> Lives:
+    """First and last position in a schedule at which each temporary is touched; those that `stored`
+    lacks have no memory.
+    """
     found: Lives = {}
     for k, group in enumerate(groups):
         for i in group:
@@ -51,8 +57,9 @@ def least(lives: Lives) -> int:
 def plan(lives: Lives) -> tuple[dict[Any, int], int]:
     """Offsets in an arena, and its size: the smallest of what several orders give.
 
-    In each, one after the other takes the lowest place that is free while it lives. Two overlap only if one is dead before the other
-    is first written; the last reader and the next writer may not share an item, since an item may write before it has read everything.
+    In each, one after the other takes the lowest place that is free while it lives. Two overlap
+    only if one is dead before the other is first written; the last reader and the next writer may
+    not share an item, since an item may write before it has read everything.
 
     >>> a, b, c = (Buffer("temp", n, k) for k, n in enumerate((100, 64, 100)))
     >>> offsets, size = plan({a: (0, 1), b: (1, 2), c: (2, 3)})
@@ -110,20 +117,34 @@ def reorder_items(program: Program, context: Context) -> Program:
 def stored_by(items: Iterable[Item]) -> set[Buffer]:
     """The buffers that items store to."""
     found = {v.buffer for item in items if item.kind == "loop" for v in item.stored}
-    return found | {v.buffer for item in items if item.kind != "loop" for i in item.instructions for v in i.made()}
+    return found | {
+        v.buffer
+        for item in items
+        if item.kind != "loop"
+        for i in item.instructions
+        for v in i.made()
+    }
 
 
-def ordered(items: Sequence[Item], stored: Container[Buffer], leaving: Container[Buffer]) -> list[Item]:
-    """The items in an order in which less memory is alive: neighbours change places where that lowers the peak of the two.
+def ordered(
+    items: Sequence[Item], stored: Container[Buffer], leaving: Container[Buffer]
+) -> list[Item]:
+    """The items in an order in which less memory is alive: neighbours change places where that
+    lowers the peak of the two.
 
-    A gradient in a weight that ends an activation's life so comes before the gradient in the input, which makes memory. Calls of
-    Python code, decisions and writes to what outlives the step stay where they are, and nothing passes them. `leaving` are temporaries
-    that have memory of their own.
+    A gradient in a weight that ends an activation's life so comes before the gradient in the input,
+    which makes memory. Calls of Python code, decisions and writes to what outlives the step stay
+    where they are, and nothing passes them. `leaving` are temporaries that have memory of their
+    own.
     """
     made = list(items)
     reads = {item: {v.buffer for i in item.instructions for v in i.reads()} for item in made}
     writes = {item: {v.buffer for i in item.instructions for v in i.made()} for item in made}
-    fixed = {item for item in made if item.kind in ("eager", "update") or any(b.kind != "temp" for b in writes[item])}
+    fixed = {
+        item
+        for item in made
+        if item.kind in ("eager", "update") or any(b.kind != "temp" for b in writes[item])
+    }
     fixed |= {item for item in made if any(i.kind in ("call", "decide") for i in item.instructions)}
 
     def counts(b: Buffer) -> bool:
@@ -136,7 +157,9 @@ def ordered(items: Sequence[Item], stored: Container[Buffer], leaving: Container
     remaining: dict[Buffer, int] = {}
 
     def change(item: Item) -> tuple[int, int]:
-        """Bytes that an item makes, and bytes that nobody needs after it, when it is the next to run."""
+        """Bytes that an item makes, and bytes that nobody needs after it, when it is the next to
+        run.
+        """
         touched = [b for b in reads[item] | writes[item] if b in left]
         made = sum(room_of(b.size) for b in touched if remaining[b] == left[b])
         return made, sum(room_of(b.size) for b in touched if remaining[b] == 1)
@@ -147,10 +170,15 @@ def ordered(items: Sequence[Item], stored: Container[Buffer], leaving: Container
         for k, after in enumerate(made[1:]):
             item = made[k]
             if not (
-                item in fixed or after in fixed or writes[item] & (reads[after] | writes[after]) or reads[item] & writes[after]
+                item in fixed
+                or after in fixed
+                or writes[item] & (reads[after] | writes[after])
+                or reads[item] & writes[after]
             ):
                 first, second = change(item), change(after)
-                if max(second[0], second[0] - second[1] + first[0]) < max(first[0], first[0] - first[1] + second[0]):
+                if max(second[0], second[0] - second[1] + first[0]) < max(
+                    first[0], first[0] - first[1] + second[0]
+                ):
                     made[k], made[k + 1] = after, item
                     changed = True
             for buffer in reads[made[k]] | writes[made[k]]:
@@ -162,10 +190,14 @@ def ordered(items: Sequence[Item], stored: Container[Buffer], leaving: Container
 
 
 # ---- results in the place of operands ------------------------------------------------------------------
-def replaced(items: Sequence[Item], loops: dict[Item, tuple[Loop, list[Value]]], lives: Lives) -> dict[Any, Any]:
-    """Results of loops that may lie where an operand lies that nobody reads later: which takes whose place.
+def replaced(
+    items: Sequence[Item], loops: dict[Item, tuple[Loop, list[Value]]], lives: Lives
+) -> dict[Any, Any]:
+    """Results of loops that may lie where an operand lies that nobody reads later: which takes
+    whose place.
 
-    A loop reads an element before it writes there, and no other iteration reads it, where both are walked alike.
+    A loop reads an element before it writes there, and no other iteration reads it, where both are
+    walked alike.
     """
     found: dict[Any, Any] = {}
     for k, item in enumerate(items):
@@ -180,7 +212,9 @@ def replaced(items: Sequence[Item], loops: dict[Item, tuple[Loop, list[Value]]],
             if out.buffer not in lives or lives[out.buffer][0] != k or not out.whole:
                 continue
             for b in dying:
-                if room_of(b.size) == room_of(out.buffer.size) and all(_alike(a, v, write.access, out) for a, v in reads[b]):
+                if room_of(b.size) == room_of(out.buffer.size) and all(
+                    _alike(a, v, write.access, out) for a, v in reads[b]
+                ):
                     found[out.buffer] = b
                     dying.remove(b)
                     break
@@ -189,7 +223,11 @@ def replaced(items: Sequence[Item], loops: dict[Item, tuple[Loop, list[Value]]],
 
 def _alike(access: Access, v: Value, other: Access, out: Value) -> bool:
     """Whether a loop touches the same bytes of two buffers at the same time."""
-    return access.strides == other.strides and itemsize(access.dtype) == itemsize(other.dtype) and v.offset == out.offset
+    return (
+        access.strides == other.strides
+        and itemsize(access.dtype) == itemsize(other.dtype)
+        and v.offset == out.offset
+    )
 
 
 def joined(lives: Lives, places: dict[Any, Any]) -> tuple[Lives, dict[Any, Any]]:

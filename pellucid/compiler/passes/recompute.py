@@ -1,5 +1,6 @@
-"""Values that are recomputed in backward instead of being kept for it: what an element-wise operation made of an operand that
-the backward reads anyway, element by element. The loop that reads it there makes the value once more, so nothing else is read.
+"""Values that are recomputed in backward instead of being kept for it: what an element-wise
+operation made of an operand that the backward reads anyway, element by element. The loop that reads
+it there makes the value once more, so nothing else is read.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from .context import Context
 from .fuse import Member, member_of
 
 LEAST = 1 << 16  # bytes: less is not worth a second computation
-# Functions that cost as much as many additions, whose gradient computes the costly part by itself: it is found to be the same.
+# Functions that cost as much as many additions, whose gradient computes the costly part by itself:
+# it is found to be the same.
 SHARED = {"gelu", "silu"}
 
 
@@ -33,12 +35,28 @@ def recompute_cheap(program: Program, context: Context) -> Program:
         if i.op not in FORMULAS or costly(i.op) and i.op not in SHARED:
             continue
         out, values = i.outputs[0], [x for x in i.inputs if isinstance(x, Value)]
-        if out.buffer not in later or out.buffer.size < LEAST or out.buffer in needed or out.buffer in written or not out.whole:
+        if (
+            out.buffer not in later
+            or out.buffer.size < LEAST
+            or out.buffer in needed
+            or out.buffer in written
+            or not out.whole
+        ):
             continue
-        if len(values) != 1 or values[0].buffer not in later or values[0].buffer in written or not values[0].whole:
+        if (
+            len(values) != 1
+            or values[0].buffer not in later
+            or values[0].buffer in written
+            or not values[0].whole
+        ):
             continue
         node = member_of(i, number_of)
-        if not isinstance(node, Member) or node.reduction or node.move or len(node.args) != len(i.inputs):
+        if (
+            not isinstance(node, Member)
+            or node.reduction
+            or node.move
+            or len(node.args) != len(i.inputs)
+        ):
             continue
         # Where a loop made the operand, that loop would compute the second result, too.
         maker = makers.get(values[0].buffer)
@@ -47,11 +65,30 @@ def recompute_cheap(program: Program, context: Context) -> Program:
     return program.but(made)
 
 
-def _again(program: Program, made: list[Instruction], i: Instruction, x: Value, number_of: Callable[[Value], Any]) -> None:
-    """Compute the result of `i` once more where the backward first reads its operand `x`, if all who read the result can wait for that."""
+def _again(
+    program: Program,
+    made: list[Instruction],
+    i: Instruction,
+    x: Value,
+    number_of: Callable[[Value], Any],
+) -> None:
+    """Compute the result of `i` once more where the backward first reads its operand `x`, if all
+    who read the result can wait for that.
+    """
     out = i.outputs[0]
-    late = [k for k, r in enumerate(made) if r.phase == "backward" and any(v.buffer is out.buffer for v in r.reads())]
-    anchor = next((k for k, r in enumerate(made) if r.phase == "backward" and _reads_along(r, x, out.shape, number_of)), None)
+    late = [
+        k
+        for k, r in enumerate(made)
+        if r.phase == "backward" and any(v.buffer is out.buffer for v in r.reads())
+    ]
+    anchor = next(
+        (
+            k
+            for k, r in enumerate(made)
+            if r.phase == "backward" and _reads_along(r, x, out.shape, number_of)
+        ),
+        None,
+    )
     if anchor is None or any(not _by_input(made[k], out.buffer) for k in late):
         return
     end = anchor + 1  # of what will be one loop
@@ -63,7 +100,9 @@ def _again(program: Program, made: list[Instruction], i: Instruction, x: Value, 
         mine, theirs = made[k], made[k + 1 : end]
         stores, reads = {v.buffer for v in mine.made()}, {v.buffer for v in mine.reads()}
         for r in theirs:
-            if r.kind not in ("op", "copy") or any(v.buffer in stores or v.buffer in reads for v in r.made()):
+            if r.kind not in ("op", "copy") or any(
+                v.buffer in stores or v.buffer in reads for v in r.made()
+            ):
                 return
             if any(v.buffer in stores for v in r.reads()):
                 return
@@ -78,8 +117,12 @@ def _again(program: Program, made: list[Instruction], i: Instruction, x: Value, 
     ]
 
 
-def _reads_along(r: Instruction, x: Value, shape: tuple[int, ...], number_of: Callable[[Value], Any]) -> bool:
-    return any(isinstance(v, Value) and v.same_place(x) for v in r.inputs) and _goes_over(r, shape, number_of)
+def _reads_along(
+    r: Instruction, x: Value, shape: tuple[int, ...], number_of: Callable[[Value], Any]
+) -> bool:
+    return any(isinstance(v, Value) and v.same_place(x) for v in r.inputs) and _goes_over(
+        r, shape, number_of
+    )
 
 
 def _goes_over(r: Instruction, shape: tuple[int, ...], number_of: Callable[[Value], Any]) -> bool:
@@ -88,7 +131,9 @@ def _goes_over(r: Instruction, shape: tuple[int, ...], number_of: Callable[[Valu
 
 
 def _by_input(r: Instruction, buffer: Buffer) -> bool:
-    """Whether an instruction reads a buffer as an operand alone, and another instruction may stand for it."""
+    """Whether an instruction reads a buffer as an operand alone, and another instruction may stand
+    for it.
+    """
     if r.kind != "op" or r.extras or r.hands_on or r.writes:
         return False
     count = sum(v.buffer is buffer for v in r.reads())
@@ -96,4 +141,10 @@ def _by_input(r: Instruction, buffer: Buffer) -> bool:
 
 
 def _with(r: Instruction, old: Buffer, new: Buffer) -> Instruction:
-    return replace(r, inputs=tuple(replace(v, buffer=new) if isinstance(v, Value) and v.buffer is old else v for v in r.inputs))
+    return replace(
+        r,
+        inputs=tuple(
+            replace(v, buffer=new) if isinstance(v, Value) and v.buffer is old else v
+            for v in r.inputs
+        ),
+    )

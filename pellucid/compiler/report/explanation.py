@@ -1,4 +1,6 @@
-"""What was compiled, in words and as a page: versions, guards, the program with its lines, what was fused, memory, times and code."""
+"""What was compiled, in words and as a page: versions, guards, the program with its lines, what was
+fused, memory, times and code.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from .measure import SIZES, Timing, bandwidth, one_by_one, speed, timings
 
 
 class Explanation:
-    """How a compiled function runs. `text` (also what printing shows), `html` (a page of its own) and `save(path)`."""
+    """How a compiled function runs. `text` (also what printing shows), `html` (a page of its own)
+    and `save(path)`.
+    """
 
     def __init__(self, title: str, text: str, page: str) -> None:
         self.title = title
@@ -40,8 +44,8 @@ class Explanation:
 
 
 def explain(function: Any, measure: bool = True, passes: bool = False) -> Explanation:
-    """The explanation of a CompiledFunction; with `measure` each kernel is timed, on copies of the state, and with `passes` the program is
-    shown after each pass of the compiler.
+    """The explanation of a CompiledFunction; with `measure` each kernel is timed, on copies of the
+    state, and with `passes` the program is shown after each pass of the compiler.
     """
     title, lines, body = _told(function, measure, passes)
     if function.graph_breaks is not None:
@@ -52,19 +56,33 @@ def explain(function: Any, measure: bool = True, passes: bool = False) -> Explan
             _, text, page = _told(part, measure, passes, f"_part_{k}: ")
             lines += ["", *text]
             body += page
-    return Explanation(title, "\n".join(lines), _PAGE.format(title=html.escape(title), body="\n".join(body)))
+    return Explanation(
+        title, "\n".join(lines), _PAGE.format(title=html.escape(title), body="\n".join(body))
+    )
 
 
-def _told(function: Any, measure: bool, passes: bool, name: str = "") -> tuple[str, list[str], list[str]]:
+def _told(
+    function: Any, measure: bool, passes: bool, name: str = ""
+) -> tuple[str, list[str], list[str]]:
     """Title, text and page about the versions of one function."""
     title = f"{name}{function.name}: {len(function.versions)} traced version{'s' * (len(function.versions) != 1)}"
     if getattr(function, "nothing", False):
         title += ", runs in Python: there is nothing to compile"
     lines = [title, *[f"  {k}. {entry}" for k, entry in enumerate(function.history, 1)]]
-    body = [f"<h1>{html.escape(title)}</h1><ol>", *[f"<li>{html.escape(h)}</li>" for h in function.history], "</ol>"]
+    body = [
+        f"<h1>{html.escape(title)}</h1><ol>",
+        *[f"<li>{html.escape(h)}</li>" for h in function.history],
+        "</ol>",
+    ]
     for k, version in enumerate(function.versions, 1):
-        given = ", ".join(f"{kind} {list(shape)}" for _, shape, kind, *_ in version.admission.signature)
-        head = f"version {k}" + (f" for {given}" if given else "") + f", used {version.hits} time{'s' * (version.hits != 1)}"
+        given = ", ".join(
+            f"{kind} {list(shape)}" for _, shape, kind, *_ in version.admission.signature
+        )
+        head = (
+            f"version {k}"
+            + (f" for {given}" if given else "")
+            + f", used {version.hits} time{'s' * (version.hits != 1)}"
+        )
         body.append(f"<h2>{head}</h2>")
         lines += ["", head]
         admission, effects, code = version.admission, version.effects, version.code
@@ -90,9 +108,18 @@ def _told(function: Any, measure: bool, passes: bool, name: str = "") -> tuple[s
             if len(parts) > 1:
                 body.append(f"<h3>{label}</h3>")
             key = f"{name}{k}-{label}".replace(": ", "-").replace(" ", "-")
-            body += [_in_words(run, times), _timeline(times, key), _table(run, times, key), _memory(run), _native(run)]
+            body += [
+                _in_words(run, times),
+                _timeline(times, key),
+                _table(run, times, key),
+                _memory(run),
+                _native(run),
+            ]
         for words, things in (
-            ("inputs other than the arguments, read again at each call", [g.path for g in (*admission.watched, *admission.places)]),
+            (
+                "inputs other than the arguments, read again at each call",
+                [g.path for g in (*admission.watched, *admission.places)],
+            ),
             ("changes in Python, repeated by each call", [*effects.calls, *effects.effects]),
         ):
             if things:
@@ -114,10 +141,19 @@ def _told(function: Any, measure: bool, passes: bool, name: str = "") -> tuple[s
 
 def _part(run: Any, times: list[Timing]) -> list[str]:
     counts = Counter(item.kind for item in run.items)
-    lines = ["  runs " + ", ".join(f"{n} {_KINDS[kind]}{'s' * (n > 1)}" for kind, n in counts.items())]
+    lines = [
+        "  runs " + ", ".join(f"{n} {_KINDS[kind]}{'s' * (n > 1)}" for kind, n in counts.items())
+    ]
     if counts["eager"]:
-        why = Counter(f"{', '.join(i.op for i in item.instructions)} ({item.reason})" for item in run.items if item.kind == "eager")
-        lines.append("  Python calls: " + "; ".join(f"{n} x {name}" if n > 1 else name for name, n in why.items()))
+        why = Counter(
+            f"{', '.join(i.op for i in item.instructions)} ({item.reason})"
+            for item in run.items
+            if item.kind == "eager"
+        )
+        lines.append(
+            "  Python calls: "
+            + "; ".join(f"{n} x {name}" if n > 1 else name for name, n in why.items())
+        )
     if times:
         count = threads.get_num_threads()
         total = sum(t.seconds or 0 for t in times)
@@ -125,12 +161,26 @@ def _part(run: Any, times: list[Timing]) -> list[str]:
             f"  {total * 1e6:,.1f} us in all; one thread of this machine: {bandwidth(SIZES[-1]) / 1e9:.0f} GB/s from memory, "
             f"{bandwidth(SIZES[1]) / 1e9:.0f} from the second-level cache; {count} thread(s): {speed(count) / 1e9:.0f} GFLOP/s"
         )
-        lines.append("  floor: roughly the minimum time this machine needs to move the item's data and do its arithmetic")
+        lines.append(
+            "  floor: roughly the minimum time this machine needs to move the item's data and do its arithmetic"
+        )
         lines += _rows(times)
     else:
-        lines += [f"  {item.kind}: {', '.join(i.op for i in item.instructions)}" for item in run.items]
+        lines += [
+            f"  {item.kind}: {', '.join(i.op for i in item.instructions)}" for item in run.items
+        ]
     again = sum(i.again for i in run.planned.instructions)
-    made = len({v.buffer for i in run.program.instructions for v in i.outputs if v.buffer.kind == "temp"}) + again
+    made = (
+        len(
+            {
+                v.buffer
+                for i in run.program.instructions
+                for v in i.outputs
+                if v.buffer.kind == "temp"
+            }
+        )
+        + again
+    )
     stored = sum(isinstance(thing, Buffer) for thing in run.lives)
     lines.append(
         f"  memory: {run.arena_bytes:,} bytes for {stored} temporaries and the working memory of {len(run.lives) - stored} kernels, which share an "
@@ -144,18 +194,35 @@ def _part(run: Any, times: list[Timing]) -> list[str]:
 def _in_words(run: Any, times: list[Timing]) -> str:
     """What runs, how fast, and how much memory it takes, in sentences."""
     counts = Counter(item.kind for item in run.items)
-    said = ["It runs as " + ", ".join(f"{n} {_KINDS[kind]}{'s' * (n > 1)}" for kind, n in counts.items()) + "."]
+    said = [
+        "It runs as "
+        + ", ".join(f"{n} {_KINDS[kind]}{'s' * (n > 1)}" for kind, n in counts.items())
+        + "."
+    ]
     if counts["eager"]:
         why = sorted(
-            {f"{', '.join(i.op for i in item.instructions)} ({item.reason})" for item in run.items if item.kind == "eager"}
+            {
+                f"{', '.join(i.op for i in item.instructions)} ({item.reason})"
+                for item in run.items
+                if item.kind == "eager"
+            }
         )
         said.append("Python calls: " + "; ".join(why) + ".")
     if times:
         count = threads.get_num_threads()
-        said.append(f"Timed one by one, these take {sum(t.seconds or 0 for t in times) * 1e6:,.0f} µs.")
-        apart, fused = one_by_one(run), sum(t.seconds or 0 for t in times if t.item.kind != "update")
+        said.append(
+            f"Timed one by one, these take {sum(t.seconds or 0 for t in times) * 1e6:,.0f} µs."
+        )
+        apart, fused = (
+            one_by_one(run),
+            sum(t.seconds or 0 for t in times if t.item.kind != "update"),
+        )
         if apart is not None and 0 < fused < apart:
-            without = " without the optimizer's update" if any(t.item.kind == "update" for t in times) else ""
+            without = (
+                " without the optimizer's update"
+                if any(t.item.kind == "update" for t in times)
+                else ""
+            )
             said.append(
                 f"Called one after another as in eager execution, the same operations{without} take {apart * 1e6:,.0f} µs, "
                 f"{apart / fused:.1f} times as long."
@@ -176,7 +243,11 @@ def _in_words(run: Any, times: list[Timing]) -> str:
 
 def _size(count: int) -> str:
     return (
-        f"{count:,} bytes" if count < 10_240 else f"{count / 1024:,.0f} KiB" if count < 10_485_760 else f"{count / 2**20:,.0f} MiB"
+        f"{count:,} bytes"
+        if count < 10_240
+        else f"{count / 1024:,.0f} KiB"
+        if count < 10_485_760
+        else f"{count / 2**20:,.0f} MiB"
     )
 
 
@@ -192,7 +263,10 @@ def _timeline(times: list[Timing], key: str) -> str:
         shape = f"<rect class={t.item.kind} x={at:.2f} y=0 width={max(width, 0.8):.2f} height=34><title>{words}</title></rect>"
         boxes.append(f"<a href='#{place}-{k}' aria-label='{words}'>{shape}</a>")
         at += width
-    names = "".join(f"<span><i class={kind}></i>{_KINDS[kind]}</span>" for kind in dict.fromkeys(t.item.kind for t in times))
+    names = "".join(
+        f"<span><i class={kind}></i>{_KINDS[kind]}</span>"
+        for kind in dict.fromkeys(t.item.kind for t in times)
+    )
     return (
         f"<h3>Timeline: {whole * 1e6:,.0f} µs from left to right</h3><svg class=line viewBox='0 0 1000 34' preserveAspectRatio=none role=group "
         f"aria-label='timeline'>{''.join(boxes)}</svg><p class=keys>{names}</p>"
@@ -214,8 +288,12 @@ def _native(run: Any) -> str:
 
 
 _KINDS = {
-    "loop": "fused loop", "product": "matrix product", "native": "kernel", "update": "optimizer update", "eager": "call of Python",
-}  # fmt: skip
+    "loop": "fused loop",
+    "product": "matrix product",
+    "native": "kernel",
+    "update": "optimizer update",
+    "eager": "call of Python",
+}
 
 
 def _rows(times: list[Timing]) -> list[str]:
@@ -248,7 +326,9 @@ def _table(run: Any, times: list[Timing], key: str) -> str:
         took = "not run" if t.seconds is None else f"{t.seconds * 1e6:,.1f}"
         share = 100 * (t.seconds or 0) / longest
         floor = 100 * min(t.roof, longest) / longest
-        lines = "<br>".join(sorted({html.escape(str(i.site)) for i in t.item.instructions if i.site is not None}))
+        lines = "<br>".join(
+            sorted({html.escape(str(i.site)) for i in t.item.instructions if i.site is not None})
+        )
         rows.append(
             f"<tr class={t.item.kind} id='{html.escape(key, quote=True)}-{k}'><td>{_KINDS[t.item.kind]}"
             f"<td>{html.escape(_what(t))}<br><small>{lines}</small><td class=n>{took}"
@@ -262,7 +342,9 @@ def _table(run: Any, times: list[Timing], key: str) -> str:
 
 
 def _memory(run: Any) -> str:
-    """The arena over the schedule: a rectangle for each temporary, from its first write to its last use."""
+    """The arena over the schedule: a rectangle for each temporary, from its first write to its last
+    use.
+    """
     lives = run.lives
     if not lives or not run.arena_bytes:
         return ""
@@ -270,13 +352,18 @@ def _memory(run: Any) -> str:
     boxes = []
     for b, (first, last) in lives.items():
         x, w = width * first / count, width * (last - first + 1) / count
-        y, h = height * run.memory.offsets[b] / run.arena_bytes, max(height * b.size / run.arena_bytes, 0.7)
+        y, h = (
+            height * run.memory.offsets[b] / run.arena_bytes,
+            max(height * b.size / run.arena_bytes, 0.7),
+        )
         boxes.append(
             f"<rect x={x:.1f} y={y:.1f} width={w:.1f} height={h:.1f}><title>{b.size:,} bytes, items {first} to {last}</title></rect>"
         )
     picture = f"<svg viewBox='0 0 {width} {height}' role=img aria-label='memory plan'>{''.join(boxes)}</svg>"
     sizes = f"{run.arena_bytes:,} bytes, of which {run.least_bytes:,} are in use at once"
-    return f"<h3>Memory: {sizes}; time from left to right, addresses from top to bottom</h3>{picture}"
+    return (
+        f"<h3>Memory: {sizes}; time from left to right, addresses from top to bottom</h3>{picture}"
+    )
 
 
 _PAGE = """<!doctype html>

@@ -1,6 +1,8 @@
-"""What compiled functions tell while a program runs: `TORCH_LOGS=recompiles,graph_breaks` or `torch._logging.set_logs(recompiles=True)`.
+"""What compiled functions tell while a program runs: `TORCH_LOGS=recompiles,graph_breaks` or
+`torch._logging.set_logs(recompiles=True)`.
 
-"recompiles" says when something is traced, and why again; "graph_breaks" says what runs eagerly, and why. The lines go to stderr.
+"recompiles" says when something is traced, and why again; "graph_breaks" says what runs eagerly,
+and why. The lines go to stderr.
 """
 
 from __future__ import annotations
@@ -11,18 +13,53 @@ from collections.abc import Iterable
 from ... import config
 
 KNOWN = ("recompiles", "graph_breaks")
-# Names that PyTorch knows and that have nothing to tell here: `explain()` shows programs, guards and code.
+# Names that PyTorch knows and that have nothing to tell here: `explain()` shows programs, guards
+# and code.
 OTHERS = (
-    "all", "dynamo", "aot", "inductor", "dynamic", "torch", "distributed", "onnx", "bytecode", "aot_graphs", "aot_joint_graph",
-    "ddp_graphs", "graph", "graph_code", "graph_sizes", "guards", "recompiles_verbose", "trace_source", "trace_call", "output_code",
-    "kernel_code", "schedule", "perf_hints", "post_grad_graphs", "fusion", "overlap", "export", "cudagraphs", "sym_node",
-    "compiled_autograd", "benchmarking", "autotuning", "modules", "inductor_metrics", "verbose_guards", "pre_grad_graphs",
-)  # fmt: skip
+    "all",
+    "dynamo",
+    "aot",
+    "inductor",
+    "dynamic",
+    "torch",
+    "distributed",
+    "onnx",
+    "bytecode",
+    "aot_graphs",
+    "aot_joint_graph",
+    "ddp_graphs",
+    "graph",
+    "graph_code",
+    "graph_sizes",
+    "guards",
+    "recompiles_verbose",
+    "trace_source",
+    "trace_call",
+    "output_code",
+    "kernel_code",
+    "schedule",
+    "perf_hints",
+    "post_grad_graphs",
+    "fusion",
+    "overlap",
+    "export",
+    "cudagraphs",
+    "sym_node",
+    "compiled_autograd",
+    "benchmarking",
+    "autotuning",
+    "modules",
+    "inductor_metrics",
+    "verbose_guards",
+    "pre_grad_graphs",
+)
 _on: set[str] = set()
 
 
 def listen(names: Iterable[str]) -> None:
-    """Tell what belongs to these names, and nothing else; "all", "dynamo" and those with + stand for what there is."""
+    """Tell what belongs to these names, and nothing else; "all", "dynamo" and those with + stand
+    for what there is.
+    """
     _on.clear()
     for name in names:
         plain = name.strip().lstrip("+")

@@ -1,4 +1,6 @@
-"""How long each item of a compiled step takes, beside what memory and arithmetic of this machine allow (the roofline)."""
+"""How long each item of a compiled step takes, beside what memory and arithmetic of this machine
+allow (the roofline).
+"""
 
 from __future__ import annotations
 
@@ -29,19 +31,29 @@ class Timing:
 
     @property
     def roof(self) -> float:
-        """The seconds that this machine needs at least, for data that lie in the nearest cache that holds them."""
-        return max(self.bytes / bandwidth(self.bytes), self.flops / speed(threads.get_num_threads()))
+        """The seconds that this machine needs at least, for data that lie in the nearest cache that
+        holds them.
+        """
+        return max(
+            self.bytes / bandwidth(self.bytes), self.flops / speed(threads.get_num_threads())
+        )
 
     def note(self) -> None:
-        """Take note of how fast it was: what was reached once the machine can do, also if other work held it up when it was measured."""
+        """Take note of how fast it was: what was reached once the machine can do, also if other
+        work held it up when it was measured.
+        """
         if self.seconds:
-            for what, amount in ((("bytes", _place(self.bytes)), self.bytes), (("flops", threads.get_num_threads()), self.flops)):
+            for what, amount in (
+                (("bytes", _place(self.bytes)), self.bytes),
+                (("flops", threads.get_num_threads()), self.flops),
+            ):
                 _reached[what] = max(_reached.get(what, 0.0), amount / self.seconds)
 
 
 # Bytes a second in each of SIZES, by its place; operations a second, by the threads of a team.
 _reached: dict[tuple[str, int], float] = {}
-SIZES = (1 << 15, 1 << 19, 1 << 22, 1 << 26)  # bytes: about the caches of common processors, and memory
+# bytes: about the caches of common processors, and memory
+SIZES = (1 << 15, 1 << 19, 1 << 22, 1 << 26)
 
 
 @functools.cache
@@ -52,7 +64,12 @@ def _bandwidths() -> tuple[float, ...]:
         a, b = np.ones(size // 16, np.float64), np.empty(size // 16, np.float64)
         times = max(1, SIZES[2] // size)
         found.append(
-            times * size / min(_once(lambda a=a, b=b, times=times: [np.copyto(b, a) for _ in range(times)]) for _ in range(5))
+            times
+            * size
+            / min(
+                _once(lambda a=a, b=b, times=times: [np.copyto(b, a) for _ in range(times)])
+                for _ in range(5)
+            )
         )
     return tuple(found)
 
@@ -68,7 +85,9 @@ def _place(size: int) -> int:
 
 
 def speed(team: int) -> float:
-    """Float32 operations a second of the present number of threads, `team`: in a product of 768-row matrices, or what an item reached."""
+    """Float32 operations a second of the present number of threads, `team`: in a product of 768-row
+    matrices, or what an item reached.
+    """
     return max(_speed(team), _reached.get(("flops", team), 0.0))
 
 
@@ -92,9 +111,12 @@ def work_of(item: Item) -> tuple[int, int]:
     if item.kind == "product":
         p = item.product[0]
         times = math.prod(count for count, *_ in p.batch)
-        # So many bytes has an element, and so many float32 operations are one in float64, or one is two in bfloat16.
+        # So many bytes has an element, and so many float32 operations are one in float64, or one is
+        # two in bfloat16.
         size = {"float": 4, "double": 8, "bfloat": 2}[p.ctype]
-        return size * times * (p.m * p.k + p.k * p.n + p.m * p.n), times * p.m * p.n * p.k * size // 2
+        return size * times * (
+            p.m * p.k + p.k * p.n + p.m * p.n
+        ), times * p.m * p.n * p.k * size // 2
     if item.kind == "native":
         return item.product.bytes, item.product.flops
     if item.kind == "update":
@@ -113,7 +135,11 @@ def title_of(item: Item) -> str:
     if item.kind == "product":
         p = item.product[0]
         times = math.prod(count for count, *_ in p.batch)
-        return f"product {p.m}x{p.k}x{p.n}" + (f", {times} times" if times > 1 else "") + f" by {p.served()}"
+        return (
+            f"product {p.m}x{p.k}x{p.n}"
+            + (f", {times} times" if times > 1 else "")
+            + f" by {p.served()}"
+        )
     if item.kind == "native":
         return item.product.title
     if item.kind == "update":
@@ -122,7 +148,9 @@ def title_of(item: Item) -> str:
 
 
 def timings(run: Executable, repeat: int = 7) -> list[Timing]:
-    """Run each item by itself, on copies of everything that it writes; random draws and updates in Python are not run."""
+    """Run each item by itself, on copies of everything that it writes; random draws and updates in
+    Python are not run.
+    """
     items = run.items
     made = [Timing(item, title_of(item), None, *work_of(item)) for item in items]
     sandbox = Executable(run.program, run.memory.storage.copied(), apart=True)
@@ -143,12 +171,16 @@ def timings(run: Executable, repeat: int = 7) -> list[Timing]:
 
 
 def one_by_one(run: Executable, repeat: int = 5) -> float | None:
-    """Seconds of the program's operations when each is called by itself, as in eager execution; None where one cannot be run on zeros.
+    """Seconds of the program's operations when each is called by itself, as in eager execution;
+    None where one cannot be run on zeros.
 
-    Updates of optimizers and other calls of library code are left out, and so is the time of recording a graph.
+    Updates of optimizers and other calls of library code are left out, and so is the time of
+    recording a graph.
     """
     sandbox = Executable(run.program, run.memory.storage.copied(), native=False)
-    env = [np.zeros(max(b.size, 1), np.uint8) for b in (*sandbox.memory.dynamic, *sandbox.memory.fresh)]
+    env = [
+        np.zeros(max(b.size, 1), np.uint8) for b in (*sandbox.memory.dynamic, *sandbox.memory.fresh)
+    ]
     sandbox.memory.arena[:] = 0
     sandbox.ready()
     total = 0.0

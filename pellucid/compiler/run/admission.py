@@ -1,6 +1,7 @@
 """When a version may serve a call: what it depends on, and two ways of comparing that with a call.
 
-`check` is one generated function, which serves nearly all calls and says yes or no. `why_not` compares everything and says what differs.
+`check` is one generated function, which serves nearly all calls and says yes or no. `why_not`
+compares everything and says what differs.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ OTHER_TENSORS = "a tensor argument of another shape, dtype, layout or requires_g
 
 @dataclass(slots=True, eq=False)
 class Admission:
-    """What a version depends on. Tensors are counted with the arguments first, then those at `places`.
+    """What a version depends on. Tensors are counted with the arguments first, then those at
+    `places`.
 
     Of whom something is said is a position among the arguments, or a tensor.
     """
@@ -36,13 +38,15 @@ class Admission:
     # ---- the arguments
     kind: Any  # their description without any number
     numbers: list[Any]  # those among them
-    structure: Any  # their description without the numbers at `lift`, which may be others at each call
+    # their description without the numbers at `lift`, which may be others at each call
+    structure: Any
     lift: frozenset[int]
     signature: tuple[Any, ...]  # of the tensors
     count: int  # of tensors among the arguments
     marks: frozenset[str]  # attributes that none of them may have
     pinned: list[tuple[int, Tensor]]  # arguments that are also found otherwise: they must be these
-    alike: list[tuple[int, Tensor, Any]]  # arguments that share memory with a tensor that is also found otherwise
+    # arguments that share memory with a tensor that is also found otherwise
+    alike: list[tuple[int, Tensor, Any]]
     sharing: Sharing  # which arguments share memory
     overwritten: list[int]  # arguments that are written to
     # ---- besides the arguments
@@ -56,15 +60,19 @@ class Admission:
     places: list[Guard]  # places of tensors that are others at each call
     places_key: Any  # the description of what is there
     state: list[tuple[Tensor, ndarray]]  # tensors that must have this memory
-    drift: list[tuple[Tensor, tuple[Any, ...]]]  # tensors that may have other memory of this form at each call
+    # tensors that may have other memory of this form at each call
+    drift: list[tuple[Tensor, tuple[Any, ...]]]
     requires_grad: list[tuple[Tensor, bool]]
-    grads: list[tuple[Any, Tensor | None]]  # of whom: whether there must be a gradient, and of which form
+    # of whom: whether there must be a gradient, and of which form
+    grads: list[tuple[Any, Tensor | None]]
     grads_overwritten: list[Any]  # whose gradients are written to
     kept: list[Any]  # objects that guards know by their identity
     own_roots: set[int]  # the memory of the state, by identity: no argument may lie in it
     # ---- how that is compared
-    check: Callable[[tuple[Any, ...]], Any] | None = None  # from the tensors to their arrays; None for a call that is not served
-    unpack: Callable[[tuple[Any, ...]], Any] | None = None  # from positional arguments to their tensors and numbers
+    # from the tensors to their arrays; None for a call that is not served
+    check: Callable[[tuple[Any, ...]], Any] | None = None
+    # from positional arguments to their tensors and numbers
+    unpack: Callable[[tuple[Any, ...]], Any] | None = None
     bare: bool = False  # whether the arguments are those tensors
     checked: bool = False  # whether `check` tells everything
     culprit: Guard | None = None  # the guard that did not hold when `why_not` was asked last
@@ -76,7 +84,9 @@ class Admission:
         return tuple([(s[1], s[2]) for s in self.signature[: self.count]])
 
     def why_not(self, structure: Any, tensors: list[Tensor]) -> str | None:
-        """What differs from the call that was traced, for arguments as `flatten` describes them; None when the version serves this call."""
+        """What differs from the call that was traced, for arguments as `flatten` describes them;
+        None when the version serves this call.
+        """
         if (masked(structure, self.lift) if self.lift else structure) != self.structure:
             return "other arguments"
         if self.checked and self.fits(tuple(tensors)):
@@ -88,9 +98,15 @@ class Admission:
                 return f"{', '.join(g.path for g in self.places[:3])} changed"
         if signature(tensors) != self.signature:
             return OTHER_TENSORS
-        if self.marks and any(t.__dict__ and not self.marks.isdisjoint(t.__dict__) for t in tensors):
+        if self.marks and any(
+            t.__dict__ and not self.marks.isdisjoint(t.__dict__) for t in tensors
+        ):
             return "an argument has attributes of its own"
-        return self._environment_differs() or self._tensors_differ(tensors) or self._memory_differs(tensors)
+        return (
+            self._environment_differs()
+            or self._tensors_differ(tensors)
+            or self._memory_differs(tensors)
+        )
 
     def _environment_differs(self) -> str | None:
         if flags() != self.flags:
@@ -125,26 +141,35 @@ class Admission:
             t = tensors[who] if type(who) is int else who
             if (t._grad is None) != (g is None):
                 return "a gradient that was there is gone, or the reverse"
-            if g is not None and (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):  # type: ignore[union-attr]
+            if g is None or t._grad is None:
+                continue
+            if (t._grad._array.shape, t._grad._array.strides) != (g._array.shape, g._array.strides):
                 return "a gradient is laid out otherwise"
         return None
 
     def _memory_differs(self, tensors: list[Tensor]) -> str | None:
         changing = [tensors[k]._array for k in self.overwritten]
-        changing += [(tensors[t] if type(t) is int else t)._grad._array for t in self.grads_overwritten]  # type: ignore[union-attr]
+        for t in self.grads_overwritten:
+            changing.append((tensors[t] if type(t) is int else t)._grad._array)  # type: ignore[union-attr]
         if any(not (a.flags.writeable or owner(a).flags.writeable) for a in changing):
             return "a tensor that the step writes to is in memory that is read-only"
         arrays, moved = [t._array for t in tensors], [t._array for t, _ in self.drift]
         if any(id(memory_of(a)) in self.own_roots for a in (*arrays, *moved)):
             return "an argument shares memory with a parameter"
-        if moved and self.overwritten and not {id(memory_of(a)) for a in moved}.isdisjoint(id(memory_of(a)) for a in arrays):
+        if (
+            moved
+            and self.overwritten
+            and not {id(memory_of(a)) for a in moved}.isdisjoint(id(memory_of(a)) for a in arrays)
+        ):
             return "an argument shares memory with a tensor that has been given other memory"
         if not self.sharing.fits(arrays) or self.overwritten and self.sharing.overlaps(arrays):
             return "arguments share memory in another way"
         return None
 
     def admits(self, args: tuple[Any, ...]) -> bool:
-        """Whether `why_not` would find nothing, as far as the generated check tells; False for kinds of calls that it does not serve."""
+        """Whether `why_not` would find nothing, as far as the generated check tells; False for
+        kinds of calls that it does not serve.
+        """
         return self.checked and self.bare and self.fits(args)
 
     def fits(self, args: tuple[Any, ...]) -> bool:
@@ -155,35 +180,60 @@ class Admission:
         return not (self.overwritten and len(arrays) > 1 and overlap(arrays))
 
     def given(self, tensors: list[Tensor]) -> list[Tensor]:
-        """The tensors among the arguments, and those at places whose tensors are others at each call."""
+        """The tensors among the arguments, and those at places whose tensors are others at each
+        call.
+        """
         if self.places:
             tensors = [*tensors]
             flatten([g.now() for g in self.places], tensors)
         return tensors
 
     def numbers_of(self, structure: Any) -> list[Any]:
-        """The numbers that a call is given; None for those that are not known before its program has run."""
+        """The numbers that a call is given; None for those that are not known before its program
+        has run.
+        """
         if not self.count_of_numbers:
             return []
         numbers = numbers_in(structure) if self.lift else []
         return self.padded([numbers[k] for k in sorted(self.lift)])
 
     def padded(self, given: list[Any]) -> list[Any]:
-        """Numbers among the arguments, then those at watched places, then None for those that are known later."""
+        """Numbers among the arguments, then those at watched places, then None for those that are
+        known later.
+        """
         found = [*given, *[g.now() for g in self.watched]]
         return found + [None] * (self.count_of_numbers - len(found))
 
 
 def signature(tensors: list[Tensor]) -> tuple[Any, ...]:
-    """What the program depends on of its tensor arguments: class, shape, dtype, strides, requires_grad, whether a leaf, rare things."""
+    """What the program depends on of its tensor arguments: class, shape, dtype, strides,
+    requires_grad, whether a leaf, rare things.
+    """
     return tuple(
-        [(type(t), t._array.shape, t._array.dtype, t._array.strides, t._rg, t._node is None, _rare(t._x)) for t in tensors]
+        [
+            (
+                type(t),
+                t._array.shape,
+                t._array.dtype,
+                t._array.strides,
+                t._rg,
+                t._node is None,
+                _rare(t._x),
+            )
+            for t in tensors
+        ]
     )
 
 
 def _rare(rare: dict[str, Any] | None) -> tuple[Any, ...]:
-    """What a program depends on among the rare things that a tensor has: hooks, being made in inference mode, keeping its gradient."""
-    made = () if rare is None else (*hooks_in(rare), bool(rare.get("inference")), bool(rare.get("retains")))
+    """What a program depends on among the rare things that a tensor has: hooks, being made in
+    inference mode, keeping its gradient.
+    """
+    made = (
+        ()
+        if rare is None
+        else (*hooks_in(rare), bool(rare.get("inference")), bool(rare.get("retains")))
+    )
     return made if any(made) else ()
 
 
@@ -198,7 +248,9 @@ def same_place(t: Tensor, other: Tensor) -> bool:
     """Whether two tensors are one piece of memory, looked at alike and with one counter of writes."""
     a, b = t._array, other._array
     if a is not b and (
-        type(b) is not ndarray or (a.shape, a.strides, a.dtype) != (b.shape, b.strides, b.dtype) or address(a) != address(b)
+        type(b) is not ndarray
+        or (a.shape, a.strides, a.dtype) != (b.shape, b.strides, b.dtype)
+        or address(a) != address(b)
     ):
         return False
     return version_of(t) is version_of(other)
@@ -212,7 +264,13 @@ def differing(now: tuple[Any, ...], before: tuple[Any, ...]) -> str:
         if shown[0] != shown[1]:
             told.append(f"tensor {k} is {shown[0]}, was {shown[1]}")
         elif one != other:
-            what = "requires_grad" if one[4] != other[4] else "strides" if one[3] != other[3] else "kind"
+            what = (
+                "requires_grad"
+                if one[4] != other[4]
+                else "strides"
+                if one[3] != other[3]
+                else "kind"
+            )
             told.append(f"tensor {k} differs in {what}")
     return ", ".join(told[:3])
 

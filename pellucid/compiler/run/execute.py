@@ -1,7 +1,9 @@
-"""Running a program: memory is bound once, then each call runs the items in order, without tensors and without a graph.
+"""Running a program: memory is bound once, then each call runs the items in order, without tensors
+and without a graph.
 
-Temporaries live in an arena; what leaves the call (results, gradients) and what a later backward needs gets memory of its own at
-each call. An instruction without native code is a call of its operation's array function, whose result is copied to its place.
+Temporaries live in an arena; what leaves the call (results, gradients) and what a later backward
+needs gets memory of its own at each call. An instruction without native code is a call of its
+operation's array function, whose result is copied to its place.
 """
 
 from __future__ import annotations
@@ -36,18 +38,23 @@ Action = Callable[[list[Any]], None]  # a part of a program, which runs on the m
 class Executable:
     """A program bound to memory and compiled.
 
-    `apart` makes each item a step of its own, with copies of the optimizer's state: to be measured. `failure` says why there is no native
-    code, where it could not be made; such an executable cannot run.
+    `apart` makes each item a step of its own, with copies of the optimizer's state: to be measured.
+    `failure` says why there is no native code, where it could not be made; such an executable
+    cannot run.
     """
 
-    def __init__(self, program: Program, storage: Storage, native: bool = True, apart: bool = False) -> None:
+    def __init__(
+        self, program: Program, storage: Storage, native: bool = True, apart: bool = False
+    ) -> None:
         self.program, self.apart = program, apart
         self.memory = Memory(program, storage)
         self.contents = storage.contents
         self.failure: str | None = None
         # ---- what is done before each call, and what it needs
-        self.before: list[Callable[[], bool]] = []  # computes and checks; False: the program is to be made anew
-        self.holders: list[tuple[Any, ndarray]] = []  # tensors of the optimizer's state, which must have these arrays
+        # computes and checks; False: the program is to be made anew
+        self.before: list[Callable[[], bool]] = []
+        # tensors of the optimizer's state, which must have these arrays
+        self.holders: list[tuple[Any, ndarray]] = []
         self.own: dict[int, Any] = {}  # copies of random streams, by whose they are: to be measured
         # ---- what runs
         self.steps: list[Action] = []
@@ -58,12 +65,16 @@ class Executable:
         self._counted: set[int] = set()  # counters of steps of the updates so far
         native = native and target.available() and jit.fastcall_works()
         try:
-            self.planned = run_passes(program, Context(self.number_of, self.lower), PASSES if native else WITHOUT_CODE)
+            self.planned = run_passes(
+                program, Context(self.number_of, self.lower), PASSES if native else WITHOUT_CODE
+            )
             self._bind()
         except Exception as error:
             if not native:
                 raise
-            self.failure = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            self.failure = (
+                f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            )
 
     @property
     def items(self) -> list[Item]:
@@ -71,25 +82,36 @@ class Executable:
         return self.planned.items or []
 
     def after_each_pass(self) -> list[tuple[str, Program]]:
-        """The names of the passes, each with the program as it is after it: they run once more, and nothing else does."""
+        """The names of the passes, each with the program as it is after it: they run once more, and
+        nothing else does.
+        """
         found: list[tuple[str, Program]] = []
         again = copy.copy(self)
         again._counted, again.before, again.own = set(), [], {}
-        run_passes(self.program, Context(again.number_of, again.lower, lambda name, program: found.append((name, program))))
+        run_passes(
+            self.program,
+            Context(
+                again.number_of, again.lower, lambda name, program: found.append((name, program))
+            ),
+        )
         return found
 
     def _bind(self) -> None:
         """Give everything its place, and make the native code."""
         self.loops = {item: loop_of(item) for item in self.items if item.kind == "loop"}
         lives = lifetimes((item.instructions for item in self.items), stored_by(self.items))
-        self.lives: dict[Any, tuple[int, int]] = {b: life for b, life in lives.items() if b not in self.memory.changing}
+        self.lives: dict[Any, tuple[int, int]] = {
+            b: life for b, life in lives.items() if b not in self.memory.changing
+        }
         parts = self._parts()
         schedules = [part for part, _ in parts if isinstance(part, Schedule)]
         self._plan(schedules)
         if not self.apart:
             share(schedules)
         for part, updates in parts:
-            self.steps.append(self._native(part, updates) if isinstance(part, Schedule) else self.eager(part))
+            self.steps.append(
+                self._native(part, updates) if isinstance(part, Schedule) else self.eager(part)
+            )
 
     def _plan(self, schedules: Sequence[Schedule]) -> None:
         """Where temporaries and working memory lie in the arena."""
@@ -109,7 +131,9 @@ class Executable:
 
     # ---- instructions ----------------------------------------------------------------------------
     def _parts(self) -> list[tuple[Any, list[tuple[int, Any]]]]:
-        """Instructions that are called one by one, and between them schedules, each with its updates and where their numbers begin."""
+        """Instructions that are called one by one, and between them schedules, each with its
+        updates and where their numbers begin.
+        """
         parts: list[tuple[Any, list[tuple[int, Any]]]] = []
         for k, item in enumerate(self.items):
             if item.kind == "eager":
@@ -136,7 +160,9 @@ class Executable:
         return in_python(i, self.memory)
 
     def tree(self, params: Any) -> Callable[[list[Any]], Any]:
-        """A function from the memory of a call to parameters with arrays in the place of references."""
+        """A function from the memory of a call to parameters with arrays in the place of
+        references.
+        """
         return self.memory.tree(params)
 
     def lower(self, i: Instruction) -> Any:
@@ -149,7 +175,9 @@ class Executable:
             if not isinstance(update, str):
                 counted = {id(c) for scalars in update.scalars for c in scalars}
                 if self._counted & counted:
-                    return "a second update by the same optimizer: its numbers follow from the first"
+                    return (
+                        "a second update by the same optimizer: its numbers follow from the first"
+                    )
                 self._counted |= counted
             return update
         if rule is None:
@@ -159,14 +187,24 @@ class Executable:
         return made if isinstance(wide, str) else wide
 
     def number_of(self, v: Value) -> Any:
-        """The number that a constant of one element holds, repeated or not; None for everything else."""
+        """The number that a constant of one element holds, repeated or not; None for everything
+        else.
+        """
         array = self.contents.get(v.buffer)
-        known = array is not None and array.size == 1 and array.dtype.kind in "fiub" and v.size and v.dtype == array.dtype.name
+        known = (
+            array is not None
+            and array.size == 1
+            and array.dtype.kind in "fiub"
+            and v.size
+            and v.dtype == array.dtype.name
+        )
         return array.item() if known else None  # type: ignore[union-attr]
 
     # ---- native code -------------------------------------------------------------------------------
     def ends(self, v: Value, schedule: Schedule) -> bool:
-        """Whether nobody reads a temporary after the present item, which may so write its results there."""
+        """Whether nobody reads a temporary after the present item, which may so write its results
+        there.
+        """
         return not self.apart and self.lives.get(v.buffer, (0, -1))[1] == schedule.item
 
     def place(self, v: Value, schedule: Schedule) -> Place:
@@ -182,27 +220,41 @@ class Executable:
         """Add the calls of an item to a schedule."""
         if item.kind == "loop":
             loop, values = self.loops[item]
-            title = f"loop {'x'.join(map(str, item.shape)) or 'scalar'}: " + ", ".join(i.op for i in item.instructions)
+            title = f"loop {'x'.join(map(str, item.shape)) or 'scalar'}: " + ", ".join(
+                i.op for i in item.instructions
+            )
             schedule.loop(loop, [self.place(v, schedule) for v in values], title=title)
         elif item.kind == "product":
             product, a, b, bias = item.product
             out = item.instructions[0].outputs[0]
             left, right, to = (self.place(v, schedule) for v in (a, b, out))
-            schedule.product(product, left, right, to, None if bias is None else self.place(bias, schedule))
+            schedule.product(
+                product, left, right, to, None if bias is None else self.place(bias, schedule)
+            )
         elif item.kind == "native":
             before = len(schedule.refusals)
             item.product.emit(schedule)
-            schedule.refusals[before:] = [_named(refuse, item.instructions[0]) for refuse in schedule.refusals[before:]]
+            schedule.refusals[before:] = [
+                _named(refuse, item.instructions[0]) for refuse in schedule.refusals[before:]
+            ]
         else:
             update = item.product.copy() if self.apart else item.product
             at = schedule.number(update.count)
             arrays = [
-                [self.place(p, schedule), self.place(g, schedule), *[Place("kept", schedule.keep(s[k])) for s in update.states]]
+                [
+                    self.place(p, schedule),
+                    self.place(g, schedule),
+                    *[Place("kept", schedule.keep(s[k])) for s in update.states],
+                ]
                 for k, (p, g) in enumerate(zip(update.params, update.grads, strict=True))
             ]
             schedule.update(update.rule, arrays, [p.size for p in update.params], at, update.kind)
-            for k, scalars in enumerate(update.scalars, start=at + update.count - len(update.scalars)):
-                schedule.put([Place("kept", schedule.keep(c)) for c in scalars], k, KINDS[scalars[0].dtype])
+            for k, scalars in enumerate(
+                update.scalars, start=at + update.count - len(update.scalars)
+            ):
+                schedule.put(
+                    [Place("kept", schedule.keep(c)) for c in scalars], k, KINDS[scalars[0].dtype]
+                )
             updates.append((at, update))
             self.holders += update.holders
 
@@ -241,11 +293,15 @@ class Executable:
         return drawing_one if len(streams) == 1 else drawing if streams else step
 
     def ready(self) -> bool:
-        """Compute the numbers that the call needs; False when an optimizer's options ask for another program."""
+        """Compute the numbers that the call needs; False when an optimizer's options ask for
+        another program.
+        """
         return all(prepare() for prepare in self.before)
 
     def __call__(self, given: list[ndarray]) -> list[Any]:
-        """Run once on the arrays that are given; returns those and the new ones, the memory of the call."""
+        """Run once on the arrays that are given; returns those and the new ones, the memory of the
+        call.
+        """
         env = given
         for b in self.memory.fresh:
             env.append(np.empty(b.size, np.uint8))
@@ -255,13 +311,19 @@ class Executable:
 
 
 def executable(program: Program, storage: Storage) -> Executable:
-    """A program bound to memory; where its native code cannot be made it runs without, and a warning says so once."""
+    """A program bound to memory; where its native code cannot be made it runs without, and a
+    warning says so once.
+    """
     made = Executable(program, storage)
     if made.failure is None:
         return made
     if made.failure not in _warned:
         _warned.add(made.failure)
-        warnings.warn(f"a compiled step runs without native code of its own: {made.failure}", RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            f"a compiled step runs without native code of its own: {made.failure}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return Executable(program, storage, native=False)
 
 

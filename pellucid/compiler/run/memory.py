@@ -1,4 +1,6 @@
-"""Where the values of a program lie: in constants, in state, in the arena, or in blocks that are other ones at each call."""
+"""Where the values of a program lie: in constants, in state, in the arena, or in blocks that are
+other ones at each call.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _strided = np.lib.stride_tricks.as_strided
 
 
 class Arena:
-    """Memory for the temporaries of several versions, of which one runs at a time (whoever runs one holds `lock`)."""
+    """Memory for the temporaries of several versions, of which one runs at a time (whoever runs one
+    holds `lock`).
+    """
 
     def __init__(self, backward: Arena | None = None) -> None:
         self.lock = threading.Lock()
@@ -41,10 +45,12 @@ class Arena:
 
 @dataclass(slots=True)
 class Storage:
-    """The memory that a program finds: arrays of its constants (`contents`), and of the state that outlives a call (`external`).
+    """The memory that a program finds: arrays of its constants (`contents`), and of the state that
+    outlives a call (`external`).
 
-    `roots` are the forms, shape and dtype, in which kernels make the arrays of temporaries that have other views. `extras` is what
-    instructions have handed to gradient rules, which a forward and its backward share.
+    `roots` are the forms, shape and dtype, in which kernels make the arrays of temporaries that
+    have other views. `extras` is what instructions have handed to gradient rules, which a forward
+    and its backward share.
     """
 
     contents: dict[Buffer, ndarray]
@@ -55,20 +61,25 @@ class Storage:
 
     def copied(self) -> Storage:
         """The same, with copies of the state."""
-        return replace(self, external={b: a.copy() for b, a in self.external.items()}, extras={}, arena=None)
+        return replace(
+            self, external={b: a.copy() for b, a in self.external.items()}, extras={}, arena=None
+        )
 
 
 class Memory:
-    """The memory of a program. What its `inputs` lie in is given at each call, and what its `outputs` lie in is made at each call: those
-    blocks, in order, are the memory of a call, `env`. Temporaries lie in the arena, once it has been laid out.
+    """The memory of a program. What its `inputs` lie in is given at each call, and what its
+    `outputs` lie in is made at each call: those blocks, in order, are the memory of a call, `env`.
+    Temporaries lie in the arena, once it has been laid out.
     """
 
     def __init__(self, program: Program, storage: Storage) -> None:
         self.storage = storage
         self.dynamic = [v.buffer for v in program.inputs]
         self.fresh = [v.buffer for v in program.outputs]
-        self.changing = {b: k for k, b in enumerate([*self.dynamic, *self.fresh])}  # where in the memory of a call
-        # Where the first element of what is given lies: arrays may run backwards through their memory.
+        # where in the memory of a call
+        self.changing = {b: k for k, b in enumerate([*self.dynamic, *self.fresh])}
+        # Where the first element of what is given lies: arrays may run backwards through their
+        # memory.
         self.first = {v.buffer: v.offset for v in program.inputs}
         self.arena = np.empty(0, np.uint8)
         self.offsets: dict[Any, int] = {}
@@ -103,7 +114,9 @@ class Memory:
         return made
 
     def getter(self, value: Any) -> Callable[[list[Any]], Any]:
-        """A function from the memory of the call to the array of a value (or to a number, or what was handed on)."""
+        """A function from the memory of the call to the array of a value (or to a number, or what
+        was handed on).
+        """
         if isinstance(value, Extra):
             instruction, extras = value.instruction, self.storage.extras
             form = HANDED.get(instruction.op)
@@ -111,19 +124,31 @@ class Memory:
                 return lambda env: extras[instruction]
             parts = [self.getter(v) for v in instruction.extras]
             # Native code leaves the arrays alone; the gradient rule wants them in its structure.
-            return lambda env: extras[instruction] if instruction in extras else form([get(env) for get in parts])
+            return lambda env: (
+                extras[instruction] if instruction in extras else form([get(env) for get in parts])
+            )
         if not isinstance(value, Value):
             return lambda env: value
         fixed = self.array(value)
         if fixed is not None:
             return lambda env: fixed
         k = self.changing[value.buffer]
-        kind, shape, offset, strides = numpy_dtype(value.dtype), value.shape, value.offset, value.strides
+        kind, shape, offset, strides = (
+            numpy_dtype(value.dtype),
+            value.shape,
+            value.offset,
+            value.strides,
+        )
         plain = value.whole
 
         def get(env: list[Any]) -> ndarray:
             memory = env[k]
-            if plain and memory.shape == shape and memory.dtype == kind and memory.flags.c_contiguous:
+            if (
+                plain
+                and memory.shape == shape
+                and memory.dtype == kind
+                and memory.flags.c_contiguous
+            ):
                 return memory
             if memory.flags.c_contiguous:
                 return ndarray(shape, kind, memory, offset, strides)
@@ -133,7 +158,9 @@ class Memory:
         return get
 
     def tree(self, params: Any) -> Callable[[list[Any]], Any]:
-        """A function from the memory of the call to parameters with arrays in the place of references."""
+        """A function from the memory of the call to parameters with arrays in the place of
+        references.
+        """
         getters: list[tuple[Any, Callable[[list[Any]], Any]]] = []
         varies = False
 
@@ -168,7 +195,11 @@ def _bytes(array: ndarray) -> ndarray:
 
 def stretch(array: ndarray, low: int, high: int) -> ndarray:
     """The bytes from one address to another in the memory that an array looks at."""
-    return _strided(_at(array, low - array.__array_interface__["data"][0], np.dtype(np.uint8)), (high - low,), (1,))
+    return _strided(
+        _at(array, low - array.__array_interface__["data"][0], np.dtype(np.uint8)),
+        (high - low,),
+        (1,),
+    )
 
 
 def _extent(array: ndarray) -> tuple[int, int]:
@@ -186,7 +217,12 @@ class _Window:
 
     def __init__(self, owner: ndarray, address: int, kind: np.dtype) -> None:
         self.base = owner
-        self.__array_interface__ = {"data": (address, not owner.flags.writeable), "shape": (1,), "typestr": "|u1", "version": 3}
+        self.__array_interface__ = {
+            "data": (address, not owner.flags.writeable),
+            "shape": (1,),
+            "typestr": "|u1",
+            "version": 3,
+        }
 
 
 def _at(array: ndarray, shift: int, kind: np.dtype) -> ndarray:

@@ -1,4 +1,6 @@
-"""The graph node of a compiled function whose result is differentiated outside of it: its backward is the program's second half."""
+"""The graph node of a compiled function whose result is differentiated outside of it: its backward
+is the program's second half.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,11 @@ from ...core.tape import Node, count, node_type, walk
 from ...core.tensor import OutputSlot, Tensor, make_tensor, version_of
 from ...errors import GraphError
 
-COMPILED = Primitive(name="compiled_function", variadic=True, outputs=-1, grad_name="CompiledFunctionBackward")
-COMPILED.keep_none_grads = True  # what only results without a gradient come from gets none, as in eager execution
+COMPILED = Primitive(
+    name="compiled_function", variadic=True, outputs=-1, grad_name="CompiledFunctionBackward"
+)
+# what only results without a gradient come from gets none, as in eager execution
+COMPILED.keep_none_grads = True
 
 
 def _backward(F: Any, g: Any, s: Any, p: Any) -> Any:
@@ -34,7 +39,9 @@ def _spent(F: Any, g: Any, s: Any, p: Any) -> Any:
 
 @cache
 def _plan(read: int) -> Plan:
-    """For a backward that uses the values of so many tensors, kept behind what it needs: who overwrote one is told its shape."""
+    """For a backward that uses the values of so many tensors, kept behind what it needs: who
+    overwrote one is told its shape.
+    """
     made = Plan([("aux", 0)] * (3 + read), _backward)
     made.versioned = tuple(range(3, 3 + read))
     return made
@@ -63,8 +70,17 @@ def _node(leaves: list[Tensor], results: list[Tensor], plan: Plan) -> Node:
     return node
 
 
-def record(version: Any, results: list[Tensor], leaves: list[Tensor], read: list[Tensor], saved: list[Any], extras: Any) -> None:
-    """Make `results` the results of one node over `leaves`; `read` are tensors whose values its backward uses."""
+def record(
+    version: Any,
+    results: list[Tensor],
+    leaves: list[Tensor],
+    read: list[Tensor],
+    saved: list[Any],
+    extras: Any,
+) -> None:
+    """Make `results` the results of one node over `leaves`; `read` are tensors whose values its
+    backward uses.
+    """
     node = _node(leaves, results, _plan(len(read)))
     node.saved = (version, saved, extras, *[t._array for t in read])
     node.versions = tuple([version_of(t) for t in read])
@@ -72,8 +88,9 @@ def record(version: Any, results: list[Tensor], leaves: list[Tensor], read: list
 
 
 def freed(result: Tensor, error: Exception | bool = True) -> None:
-    """Make `result` what it is after a backward inside the compiled function: a tensor whose graph is spent, or one that was kept and
-    raises `error`, since the function overwrote what its gradient needs.
+    """Make `result` what it is after a backward inside the compiled function: a tensor whose graph
+    is spent, or one that was kept and raises `error`, since the function overwrote what its
+    gradient needs.
     """
     node = _node([], [result], _SPENT)
     node.saved = None if error is True else (error,)
@@ -89,7 +106,9 @@ def spent_slot(shape: tuple[int, ...], kind: Any, error: Exception | bool = True
 
 
 def view_of(t: Tensor, bases: list[Tensor]) -> tuple[Tensor, tuple[Any, ...]] | None:
-    """The tensor among `bases` that the result `t` is a differentiable view of, and the way from there; None where there is none."""
+    """The tensor among `bases` that the result `t` is a differentiable view of, and the way from
+    there; None where there is none.
+    """
     if t._view is None or t._view.kind not in ("grad", "multi") or not t._rg:
         return None
     found = None
@@ -115,7 +134,9 @@ def place_of(t: Tensor) -> Any:
 
 
 def below(t: Tensor, ends: set[Any]) -> set[Any]:
-    """The places in the graph that gradients of a tensor come to, no further than those at the ends."""
+    """The places in the graph that gradients of a tensor come to, no further than those at the
+    ends.
+    """
     stack: list[Any] = [t._node or t]
     found = set()
     while stack:

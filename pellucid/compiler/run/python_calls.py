@@ -1,4 +1,6 @@
-"""Instructions that run in Python, on the memory of a call: array functions of operations, gradient rules, library code, decisions."""
+"""Instructions that run in Python, on the memory of a call: array functions of operations, gradient
+rules, library code, decisions.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,9 @@ def _offers(i: Instruction, m: Memory) -> list[Callable[[list[Any]], Any]]:
             and v.buffer.size == known[1].itemsize * int(np.prod(known[0]))
             and v.buffer.size >= 256
         ):
-            found[v.buffer] = m.getter(Value(v.buffer, str(known[1]), known[0], row_major(known[0], known[1].itemsize)))
+            found[v.buffer] = m.getter(
+                Value(v.buffer, str(known[1]), known[0], row_major(known[0], known[1].itemsize))
+            )
     return list(found.values())
 
 
@@ -134,21 +138,35 @@ def _gradient_rule(i: Instruction, m: Memory) -> Callable[[list[Any]], None]:
 
 
 _KINDS: dict[str, Callable[[Instruction, Memory], Callable[[list[Any]], None]]] = {
-    "op": _operation, "copy": _copying, "constant": _copying, "call": _calling, "decide": _deciding, "rule": _gradient_rule,
-}  # fmt: skip
+    "op": _operation,
+    "copy": _copying,
+    "constant": _copying,
+    "call": _calling,
+    "decide": _deciding,
+    "rule": _gradient_rule,
+}
 
 
 def _put(place: ndarray, a: Any) -> None:
     """Store a result, unless the kernel has already done so."""
-    if type(a) is ndarray and a.strides == place.strides and a.shape == place.shape and address(a) == address(place):
+    if (
+        type(a) is ndarray
+        and a.strides == place.strides
+        and a.shape == place.shape
+        and address(a) == address(place)
+    ):
         return
     _store(place, a)
 
 
 def _store(place: ndarray, a: Any) -> None:
-    """Copy a result, which is never broadcast: one of another shape than in the call that was traced followed from values."""
+    """Copy a result, which is never broadcast: one of another shape than in the call that was
+    traced followed from values.
+    """
     if np.shape(a) != place.shape:
-        raise RuntimeError(f"a compiled step has a result of shape {np.shape(a)} where it was traced with {place.shape}")
+        raise RuntimeError(
+            f"a compiled step has a result of shape {np.shape(a)} where it was traced with {place.shape}"
+        )
     np.copyto(place, a, casting="unsafe")
 
 

@@ -1,4 +1,6 @@
-"""What a compiled step raises for values that an operation refuses: eager execution's words, with the line of the operation."""
+"""What a compiled step raises for values that an operation refuses: eager execution's words, with
+the line of the operation.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from ..trace.arrays import numpy_dtype
 
 
 def placed(error: Exception, i: Instruction) -> Exception:
-    """The error with what is known of an instruction: line, operation and operands, instead of those of the call that runs it."""
+    """The error with what is known of an instruction: line, operation and operands, instead of
+    those of the call that runs it.
+    """
     known = facts_of(error)
     if known is not None:
         noted, known.noted = known.noted, None
@@ -30,7 +34,9 @@ def placed(error: Exception, i: Instruction) -> Exception:
 
 
 def _hint(sentence: str, known: Facts) -> str | None:
-    """The likely repair, which is otherwise found from the frames of the failing call: rules look at shapes and dtypes alone."""
+    """The likely repair, which is otherwise found from the frames of the failing call: rules look
+    at shapes and dtypes alone.
+    """
     from ...api.messages.hints import Case, advise  # read when the first error is made
 
     try:
@@ -49,22 +55,34 @@ def _operands(i: Instruction) -> list[Operand]:
     args = i.record.args
     named = [(args[min(k, len(args) - 1)], v) for k, v in enumerate(i.inputs)]
     named += [(name, v.value) for name, v in i.params.items() if isinstance(v, Ref)]
-    return [Operand(name, v.shape, BY_NUMPY.get(numpy_dtype(v.dtype))) for name, v in named if isinstance(v, Value)]
+    return [
+        Operand(name, v.shape, BY_NUMPY.get(numpy_dtype(v.dtype)))
+        for name, v in named
+        if isinstance(v, Value)
+    ]
 
 
-def raised(error: Exception, i: Instruction, arrays: list[Any], params: dict[str, Any]) -> Exception:
+def raised(
+    error: Exception, i: Instruction, arrays: list[Any], params: dict[str, Any]
+) -> Exception:
     """What eager execution raises where an operation's array function raised `error`."""
     op = i.record
     if facts_of(error) is None:
         try:
             if op.check is not None:
                 op.check(*arrays, **params)
-            error = explained(error, op, [wrap(a) if type(a) is ndarray else a for a in arrays], arrays, params)
+            error = explained(
+                error, op, [wrap(a) if type(a) is ndarray else a for a in arrays], arrays, params
+            )
         except Exception as other:
             error = other
     if facts_of(error) is not None:
         placed(error, i)
         names = [op.args[min(k, len(op.args) - 1)] for k in range(len(arrays))]
-        shown = [Operand(n, a.shape, BY_NUMPY.get(a.dtype)) for n, a in zip(names, arrays, strict=True) if type(a) is ndarray]
+        shown = [
+            Operand(n, a.shape, BY_NUMPY.get(a.dtype))
+            for n, a in zip(names, arrays, strict=True)
+            if type(a) is ndarray
+        ]
         add(error, op=op.name, operands=shown)
     return error

@@ -29,8 +29,8 @@ from .python_calls import plain
 class New:
     """A tensor of its own, with the memory of a value.
 
-    `joins`: it requires grad, and is a result of the version's node. `spent`: its graph is one through which backward has gone inside the
-    function (True), or one that raises this error.
+    `joins`: it requires grad, and is a result of the version's node. `spent`: its graph is one
+    through which backward has gone inside the function (True), or one that raises this error.
     """
 
     value: Value
@@ -50,7 +50,9 @@ class New:
 
 @dataclass(slots=True, frozen=True, eq=False)
 class Number:
-    """A Python number made of terms: numbers that the call is given, by their positions, and values of the program."""
+    """A Python number made of terms: numbers that the call is given, by their positions, and values
+    of the program.
+    """
 
     terms: list[int | Value]
     compute: Callable[[list[Any]], Any]
@@ -62,7 +64,9 @@ class Number:
 
     def made(self, numbers: list[Any], memory: Callable[[Value], ndarray]) -> Any:
         """The number, of the numbers of a call and what is in its memory."""
-        return self.compute([numbers[v] if type(v) is int else plain(memory(v)) for v in self.terms])  # type: ignore[arg-type]
+        return self.compute(
+            [numbers[v] if isinstance(v, int) else plain(memory(v)) for v in self.terms]
+        )
 
 
 @dataclass(slots=True, frozen=True, eq=False)
@@ -74,7 +78,9 @@ class Given:
 
 @dataclass(slots=True, frozen=True, eq=False)
 class ViewOf:
-    """A view of a tensor that was there, with that one's graph: a write to one counts in the other's gradient."""
+    """A view of a tensor that was there, with that one's graph: a write to one counts in the
+    other's gradient.
+    """
 
     who: int | Tensor
     chain: tuple[Any, ...]  # of operations, from there
@@ -86,7 +92,8 @@ Output = New | Number | Given | ViewOf
 # ---- all of them ---------------------------------------------------------------------------------------
 @dataclass(slots=True, eq=False)
 class Results:
-    """What leaves a call: `outputs`, which `skeleton` puts into the structure of the function's result, and gradients.
+    """What leaves a call: `outputs`, which `skeleton` puts into the structure of the function's
+    result, and gradients.
 
     The outputs include what side effects store and the function does not return.
     """
@@ -96,7 +103,8 @@ class Results:
     single: bool  # whether the first output is the function's result
     gradients: list[tuple[Any, Value | None]]  # of whom; None: it has none after the call
     asked: list[int]  # arguments for whose gradients the function asks
-    detached: set[int]  # outputs that may be written to, also where they look into a tensor that requires grad
+    # outputs that may be written to, also where they look into a tensor that requires grad
+    detached: set[int]
     based: dict[Buffer, Any]  # in whose memory outputs may lie
     memory: Memory
     readers: dict[Value, Callable[[list[Any]], Any]]  # made when they are needed
@@ -116,7 +124,11 @@ class Results:
 
         def read(env: list[Any]) -> ndarray:
             block = env[k]
-            return look(block, value) if whole and block.dtype == np.uint8 and block.ndim == 1 else get(env)
+            return (
+                look(block, value)
+                if whole and block.dtype == np.uint8 and block.ndim == 1
+                else get(env)
+            )
 
         return read
 
@@ -128,8 +140,17 @@ class Results:
             t = tensors[who] if type(who) is int else who
             t._grad = None if value is None else make_tensor(self.read(value, env))
 
-    def make(self, made: list[Any], tensors: list[Tensor], env: list[Any], numbers: list[Any], late: list[int]) -> None:
-        """Fill `made` with the outputs, but for numbers that are known (not None), and those of the positions `late`."""
+    def make(
+        self,
+        made: list[Any],
+        tensors: list[Tensor],
+        env: list[Any],
+        numbers: list[Any],
+        late: list[int],
+    ) -> None:
+        """Fill `made` with the outputs, but for numbers that are known (not None), and those of the
+        positions `late`.
+        """
         for k, o in enumerate(self.outputs):
             if type(o) is New:
                 base = self.based.get(o.value.buffer) if not o.requires_grad else None
@@ -138,7 +159,9 @@ class Results:
                     made[k] = make_tensor(array)
                 else:
                     base = tensors[base] if isinstance(base, int) else base
-                    made[k] = _view(base.detach() if base._rg and k in self.detached else base, array)
+                    made[k] = _view(
+                        base.detach() if base._rg and k in self.detached else base, array
+                    )
             elif type(o) is Number:
                 if k not in late and made[k] is None:
                     made[k] = o.made(numbers, lambda v: self.read(v, env))
@@ -148,7 +171,9 @@ class Results:
 
 
 def _view(base: Tensor, array: ndarray) -> Tensor:
-    """A result that looks into an argument's or a parameter's memory, as a view of it: a write to one counts for the other."""
+    """A result that looks into an argument's or a parameter's memory, as a view of it: a write to
+    one counts for the other.
+    """
     size = array.itemsize
     if array.dtype != base._array.dtype or any(step % size or step < 0 for step in array.strides):
         return wrap(array)
@@ -160,27 +185,40 @@ def _view(base: Tensor, array: ndarray) -> Tensor:
 # ---- everyday calls ------------------------------------------------------------------------------------
 @dataclass(slots=True, eq=False)
 class Direct:
-    """What leaves a call whose outputs are plain, straight from the blocks of memory that the program fills, in their order.
+    """What leaves a call whose outputs are plain, straight from the blocks of memory that the
+    program fills, in their order.
 
-    Outputs are tensors of their own and numbers; no gradient that was there is read, and no graph begins.
+    Outputs are tensors of their own and numbers; no gradient that was there is read, and no graph
+    begins.
     """
 
-    layout: list[tuple[tuple[int, ...], Any, Tensor | None]]  # of each block: shape, dtype, whose gradient it is
+    # of each block: shape, dtype, whose gradient it is
+    layout: list[tuple[tuple[int, ...], Any, Tensor | None]]
     position: dict[Buffer, int]  # of blocks in the memory of a call
-    reused: list[tuple[Tensor, ndarray] | None]  # gradients, with their arrays, that are filled again if nobody else has them
+    # gradients, with their arrays, that are filled again if nobody else has them
+    reused: list[tuple[Tensor, ndarray] | None]
     removed: list[Tensor]  # whose gradients are cleared
     counters: list[tuple[Version, int]]  # of writes, and how many there are
-    leaving: list[tuple[Any, OutputSlot | None, Callable[[list[Any]], Any] | None]]  # block or terms, spent graph, number
+    # block or terms, spent graph, number
+    leaving: list[tuple[Any, OutputSlot | None, Callable[[list[Any]], Any] | None]]
 
     def memory(self, arrays: list[Any]) -> list[Any]:
-        """Add memory for what leaves to that of a call; returns the gradients that are new: block, whose, gradient, array."""
+        """Add memory for what leaves to that of a call; returns the gradients that are new: block,
+        whose, gradient, array.
+        """
         reused = self.reused
         fresh = []
         for k, (shape, kind, t) in enumerate(self.layout):
             if t is not None:
                 held = reused[k]
-                # A gradient's memory is used again when nobody but the parameter and this version knows it.
-                if held is not None and t._grad is held[0] and getrefcount(held[0]) == 3 and getrefcount(held[1]) == 3:
+                # A gradient's memory is used again when nobody but the parameter and this version
+                # knows it.
+                if (
+                    held is not None
+                    and t._grad is held[0]
+                    and getrefcount(held[0]) == 3
+                    and getrefcount(held[1]) == 3
+                ):
                     arrays.append(held[1])
                     continue
                 made = empty(shape, kind)
@@ -190,8 +228,17 @@ class Direct:
             arrays.append(made)
         return fresh
 
-    def made(self, arrays: list[Any], fresh: list[Any], numbers: Any = (), known: Any = None, late: Any = ()) -> list[Any]:
-        """The outputs, after gradients and counters are what they are to be. `known` are numbers that were made before the program."""
+    def made(
+        self,
+        arrays: list[Any],
+        fresh: list[Any],
+        numbers: Any = (),
+        known: Any = None,
+        late: Any = (),
+    ) -> list[Any]:
+        """The outputs, after gradients and counters are what they are to be. `known` are numbers
+        that were made before the program.
+        """
         for t in self.removed:
             t._grad = None
         for k, t, grad, made in fresh:
@@ -216,8 +263,13 @@ class Direct:
 
 
 def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> Direct | None:
-    """How outputs leave everyday calls; None where they cannot leave so. `given` arrays come before the blocks in the memory of a call."""
-    outputs, gradient_of = results.outputs, {v.buffer: (v, t) for t, v in results.gradients if v is not None}
+    """How outputs leave everyday calls; None where they cannot leave so. `given` arrays come before
+    the blocks in the memory of a call.
+    """
+    outputs, gradient_of = (
+        results.outputs,
+        {v.buffer: (v, t) for t, v in results.gradients if v is not None},
+    )
     layout: list[tuple[tuple[int, ...], Any, Tensor | None]] = []
     position: dict[Buffer, int] = {}
     for b in results.memory.fresh:
@@ -230,22 +282,37 @@ def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> D
         layout.append((value.shape, numpy_dtype(value.dtype), t))
     if any(not v.whole or v.buffer not in position for o in outputs for v in o.values):  # type: ignore[union-attr]
         return None
-    if any(type(o) is New and layout[position[o.value.buffer] - given][0] != o.value.shape for o in outputs):
+    if any(
+        type(o) is New and layout[position[o.value.buffer] - given][0] != o.value.shape
+        for o in outputs
+    ):
         return None  # a result that is another result's memory in another shape
     leaving: list[Any] = []
     for o in outputs:
         if type(o) is Number:
-            leaving.append(([-1 - v if type(v) is int else position[v.buffer] for v in o.terms], None, o.compute))  # type: ignore[union-attr]
+            leaving.append(
+                (
+                    [-1 - v if isinstance(v, int) else position[v.buffer] for v in o.terms],
+                    None,
+                    o.compute,
+                )
+            )
         elif type(o) is New:
-            spent = spent_slot(o.value.shape, numpy_dtype(o.value.dtype), o.spent) if o.spent else None
+            spent = (
+                spent_slot(o.value.shape, numpy_dtype(o.value.dtype), o.spent) if o.spent else None
+            )
             leaving.append((position[o.value.buffer], spent, None))
     # The gradients of the traced call are filled again.
     reused = [_held(*laid) for laid in layout]
     removed = [t for t, v in results.gradients if v is None]
-    return Direct(layout, position, reused, removed, [(version_of(t), n) for t, n in written], leaving)
+    return Direct(
+        layout, position, reused, removed, [(version_of(t), n) for t, n in written], leaving
+    )
 
 
-def _held(shape: tuple[int, ...], kind: np.dtype, t: Tensor | None) -> tuple[Tensor, ndarray] | None:
+def _held(
+    shape: tuple[int, ...], kind: np.dtype, t: Tensor | None
+) -> tuple[Tensor, ndarray] | None:
     """A parameter's gradient and its array, where that is memory of its own of such a form."""
     g = None if t is None else t._grad
     if g is None or type(g) is not Tensor or g._rg or g._node is not None:

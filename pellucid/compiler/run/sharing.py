@@ -1,4 +1,6 @@
-"""Arguments that look at the same memory, as `data[:, :-1]` and `data[:, 1:]` do: a program knows them as places in one buffer."""
+"""Arguments that look at the same memory, as `data[:, :-1]` and `data[:, 1:]` do: a program knows
+them as places in one buffer.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class Sharing:
-    """Which arguments of a call share memory, and how far they lie apart. Their order decides nothing else: what does not overlap
-    another argument is an input by itself.
+    """Which arguments of a call share memory, and how far they lie apart. Their order decides
+    nothing else: what does not overlap another argument is an input by itself.
     """
 
     def __init__(self, arrays: list[ndarray]) -> None:
@@ -29,7 +31,9 @@ class Sharing:
             groups.append([*[j for g in near for j in g], k])
         self.groups = sorted(groups)
         self.shared = [g for g in self.groups if len(g) > 1]
-        self.strange = any(owner(arrays[j]) is not owner(arrays[g[0]]) for g in self.shared for j in g)
+        self.strange = any(
+            owner(arrays[j]) is not owner(arrays[g[0]]) for g in self.shared for j in g
+        )
         self.extents = [_extent([arrays[j] for j in g]) for g in self.shared]
 
     def declare(self, tracer: Tracer, arrays: list[ndarray]) -> list[Value]:
@@ -45,18 +49,26 @@ class Sharing:
         """What a program gets for its inputs: an array for each buffer."""
         if not self.shared:
             return arrays
-        return [arrays[g[0]] if len(g) == 1 else stretch(*_ends([arrays[k] for k in g])) for g in self.groups]
+        return [
+            arrays[g[0]] if len(g) == 1 else stretch(*_ends([arrays[k] for k in g]))
+            for g in self.groups
+        ]
 
     def fits(self, arrays: list[ndarray]) -> bool:
         """Whether the groups lie as they did; others may have come to overlap."""
-        return all(_extent([arrays[k] for k in g]) == e for g, e in zip(self.shared, self.extents, strict=True)) and all(
-            memory_of(arrays[k]) is memory_of(arrays[g[0]]) for g in self.shared for k in g
-        )
+        return all(
+            _extent([arrays[k] for k in g]) == e
+            for g, e in zip(self.shared, self.extents, strict=True)
+        ) and all(memory_of(arrays[k]) is memory_of(arrays[g[0]]) for g in self.shared for k in g)
 
     def overlaps(self, arrays: list[ndarray]) -> bool:
         """Whether arguments overlap that are not of one group."""
         of = {k: n for n, g in enumerate(self.groups) for k in g}
-        return any(of[k] != of[j] and np.may_share_memory(a, arrays[j]) for k, a in enumerate(arrays) for j in range(k))
+        return any(
+            of[k] != of[j] and np.may_share_memory(a, arrays[j])
+            for k, a in enumerate(arrays)
+            for j in range(k)
+        )
 
 
 def _ends(arrays: list[ndarray]) -> tuple[ndarray, int, int]:

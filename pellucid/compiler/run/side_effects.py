@@ -23,7 +23,9 @@ STREAM = 4 * (SIZE + 1)  # bytes of a random stream: its words, and the position
 
 @dataclass(slots=True, eq=False)
 class Undoing:
-    """What a call that stops in the middle has changed by then: random streams, memory, the states of optimizers."""
+    """What a call that stops in the middle has changed by then: random streams, memory, the states
+    of optimizers.
+    """
 
     streams: list[Generator]
     arrays: list[ndarray]
@@ -50,12 +52,15 @@ class Undoing:
 
 @dataclass(slots=True, eq=False)
 class SideEffects:
-    """What is changed in Python. Numbers are those that the call is given, None while they are not known; `made` are the outputs so far."""
+    """What is changed in Python. Numbers are those that the call is given, None while they are not
+    known; `made` are the outputs so far.
+    """
 
     effects: list[SideEffect]
     calls: list[RepeatedCall]
     outputs: list[Output]
-    partial: list[tuple[Callable[[list[Any]], Any], list[int]]]  # computed of numbers first, as it may fail
+    # computed of numbers first, as it may fail
+    partial: list[tuple[Callable[[list[Any]], Any], list[int]]]
     undoing: Undoing | None = None  # None: there is nothing to undo
     # ---- in which order it is done
     early: list[SideEffect] = field(init=False)  # before the program
@@ -63,7 +68,8 @@ class SideEffects:
     late_calls: list[RepeatedCall] = field(init=False)  # after the program
     staged: list[list[SideEffect]] = field(init=False)  # after so many of them
     late_outputs: list[int] = field(init=False)  # of numbers that late calls give
-    given_outputs: list[int] = field(init=False)  # of numbers that are known before the program runs
+    # of numbers that are known before the program runs
+    given_outputs: list[int] = field(init=False)
     # ---- what there is at all
     tables: list[dict[Any, Any]] = field(init=False)  # that change before the program
     starting: bool = field(init=False)  # whether anything comes before the program
@@ -75,18 +81,28 @@ class SideEffects:
         self.early = [e for e in effects if e.stage < 0]
         self.first_calls = [c for c in calls if not c.late]
         self.late_calls = [c for c in calls if c.late]
-        self.staged = [[e for e in effects if e.stage == k] for k in range(len(self.late_calls) + 1)]
+        self.staged = [
+            [e for e in effects if e.stage == k] for k in range(len(self.late_calls) + 1)
+        ]
         late = {k for c in self.late_calls for k, *_ in c.reads}
         numbers = [(k, o) for k, o in enumerate(self.outputs) if type(o) is Number]
-        self.late_outputs = [k for k, o in numbers if any(type(v) is int and v in late for v in o.terms)]
-        self.given_outputs = [k for k, o in numbers if all(type(v) is int for v in o.terms) and k not in self.late_outputs]
+        self.late_outputs = [
+            k for k, o in numbers if any(type(v) is int and v in late for v in o.terms)
+        ]
+        self.given_outputs = [
+            k
+            for k, o in numbers
+            if all(type(v) is int for v in o.terms) and k not in self.late_outputs
+        ]
         self.tables = [t for c in calls for t in c.tables] + [e.place.holder for e in self.early]
         self.starting = bool(self.first_calls or self.early or self.given_outputs or self.partial)
         self.changing = bool(effects or calls)
         self.bumps = sum(counts(e.place) for e in effects)
 
     def begin(self, numbers: list[Any], made: list[Any]) -> None:
-        """Options that the step sets before its optimizer reads them, and schedules that are stepped before it."""
+        """Options that the step sets before its optimizer reads them, and schedules that are
+        stepped before it.
+        """
         self._number(numbers, made, True)
         for effect in self.early:
             effect(made)
@@ -109,8 +125,12 @@ class SideEffects:
             if not known or all(v is not None for v in values):
                 made[k] = o.compute(values)
 
-    def follow(self, numbers: list[Any], made: list[Any], memory: Callable[[Value], ndarray], check: Any) -> None:
-        """What is changed after the program. `check` is the generated comparison, for which the version's own changes are none."""
+    def follow(
+        self, numbers: list[Any], made: list[Any], memory: Callable[[Value], ndarray], check: Any
+    ) -> None:
+        """What is changed after the program. `check` is the generated comparison, for which the
+        version's own changes are none.
+        """
         before = state.structure
         for stage, effects in enumerate(self.staged):
             for effect in effects:
@@ -126,7 +146,12 @@ class SideEffects:
                 if all(type(v) is not int or numbers[v] is not None for v in o.terms):
                     made[k] = o.made(numbers, memory)
         # What it stored in modules are its own inputs: no reason to compare all that counts.
-        if self.bumps and check is not None and check.seen[0] == before and state.structure == before + self.bumps:
+        if (
+            self.bumps
+            and check is not None
+            and check.seen[0] == before
+            and state.structure == before + self.bumps
+        ):
             check.seen[0] = state.structure
 
 

@@ -27,7 +27,8 @@ from .side_effects import SideEffects
 # ---- outcomes ------------------------------------------------------------------------------------------
 @dataclass(slots=True, frozen=True, eq=False)
 class Declined:
-    """In the place of a result: the version has none for this call, and the call has changed nothing.
+    """In the place of a result: the version has none for this call, and the call has changed
+    nothing.
 
     `eager`: the function itself must make it; otherwise another version may.
     """
@@ -46,8 +47,8 @@ STALE = Declined("an optimizer's options or counters of steps ask for another up
 # ---- what runs -----------------------------------------------------------------------------------------
 @dataclass(slots=True, eq=False)
 class Backward:
-    """The second half of a program: the gradients of the results that the caller may differentiate. Of whom something is said is a
-    position among the arguments, or a tensor.
+    """The second half of a program: the gradients of the results that the caller may differentiate.
+    Of whom something is said is a position among the arguments, or a tensor.
     """
 
     run: Executable
@@ -58,9 +59,12 @@ class Backward:
     returned: list[Value | None]  # the gradients
     read: list[Any]  # whose values it reads
     read_results: list[int]  # outputs whose values it reads
-    readers: list[Any] = field(default_factory=list)  # of what is returned, made when they are needed
+    # of what is returned, made when they are needed
+    readers: list[Any] = field(default_factory=list)
 
-    def __call__(self, saved: list[Any], extras: Any, seeds: list[ndarray | None]) -> list[ndarray | None]:
+    def __call__(
+        self, saved: list[Any], extras: Any, seeds: list[ndarray | None]
+    ) -> list[ndarray | None]:
         """The gradients; none for what only results come from that got none."""
         run, held = self.run, self.run.memory.storage.extras
         before = dict(held)
@@ -81,7 +85,9 @@ class Backward:
 
 @dataclass(slots=True, eq=False)
 class Code:
-    """The program, bound to memory and compiled, and what it is given at each call: arguments, gradients, drifting tensors, numbers."""
+    """The program, bound to memory and compiled, and what it is given at each call: arguments,
+    gradients, drifting tensors, numbers.
+    """
 
     program: Program
     run: Executable
@@ -102,7 +108,9 @@ class Code:
         return [c.array(numbers) for c in self.computed]
 
     def count_writes(self, tensors: list[Tensor]) -> None:
-        """Count what the program has written to arguments and state; arguments that share memory may share their counter."""
+        """Count what the program has written to arguments and state; arguments that share memory
+        may share their counter.
+        """
         found = [*self.written, *[(tensors[k], n) for k, n in self.overwrites]]
         for version, n in {id(v): (v, n) for t, n in found for v in [version_of(t)]}.values():
             version.count += n
@@ -112,9 +120,27 @@ class Code:
 class Version:
     """A program for one kind of call."""
 
-    __slots__ = ("_lock", "_simple", "admission", "code", "direct", "effects", "fast", "following", "hits", "results")
+    __slots__ = (
+        "_lock",
+        "_simple",
+        "admission",
+        "code",
+        "direct",
+        "effects",
+        "fast",
+        "following",
+        "hits",
+        "results",
+    )
 
-    def __init__(self, admission: Admission, results: Results, effects: SideEffects, code: Code, direct: Direct | None) -> None:
+    def __init__(
+        self,
+        admission: Admission,
+        results: Results,
+        effects: SideEffects,
+        code: Code,
+        direct: Direct | None,
+    ) -> None:
         self.admission = admission
         self.results = results
         self.effects = effects
@@ -122,12 +148,17 @@ class Version:
         self.direct = direct  # how outputs leave everyday calls
         self.fast = direct is not None
         self.hits = 0
-        self.following: Version | None = None  # the version that served the call after the last one of this
+        # the version that served the call after the last one of this
+        self.following: Version | None = None
         arena = code.run.memory.storage.arena
         self._lock = threading.Lock() if arena is None else arena.lock
         # Whether such a call is the program and nothing else.
         self._simple = not (
-            effects.changing or code.computed or effects.undoing is not None or admission.count_of_numbers or code.decides
+            effects.changing
+            or code.computed
+            or effects.undoing is not None
+            or admission.count_of_numbers
+            or code.decides
         )
 
     # ---- everyday calls --------------------------------------------------------------------------------
@@ -174,9 +205,19 @@ class Version:
         results = self.results
         return out[0] if results.single else rebuild(results.skeleton, lambda slot: out[slot.place])
 
-    def _quick_with_changes(self, args: tuple[Any, ...], arrays: list[Any], given: tuple[Any, ...]) -> Any:
-        """`quick`, with numbers that the call is given, decisions and effects; where it fails, or decides otherwise, the slower way shall."""
-        admission, results, effects, code, direct = self.admission, self.results, self.effects, self.code, self.direct
+    def _quick_with_changes(
+        self, args: tuple[Any, ...], arrays: list[Any], given: tuple[Any, ...]
+    ) -> Any:
+        """`quick`, with numbers that the call is given, decisions and effects; where it fails, or
+        decides otherwise, the slower way shall.
+        """
+        admission, results, effects, code, direct = (
+            self.admission,
+            self.results,
+            self.effects,
+            self.code,
+            self.direct,
+        )
         assert direct is not None
         numbers = admission.padded([*given])
         held = saved(effects.tables) if effects.tables else ()
@@ -193,7 +234,8 @@ class Version:
                 for step in code.run.steps:
                     step(arrays)
         except Exception as error:
-            pass_on(error)  # what the call has done stays, as if it were eager: a second attempt would do it twice
+            # what the call has done stays, as if it were eager: a second attempt would do it twice
+            pass_on(error)
             if undo is not None:
                 undo()
             restore(held)
@@ -208,7 +250,9 @@ class Version:
         self.hits += 1
         out = direct.made(arrays, fresh, numbers, known, effects.late_outputs)
         if effects.changing:
-            effects.follow(numbers, out, lambda v: arrays[direct.position[v.buffer]], admission.check)
+            effects.follow(
+                numbers, out, lambda v: arrays[direct.position[v.buffer]], admission.check
+            )
         return out[0] if results.single else rebuild(results.skeleton, lambda slot: out[slot.place])
 
     # ---- all calls ---------------------------------------------------------------------------------------
@@ -217,7 +261,12 @@ class Version:
         if not self._lock.acquire(blocking=False):
             return BUSY
         try:
-            admission, results, effects, code = self.admission, self.results, self.effects, self.code
+            admission, results, effects, code = (
+                self.admission,
+                self.results,
+                self.effects,
+                self.code,
+            )
             tensors = admission.given(tensors)
             held = saved(effects.tables) if effects.tables else ()
             numbers = admission.numbers_of(structure)
@@ -283,17 +332,30 @@ class Version:
                 undo()
             raise
 
-    def _join(self, backward: Backward, made: list[Any], tensors: list[Tensor], env: list[Any], extras: Any) -> None:
-        """Make the results that require grad the results of one node, whose gradient rule is the program's second half."""
+    def _join(
+        self,
+        backward: Backward,
+        made: list[Any],
+        tensors: list[Tensor],
+        env: list[Any],
+        extras: Any,
+    ) -> None:
+        """Make the results that require grad the results of one node, whose gradient rule is the
+        program's second half.
+        """
         memory = self.code.run.memory
-        roots = [t for o, t in zip(self.results.outputs, made, strict=True) if type(o) is New and o.joins]
+        roots = [
+            t for o, t in zip(self.results.outputs, made, strict=True) if type(o) is New and o.joins
+        ]
         leaves = [tensors[t] if isinstance(t, int) else t for t in backward.wanted]
         read = [tensors[t] if isinstance(t, int) else t for t in backward.read]
         read += [made[k] for k in backward.read_results]
         kept = env[: len(memory.dynamic)] + [env[memory.changing[b]] for b in backward.saved]
         record(self, roots, leaves, read, kept, extras)
 
-    def back(self, saved: list[Any], extras: Any, seeds: list[ndarray | None]) -> list[ndarray | None]:
+    def back(
+        self, saved: list[Any], extras: Any, seeds: list[ndarray | None]
+    ) -> list[ndarray | None]:
         """Run the second half of the program, for a node that `_join` made."""
         assert self.code.backward is not None
         with self._lock:

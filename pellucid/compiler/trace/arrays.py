@@ -1,4 +1,6 @@
-"""Arrays as a tracer sees them: whose memory they look at, where it begins and ends, and whether they still live."""
+"""Arrays as a tracer sees them: whose memory they look at, where it begins and ends, and whether
+they still live.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def bounds(array: ndarray) -> tuple[int, int]:
     if array.size == 0:
         return start, start
     low = start + sum(s * (n - 1) for s, n in zip(array.strides, array.shape, strict=True) if s < 0)
-    high = start + sum(s * (n - 1) for s, n in zip(array.strides, array.shape, strict=True) if s > 0)
+    high = start + sum(
+        s * (n - 1) for s, n in zip(array.strides, array.shape, strict=True) if s > 0
+    )
     return low, high + array.itemsize
 
 

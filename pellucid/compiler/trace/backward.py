@@ -1,4 +1,6 @@
-"""Backward while tracing: the engine's traversal, with every gradient rule, sum and reduction written down."""
+"""Backward while tracing: the engine's traversal, with every gradient rule, sum and reduction
+written down.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ from .watch import unseen
 
 
 class TracedRun(Run):
-    """One traversal under a tracer. Gradients are arrays, as in an ordinary backward; with `create_graph` they are Tensors, whose
-    operations are recorded where all operations are.
+    """One traversal under a tracer. Gradients are arrays, as in an ordinary backward; with
+    `create_graph` they are Tensors, whose operations are recorded where all operations are.
     """
 
     by_hand = True
@@ -31,16 +33,25 @@ class TracedRun(Run):
         self.tracer = tracing.tracer()
         self.starting = True
         if self.tensors and self.tracer.numbers_handed_on:
-            self.tracer.refuse("gradients of gradients through an operation whose rule uses numbers that depend on values")
+            self.tracer.refuse(
+                "gradients of gradients through an operation whose rule uses numbers that depend on values"
+            )
 
     # ---- arithmetic on gradients, recorded -----------------------------------------------------------
     @unseen
-    def _record(self, name: str, arrays: tuple[ndarray, ...], result: ndarray, **params: Any) -> ndarray:
+    def _record(
+        self, name: str, arrays: tuple[ndarray, ...], result: ndarray, **params: Any
+    ) -> ndarray:
         tracer = self.tracer
         if tracer.recording:
             before, tracer.phase = tracer.phase, "backward"
             try:
-                tracer.emit(PRIMITIVES[name], tuple(tracer.value(a, "a gradient") for a in arrays), params, [result])
+                tracer.emit(
+                    PRIMITIVES[name],
+                    tuple(tracer.value(a, "a gradient") for a in arrays),
+                    params,
+                    [result],
+                )
             except Exception as error:
                 tracer.refused(refusal_of(error))
             finally:
@@ -58,7 +69,12 @@ class TracedRun(Run):
         if self.tensors:
             return super().fitted(g, shape, dtype)
         if g.shape != shape:
-            g = self._record("sum_to", (g,), np.asarray(PRIMITIVES["sum_to"].numpy_forward(g, shape=shape)), shape=shape)
+            g = self._record(
+                "sum_to",
+                (g,),
+                np.asarray(PRIMITIVES["sum_to"].numpy_forward(g, shape=shape)),
+                shape=shape,
+            )
         if g.dtype != dtype:
             if g.dtype.kind == "c" and dtype.kind != "c":
                 g = self._record("real", (g,), np.ascontiguousarray(g.real))
@@ -68,20 +84,32 @@ class TracedRun(Run):
     def own(self, g: ndarray) -> ndarray:
         """The gradient in memory of its own."""
         known = self.tracer.lookup(g) if self.tracer.recording else None
-        if known is not None and known.buffer.kind == "temp" and known.whole and id(known.buffer) not in self.tracer.claimed:
+        if (
+            known is not None
+            and known.buffer.kind == "temp"
+            and known.whole
+            and id(known.buffer) not in self.tracer.claimed
+        ):
             self.tracer.claimed.add(id(known.buffer))
             return g
-        made = self._record("clone", (g,), g.copy("K" if g.base is None else "C"))  # laid out as in an eager call
+        # laid out as in an eager call
+        made = self._record("clone", (g,), g.copy("K" if g.base is None else "C"))
         if self.tracer.recording:
             self.tracer.claimed.add(id(self.tracer.lookup(made).buffer))
         return made
 
     # ---- the traversal ---------------------------------------------------------------------------
     def send(self, edge: Any, g: Any) -> None:
-        """Give an edge its gradient; the ones that backward starts with are constants of the program."""
+        """Give an edge its gradient; the ones that backward starts with are constants of the
+        program.
+        """
         if self.starting and self.tracer.recording:
             array = g._array if self.tensors else g
-            if self.tracer.lookup(array) is None and self.tracer.resolve(array) is None and (array == 1).all():
+            if (
+                self.tracer.lookup(array) is None
+                and self.tracer.resolve(array) is None
+                and (array == 1).all()
+            ):
                 self.tracer.constant(array)  # the gradient that backward starts with
         super().send(edge, g)
 
@@ -92,16 +120,26 @@ class TracedRun(Run):
 
     def runs(self, node: Node) -> bool:
         """Whether a node's rule runs; a node from before the call ends the recording."""
-        if self.wanted is not None and self.tracer.outside and node.seq < self.tracer.began or not super().runs(node):
+        if (
+            self.wanted is not None
+            and self.tracer.outside
+            and node.seq < self.tracer.began
+            or not super().runs(node)
+        ):
             return False
         if node.seq < self.tracer.began:
-            # What it keeps for its gradient, numbers too, is that of this call, and the next call's may be another graph.
+            # What it keeps for its gradient, numbers too, is that of this call, and the next call's
+            # may be another graph.
             self.tracer.refuse("the step goes backward through a graph that began before it")
         return True
 
     def rules(self, node: Node, g: Any) -> Any:
         """A node's gradients for its inputs, written down."""
-        return super().rules(node, g) if self.tensors else self.tracer.rule(node, g, saved_arrays(node))
+        return (
+            super().rules(node, g)
+            if self.tensors
+            else self.tracer.rule(node, g, saved_arrays(node))
+        )
 
     def materialize(self, node: Node, g: list[Any]) -> Any:
         """Zeros for the results of a node that got no gradient; they are constants of the program."""
@@ -116,7 +154,9 @@ class TracedRun(Run):
         if id(leaf) not in self.tracer.cleared:
             self.tracer.needs_grad.setdefault(id(leaf), leaf._grad is not None)
         if self.tensors and g._rg:
-            self.tracer.refuse("backward(create_graph=True) leaves gradients that have a graph of their own")
+            self.tracer.refuse(
+                "backward(create_graph=True) leaves gradients that have a graph of their own"
+            )
         if self.tensors or not self.tracer.recording:
             accumulate(leaf, g, self.tensors)
             return
@@ -129,7 +169,9 @@ class TracedRun(Run):
         if held is None:
             leaf._grad = (make_tensor if local.inference else wrap)(self.own(g))
         elif held._rg or held._array.dtype != g.dtype or held.is_inference():
-            self.tracer.refuse("a gradient is accumulated into one that requires grad, of another dtype, or of inference mode")
+            self.tracer.refuse(
+                "a gradient is accumulated into one that requires grad, of another dtype, or of inference mode"
+            )
             accumulate(leaf, g, False)
             return
         else:

@@ -1,4 +1,6 @@
-"""What collectives and data-parallel training tell a tracer: which memory they use, and the calls that each step makes again."""
+"""What collectives and data-parallel training tell a tracer: which memory they use, and the calls
+that each step makes again.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,14 @@ class Communication(Recording):
     """The part of a tracer that writes down collectives."""
 
     @unseen
-    def communicate(self, function: Callable[..., Any], args: tuple[Any, ...], writes: tuple[ndarray, ...]) -> Any:
-        """Call a function that talks to other processes; the program makes the call again, at the same place in its order.
+    def communicate(
+        self, function: Callable[..., Any], args: tuple[Any, ...], writes: tuple[ndarray, ...]
+    ) -> Any:
+        """Call a function that talks to other processes; the program makes the call again, at the
+        same place in its order.
 
-        Arrays among the arguments are read; those in `writes` are written to. What else is among the arguments is kept as it is.
+        Arrays among the arguments are read; those in `writes` are written to. What else is among
+        the arguments is kept as it is.
         """
         if threading.get_ident() != self.thread:
             return function(*args)
@@ -32,7 +38,9 @@ class Communication(Recording):
         if self.recording:
             try:
                 places = [(self.value(a, function.__name__), a) for a in writes]
-                written = tuple(self._own(v, a) if v.buffer.kind == "constant" else v for v, a in places)
+                written = tuple(
+                    self._own(v, a) if v.buffer.kind == "constant" else v for v, a in places
+                )
                 params = {"args": self.tree(args, function.__name__, True), "kwargs": {}}
             except Exception as error:
                 self.refused(refusal_of(error))
@@ -40,9 +48,16 @@ class Communication(Recording):
             result = function(*args)
         if self.recording and params is not None:
             self.program.add(
-                function.__name__, (), (), kind="call", writes=written, params=params, record=(function, []), phase=PHASE,
+                function.__name__,
+                (),
+                (),
+                kind="call",
+                writes=written,
+                params=params,
+                record=(function, []),
+                phase=PHASE,
                 site=self.site(),
-            )  # fmt: skip
+            )
         return result
 
     def aside(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:

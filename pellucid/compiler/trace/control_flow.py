@@ -19,7 +19,9 @@ from .refusal import refusal_of
 
 
 class Later:
-    """In the place of a value: the number at a position among those of the call, which is known after the program."""
+    """In the place of a value: the number at a position among those of the call, which is known
+    after the program.
+    """
 
     def __init__(self, position: int) -> None:
         self.position = position
@@ -89,11 +91,20 @@ class ControlFlow(Recording):
         return read(value, self, (Later(self.count - 1), None))
 
     def operand(self, op: Primitive, number: Any, kind: Any) -> Any:
-        """A number that an operation combines with tensors: one that depends on the arguments is an input of the program."""
+        """A number that an operation combines with tensors: one that depends on the arguments is an
+        input of the program.
+        """
         if not is_read(number):
             return number
-        # Operations on half precision may take a number in float32: which is another operand than a tensor.
-        if number.tracer is not self or not self.recording or not number.given or self.phase == "backward" or kind.itemsize == 2:
+        # Operations on half precision may take a number in float32: which is another operand than a
+        # tensor.
+        if (
+            number.tracer is not self
+            or not self.recording
+            or not number.given
+            or self.phase == "backward"
+            or kind.itemsize == 2
+        ):
             return number.observe()
         known = self._operands.get((id(number), kind))
         if known is None or known[0]() is not number:  # identities are used again
@@ -105,13 +116,21 @@ class ControlFlow(Recording):
         return known[1]
 
     def may_fail(self, number: Any, compute: Callable[[list[Any]], Any] | None = None) -> None:
-        """A number was computed of those that the call is given, or `compute` of it, which is not possible for all."""
-        self.partial.append((compute or number.compute, [self.given[place.buffer] for place, _ in number.terms]))
+        """A number was computed of those that the call is given, or `compute` of it, which is not
+        possible for all.
+        """
+        self.partial.append(
+            (compute or number.compute, [self.given[place.buffer] for place, _ in number.terms])
+        )
 
     def term(self, array: ndarray) -> tuple[Value, Any]:
         """A value that is read now, with the last instruction that stored to its memory."""
         place = self.value(array, "item()")
-        touched = (i for i in reversed(self.program.instructions) if any(v.buffer is place.buffer for v in i.made()))
+        touched = (
+            i
+            for i in reversed(self.program.instructions)
+            if any(v.buffer is place.buffer for v in i.made())
+        )
         return place, next(touched, None)
 
     def give(self, number: Any) -> None:
@@ -122,10 +141,13 @@ class ControlFlow(Recording):
         """The watched numbers that somebody still has."""
         return [n for n in (ref() for ref in self.numbers) if n is not None]
 
-    def decide(self, terms: tuple[tuple[Value, Any], ...], holds: Callable[[list[Any]], bool]) -> None:
+    def decide(
+        self, terms: tuple[tuple[Value, Any], ...], holds: Callable[[list[Any]], bool]
+    ) -> None:
         """What is done next follows from values: `holds` says whether it follows from others too.
 
-        The program asks as soon as the values are there, before more is done that a call of another kind would have to undo.
+        The program asks as soon as the values are there, before more is done that a call of another
+        kind would have to undo.
         """
         if not self.recording:
             return
@@ -140,10 +162,16 @@ class ControlFlow(Recording):
             self.refuse("the backward of the step decides with a tensor's value")
             return
         instructions = self.program.instructions
-        place = max((instructions.index(after) + 1 for _, after in terms if after is not None), default=0)
-        self.program.add("decide", tuple(v for v, _ in terms), (), kind="decide", record=holds, site=self.site())
+        place = max(
+            (instructions.index(after) + 1 for _, after in terms if after is not None), default=0
+        )
+        self.program.add(
+            "decide", tuple(v for v, _ in terms), (), kind="decide", record=holds, site=self.site()
+        )
         question = instructions.pop()
-        update = next((k for k, i in enumerate(instructions[:place]) if i.op == "_update_group"), None)
+        update = next(
+            (k for k, i in enumerate(instructions[:place]) if i.op == "_update_group"), None
+        )
         ahead = None if update is None else self._ahead(question, update, place)
         if ahead is not None:
             rest = [i for i in instructions[update:] if i not in ahead]
@@ -152,7 +180,9 @@ class ControlFlow(Recording):
             instructions.insert(place, question)
 
     def _ahead(self, question: Instruction, start: int, end: int) -> list[Instruction] | None:
-        """The instructions between two places that a question needs, if all of them can be done at the first; None if not."""
+        """The instructions between two places that a question needs, if all of them can be done at
+        the first; None if not.
+        """
         between = self.program.instructions[start:end]
         wanted = {v.buffer for v in question.reads()}
         found: list[Instruction] = []

@@ -16,7 +16,9 @@ class Events(Recording):
 
     def optimizer_step(self, owner: Any) -> None:
         """An optimizer has stepped, with the options that its groups hold."""
-        self.stepped.setdefault(id(owner), []).append([(id(g), dict(g)) for g in owner.param_groups])
+        self.stepped.setdefault(id(owner), []).append(
+            [(id(g), dict(g)) for g in owner.param_groups]
+        )
         if any(c.late and any(o is owner for o in c.optimizers) for c in self.changes.calls):
             self.refuse("an optimizer steps after a schedule that comes after a step of it")
 
@@ -34,12 +36,17 @@ class Events(Recording):
             self._clearing = True
 
     def state_begun(self, owner: Any, states: list[dict[Any, Any]]) -> None:
-        """An optimizer made the state of some parameters, in its first step that has gradients for them.
+        """An optimizer made the state of some parameters, in its first step that has gradients for
+        them.
 
-        Whether there is state decides nothing but that, and the step itself is repeated as a whole: later calls do what this one did,
-        with the state that it leaves. That holds for what this library's optimizers do.
+        Whether there is state decides nothing but that, and the step itself is repeated as a whole:
+        later calls do what this one did, with the state that it leaves. That holds for what this
+        library's optimizers do.
         """
-        if all(is_own(getattr(type(owner), name).__code__.co_filename) for name in ("_init_state", "_keeps_state")):
+        if all(
+            is_own(getattr(type(owner), name).__code__.co_filename)
+            for name in ("_init_state", "_keeps_state")
+        ):
             self.begun.update((id(s), (owner, s, dict(s))) for s in states)
 
     def grad_missing(self, tensor: Tensor) -> None:

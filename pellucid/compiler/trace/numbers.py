@@ -1,8 +1,9 @@
 """Numbers that `item()` gives while a step is traced.
 
-They look like the float or int that they hold, and see every use of themselves: nothing in C can take their value without asking.
-What is added or multiplied stays such a number, and may be returned. A comparison, or the use of an int as an index, becomes a decision
-of the program: it must fall the same way whenever the program runs. Any other use ends the recording.
+They look like the float or int that they hold, and see every use of themselves: nothing in C can
+take their value without asking. What is added or multiplied stays such a number, and may be
+returned. A comparison, or the use of an int as an index, becomes a decision of the program: it must
+fall the same way whenever the program runs. Any other use ends the recording.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from numpy import float64
 
 from ...core import tracing
 
-NUMBERS = (float, int, float64)  # what a number may be that is another one at a later call; NumPy's functions give float64
+# what a number may be that is another one at a later call; NumPy's functions give float64
+NUMBERS = (float, int, float64)
 
 
 class Read:
-    """A number that depends on tensors: `compute` makes it of the values of `terms`, each with the last instruction that stored it."""
+    """A number that depends on tensors: `compute` makes it of the values of `terms`, each with the
+    last instruction that stored it.
+    """
 
     __slots__ = ("__weakref__", "compute", "plain", "settled", "site", "terms", "tracer")
 
@@ -34,7 +38,14 @@ class Read:
         __rpow__: ClassVar[Callable[..., Any]]
         __rdivmod__: ClassVar[Callable[..., Any]]
 
-    def __init__(self, plain: Any, terms: tuple[Any, ...], compute: Callable[[list[Any]], Any], tracer: Any, site: Any) -> None:
+    def __init__(
+        self,
+        plain: Any,
+        terms: tuple[Any, ...],
+        compute: Callable[[list[Any]], Any],
+        tracer: Any,
+        site: Any,
+    ) -> None:
         self.plain = plain
         self.terms = terms
         self.compute = compute
@@ -48,14 +59,19 @@ class Read:
         return type(self.plain)
 
     def observe(self) -> Any:
-        """The plain number, for a use that cannot be followed: an int must be the same whenever the program runs, a float ends it."""
+        """The plain number, for a use that cannot be followed: an int must be the same whenever the
+        program runs, a float ends it.
+        """
         if tracing.tracer() is not self.tracer:
             return self.plain  # kept by something of an earlier call's, such as a cache
         if isinstance(self.plain, int) or self.given:
             plain, self.settled = self.plain, True
             self.decide(lambda v: v == plain)
         else:
-            self.tracer.refuse("the step computes or decides with a tensor's value as a number", self.tracer.site() or self.site)
+            self.tracer.refuse(
+                "the step computes or decides with a tensor's value as a number",
+                self.tracer.site() or self.site,
+            )
         return self.plain
 
     @property
@@ -69,7 +85,8 @@ class Read:
         self.tracer.decide(self.terms, lambda values: holds(compute(values)))
 
     def __getattr__(self, name: str) -> Any:
-        if not hasattr(self.plain, name):  # a question about a protocol, which tells nothing of the value
+        # a question about a protocol, which tells nothing of the value
+        if not hasattr(self.plain, name):
             raise AttributeError(f"'{type(self.plain).__name__}' object has no attribute '{name}'")
         if name == "item":  # NumPy's number as Python's: as it was
             return lambda: _single(float)(self)
@@ -103,7 +120,9 @@ _CLASSES = (_FLOAT, _INT)
 
 
 def observed(value: Any) -> Any:
-    """Plain numbers in the place of watched ones, also in tuples, lists and dictionaries; those without any stay the same objects."""
+    """Plain numbers in the place of watched ones, also in tuples, lists and dictionaries; those
+    without any stay the same objects.
+    """
     if is_read(value):
         return value.observe()
     if type(value) in (tuple, list):
@@ -118,7 +137,9 @@ def observed(value: Any) -> Any:
 @contextmanager
 def unwatched(tables: list[dict[Any, Any]]) -> Iterator[None]:
     """Plain numbers in the place of watched ones in some dictionaries, inside the block."""
-    held = [(table, key, value) for table in tables for key, value in table.items() if is_read(value)]
+    held = [
+        (table, key, value) for table in tables for key, value in table.items() if is_read(value)
+    ]
     for table, key, value in held:
         table[key] = value.plain
     try:
@@ -128,8 +149,12 @@ def unwatched(tables: list[dict[Any, Any]]) -> Iterator[None]:
             table[key] = value
 
 
-def _watched(plain: Any, terms: tuple[Any, ...], compute: Callable[[list[Any]], Any], tracer: Any) -> Read:
-    return (_FLOAT if isinstance(plain, float) else _INT)(plain, terms, compute, tracer, tracer.site())
+def _watched(
+    plain: Any, terms: tuple[Any, ...], compute: Callable[[list[Any]], Any], tracer: Any
+) -> Read:
+    return (_FLOAT if isinstance(plain, float) else _INT)(
+        plain, terms, compute, tracer, tracer.site()
+    )
 
 
 # ---- what Read's operators do -----------------------------------------------------------------------
@@ -140,7 +165,9 @@ def _known(x: Any) -> bool:
 def _pair(a: Any, b: Any) -> tuple[tuple[Any, ...], Callable[[list[Any]], tuple[Any, Any]], Any]:
     """Terms, and how both numbers come from their values, for two of which at least one is a Read."""
     tracer = (a if is_read(a) else b).tracer
-    (one, first), (other, second) = ((x.terms, x.compute) if is_read(x) else ((), _always(x)) for x in (a, b))
+    (one, first), (other, second) = (
+        (x.terms, x.compute) if is_read(x) else ((), _always(x)) for x in (a, b)
+    )
     cut = len(one)
 
     def both(values: list[Any]) -> tuple[Any, Any]:
@@ -162,9 +189,12 @@ def _computed(op: Callable[..., Any], a: Any, b: Any) -> Any:
     return _watched(op(_plain(a), _plain(b)), terms, lambda values: op(*both(values)), tracer)
 
 
-def _arithmetic(op: Callable[..., Any], swapped: bool, total: bool, known: bool = True) -> Callable[..., Any]:
-    """`total`: defined for all numbers, so that it can be done again at the end of a call. Others need a known divisor (`known`: which then
-    makes them so), or numbers that are known before the call.
+def _arithmetic(
+    op: Callable[..., Any], swapped: bool, total: bool, known: bool = True
+) -> Callable[..., Any]:
+    """`total`: defined for all numbers, so that it can be done again at the end of a call. Others
+    need a known divisor (`known`: which then makes them so), or numbers that are known before the
+    call.
     """
 
     def method(self: Read, other: Any) -> Any:
@@ -232,7 +262,14 @@ def _observed(op: Callable[..., Any], swapped: bool = False) -> Callable[..., An
     return method
 
 
-for _name, _total in (("add", True), ("sub", True), ("mul", True), ("truediv", False), ("floordiv", False), ("mod", False)):
+for _name, _total in (
+    ("add", True),
+    ("sub", True),
+    ("mul", True),
+    ("truediv", False),
+    ("floordiv", False),
+    ("mod", False),
+):
     setattr(Read, f"__{_name}__", _arithmetic(getattr(operator, _name), False, _total))
     setattr(Read, f"__r{_name}__", _arithmetic(getattr(operator, _name), True, _total))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
@@ -256,8 +293,17 @@ def _float(self: Read) -> float:
 
 _QUESTIONS = (math.isnan, math.isinf, math.isfinite)
 Read.__float__ = _float
-for _name, _op in (("complex", complex), ("index", operator.index), ("hash", hash), ("str", str), ("repr", repr),
-                   ("format", format), ("invert", operator.invert), ("divmod", divmod), ("dir", dir)):  # fmt: skip
+for _name, _op in (
+    ("complex", complex),
+    ("index", operator.index),
+    ("hash", hash),
+    ("str", str),
+    ("repr", repr),
+    ("format", format),
+    ("invert", operator.invert),
+    ("divmod", divmod),
+    ("dir", dir),
+):
     setattr(Read, f"__{_name}__", _observed(_op))
 Read.__pow__ = _arithmetic(pow, False, False, False)
 Read.__rpow__ = _arithmetic(pow, True, False, False)
@@ -270,18 +316,27 @@ Read.__rdivmod__ = _observed(divmod, True)
 
 # ---- numbers that stayed ------------------------------------------------------------------------------
 def settle(numbers: Iterable[Read]) -> None:
-    """Put plain numbers where watched ones were kept: in lists, dictionaries, attributes and closures, also inside of tuples."""
+    """Put plain numbers where watched ones were kept: in lists, dictionaries, attributes and
+    closures, also inside of tuples.
+    """
     old: dict[int, Any] = {id(n): n for n in numbers}
     new: dict[int, Any] = {key: n.plain for key, n in old.items()}
     while old:
-        asked = tuple(old.values())  # refers to them, too: from Python 3.13 on, the collector gets a copy and tells of this one
-        tuples = {id(h): h for h in gc.get_referrers(*asked) if h is not asked and h is not old and not _settled(h, old, new)}
+        # refers to them, too: from Python 3.13 on, the collector gets a copy and tells of this one
+        asked = tuple(old.values())
+        tuples = {
+            id(h): h
+            for h in gc.get_referrers(*asked)
+            if h is not asked and h is not old and not _settled(h, old, new)
+        }
         new = {key: tuple([new.get(id(x), x) for x in h]) for key, h in tuples.items()}
         old = tuples
 
 
 def _settled(holder: Any, old: dict[int, Any], new: dict[int, Any]) -> bool:
-    """Replace the objects `old` by the objects `new` in what holds them; False for a tuple, which must be replaced itself."""
+    """Replace the objects `old` by the objects `new` in what holds them; False for a tuple, which
+    must be replaced itself.
+    """
     if type(holder) is tuple:
         return False
     if isinstance(holder, (list, deque)):
@@ -294,9 +349,13 @@ def _settled(holder: Any, old: dict[int, Any], new: dict[int, Any]) -> bool:
     elif isinstance(holder, CellType):
         holder.cell_contents = new[id(holder.cell_contents)]
     elif not is_read(holder):
-        names = [*getattr(holder, "__dict__", ()), *(s for c in type(holder).__mro__ for s in getattr(c, "__slots__", ()))]
+        names = [
+            *getattr(holder, "__dict__", ()),
+            *(s for c in type(holder).__mro__ for s in getattr(c, "__slots__", ())),
+        ]
         for name in names:
             if id(getattr(holder, name, None)) in old:
                 put = setattr if isinstance(holder, type) else object.__setattr__
-                put(holder, name, new[id(getattr(holder, name))])  # past a `__setattr__` of the user's, and in frozen objects
+                # past a `__setattr__` of the user's, and in frozen objects
+                put(holder, name, new[id(getattr(holder, name))])
     return True

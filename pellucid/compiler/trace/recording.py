@@ -18,7 +18,9 @@ from .refusal import Refusal
 
 @dataclass(slots=True, frozen=True, eq=False)
 class NumberInput:
-    """An input of the program that each call computes of the numbers that it is given, those at `positions`."""
+    """An input of the program that each call computes of the numbers that it is given, those at
+    `positions`.
+    """
 
     buffer: Buffer
     compute: Callable[[list[Any]], Any]

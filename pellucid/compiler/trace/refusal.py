@@ -12,14 +12,19 @@ from typing import Any
 class Refusal(Exception):
     """Why a function cannot be compiled: one sentence, and the user's line.
 
-    Besides, for compiling what is around: `lines`, those of the function itself where it happened, perhaps in what they call, and
-    `path`, names by which code comes to what it is about; `array` is one that comes from elsewhere, and `variables` are those of the function
-    that held it.
+    Besides, for compiling what is around: `lines`, those of the function itself where it happened,
+    perhaps in what they call, and `path`, names by which code comes to what it is about; `array` is
+    one that comes from elsewhere, and `variables` are those of the function that held it.
     """
 
     def __init__(
-        self, reason: str, site: Any = None, lines: Iterable[int | None] = (), path: str = "", array: Any = None
-    ) -> None:  # fmt: skip
+        self,
+        reason: str,
+        site: Any = None,
+        lines: Iterable[int | None] = (),
+        path: str = "",
+        array: Any = None,
+    ) -> None:
         self.reason = reason
         self.site = site
         self.lines = {line for line in lines if line is not None}
@@ -30,15 +35,21 @@ class Refusal(Exception):
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """The refusal that an error is, or that a fault of the compiler's makes: what it could not write down runs eagerly."""
+    """The refusal that an error is, or that a fault of the compiler's makes: what it could not
+    write down runs eagerly.
+    """
     if isinstance(error, Refusal):
         return error
     said = str(error).splitlines()[0] if str(error) else ""
-    return Refusal(f"the compiler failed ({type(error).__name__}: {said}), which is a fault of its own: please report it")
+    return Refusal(
+        f"the compiler failed ({type(error).__name__}: {said}), which is a fault of its own: please report it"
+    )
 
 
 def frame_of(code: CodeType | None, frame: Any = None) -> Any:
-    """The frame in which code runs: this one (the caller's), or one around it; None where it does not run there."""
+    """The frame in which code runs: this one (the caller's), or one around it; None where it does
+    not run there.
+    """
     frame = frame or sys._getframe(1)
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back

@@ -1,8 +1,9 @@
 """Arrays that record what is done to them: the compiler's speaker of the rules' language.
 
-A gradient rule is written in operations (`F.name(...)`) and arithmetic on arrays. Run on `Symbol`s with a `Namespace` for `F`, it
-computes its real result and leaves its operations in the program. A rule that does anything else (hands the array to a kernel, asks
-for its values) raises `Unsupported` and is recorded as a whole.
+A gradient rule is written in operations (`F.name(...)`) and arithmetic on arrays. Run on `Symbol`s
+with a `Namespace` for `F`, it computes its real result and leaves its operations in the program. A
+rule that does anything else (hands the array to a kernel, asks for its values) raises `Unsupported`
+and is recorded as a whole.
 """
 
 from __future__ import annotations
@@ -56,21 +57,31 @@ class Namespace:
     @unseen
     def apply(self, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run one operation on arrays, and write it down."""
-        if not any(isinstance(a, Symbol) for a in args) and any(isinstance(a, (list, tuple)) for a in args):
+        if not any(isinstance(a, Symbol) for a in args) and any(
+            isinstance(a, (list, tuple)) for a in args
+        ):
             raise Unsupported(op.name)
         arrays = self.unwrap(args)
         params = self.unwrap(params)
-        if op.name in DATA_DEPENDENT or op.name == "index" and any(a.dtype == bool for a in arrays[1:]):
+        if (
+            op.name in DATA_DEPENDENT
+            or op.name == "index"
+            and any(a.dtype == bool for a in arrays[1:])
+        ):
             raise Unsupported(f"the shape of {op.name}'s result depends on values")
         result = op.numpy_forward(*arrays, **params)
         aux = None
         if op.aux and type(result) is tuple:
             result, aux = result
-        if not any(type(a) is ndarray for a in arrays) and (isinstance(result, (bool, int, float, complex, np.generic))):
+        if not any(type(a) is ndarray for a in arrays) and (
+            isinstance(result, (bool, int, float, complex, np.generic))
+        ):
             return result.item() if isinstance(result, np.generic) else result  # of numbers only
         tracer = self.tracer
         several = op.outputs != 1
-        made = [r if type(r) is ndarray else np.asarray(r) for r in (result if several else (result,))]
+        made = [
+            r if type(r) is ndarray else np.asarray(r) for r in (result if several else (result,))
+        ]
         inputs = tuple(tracer.value(a, op.name) if type(a) is ndarray else a for a in arrays)
         if not any(type(a) is ndarray for a in arrays):
             # Nothing but shapes went in: a constant.
@@ -83,7 +94,11 @@ class Namespace:
 
     def widened(self, value: Any) -> Any:
         """A symbol of a two-byte float as float32; anything else as it is."""
-        return self.cast(value, dtype=_F32) if type(value) is Symbol and value.array.dtype in HALVES else value
+        return (
+            self.cast(value, dtype=_F32)
+            if type(value) is Symbol and value.array.dtype in HALVES
+            else value
+        )
 
     def wrap(self, value: Any) -> Any:
         """Symbols in the place of arrays."""
@@ -172,7 +187,11 @@ class Symbol:
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
         """The values in another NumPy dtype; the symbol itself where it has that."""
-        return self if self.dtype == dtype else self.space.apply(PRIMITIVES["cast"], (self,), {"dtype": np.dtype(dtype)})
+        return (
+            self
+            if self.dtype == dtype
+            else self.space.apply(PRIMITIVES["cast"], (self,), {"dtype": np.dtype(dtype)})
+        )
 
     def __getitem__(self, index: Any) -> Symbol:
         """A part, by numbers, slices, None and Ellipsis."""

@@ -1,8 +1,9 @@
 """Tracing: one call runs eagerly, with everything it computes written down as a program.
 
-The values are real, so the first call returns what eager returns, and whatever cannot be written down (a value read into Python, an
-array of unknown origin) ends the recording, not the call. What is recorded are the operations that `core.bind` ran, the gradient
-rules that backward ran, writes, random draws and optimizer updates; arrays are known by their identity and their place in memory.
+The values are real, so the first call returns what eager returns, and whatever cannot be written
+down (a value read into Python, an array of unknown origin) ends the recording, not the call. What
+is recorded are the operations that `core.bind` ran, the gradient rules that backward ran, writes,
+random draws and optimizer updates; arrays are known by their identity and their place in memory.
 """
 
 from __future__ import annotations
@@ -38,15 +39,39 @@ from .refusal import Refusal, frame_of, line_in, refusal_of
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
 from .watch import hidden, unseen
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), slice, range, frozenset, np.dtype, dtypes.dtype, type)
+_PLAIN = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    type(...),
+    slice,
+    range,
+    frozenset,
+    np.dtype,
+    dtypes.dtype,
+    type,
+)
 _NO_DATA = "the step uses a tensor without data, or one of a custom kind"
 
 
 def _holds(value: Any, root: Any) -> bool:
     """Whether a variable's value is a tensor in some memory, or a small container of such."""
-    held = [value] if isinstance(value, Tensor) else list(value.values()) if type(value) is dict else value
+    held = (
+        [value]
+        if isinstance(value, Tensor)
+        else list(value.values())
+        if type(value) is dict
+        else value
+    )
     few = type(held) in (list, tuple) and len(held) <= 64
-    return few and any(isinstance(t, Tensor) and type(t._array) is ndarray and owner(t._array) is root for t in held)
+    return few and any(
+        isinstance(t, Tensor) and type(t._array) is ndarray and owner(t._array) is root
+        for t in held
+    )
 
 
 class Tracer(ControlFlow, Events, Communication):
@@ -58,36 +83,47 @@ class Tracer(ControlFlow, Events, Communication):
 
     def __init__(self, environment: Any, whole: bool = False) -> None:
         self.program = Program()
-        self.resolve = environment.name_of  # the name of an array that existed before and that the next call finds again
-        self.holder = environment.holder_of  # the array of a tensor into whose memory another array looks
-        self.whole = whole  # whether a value that decides something, which splits the program, is refused
+        # the name of an array that existed before and that the next call finds again
+        self.resolve = environment.name_of
+        # the array of a tensor into whose memory another array looks
+        self.holder = environment.holder_of
+        # whether a value that decides something, which splits the program, is refused
+        self.whole = whole
         self.cleared: set[int] = set()  # tensors whose gradient an optimizer or a module cleared
         self.earlier: Any = None  # what tensors were before the call, to be told of it
         self._clearing = False
-        self.needs_grad: dict[int, bool] = {}  # tensors for which it matters whether there was a gradient
+        # tensors for which it matters whether there was a gradient
+        self.needs_grad: dict[int, bool] = {}
         self.refusal: Refusal | None = None
         self.phase = "forward"
         self.witness: Any = None  # of calls
         self.root: CodeType | None = None  # the code of the function itself
         self.began = 0  # nodes recorded before this number belong to the caller's graph
-        self.changed: Callable[[], bool] = lambda: False  # whether the call has changed what it can reach in Python
-        self.outside = False  # whether those are not gone through: else a backward that comes to one is refused
+        # whether the call has changed what it can reach in Python
+        self.changed: Callable[[], bool] = lambda: False
+        # whether those are not gone through: else a backward that comes to one is refused
+        self.outside = False
         self.contents: dict[Buffer, ndarray] = {}  # of constants
         self.external: dict[Buffer, ndarray] = {}  # of inputs and state
-        self.roots: dict[Buffer, Any] = {}  # shape and dtype of the arrays that temporaries were made as
+        # shape and dtype of the arrays that temporaries were made as
+        self.roots: dict[Buffer, Any] = {}
         self.claimed: set[int] = set()  # buffers that are some parameter's gradient
         # Optimizers' state that the call made, as it was left.
         self.begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]] = {}
-        self.numbers: list[weakref.ref[Any]] = []  # that item() gave out, and what was computed of them
+        # that item() gave out, and what was computed of them
+        self.numbers: list[weakref.ref[Any]] = []
         self.thread = threading.get_ident()
-        self._lines: dict[tuple[int, int], tuple[Any, Any]] = {}  # of the user's source, with the code that has them
-        # By identity, as long as the arrays live: what dies is forgotten in time, so that another array is never taken for it.
+        # of the user's source, with the code that has them
+        self._lines: dict[tuple[int, int], tuple[Any, Any]] = {}
+        # By identity, as long as the arrays live: what dies is forgotten in time, so that another
+        # array is never taken for it.
         self._values: dict[int, Value] = {}
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
         self._foreign: list[tuple[int, int, int]] = []  # memory among those that no array owns
         self.given: dict[Buffer, int] = {}  # numbers among the arguments, and the place of each
         self.computed: list[NumberInput] = []  # what each call computes of those
-        self.partial: list[tuple[Callable[[list[Any]], Any], list[int]]] = []  # what fails for some of them
+        # what fails for some of them
+        self.partial: list[tuple[Callable[[list[Any]], Any], list[int]]] = []
         self.count = 0  # of numbers that each call is given
         self.changes: Any = None  # what the call changes in Python
         self.inside: Any = None  # the call of a schedule's step that is running
@@ -186,7 +222,9 @@ class Tracer(ControlFlow, Events, Communication):
         return self._enter(array, buffer, low, high)
 
     def declare_together(self, arrays: list[ndarray], names: list[str]) -> list[Value]:
-        """The same for arguments that share memory, whose buffer is all that they look at, as bytes."""
+        """The same for arguments that share memory, whose buffer is all that they look at, as
+        bytes.
+        """
         if len(arrays) == 1:
             return [self.declare(arrays[0], "input", names[0])]
         ends = [bounds(a) for a in arrays]
@@ -198,12 +236,18 @@ class Tracer(ControlFlow, Events, Communication):
 
     def _enter(self, array: ndarray, buffer: Buffer, low: int, high: int) -> Value:
         root = owner(array)
-        if root.base is not None:  # memory that is no array's, which two arrays may look at that do not know of each other
-            if any(start < high and low < end and place != id(root) for start, end, place in self._foreign):
+        # memory that is no array's, which two arrays may look at that do not know of each other
+        if root.base is not None:
+            if any(
+                start < high and low < end and place != id(root)
+                for start, end, place in self._foreign
+            ):
                 raise Refusal("two tensors share memory that is not a tensor's")
             self._foreign.append((low, high, id(root)))
         self._roots.setdefault(id(root), []).append((low, high, buffer))
-        value = self.program.value(buffer, dtype_name(array.dtype), array.shape, array.strides, address(array) - low)
+        value = self.program.value(
+            buffer, dtype_name(array.dtype), array.shape, array.strides, address(array) - low
+        )
         self._name(array, value)
         self._watch(root)
         return value
@@ -230,12 +274,16 @@ class Tracer(ControlFlow, Events, Communication):
             return None
         start, _, buffer = fitting[-1]
         offset = address(array) - start if array.size else 0
-        value = self.program.value(buffer, dtype_name(array.dtype), array.shape, array.strides, offset)
+        value = self.program.value(
+            buffer, dtype_name(array.dtype), array.shape, array.strides, offset
+        )
         self._name(array, value)
         return value
 
     def constant(self, array: Any) -> Any:
-        """Take note that a new array holds something that does not depend on any tensor's values; returns it."""
+        """Take note that a new array holds something that does not depend on any tensor's values;
+        returns it.
+        """
         if self.recording and type(array) is ndarray:
             self._fresh.add(id(array))
             self._watch(array)
@@ -295,7 +343,9 @@ class Tracer(ControlFlow, Events, Communication):
         return self._enter(array, buffer, low, high), True
 
     def tree(self, value: Any, what: str, live: bool = False) -> Any:
-        """Parameters, with references in the place of arrays; with `live`, dictionaries are handed over as they are."""
+        """Parameters, with references in the place of arrays; with `live`, dictionaries are handed
+        over as they are.
+        """
         kind = type(value)
         if kind is ndarray:
             return Ref(self.value(value, what))
@@ -319,7 +369,9 @@ class Tracer(ControlFlow, Events, Communication):
         raise Refusal(f"{what} uses a {kind.__name__} that the compiler does not know")
 
     def keep(self, value: Any, outputs: list[Value]) -> None:
-        """Make known the arrays of what an operation hands to its gradient rule; numbers there depend on values."""
+        """Make known the arrays of what an operation hands to its gradient rule; numbers there
+        depend on values.
+        """
         if type(value) is ndarray:
             outputs.append(self.define(value)[0])
         elif isinstance(value, (tuple, list)):
@@ -332,13 +384,17 @@ class Tracer(ControlFlow, Events, Communication):
 
     # ---- what runs -------------------------------------------------------------------------------
     def forward(self, op: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
-        """What computes an operation: this library's run no code of the user's. Watched numbers among its parameters become plain ones."""
+        """What computes an operation: this library's run no code of the user's. Watched numbers
+        among its parameters become plain ones.
+        """
         for name, value in params.items():
             params[name] = observed(value)
         return hidden(op.numpy_forward) if PRIMITIVES.get(op.name) is op else op.numpy_forward
 
     @unseen
-    def ran(self, op: Primitive, tensors: Any, params: dict[str, Any], made: Any, aux: Any = None) -> None:
+    def ran(
+        self, op: Primitive, tensors: Any, params: dict[str, Any], made: Any, aux: Any = None
+    ) -> None:
         """An operation ran on the general path of `core.bind`."""
         if self._clearing and self.earlier is not None:
             self._clearing = False
@@ -350,16 +406,21 @@ class Tracer(ControlFlow, Events, Communication):
         try:
             if op.name in DATA_DEPENDENT:
                 raise Refusal(f"the shape of {op.name}'s result depends on values")
-            if op.name == "index" and any(isinstance(t, Tensor) and t._array.dtype == bool for t in tensors[1:]):
+            if op.name == "index" and any(
+                isinstance(t, Tensor) and t._array.dtype == bool for t in tensors[1:]
+            ):
                 raise Refusal("the shape of what a mask selects depends on values")
             if op.name.startswith("as_strided") and any(
                 v is not None and v.buffer.kind == "input"
                 for v in (self.lookup(t._array) for t in tensors if isinstance(t, Tensor))
             ):
-                raise Refusal("as_strided of an argument depends on where the argument lies in its storage")
+                raise Refusal(
+                    "as_strided of an argument depends on where the argument lies in its storage"
+                )
             results = made if isinstance(made, tuple) else (made,)
             if aux is None and all(self.lookup(t._array) is not None for t in results):
-                return  # a view, or a function of the user's whose operations are written down already
+                # a view, or a function of the user's whose operations are written down already
+                return
             kind = next((t._array.dtype for t in tensors if isinstance(t, Tensor)), None)
             inputs: list[Any] = []
             for t in tensors:
@@ -368,12 +429,23 @@ class Tracer(ControlFlow, Events, Communication):
                 elif t is None:
                     inputs.append(None)
                 else:
-                    inputs.append(self.value(self.constant(bind._number_array(op, t, kind)), op.name))
-            self.emit(op, tuple(inputs), self.tree(params, op.name), [t._array for t in results], aux)
+                    inputs.append(
+                        self.value(self.constant(bind._number_array(op, t, kind)), op.name)
+                    )
+            self.emit(
+                op, tuple(inputs), self.tree(params, op.name), [t._array for t in results], aux
+            )
         except Exception as error:
             self.refused(refusal_of(error))
 
-    def emit(self, op: Primitive, inputs: tuple[Any, ...], params: Any, arrays: list[Any], aux: Any = None) -> None:
+    def emit(
+        self,
+        op: Primitive,
+        inputs: tuple[Any, ...],
+        params: Any,
+        arrays: list[Any],
+        aux: Any = None,
+    ) -> None:
         """Append an operation, unless all it did was to look at memory in another way."""
         start = len(self.program.buffers)
         outputs = [self.define(a)[0] for a in arrays]
@@ -386,10 +458,16 @@ class Tracer(ControlFlow, Events, Communication):
             raise Refusal(f"{op.name} gives both views and new arrays")
         extra = [v for v in extra if v.buffer.number >= start or v.buffer.kind != "temp"]
         instruction = self.program.add(
-            op.name, inputs, (*outputs, *[v for v in extra if v.buffer.number >= start]), params=params, record=op,
-            phase=self.phase, site=self.site(), extras=tuple(extra),
+            op.name,
+            inputs,
+            (*outputs, *[v for v in extra if v.buffer.number >= start]),
+            params=params,
+            record=op,
+            phase=self.phase,
+            site=self.site(),
+            extras=tuple(extra),
             hands_on=aux is not None,
-        )  # fmt: skip
+        )
         if aux is not None and type(aux) is not ndarray:
             form = self._form(aux)
             self._objects[id(aux)] = instruction, form
@@ -397,10 +475,16 @@ class Tracer(ControlFlow, Events, Communication):
                 self._alive.append(aux)
 
     def _form(self, value: Any) -> Any:
-        """An object of known arrays and texts as what can be compared: it need not live to be told from others. None for other objects."""
+        """An object of known arrays and texts as what can be compared: it need not live to be told
+        from others. None for other objects.
+        """
         if isinstance(value, (tuple, list)):
             parts = [v if v is None or isinstance(v, str) else self._form(v) for v in value]
-            return None if any(p is None and v is not None for p, v in zip(parts, value, strict=True)) else (type(value), *parts)
+            return (
+                None
+                if any(p is None and v is not None for p, v in zip(parts, value, strict=True))
+                else (type(value), *parts)
+            )
         return self._values.get(id(value)) if type(value) is ndarray else None
 
     @unseen
@@ -421,12 +505,16 @@ class Tracer(ControlFlow, Events, Communication):
         known = self.lookup(target)
         if known is None and id(owner(target)) not in self._fresh and self.resolve(target) is None:
             made, _ = self.define(target)
-            self.program.add("copy", (origin,), (made,), kind="copy", phase=self.phase, site=self.site())
+            self.program.add(
+                "copy", (origin,), (made,), kind="copy", phase=self.phase, site=self.site()
+            )
             return
         place = self.value(target, "a write")
         if place.buffer.kind == "constant":
             place = self._own(place, target)
-        self.program.add("copy", (origin,), (), kind="copy", writes=(place,), phase=self.phase, site=self.site())
+        self.program.add(
+            "copy", (origin,), (), kind="copy", writes=(place,), phase=self.phase, site=self.site()
+        )
 
     def copied(self, array: ndarray, made: ndarray) -> None:
         """An array was copied past the operations."""
@@ -449,21 +537,38 @@ class Tracer(ControlFlow, Events, Communication):
         array = self.contents[fresh]
         whole = {"dtype": dtype_name(array.dtype), "shape": array.shape, "strides": array.strides}
         self.program.add(
-            "copy", (self.program.value(fresh, **whole),), (self.program.value(buffer, **whole),), kind="constant", site=self.site()
+            "copy",
+            (self.program.value(fresh, **whole),),
+            (self.program.value(buffer, **whole),),
+            kind="constant",
+            site=self.site(),
         )
         instruction = self.program.instructions.pop()
         self.program.instructions.insert(0, instruction)
         self.program.buffers.remove(constant)
         return self._known(target)
 
-    def effect(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], writes: tuple[int, ...]) -> Any:
+    def effect(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        writes: tuple[int, ...],
+    ) -> Any:
         """Call a function that computes on arrays by itself; the program repeats the call."""
-        # Dictionaries (an optimizer's options) are read anew by each call, and are the same objects then.
+        # Dictionaries (an optimizer's options) are read anew by each call, and are the same objects
+        # then.
         args = tuple([a if isinstance(a, dict) else observed(a) for a in args])
         with unwatched([a for a in args if isinstance(a, dict)]):
             return self._effect(function, args, observed(kwargs), writes)
 
-    def _effect(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], writes: tuple[int, ...]) -> Any:
+    def _effect(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        writes: tuple[int, ...],
+    ) -> Any:
         if threading.get_ident() != self.thread:
             return function(*args, **kwargs)
         if not self.recording:
@@ -479,8 +584,13 @@ class Tracer(ControlFlow, Events, Communication):
                         outputs.append(self.define(a)[0])
                     elif k in writes:
                         place = self.value(a, function.__name__)
-                        written.append(self._own(place, a) if place.buffer.kind == "constant" else place)
-            params = {"args": self.tree(args, function.__name__, True), "kwargs": self.tree(kwargs, function.__name__, True)}
+                        written.append(
+                            self._own(place, a) if place.buffer.kind == "constant" else place
+                        )
+            params = {
+                "args": self.tree(args, function.__name__, True),
+                "kwargs": self.tree(kwargs, function.__name__, True),
+            }
         except Exception as error:
             self.refused(refusal_of(error))
             outputs, written, params, before = [], [], {}, set()
@@ -494,13 +604,26 @@ class Tracer(ControlFlow, Events, Communication):
                 if new or id(value.buffer) not in before and value not in outputs:
                     outputs.append(value)
             self.program.add(
-                function.__name__, (), tuple(outputs), kind="call", writes=tuple(written), params=params, record=(function, returned),
-                phase="random" if ".streams." in function.__module__ else "update" if written else self.phase, site=self.site(),
-            )  # fmt: skip
+                function.__name__,
+                (),
+                tuple(outputs),
+                kind="call",
+                writes=tuple(written),
+                params=params,
+                record=(function, returned),
+                phase="random"
+                if ".streams." in function.__module__
+                else "update"
+                if written
+                else self.phase,
+                site=self.site(),
+            )
         return result
 
     def check(self, function: Callable[..., Any], args: tuple[Any, ...], again: bool) -> None:
-        """Call a function that raises for wrong values, and repeat the call unless the following operation makes the same check."""
+        """Call a function that raises for wrong values, and repeat the call unless the following
+        operation makes the same check.
+        """
         if threading.get_ident() != self.thread:
             function(*args)
         elif again:
@@ -514,9 +637,12 @@ class Tracer(ControlFlow, Events, Communication):
 
     # ---- backward --------------------------------------------------------------------------------
     def rule(self, node: Any, g: Any, s: Any) -> Any:
-        """The gradients of a node: in operations where the rule can be written in them, else the rule as one instruction."""
+        """The gradients of a node: in operations where the rule can be written in them, else the
+        rule as one instruction.
+        """
         if not self.recording or PRIMITIVES.get(node.op.name) is not node.op:
-            # A function of the user's: its backward is made of operations, which are written down themselves.
+            # A function of the user's: its backward is made of operations, which are written down
+            # themselves.
             return node.plan.backward(RAW, g, s, node.params)
         return self._rule(node, g, s)
 
@@ -527,17 +653,31 @@ class Tracer(ControlFlow, Events, Communication):
         line = self._described(node.source) if hasattr(node, "source") else None
         try:
             try:
-                if any(kind == "aux" and _has_numbers(v) for (kind, _), v in zip(node.plan.entries, s or (), strict=False)):
+                if any(
+                    kind == "aux" and _has_numbers(v)
+                    for (kind, _), v in zip(node.plan.entries, s or (), strict=False)
+                ):
                     raise Unsupported("numbers that depend on values")
                 space = Namespace(self)
                 symbol, saved = space.wrap(g), space.wrap(s)
                 widened = node.op.widens and type(g) is ndarray and g.dtype.itemsize == 2
-                widened = widened and not ("multiplies" in node.op.traits and native_products(g.dtype))
+                widened = widened and not (
+                    "multiplies" in node.op.traits and native_products(g.dtype)
+                )
                 if widened:  # as on arrays
-                    symbol, saved = space.widened(symbol), saved and [space.widened(v) for v in saved]
+                    symbol, saved = (
+                        space.widened(symbol),
+                        saved and [space.widened(v) for v in saved],
+                    )
                 made = node.plan.backward(space, symbol, saved, space.wrap(node.params))
-                if widened and node.op.elementwise:  # rounded before they are summed over what was broadcast
-                    made = tuple([x if x is None or x is symbol else space.cast(x, dtype=g.dtype) for x in made])
+                # rounded before they are summed over what was broadcast
+                if widened and node.op.elementwise:
+                    made = tuple(
+                        [
+                            x if x is None or x is symbol else space.cast(x, dtype=g.dtype)
+                            for x in made
+                        ]
+                    )
                 made = space.unwrap(made)
                 if widened:  # g itself needs no rounding
                     made = tuple([g if x is symbol.array else x for x in made])
@@ -545,7 +685,8 @@ class Tracer(ControlFlow, Events, Communication):
                     for k in range(mark, len(self.program.instructions)):
                         self.program.instructions[k].site = line
                     return made
-            except Exception:  # whatever a rule does that symbols do not speak: it runs on arrays instead
+            except Exception:
+                # whatever a rule does that symbols do not speak: it runs on arrays instead
                 made = None
             del self.program.instructions[mark:]
             return self._whole_rule(node, g, s, line)
@@ -560,15 +701,25 @@ class Tracer(ControlFlow, Events, Communication):
             return made
         try:
             what = f"the gradient of {node.op.name}"
-            params = {"g": self.tree(g, what), "s": self.tree(list(s or ()), what), "params": self.tree(node.params, what)}
+            params = {
+                "g": self.tree(g, what),
+                "s": self.tree(list(s or ()), what),
+                "params": self.tree(node.params, what),
+            }
             start = len(self.program.buffers)
             places = [None if x is None else self.define(x)[0] for x in made]
             outputs = [v for v in places if v is not None and v.buffer.number >= start]
             if outputs:
                 self.program.add(
-                    f"{node.op.name}_vjp", (), tuple(outputs), kind="rule", params=params, record=(node.plan, places, node.op),
-                    phase="backward", site=line,
-                )  # fmt: skip
+                    f"{node.op.name}_vjp",
+                    (),
+                    tuple(outputs),
+                    kind="rule",
+                    params=params,
+                    record=(node.plan, places, node.op),
+                    phase="backward",
+                    site=line,
+                )
         except Exception as error:
             refusal = refusal_of(error)
             self.refuse(refusal.reason, refusal.site or line)

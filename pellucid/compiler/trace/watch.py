@@ -20,7 +20,9 @@ def is_own(filename: str) -> bool:
 
 
 def module_of(thing: Any) -> str:
-    """The module that a class or function names; "" where it names none (classes of Cython's, say, have a descriptor in that place)."""
+    """The module that a class or function names; "" where it names none (classes of Cython's, say,
+    have a descriptor in that place).
+    """
     name = getattr(thing, "__module__", None)
     return name if isinstance(name, str) else ""
 
@@ -35,14 +37,17 @@ watch = _Watch()
 
 
 def unseen(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator of a function that a tracer's watch over calls need not see: it and what it calls is this library's alone, and what it
-    looks at is known otherwise. Being watched makes it about twice as slow.
+    """Decorator of a function that a tracer's watch over calls need not see: it and what it calls
+    is this library's alone, and what it looks at is known otherwise. Being watched makes it about
+    twice as slow.
     """
     return wraps(function)(hidden(function))
 
 
 def hidden(function: Callable[P, R]) -> Callable[P, R]:
-    """As `unseen`, for a function that is called once: nothing that describes it is copied, which for a ufunc takes long."""
+    """As `unseen`, for a function that is called once: nothing that describes it is copied, which
+    for a ufunc takes long.
+    """
 
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         event = watch.event

@@ -8,7 +8,9 @@ from typing import Any
 def check_grad(tensor: Any, grad: Any, tensors: Any) -> None:
     """Refuse what cannot be the gradient of a tensor."""
     if not isinstance(grad, tensors):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
+        raise TypeError(
+            f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}"
+        )
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     wanted = (tensor._x or {}).get("grad_dtype", tensor.dtype)

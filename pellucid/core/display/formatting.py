@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from ...devices import cpu, device
-from ...dtypes import bool_, complex64, complex128, dtype, float64, from_numpy, get_default_dtype, int64
+from ...dtypes import (
+    bool_,
+    complex64,
+    complex128,
+    dtype,
+    float64,
+    from_numpy,
+    get_default_dtype,
+    int64,
+)
 from ...errors import ArgumentTypeError, ArgumentValueError
 from .. import tracing
 
@@ -58,9 +67,18 @@ def set_printoptions(
         ValueError: there is no such profile.
     """
     if profile is not None and profile not in PROFILES:
-        raise ArgumentValueError(f"unknown print profile {profile!r}: expected one of {', '.join(PROFILES)}")
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    chosen = PROFILES.get(profile or "", {}) | {name: value for name, value in given.items() if value is not None}
+        raise ArgumentValueError(
+            f"unknown print profile {profile!r}: expected one of {', '.join(PROFILES)}"
+        )
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
+    chosen = PROFILES.get(profile or "", {}) | {
+        name: value for name, value in given.items() if value is not None
+    }
     tracing.setting("sets how tensors are printed")
     for name, value in chosen.items():
         setattr(OPTIONS, name, value)
@@ -96,11 +114,13 @@ def python_number(array: Any) -> Any:
 
 
 def format_tensor(array: Any, spec: str, text: Callable[[], str], *, plain: bool = True) -> str:
-    """`format(tensor, spec)`: a tensor without dimensions is formatted as its number, others only with an empty `spec`.
+    """`format(tensor, spec)`: a tensor without dimensions is formatted as its number, others only
+    with an empty `spec`.
 
     Args:
         text: makes the tensor's `str`.
-        plain: False for subclasses of Tensor and for meta tensors, which are not formatted as numbers.
+        plain: False for subclasses of Tensor and for meta tensors, which are not formatted as
+            numbers.
 
     Raises:
         TypeError: a format is asked for that only numbers have.
@@ -124,7 +144,8 @@ class _Numbers:
         if not self.floating:
             self.width = max((len(str(value)) for value in values.ravel().tolist()), default=1)
             return
-        # Zeros, infinities and NaN have no say in notation and width: they are often padding or accidents.
+        # Zeros, infinities and NaN have no say in notation and width: they are often padding or
+        # accidents.
         told = values[np.isfinite(values) & (values != 0)]
         if not told.size:
             return
@@ -173,7 +194,9 @@ def _edges(array: Any, shortened: tuple[bool, ...]) -> Any:
 
 
 def _body(array: Any, indent: int, to_host: Callable[[Any], Any]) -> str:
-    """The numbers in brackets, for an array with elements. `indent` is the column of the first bracket."""
+    """The numbers in brackets, for an array with elements. `indent` is the column of the first
+    bracket.
+    """
     edge = OPTIONS.edgeitems
     summarize = prod(array.shape) > OPTIONS.threshold
     if summarize and edge < 1 and array.shape:
@@ -207,7 +230,9 @@ def _body(array: Any, indent: int, to_host: Callable[[Any], Any]) -> str:
 
 
 def _join(text: str, suffixes: list[str], indent: int, apart: bool = False) -> str:
-    """Append `, name=value` parts, on a new line where they would not fit; `apart`: the first on a new line in any case."""
+    """Append `, name=value` parts, on a new line where they would not fit; `apart`: the first on a
+    new line in any case.
+    """
     used = len(text) - text.rfind("\n") + 1
     for k, suffix in enumerate(suffixes):
         if used + len(suffix) + 2 > OPTIONS.linewidth or apart and not k:
@@ -293,7 +318,8 @@ def parts_str(
     """The `repr` of a tensor that is made of several arrays, each with its name: a sparse one.
 
     Args:
-        parts: names and arrays. suffixes: what follows them; the first on a line of its own where `new_line` says so.
+        parts: names and arrays. suffixes: what follows them; the first on a line of its own where
+            `new_line` says so.
         dtype: the element type, named where it is not evident.
 
     Example:
@@ -306,7 +332,11 @@ def parts_str(
     lines = []
     for name, array in parts:
         head = f"{name}=tensor("
-        body = _body(array, indent + len(head), np.asarray) if array.size else f"[], size={tuple(array.shape)}"
+        body = (
+            _body(array, indent + len(head), np.asarray)
+            if array.size
+            else f"[], size={tuple(array.shape)}"
+        )
         lines.append(head + body + ")")
     text = prefix + (",\n" + " " * indent).join(lines)
     if not _is_default(dtype):

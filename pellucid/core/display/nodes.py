@@ -1,7 +1,9 @@
-"""PyTorch's face of the graph: what a node is called, which edges it shows, and what it tells of what it kept (`_saved_self`).
+"""PyTorch's face of the graph: what a node is called, which edges it shows, and what it tells of
+what it kept (`_saved_self`).
 
-The engine runs without any of it. A node's own edges are one for each argument; PyTorch's nodes have one for each argument that has a
-gradient rule, and their names tell which overload ran. Both follow from the record, and are worked out when somebody looks.
+The engine runs without any of it. A node's own edges are one for each argument; PyTorch's nodes
+have one for each argument that has a gradient rule, and their names tell which overload ran. Both
+follow from the record, and are worked out when somebody looks.
 """
 
 from __future__ import annotations
@@ -16,7 +18,16 @@ from ...errors import GraphError
 from ..bind import wrap
 from ..modes import no_grad
 from ..primitive import Primitive
-from ..tape import Node, Packed, RemovableHandle, check_saved, named_type, register, saved_tensors, value_at
+from ..tape import (
+    Node,
+    Packed,
+    RemovableHandle,
+    check_saved,
+    named_type,
+    register,
+    saved_tensors,
+    value_at,
+)
 from ..tensor import OutputSlot, Tensor, version_of
 
 
@@ -39,8 +50,14 @@ def _face(node: Node) -> tuple[str, tuple[int, ...]]:
 
 
 def fully_named(node: Any) -> Any:
-    """The node, of the type that PyTorch would give it where that depends on the arguments; it is decided when somebody looks."""
-    if isinstance(node, Node) and node.op.variant is not None and type(node).__name__ == node.op.grad_name:
+    """The node, of the type that PyTorch would give it where that depends on the arguments; it is
+    decided when somebody looks.
+    """
+    if (
+        isinstance(node, Node)
+        and node.op.variant is not None
+        and type(node).__name__ == node.op.grad_name
+    ):
         node.__class__ = named_type(_face(node)[0])
     return node
 
@@ -161,7 +178,9 @@ def _entry(node: Node, word: str) -> int | None:
     op = node.op
     word = op.args[0] if word == "self" and op.args else _WORDS.get(word, word)
     entry = op._entry(word)
-    return node.plan.entries.index(entry) if entry is not None and entry in node.plan.entries else None
+    return (
+        node.plan.entries.index(entry) if entry is not None and entry in node.plan.entries else None
+    )
 
 
 def _sizes(node: Node, word: str) -> Any:
@@ -177,7 +196,9 @@ def _sizes(node: Node, word: str) -> Any:
 
 
 def _getattr(self: Node, name: str) -> Any:
-    """What the node keeps, by PyTorch's names: `_saved_self`, `_saved_dim`, `_raw_saved_self`; what a Function's ctx has."""
+    """What the node keeps, by PyTorch's names: `_saved_self`, `_saved_dim`, `_raw_saved_self`; what
+    a Function's ctx has.
+    """
     ctx = self.params.get("ctx")
     if ctx is not None and not name.startswith("__"):
         return _of_function(self, ctx, name)
@@ -204,7 +225,9 @@ def _of_function(node: Node, ctx: Any, name: str) -> Any:
         if name == "_saved_tensors":
             return ctx.saved_tensors
         check_saved(node)
-        return tuple([_saved_tensor(node, 0, k) for k in range(len(node.saved[0]) if node.saved else 0)])
+        return tuple(
+            [_saved_tensor(node, 0, k) for k in range(len(node.saved[0]) if node.saved else 0)]
+        )
     return getattr(ctx, name)
 
 
@@ -222,7 +245,8 @@ def _word(node: Node, entry: tuple[str, int]) -> str | None:
 
 
 class SavedTensor:
-    """One tensor that a node keeps for backward (`grad_fn._raw_saved_self`); only the library makes them.
+    """One tensor that a node keeps for backward (`grad_fn._raw_saved_self`); only the library makes
+    them.
 
     >>> import pellucid as torch
     >>> x = torch.ones(2, requires_grad=True)
@@ -265,32 +289,44 @@ class SavedTensor:
             return self._node.params["ctx"].saved_tensors[self._item]
         return saved_tensors(self._node)[self._position]
 
-    def register_hooks(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        """Call `pack_hook` with the tensor now, keep what it returns, and have `unpack_hook` make the tensor of that when it is needed.
+    def register_hooks(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+    ) -> None:
+        """Call `pack_hook` with the tensor now, keep what it returns, and have `unpack_hook` make
+        the tensor of that when it is needed.
 
         Raises:
-            RuntimeError: when it was freed, has hooks already, or the hook writes into its argument.
+            RuntimeError: when it was freed, has hooks already, or the hook writes into its
+                argument.
         """
         node = self._node
         if node.saved is None:
-            raise GraphError("Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph "
-                             "are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
-                             "through the graph a second time or if you need to access saved variables after calling backward.")  # fmt: skip
+            raise GraphError(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph "
+                "are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+                "through the graph a second time or if you need to access saved variables after calling backward."
+            )
         kept = self._kept()
         if type(kept) is Packed:
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
-                               "allowed at a time.")  # fmt: skip
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
+                "allowed at a time."
+            )
         if kept is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor with value None is forbidden"
+            )
         value = self.unpack() if self._item is not None else wrap(kept)
         with no_grad():
             value = value.detach()
             before = version_of(value).count
             packed = Packed(pack_hook(value), unpack_hook)
         if version_of(value).count != before:
-            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be "
-                               "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
-                               "need to perform in-place operations on the input to a pack hook.")  # fmt: skip
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be "
+                "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
+                "need to perform in-place operations on the input to a pack hook."
+            )
         if self._item is None:
             node.saved = (*node.saved[: self._position], packed, *node.saved[self._position + 1 :])
         else:
@@ -311,8 +347,16 @@ def _attach(members: Iterable[tuple[str, Any]]) -> None:
 
 _attach(
     {
-        "name": _name, "places": _places, "shown": _shown, "next_functions": property(_next_functions), "metadata": property(_metadata),
-        "_sequence_nr": _sequence_nr, "register_hook": _register_hook, "register_prehook": _register_prehook,
-        "__getattr__": _getattr, "__dir__": _dir, "__repr__": _repr,
+        "name": _name,
+        "places": _places,
+        "shown": _shown,
+        "next_functions": property(_next_functions),
+        "metadata": property(_metadata),
+        "_sequence_nr": _sequence_nr,
+        "register_hook": _register_hook,
+        "register_prehook": _register_prehook,
+        "__getattr__": _getattr,
+        "__dir__": _dir,
+        "__repr__": _repr,
     }.items()
-)  # fmt: skip
+)

@@ -13,8 +13,11 @@ from typing import Any
 
 _cells: dict[str, list[int]] = {}  # by path: the line at which each code cell begins
 
-_SAME_CELL = re.compile(r"%%(time|timeit|capture|prun|check|explain)\b")  # the rest of such a cell is Python
-_SHELL = re.compile(r"(?P<indent>\s*)(?:(?P<target>[\w, ]+)=\s*)?(?:[%!]|\?)|(?P<help>\s*)[\w.]+\?+\s*$")
+# the rest of such a cell is Python
+_SAME_CELL = re.compile(r"%%(time|timeit|capture|prun|check|explain)\b")
+_SHELL = re.compile(
+    r"(?P<indent>\s*)(?:(?P<target>[\w, ]+)=\s*)?(?:[%!]|\?)|(?P<help>\s*)[\w.]+\?+\s*$"
+)
 
 
 def is_notebook(path: str) -> bool:
@@ -23,9 +26,11 @@ def is_notebook(path: str) -> bool:
 
 
 def source_of(path: str) -> str:
-    """The code cells of a notebook, one below the other; from here on `linecache` and tracebacks have their lines.
+    """The code cells of a notebook, one below the other; from here on `linecache` and tracebacks
+    have their lines.
 
-    What is IPython's own (`%matplotlib inline`, `!pip install`) does nothing; a cell of another language is left empty.
+    What is IPython's own (`%matplotlib inline`, `!pip install`) does nothing; a cell of another
+    language is left empty.
 
     Raises:
         OSError: it cannot be read.
@@ -71,7 +76,9 @@ def _line(line: str) -> str:
 
 
 def cell_of(file: str, line: int) -> tuple[int | None, int]:
-    """(number of the code cell, from 1; line in it) of a line; (None, line) in a file that is not a notebook."""
+    """(number of the code cell, from 1; line in it) of a line; (None, line) in a file that is not a
+    notebook.
+    """
     starts = _cells.get(file)
     if starts is None:
         return None, line
@@ -84,12 +91,16 @@ cell_name: Callable[[str], tuple[str, str] | None] | None = None
 
 
 def place(file: str, line: int, shown: str | None = None) -> str:
-    """How a place is written: `train.py:12`, `lesson.ipynb: cell 3, line 4`, `cell In[3], line 4`; `shown` is a shorter path."""
+    """How a place is written: `train.py:12`, `lesson.ipynb: cell 3, line 4`, `cell In[3], line 4`;
+    `shown` is a shorter path.
+    """
     named = cell_name(file) if cell_name is not None else None
     if named is not None:
         return f"cell {named[1]}, line {line}"
     cell, line = cell_of(file, line)
-    return f"{shown or file}:{line}" if cell is None else f"{shown or file}: cell {cell}, line {line}"
+    return (
+        f"{shown or file}:{line}" if cell is None else f"{shown or file}: cell {cell}, line {line}"
+    )
 
 
 def traceback_of(error: BaseException, frames: Any) -> str:
@@ -101,6 +112,8 @@ def traceback_of(error: BaseException, frames: Any) -> str:
         for k, entry in enumerate(current.stack):
             cell, line = cell_of(entry.filename, entry.lineno or 1)
             if cell is not None:
-                current.stack[k] = traceback.FrameSummary(f"{entry.filename}, cell {cell}", line, entry.name, line=entry.line)
+                current.stack[k] = traceback.FrameSummary(
+                    f"{entry.filename}, cell {cell}", line, entry.name, line=entry.line
+                )
         waiting += [e for e in (current.__cause__, current.__context__) if e is not None]
     return "".join(shown.format())

@@ -34,7 +34,9 @@ NO_INPUT = (
     "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
     "ctx.mark_dirty()."
 )
-OUT = "Trying to use forward AD with {0}_out that does not support it because it is an out= function"
+OUT = (
+    "Trying to use forward AD with {0}_out that does not support it because it is an out= function"
+)
 
 
 def answered(hook: Any, got: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -59,11 +61,19 @@ def answered(hook: Any, got: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
 def of_view(t: Tensor, kind: str) -> str:
     """Why a view of this kind must not be written to while the write is recorded."""
     node = t.grad_fn
-    told = "A view was created in" if node is None else f"Output {t.output_nr} of {node.name().partition('Backward')[0]} is a view"
+    told = (
+        "A view was created in"
+        if node is None
+        else f"Output {t.output_nr} of {node.name().partition('Backward')[0]} is a view"
+    )
     if kind in ("multi", "custom") and node is not None:
         told += " and is being modified inplace."
     else:
         told += " of a view which was created in" if node is not None else ""
         mode = "inference mode and is being modified inplace in normal mode."
-        told += " " + (mode if kind == "inference" else "no_grad mode and is being modified inplace with grad mode enabled.")
+        told += " " + (
+            mode
+            if kind == "inference"
+            else "no_grad mode and is being modified inplace with grad mode enabled."
+        )
     return told + _REFUSED[kind]

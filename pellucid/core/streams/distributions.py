@@ -1,4 +1,5 @@
-"""One uniform a number: Bernoulli, exponential, geometric, Cauchy, log-normal, multinomial, rrelu's slopes.
+"""One uniform a number: Bernoulli, exponential, geometric, Cauchy, log-normal, multinomial, rrelu's
+slopes.
 
 `u` is a 53-bit uniform (two words) unless said otherwise. Targets are those of `random_fill`.
 """
@@ -35,7 +36,9 @@ _TINIEST = 5e-324
 
 
 @repeatable
-def bernoulli(generator: Generator, target: Target, p: float = 0.5, dtype: Any = np.float32) -> np.ndarray:
+def bernoulli(
+    generator: Generator, target: Target, p: float = 0.5, dtype: Any = np.float32
+) -> np.ndarray:
     """Ones with probability `p`, else zeros: u < p.
 
     Raises RuntimeError for p outside [0, 1], NotImplementedError for complex dtypes.
@@ -53,7 +56,9 @@ def bernoulli(generator: Generator, target: Target, p: float = 0.5, dtype: Any =
         raise refuse("bernoulli_scalar_cpu_", kind)
     with generator.lock:
         if random_mkl.active():
-            return random_mkl.deliver_in_index_order(target, random_mkl.bernoulli(generator, count, p).astype(kind))
+            return random_mkl.deliver_in_index_order(
+                target, random_mkl.bernoulli(generator, count, p).astype(kind)
+            )
         name = "bernoulli" if kind is _FLOAT32 else "hits" if kind == np.bool_ else ""
         made = generator.native(name, count, kind, p) if name else None
         if made is not None:
@@ -63,8 +68,11 @@ def bernoulli(generator: Generator, target: Target, p: float = 0.5, dtype: Any =
 
 
 @repeatable
-def bernoulli_like(generator: Generator, p: np.ndarray, target: Target | None = None, dtype: Any = None) -> np.ndarray:
-    """Ones with the probabilities of the array `p`, broadcast to the target (default: the shape and dtype of p).
+def bernoulli_like(
+    generator: Generator, p: np.ndarray, target: Target | None = None, dtype: Any = None
+) -> np.ndarray:
+    """Ones with the probabilities of the array `p`, broadcast to the target (default: the shape and
+    dtype of p).
 
     A float64 p is compared with u, any other with a float32 uniform (one word).
 
@@ -91,15 +99,23 @@ def bernoulli_like(generator: Generator, p: np.ndarray, target: Target | None = 
     if isinstance(target, np.ndarray):
         chances = chances.transpose(axis_order(target))
     with generator.lock:
-        uniforms = generator.uniform53(count) if p.dtype == np.float64 else uniform24(generator, count)
-    return deliver(target, (uniforms < chances.reshape(-1).astype(uniforms.dtype, copy=False)).astype(kind))
+        uniforms = (
+            generator.uniform53(count) if p.dtype == np.float64 else uniform24(generator, count)
+        )
+    return deliver(
+        target, (uniforms < chances.reshape(-1).astype(uniforms.dtype, copy=False)).astype(kind)
+    )
 
 
 @repeatable
-def dropout_mask(generator: Generator, target: Target, p: float = 0.5, dtype: Any = np.float32) -> np.ndarray:
-    """What dropout multiplies with: 1 / (1 - p) with probability 1 - p, else 0. Draws nothing for p = 0 or p = 1.
+def dropout_mask(
+    generator: Generator, target: Target, p: float = 0.5, dtype: Any = np.float32
+) -> np.ndarray:
+    """What dropout multiplies with: 1 / (1 - p) with probability 1 - p, else 0. Draws nothing for p
+    = 0 or p = 1.
 
-    Pass an array of the input's memory order to drop what PyTorch drops of an input that is not contiguous.
+    Pass an array of the input's memory order to drop what PyTorch drops of an input that is not
+    contiguous.
 
     Raises RuntimeError for p outside [0, 1].
 
@@ -121,7 +137,9 @@ def dropout_mask(generator: Generator, target: Target, p: float = 0.5, dtype: An
 
 
 @repeatable
-def exponential(generator: Generator, target: Target, lambd: float = 1.0, dtype: Any = np.float32) -> np.ndarray:
+def exponential(
+    generator: Generator, target: Target, lambd: float = 1.0, dtype: Any = np.float32
+) -> np.ndarray:
     """Exponential values of rate `lambd`: -ln(1 - u) / lambd.
 
     Raises RuntimeError for lambd <= 0 and for a dtype that is not a float.
@@ -144,7 +162,10 @@ def exponential(generator: Generator, target: Target, lambd: float = 1.0, dtype:
             return random_mkl.deliver_in_index_order(target, values)
         if count <= _FEW:
             words = generator.words(2 * count).tolist()
-            uniforms = [((words[k] << 32 | words[k + 1]) & _MASK53) * 2.0**-53 for k in range(0, 2 * count, 2)]
+            uniforms = [
+                ((words[k] << 32 | words[k + 1]) & _MASK53) * 2.0**-53
+                for k in range(0, 2 * count, 2)
+            ]
             values = np.array([math.log1p(-u) for u in uniforms])
         else:
             values = _exactly(math.log1p, -generator.uniform53(count), kind)
@@ -153,7 +174,9 @@ def exponential(generator: Generator, target: Target, lambd: float = 1.0, dtype:
 
 
 @repeatable
-def geometric(generator: Generator, target: Target, p: float, dtype: Any = np.float32) -> np.ndarray:
+def geometric(
+    generator: Generator, target: Target, p: float, dtype: Any = np.float32
+) -> np.ndarray:
     """Geometric values, 1, 2, ...: ceil(ln(u) / ln(1 - p)).
 
     Raises RuntimeError for p outside (0, 1), NotImplementedError for bool and complex dtypes.
@@ -174,7 +197,13 @@ def geometric(generator: Generator, target: Target, p: float, dtype: Any = np.fl
 
 
 @repeatable
-def cauchy(generator: Generator, target: Target, median: float = 0.0, sigma: float = 1.0, dtype: Any = np.float32) -> np.ndarray:
+def cauchy(
+    generator: Generator,
+    target: Target,
+    median: float = 0.0,
+    sigma: float = 1.0,
+    dtype: Any = np.float32,
+) -> np.ndarray:
     """Cauchy values: median + sigma * tan(pi (u - 1/2)).
 
     Raises RuntimeError for sigma <= 0 and for a dtype that is not a float.
@@ -187,7 +216,9 @@ def cauchy(generator: Generator, target: Target, median: float = 0.0, sigma: flo
     if not sigma > 0.0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     if name_of(kind) not in DIGITS:
-        name = {"complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}.get(name_of(kind))
+        name = {"complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}.get(
+            name_of(kind)
+        )
         raise RuntimeError(
             "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
             f"specified {name or C_NAMES[name_of(kind)]}"
@@ -198,8 +229,15 @@ def cauchy(generator: Generator, target: Target, median: float = 0.0, sigma: flo
 
 
 @repeatable
-def log_normal(generator: Generator, target: Target, mean: float = 1.0, std: float = 2.0, dtype: Any = np.float32) -> np.ndarray:
-    """exp of normal values with `mean` and `std`, made one by one as the normal fill makes fewer than 16.
+def log_normal(
+    generator: Generator,
+    target: Target,
+    mean: float = 1.0,
+    std: float = 2.0,
+    dtype: Any = np.float32,
+) -> np.ndarray:
+    """exp of normal values with `mean` and `std`, made one by one as the normal fill makes fewer
+    than 16.
 
     Raises RuntimeError for std <= 0, NotImplementedError for a dtype that is not a float.
 
@@ -231,7 +269,9 @@ _exp.__name__ = "exp"
 
 
 def _exactly(function: Any, values: np.ndarray, kind: np.dtype) -> np.ndarray:
-    """The C library's function where its last place can be seen, NumPy's where rounding to fewer digits hides it."""
+    """The C library's function where its last place can be seen, NumPy's where rounding to fewer
+    digits hides it.
+    """
     if kind == np.float64:
         return exact(function, values)
     rough: np.ndarray = getattr(np, function.__name__)(values)
@@ -239,14 +279,17 @@ def _exactly(function: Any, values: np.ndarray, kind: np.dtype) -> np.ndarray:
 
 
 @repeatable
-def multinomial(generator: Generator, weights: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
+def multinomial(
+    generator: Generator, weights: np.ndarray, num_samples: int, replacement: bool = False
+) -> np.ndarray:
     """Indices (int64) drawn by the weights of a vector, or of each row of a matrix.
 
-    Two samples or more with replacement: u is searched in the running sum of the row, divided by its total. Else the
-    samples are the places of the largest weight / exponential(1), largest first (equal ones by their index).
+    Two samples or more with replacement: u is searched in the running sum of the row, divided by
+    its total. Else the samples are the places of the largest weight / exponential(1), largest first
+    (equal ones by their index).
 
-    Raises RuntimeError for weights that are negative, infinite, NaN or all zero, for integers, for more than two
-    dimensions, and for more samples than weights without replacement.
+    Raises RuntimeError for weights that are negative, infinite, NaN or all zero, for integers, for
+    more than two dimensions, and for more samples than weights without replacement.
 
     >>> multinomial(Generator().manual_seed(0), np.array([0.1, 0.2, 0.7]), 3, replacement=True).tolist()
     [2, 2, 2]
@@ -274,7 +317,15 @@ def multinomial(generator: Generator, weights: np.ndarray, num_samples: int, rep
             uniforms = generator.uniform53(len(rows) * num_samples)
         found = np.empty(shape, np.int64)
         wide = np.ascontiguousarray(rows, _compute(rows.dtype))
-        search(wide, uniforms, np.empty(wide.shape[1], wide.dtype), found, len(rows), wide.shape[1], num_samples)
+        search(
+            wide,
+            uniforms,
+            np.empty(wide.shape[1], wide.dtype),
+            found,
+            len(rows),
+            wide.shape[1],
+            num_samples,
+        )
         return found
     sums = np.add.accumulate(rows.astype(_compute(rows.dtype)), -1)
     sums /= sums[:, -1:].copy()
@@ -291,7 +342,8 @@ def _compute(kind: np.dtype) -> np.dtype:
     return kind if kind is _FLOAT32 or kind == _FLOAT64 else _FLOAT32
 
 
-_FEW, _MASK53 = 8, (1 << 53) - 1  # up to so many numbers are made one by one, which costs less than the calls of array functions
+# up to so many numbers are made one by one, which costs less than the calls of array functions
+_FEW, _MASK53 = 8, (1 << 53) - 1
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _SEARCHES = {_FLOAT32: "search_float", _FLOAT64: "search_double"}
 _MANY = 1 << 17  # weights and samples from which on it pays to load the compiler
@@ -302,31 +354,44 @@ def _check_weights(weights: np.ndarray, num_samples: int, replacement: bool) -> 
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if name_of(weights.dtype) not in DIGITS:
         name = NAMES.get(weights.dtype.name, weights.dtype.name)
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {name}")
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {name}"
+        )
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > weights.shape[-1]:
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
     if weights.shape[-1] > 1 << 24:
         raise RuntimeError("number of categories cannot exceed 2^24")
     wide = weights if weights.dtype.kind == "f" else weights.astype(np.float32)
     if not wide.size:
         return
     largest = np.maximum.reduce(wide, -1)
-    if not (np.minimum.reduce(wide, None) >= 0 and np.maximum.reduce(largest, None) < math.inf):  # NaN is not a number of these
+    # NaN is not a number of these
+    if not (np.minimum.reduce(wide, None) >= 0 and np.maximum.reduce(largest, None) < math.inf):
         if not replacement or num_samples == 1:
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-        entry = "< 0" if not wide[~(np.isfinite(wide) & (wide >= 0))][0] >= 0 else "= infinity or NaN"
-        raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {entry})")
+        entry = (
+            "< 0" if not wide[~(np.isfinite(wide) & (wide >= 0))][0] >= 0 else "= infinity or NaN"
+        )
+        raise RuntimeError(
+            f"invalid multinomial distribution (encountering probability entry {entry})"
+        )
     if np.minimum.reduce(largest, None) == 0:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 
 @repeatable
-def rrelu_noise(generator: Generator, values: np.ndarray, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> np.ndarray:
-    """The slopes of rrelu in training: uniform in [lower, upper) where a value is <= 0, else 1 (nothing is drawn).
+def rrelu_noise(
+    generator: Generator, values: np.ndarray, lower: float = 1.0 / 8, upper: float = 1.0 / 3
+) -> np.ndarray:
+    """The slopes of rrelu in training: uniform in [lower, upper) where a value is <= 0, else 1
+    (nothing is drawn).
 
-    Raises RuntimeError for lower > upper, NotImplementedError for other dtypes than float32, float64 and bfloat16.
+    Raises RuntimeError for lower > upper, NotImplementedError for other dtypes than float32,
+    float64 and bfloat16.
 
     >>> rrelu_noise(Generator().manual_seed(0), np.array([1.0, -1.0]), 0.0, 1.0).tolist()
     [1.0, 0.9700530018065531]

@@ -1,11 +1,13 @@
-"""Fills: random values for a shape, or into an array, made from a generator's words as PyTorch makes them.
+"""Fills: random values for a shape, or into an array, made from a generator's words as PyTorch
+makes them.
 
-Each fill takes the generator, then a `target`: a shape (with `dtype`; a new array is returned) or an array, which is
-filled in place and returned. An array that is not contiguous is filled in the order of its memory, as PyTorch fills
-it; so a transposed array gets the numbers of its base.
+Each fill takes the generator, then a `target`: a shape (with `dtype`; a new array is returned) or
+an array, which is filled in place and returned. An array that is not contiguous is filled in the
+order of its memory, as PyTorch fills it; so a transposed array gets the numbers of its base.
 
-With `r` a 32-bit word and `R` a 64-bit draw: a float32 uniform is (r mod 2**24) / 2**24, a float64 one
-(R mod 2**53) / 2**53; float16 and bfloat16 are float32 numbers rounded. Complex numbers are pairs of real ones.
+With `r` a 32-bit word and `R` a 64-bit draw: a float32 uniform is (r mod 2**24) / 2**24, a float64
+one (R mod 2**53) / 2**53; float16 and bfloat16 are float32 numbers rounded. Complex numbers are
+pairs of real ones.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ _SCALE24 = np.array(2.0**-24, np.float32)
 
 # How PyTorch's messages name the types: "Float" and "float".
 NAMES = {kind.name: kind.scalar_type_name for kind in dtypes.ALL}
-C_NAMES = {kind.name: kind.c_name for kind in dtypes.ALL if not kind.is_complex and not kind.is_float8}
+C_NAMES = {
+    kind.name: kind.c_name for kind in dtypes.ALL if not kind.is_complex and not kind.is_float8
+}
 _FLOAT32 = np.dtype(np.float32)
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 LARGEST = {
@@ -62,7 +66,9 @@ _DTYPES = {type(np.dtype(kind)) for kind in ("f4", "f8", "i8")}
 
 
 def deliver(target: Target, values: np.ndarray) -> np.ndarray:
-    """Give flat `values` the target's shape, or write them into the target in the order of its memory."""
+    """Give flat `values` the target's shape, or write them into the target in the order of its
+    memory.
+    """
     if not isinstance(target, np.ndarray):
         return values.reshape(target)
     ordered = memory_order(target)
@@ -71,7 +77,8 @@ def deliver(target: Target, values: np.ndarray) -> np.ndarray:
 
 
 def memory_order(array: np.ndarray) -> np.ndarray:
-    """A view of `array` with its axes ordered by falling stride: the order in which PyTorch's serial kernels write.
+    """A view of `array` with its axes ordered by falling stride: the order in which PyTorch's
+    serial kernels write.
 
     >>> memory_order(np.empty((2, 3)).T).shape
     (2, 3)
@@ -102,19 +109,29 @@ def axis_order(array: np.ndarray) -> list[int]:
     return order[::-1]
 
 
-def _real_view(target: Target, dtype: Any) -> tuple[Target, np.dtype, Callable[[np.ndarray], np.ndarray]]:
+def _real_view(
+    target: Target, dtype: Any
+) -> tuple[Target, np.dtype, Callable[[np.ndarray], np.ndarray]]:
     """A complex target seen as real numbers, and what turns the filled reals back into the result."""
     if isinstance(target, np.ndarray):
         real = _COMPLEX[target.dtype.name]
         flat: Any = target.real  # the same memory; the imaginary part lies one real number further
-        pairs = np.lib.stride_tricks.as_strided(flat, (*target.shape, 2), (*target.strides, real.itemsize))
+        pairs = np.lib.stride_tricks.as_strided(
+            flat, (*target.shape, 2), (*target.strides, real.itemsize)
+        )
         return pairs, real, lambda filled: target
     kind, shape = np.dtype(dtype), target
-    return (*shape, 2), _COMPLEX[kind.name], lambda filled: filled.reshape(-1).view(kind).reshape(shape)
+    return (
+        (*shape, 2),
+        _COMPLEX[kind.name],
+        lambda filled: filled.reshape(-1).view(kind).reshape(shape),
+    )
 
 
 def refuse(kernel: str, dtype: np.dtype) -> NotImplementedError:
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES.get(dtype.name, dtype.name)}'")
+    return NotImplementedError(
+        f"\"{kernel}\" not implemented for '{NAMES.get(dtype.name, dtype.name)}'"
+    )
 
 
 def require_float(kernel: str, dtype: np.dtype) -> None:
@@ -148,11 +165,17 @@ def uniform24(generator: Generator, count: int) -> np.ndarray:
 
 
 @repeatable
-def uniform(generator: Generator, target: Target, low: float = 0.0, high: float = 1.0, dtype: Any = np.float32) -> np.ndarray:
+def uniform(
+    generator: Generator,
+    target: Target,
+    low: float = 0.0,
+    high: float = 1.0,
+    dtype: Any = np.float32,
+) -> np.ndarray:
     """Uniform values in [low, high): u * (high - low) + low, rounded once (`rand`, `uniform_`).
 
-    Raises RuntimeError for bounds that the dtype cannot hold or that are out of order, NotImplementedError for
-    integers.
+    Raises RuntimeError for bounds that the dtype cannot hold or that are out of order,
+    NotImplementedError for integers.
 
     >>> uniform(Generator().manual_seed(0), (2,)).tolist()
     [0.49625658988952637, 0.7682217955589294]
@@ -203,7 +226,9 @@ def _check_uniform(low: float, high: float, kind: np.dtype) -> None:
         if not -largest <= bound <= largest:
             raise RuntimeError(f"{name} is out of bounds for {C_NAMES[kind.name]}")
     if not low <= high:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
+        )
     if not high - low <= largest:
         raise RuntimeError(
             f"uniform_ expects to-from <= std::numeric_limits<{NAMES[kind.name]}>::max(), but found to={high:g} and "
@@ -215,13 +240,20 @@ def _check_uniform(low: float, high: float, kind: np.dtype) -> None:
 
 
 @repeatable
-def normal(generator: Generator, target: Target, mean: float = 0.0, std: float = 1.0, dtype: Any = np.float32) -> np.ndarray:
+def normal(
+    generator: Generator,
+    target: Target,
+    mean: float = 0.0,
+    std: float = 1.0,
+    dtype: Any = np.float32,
+) -> np.ndarray:
     """Normal values by Box and Muller's transform (`randn`, `normal_`).
 
-    16 values or more are made in blocks of 16: with u1 = 1 - (the first 8 uniforms) and u2 = the other 8, the block
-    is sqrt(-2 ln u1) cos(2 pi u2) and then sqrt(-2 ln u1) sin(2 pi u2); when the count is no multiple of 16, the
-    last 16 values are drawn again. Fewer values, and arrays that are not contiguous, are made one by one from pairs
-    of 53-bit uniforms, the second of each pair being kept for the next draw. Complex values have variance std**2.
+    16 values or more are made in blocks of 16: with u1 = 1 - (the first 8 uniforms) and u2 = the
+    other 8, the block is sqrt(-2 ln u1) cos(2 pi u2) and then sqrt(-2 ln u1) sin(2 pi u2); when the
+    count is no multiple of 16, the last 16 values are drawn again. Fewer values, and arrays that
+    are not contiguous, are made one by one from pairs of 53-bit uniforms, the second of each pair
+    being kept for the next draw. Complex values have variance std**2.
 
     Raises RuntimeError for std < 0, NotImplementedError for integers.
 
@@ -288,7 +320,9 @@ def _serial_few(generator: Generator, out: np.ndarray, have: int, pairs: int) ->
     made = []
     for k in range(0, 4 * pairs, 4):
         theta = 2.0 * math.pi * (((words[k] << 32 | words[k + 1]) & _MASK53) * 2.0**-53)
-        radius = math.sqrt(-2.0 * math.log1p(-((words[k + 2] << 32 | words[k + 3]) & _MASK53) * 2.0**-53))
+        radius = math.sqrt(
+            -2.0 * math.log1p(-((words[k + 2] << 32 | words[k + 3]) & _MASK53) * 2.0**-53)
+        )
         made.append(radius * math.cos(theta))
         made.append(radius * math.sin(theta))
     if 2 * pairs > out.size - have:
@@ -317,7 +351,9 @@ def _box_muller64(uniforms: np.ndarray, mean: float, std: float) -> np.ndarray:
     return scale(out, mean, std).reshape(-1)
 
 
-def _normal_blocks32(generator: Generator, count: int, mean: float, std: float, kind: np.dtype) -> np.ndarray:
+def _normal_blocks32(
+    generator: Generator, count: int, mean: float, std: float, kind: np.dtype
+) -> np.ndarray:
     whole = count // 16 * 16
     large = count > _BLOCK
     if whole == count and not large and kind is _FLOAT32:
@@ -327,7 +363,8 @@ def _normal_blocks32(generator: Generator, count: int, mean: float, std: float, 
         part = out[start : min(start + _BLOCK, whole)]
         part[...] = normal_blocks32(generator.words(part.size), mean, std, large)
     if whole != count:
-        if kind == np.float32:  # the remainder is drawn in full before it is overwritten; the short types leave it out
+        # the remainder is drawn in full before it is overwritten; the short types leave it out
+        if kind == np.float32:
             generator.words(count - whole)
         out[-16:] = normal_blocks32(generator.words(16), mean, std, large)
     return out
@@ -342,7 +379,8 @@ def round_to(values: np.ndarray, kind: np.dtype) -> np.ndarray:
 
 @repeatable
 def normal_like(generator: Generator, mean: Any, std: Any) -> np.ndarray:
-    """Normal values with arrays for `mean`, `std` or both, broadcast against each other (`torch.normal`).
+    """Normal values with arrays for `mean`, `std` or both, broadcast against each other
+    (`torch.normal`).
 
     Raises RuntimeError for a complex or negative std.
 

@@ -1,13 +1,14 @@
 """The random generator: PyTorch's CPU random numbers, drawn with NumPy's MT19937.
 
-One generator holds one Mersenne Twister (Matsumoto and Nishimura, 1998), seeded with `init_genrand(seed mod 2**32)`.
-Every random number of the library is made from its 32-bit words, in the order in which PyTorch makes it, so that one
-seed gives the same numbers here and there. The words are the only state, but for one normal number: a normal draw
-of fewer than 16 values makes them in pairs, and an odd one is kept for the next draw.
+One generator holds one Mersenne Twister (Matsumoto and Nishimura, 1998), seeded with
+`init_genrand(seed mod 2**32)`. Every random number of the library is made from its 32-bit words, in
+the order in which PyTorch makes it, so that one seed gives the same numbers here and there. The
+words are the only state, but for one normal number: a normal draw of fewer than 16 values makes
+them in pairs, and an odd one is kept for the next draw.
 
-A 64-bit draw is two words, the first one high. How each distribution uses the words is written at the fills, in
-`random_fill.py` and `random_reject.py`; which results equal PyTorch's to the bit is listed in
-`docs/random-streams.md`.
+A 64-bit draw is two words, the first one high. How each distribution uses the words is written at
+the fills, in `random_fill.py` and `random_reject.py`; which results equal PyTorch's to the bit is
+listed in `docs/random-streams.md`.
 """
 
 from __future__ import annotations
@@ -28,10 +29,21 @@ STATE_BYTES = 5056
 _KEY_WORDS = 624
 _BULK = 2048  # from here on, NumPy's bounded integers (32 bits each) beat random_raw (64 bits each)
 
-# PyTorch's saved generator: a 64-bit word per word of the key, then the cached normals, padded as C pads them.
+# PyTorch's saved generator: a 64-bit word per word of the key, then the cached normals, padded as C
+# pads them.
 _STATE = np.dtype(
     {
-        "names": ["seed", "left", "seeded", "next", "key", "normal", "has_normal", "float_normal", "has_float_normal"],
+        "names": [
+            "seed",
+            "left",
+            "seeded",
+            "next",
+            "key",
+            "normal",
+            "has_normal",
+            "float_normal",
+            "has_float_normal",
+        ],
         "formats": ["<u8", "<i4", "<i4", "<u8", ("<u8", _KEY_WORDS), "<f8", "<i4", "<f4", "u1"],
         "offsets": [0, 8, 12, 16, 24, 5024, 5040, 5048, 5052],
         "itemsize": STATE_BYTES,
@@ -49,13 +61,15 @@ def _native(name: str, count: int) -> Any:
     if _twister is None:
         if not config.kernels:
             return None
-        if count < _BULK:  # few numbers wait until somebody has loaded the compiler, or they are many together
+        # few numbers wait until somebody has loaded the compiler, or they are many together
+        if count < _BULK:
             _waiting[0] -= 1
             if _waiting[0] > 0 and not native_code_runs():
                 return None
         from ...kernels.random.twister import library
 
-        # NumPy promises where the state lies, and its layout is looked at: both must give the same words.
+        # NumPy promises where the state lies, and its layout is looked at: both must give the same
+        # words.
         probe, out = np.random.MT19937(1), np.empty(1300, np.uint32)
         words = np.random.MT19937(1).random_raw(1300)
         if library.words is not None:
@@ -66,7 +80,9 @@ def _native(name: str, count: int) -> Any:
 
 
 def _serial(name: str, count: int) -> Any:
-    """A function of `kernels.random.draws`, or None; it waits for the compiler as `_native` does, and each number counts."""
+    """A function of `kernels.random.draws`, or None; it waits for the compiler as `_native` does,
+    and each number counts.
+    """
     run = _draws.get(name)
     if run is None or not config.kernels:
         _waiting[0] -= count
@@ -88,7 +104,8 @@ draw_guards: list[Callable[[], None]] = []
 class Generator:
     """A stream of random numbers with PyTorch's seeds, states and values.
 
-    Raises RuntimeError for a device other than the CPU. Safe to share between threads: each fill takes `lock`.
+    Raises RuntimeError for a device other than the CPU. Safe to share between threads: each fill
+    takes `lock`.
 
     >>> Generator().manual_seed(0).initial_seed()
     0
@@ -112,7 +129,9 @@ class Generator:
     def __init__(self, device: Any = "cpu") -> None:
         kind = str(device).partition(":")[0]
         if kind != "cpu":
-            raise RuntimeError(f"Device type {kind.upper()} is not supported for torch.Generator() api.")
+            raise RuntimeError(
+                f"Device type {kind.upper()} is not supported for torch.Generator() api."
+            )
         self.device = device
         self._lock = threading.RLock()
         self._bits = np.random.MT19937(0)
@@ -156,7 +175,9 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start the stream anew from a seed of the operating system's entropy, and return that seed."""
+        """Start the stream anew from a seed of the operating system's entropy, and return that
+        seed.
+        """
         tracing.seen(None, "the step seeds a random stream")
         seed = secrets.randbits(53)
         self._reseed(seed)
@@ -172,12 +193,15 @@ class Generator:
         return self.snapshot()
 
     def snapshot(self) -> np.ndarray:
-        """`get_state` for the library's own use, where nothing follows from the state unless it is set again."""
+        """`get_state` for the library's own use, where nothing follows from the state unless it is
+        set again.
+        """
         with self._lock:
             record = np.zeros((), _STATE)
             state: Any = self._bits.state["state"]
             position = int(state["pos"])
-            # PyTorch writes a stream that is seeded but not drawn from with next = 0, an exhausted block with 624.
+            # PyTorch writes a stream that is seeded but not drawn from with next = 0, an exhausted
+            # block with 624.
             fresh = position == _KEY_WORDS and np.array_equal(state["key"], _seeded_key(self._seed))
             record["seed"] = self._seed
             record["left"] = _KEY_WORDS + 1 - position
@@ -191,7 +215,8 @@ class Generator:
             return np.frombuffer(record.tobytes(), np.uint8).copy()
 
     def set_state(self, new_state: np.ndarray) -> None:
-        """Continue from a state of `get_state` (5056 bytes), of this library or of PyTorch's CPU generator.
+        """Continue from a state of `get_state` (5056 bytes), of this library or of PyTorch's CPU
+        generator.
 
         Raises TypeError for another dtype, RuntimeError for another size or an impossible state.
 
@@ -212,14 +237,20 @@ class Generator:
         record = np.frombuffer(np.ascontiguousarray(array).tobytes(), _STATE)[0]
         left, following = int(record["left"]), int(record["next"])
         fresh = left == 1 and following == 0
-        if not record["seeded"] or not 0 < left <= _KEY_WORDS or not (fresh or following + left == _KEY_WORDS + 1):
+        if (
+            not record["seeded"]
+            or not 0 < left <= _KEY_WORDS
+            or not (fresh or following + left == _KEY_WORDS + 1)
+        ):
             raise RuntimeError("Invalid mt19937 state")
         with self._lock:
             position = _KEY_WORDS if fresh else following
             self._set_words({"key": record["key"].astype(np.uint32), "pos": position})
             self._seed = int(record["seed"])
             self.normal = float(record["normal"]) if record["has_normal"] else None
-            self._float_normal = float(record["float_normal"]) if record["has_float_normal"] else None
+            self._float_normal = (
+                float(record["float_normal"]) if record["has_float_normal"] else None
+            )
 
     def clone_state(self) -> Generator:
         """A new generator that continues from this one's state on its own."""
@@ -236,14 +267,22 @@ class Generator:
     # What the fills draw from. Hold `lock` around a whole fill.
 
     def words(self, count: int) -> np.ndarray:
-        """The next `count` 32-bit words, as uint32; as uint64 when few, before native code is loaded."""
+        """The next `count` 32-bit words, as uint32; as uint64 when few, before native code is
+        loaded.
+        """
         drawn = self.native("words", count, np.uint32)
         if drawn is not None:
             return drawn
-        return self._raw(count) if count < _BULK else self._bulk(0, 0xFFFFFFFF, count, np.uint32, True)
+        return (
+            self._raw(count) if count < _BULK else self._bulk(0, 0xFFFFFFFF, count, np.uint32, True)
+        )
 
-    def native(self, name: str, count: int, dtype: Any, *more: float, shape: Any = None) -> np.ndarray | None:
-        """`count` numbers made by a function of `kernels.random.twister`; None where that is not loaded, which only many numbers pay for."""
+    def native(
+        self, name: str, count: int, dtype: Any, *more: float, shape: Any = None
+    ) -> np.ndarray | None:
+        """`count` numbers made by a function of `kernels.random.twister`; None where that is not
+        loaded, which only many numbers pay for.
+        """
         run = _native(name, count)
         if run is None:
             return None
@@ -252,7 +291,9 @@ class Generator:
         return out
 
     def serial(self, name: str, count: int, *arrays: np.ndarray) -> np.ndarray | None:
-        """`count` float64 numbers that a function of `kernels.random.draws` draws one after the other; None where it is not loaded."""
+        """`count` float64 numbers that a function of `kernels.random.draws` draws one after the
+        other; None where it is not loaded.
+        """
         run = _serial(name, count)
         if run is None:
             return None
@@ -266,7 +307,9 @@ class Generator:
 
     @property
     def stream(self) -> int | None:
-        """Where the words' state lies, for native code that draws from it under `lock`; None where no native code can."""
+        """Where the words' state lies, for native code that draws from it under `lock`; None where
+        no native code can.
+        """
         return self._state if _native("words", _BULK) is not None else None
 
     def wide_words(self, count: int) -> np.ndarray:

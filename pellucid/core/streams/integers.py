@@ -20,8 +20,11 @@ _PERM_WIDE = (2**32 - 1) // 20  # from here on, 32 bits would favour small offse
 
 
 @repeatable
-def randint(generator: Generator, target: Target, low: int, high: int, dtype: Any = np.int64) -> np.ndarray:
-    """Integers in [low, high), of any dtype: r mod (high - low) + low, with 64-bit draws from a range of 2**28 on.
+def randint(
+    generator: Generator, target: Target, low: int, high: int, dtype: Any = np.int64
+) -> np.ndarray:
+    """Integers in [low, high), of any dtype: r mod (high - low) + low, with 64-bit draws from a
+    range of 2**28 on.
 
     Raises RuntimeError when the range is empty or does not fit the dtype.
 
@@ -38,7 +41,9 @@ def randint(generator: Generator, target: Target, low: int, high: int, dtype: An
                 return made
         return _from_range(generator, target, count, kind, low, high - low)
     if not low < high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
     if name_of(kind) in DIGITS:
         low, high = _inner_from(low, kind), _inner_to(high, kind)
         if not low < high:
@@ -51,11 +56,17 @@ def randint(generator: Generator, target: Target, low: int, high: int, dtype: An
 
 @repeatable
 def random_integers(
-    generator: Generator, target: Target, low: int | None = None, high: int | None = None, dtype: Any = np.int64
+    generator: Generator,
+    target: Target,
+    low: int | None = None,
+    high: int | None = None,
+    dtype: Any = np.int64,
 ) -> np.ndarray:
-    """What `random_` draws: without bounds [0, the largest value of the dtype], or [0, 2**digits] for floats.
+    """What `random_` draws: without bounds [0, the largest value of the dtype], or [0, 2**digits]
+    for floats.
 
-    With `low` alone, up to and including that largest value; with low = -2**63 alone, all 64-bit integers.
+    With `low` alone, up to and including that largest value; with low = -2**63 alone, all 64-bit
+    integers.
 
     >>> random_integers(Generator().manual_seed(0), (1,), dtype=np.uint8).tolist()
     [172]
@@ -80,12 +91,16 @@ def random_integers(
         last = 1 if kind == np.bool_ else min(int(np.iinfo(kind).max), 2**64 - 1)
         last = last - 2**64 if last >= 2**63 else last
     else:
-        raise RuntimeError("random_from_to_impl handles only integral, floating-point and boolean types")
+        raise RuntimeError(
+            "random_from_to_impl handles only integral, floating-point and boolean types"
+        )
     _check_range(low, last, kind)
     return _from_range(generator, target, count, kind, low, (last - low + 1) % 2**64)
 
 
-def _from_range(generator: Generator, target: Target, count: int, kind: np.dtype, low: int, span: int) -> np.ndarray:
+def _from_range(
+    generator: Generator, target: Target, count: int, kind: np.dtype, low: int, span: int
+) -> np.ndarray:
     if count == 0:
         return deliver(target, np.empty(0, kind))
     with generator.lock:
@@ -95,7 +110,8 @@ def _from_range(generator: Generator, target: Target, count: int, kind: np.dtype
             offsets = wide.view(np.int64)
         else:
             words = generator.words(count)
-            np.remainder(words, np.array(span, words.dtype), words)  # NumPy takes it in half the time that it takes for a scalar
+            # NumPy takes it in half the time that it takes for a scalar
+            np.remainder(words, np.array(span, words.dtype), words)
             offsets = words.view(_INT64) if words.itemsize == 8 else words.astype(_INT64)
     if low:
         offsets += np.int64(low)  # modulo 2**64, as in C
@@ -124,7 +140,9 @@ def _whole_range(generator: Generator, target: Target, count: int, kind: np.dtyp
         if name_of(kind) in ("float64", "int64"):
             values = (generator.wide_words(count) % np.uint64(span)).view(np.int64)
         else:
-            values = (generator.words(count).astype(np.uint64, copy=False) % np.uint64(span)).view(np.int64)
+            values = (generator.words(count).astype(np.uint64, copy=False) % np.uint64(span)).view(
+                np.int64
+            )
     return deliver(target, _from_int64(values, kind))
 
 
@@ -132,8 +150,16 @@ def _all_64_bits(generator: Generator, target: Target, count: int, kind: np.dtyp
     if count == 0:
         return deliver(target, np.empty(0, kind))
     if name_of(kind) not in ("int64", "float64", "float32", "bfloat16"):
-        if name_of(kind) in C_NAMES and name_of(kind) not in ("float16", "bool", "uint16", "uint32", "uint64"):
-            raise RuntimeError("random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16")
+        if name_of(kind) in C_NAMES and name_of(kind) not in (
+            "float16",
+            "bool",
+            "uint16",
+            "uint32",
+            "uint64",
+        ):
+            raise RuntimeError(
+                "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16"
+            )
         raise refuse("random_full_64_bits_range_kernel_cpu", kind)
     with generator.lock:
         values = generator.wide_words(count).view(np.int64)
@@ -162,7 +188,8 @@ def _inner_to(high: int, kind: np.dtype) -> int:
 
 
 def _finite(value: float) -> float:
-    return value if math.isfinite(value) else -(2.0**63)  # what C makes of an infinite float as an integer
+    # what C makes of an infinite float as an integer
+    return value if math.isfinite(value) else -(2.0**63)
 
 
 @functools.cache
@@ -175,7 +202,9 @@ def _limits(kind: np.dtype) -> tuple[int, int]:
 def _check_range(low: int, last: int, kind: np.dtype) -> None:
     name = name_of(kind)
     if name not in C_NAMES:
-        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
+        raise RuntimeError(
+            "check_random_bounds handles only integral, floating-point and boolean types"
+        )
     if name in DIGITS:
         least, most = -LARGEST[name], LARGEST[name]
     elif name == "bool":
@@ -197,7 +226,8 @@ def _check_range(low: int, last: int, kind: np.dtype) -> None:
 
 @repeatable
 def randperm(generator: Generator, count: int, dtype: Any = np.int64) -> np.ndarray:
-    """A permutation of 0 .. count-1 by Fisher and Yates: entry i is swapped with entry i + r mod (count - i).
+    """A permutation of 0 .. count-1 by Fisher and Yates: entry i is swapped with entry i + r mod
+    (count - i).
 
     Raises RuntimeError for a negative count, or a dtype that cannot hold it.
 
@@ -214,7 +244,10 @@ def randperm(generator: Generator, count: int, dtype: Any = np.int64) -> np.ndar
             return np.arange(count).astype(kind)
         permute = kernel("permute", count >= _PERM_NATIVE) if count < _PERM_WIDE else None
         if permute:
-            words, shuffled = generator.words(count - 1).astype(np.uint32, copy=False), np.empty(count, np.int64)
+            words, shuffled = (
+                generator.words(count - 1).astype(np.uint32, copy=False),
+                np.empty(count, np.int64),
+            )
             permute(words, shuffled, count)
             return shuffled.astype(kind, copy=False)
         left = np.arange(count, 1, -1)

@@ -1,4 +1,6 @@
-"""The arithmetic under the fills: fused multiply-adds, the C library's functions, the 16-value normal transform."""
+"""The arithmetic under the fills: fused multiply-adds, the C library's functions, the 16-value
+normal transform.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,22 @@ from typing import Any
 import numpy as np
 
 EXACT_LIMIT = 1 << 14
-_VECTOR: dict[str, Any] = {"log": np.log, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "exp": np.exp, "tan": np.tan}
+_VECTOR: dict[str, Any] = {
+    "log": np.log,
+    "log1p": np.log1p,
+    "sin": np.sin,
+    "cos": np.cos,
+    "exp": np.exp,
+    "tan": np.tan,
+}
 _TWO_PI = np.float32(2.0 * np.pi)
 
 
 def exact(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
     """`function` of the C library for each float64, for equality to the bit with PyTorch's loops.
 
-    From 16,384 values on NumPy's vector loops take over, which are many times faster and differ by at most a few
-    last places.
+    From 16,384 values on NumPy's vector loops take over, which are many times faster and differ by
+    at most a few last places.
     """
     if values.size >= EXACT_LIMIT:
         vector: np.ndarray = _VECTOR[function.__name__](values)
@@ -29,13 +38,15 @@ def exact(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
 def fma(values: np.ndarray, factor: Any, addend: Any) -> np.ndarray:
     """`values * factor + addend`, rounded once."""
     if values.dtype == np.float32:
-        # The product is exact in float64; only the sum is rounded before the final rounding to float32.
+        # The product is exact in float64; only the sum is rounded before the final rounding to
+        # float32.
         total = values.astype(np.float64)
         total *= np.float64(factor)
         product = total.copy()
         total += np.float64(addend)
         return _round_sum(product, float(addend), total)
-    # Boldo and Melquiond (2008): the small parts are added with rounding to odd, so that rounding twice does no harm.
+    # Boldo and Melquiond (2008): the small parts are added with rounding to odd, so that rounding
+    # twice does no harm.
     high, low = _two_product(values, np.float64(factor))
     middle, rest = _two_sum(low, addend)
     total, carry = _two_sum(high, middle)
@@ -43,7 +54,9 @@ def fma(values: np.ndarray, factor: Any, addend: Any) -> np.ndarray:
     even = (small.view(np.int64) & 1) == 0
     inexact = lost != 0
     if (even & inexact).any():
-        small = np.where(even & inexact, np.nextafter(small, np.where(lost > 0, np.inf, -np.inf)), small)
+        small = np.where(
+            even & inexact, np.nextafter(small, np.where(lost > 0, np.inf, -np.inf)), small
+        )
     total += small
     return total
 
@@ -56,13 +69,19 @@ def _two_sum(a: np.ndarray, b: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _round_sum(product: np.ndarray, addend: float, total: np.ndarray) -> np.ndarray:
-    """float64 sums to float32, minding those that fall half-way between two float32 only because they were rounded."""
+    """float64 sums to float32, minding those that fall half-way between two float32 only because
+    they were rounded.
+    """
     half = (total.view(np.uint64) & np.uint64(0x1FFFFFFF)) == np.uint64(0x10000000)
     if half.any():
         where = np.flatnonzero(half)
         part = total[where] - product[where]
         error = (product[where] - (total[where] - part)) + (addend - part)
-        total[where] = np.where(error == 0, total[where], np.nextafter(total[where], np.where(error > 0, np.inf, -np.inf)))
+        total[where] = np.where(
+            error == 0,
+            total[where],
+            np.nextafter(total[where], np.where(error > 0, np.inf, -np.inf)),
+        )
     return total.astype(np.float32)
 
 
@@ -82,10 +101,11 @@ def _split(a: Any) -> tuple[Any, Any]:
 
 
 def normal_blocks32(words: np.ndarray, mean: float, std: float, compile_kernel: bool) -> np.ndarray:
-    """32-bit words in blocks of 16 (8 radii, 8 angles) into blocks of 16 float32 normals (8 cosines, 8 sines).
+    """32-bit words in blocks of 16 (8 radii, 8 angles) into blocks of 16 float32 normals (8
+    cosines, 8 sines).
 
-    The native kernel and NumPy give the same numbers; `compile_kernel` says whether the draw is large enough to load
-    the compiler for it.
+    The native kernel and NumPy give the same numbers; `compile_kernel` says whether the draw is
+    large enough to load the compiler for it.
     """
     words = words.astype(np.uint32, copy=False)
     transform = kernel("transform", compile_kernel)
@@ -120,11 +140,15 @@ def native_code_runs() -> bool:
 
 
 _library: Any = None
-_waiting = [400]  # small draws, of a fifth of a millisecond, until the kernels pay for loading the compiler: about 0.15 s
+# small draws, of a fifth of a millisecond, until the kernels pay for loading the compiler: about
+# 0.15 s
+_waiting = [400]
 
 
 def kernel(name: str, load: bool) -> Any:
-    """A function of `kernels.random.normal`; None before large or many draws make loading it worth while, or without a compiler."""
+    """A function of `kernels.random.normal`; None before large or many draws make loading it worth
+    while, or without a compiler.
+    """
     global _library
     if _library is None:
         _waiting[0] -= 1
@@ -136,14 +160,16 @@ def kernel(name: str, load: bool) -> Any:
     return getattr(_library, name)
 
 
-# PyTorch's vector loops evaluate the single-precision polynomials of Moshier's Cephes library (logf, sinf, cosf) with
-# fused multiply-adds; such a step is the float64 sum rounded to float32, but for one case in 2**29.
+# PyTorch's vector loops evaluate the single-precision polynomials of Moshier's Cephes library
+# (logf, sinf, cosf) with fused multiply-adds; such a step is the float64 sum rounded to float32,
+# but for one case in 2**29.
 
 _LOG = [7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1]
 _LOG += [-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1]
 _SINE = [-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1]
 _COSINE = [2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2]
-_QUARTER_PI = [-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8]  # pi / 4 in three parts
+# pi / 4 in three parts
+_QUARTER_PI = [-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8]
 _LN2 = [-2.12194440e-4, 0.693359375]  # ln 2 in two parts
 
 
@@ -152,7 +178,9 @@ def _wide(values: np.ndarray) -> np.ndarray:
 
 
 def _horner(coefficients: list[float], at: np.ndarray) -> Any:
-    """The polynomial in float32 with fused steps; `at` and the result are float64 holding float32 values."""
+    """The polynomial in float32 with fused steps; `at` and the result are float64 holding float32
+    values.
+    """
     value: Any = np.float64(np.float32(coefficients[0]))
     for coefficient in coefficients[1:]:
         value = _wide((value * at + np.float64(np.float32(coefficient))).astype(np.float32))

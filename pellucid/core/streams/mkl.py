@@ -1,10 +1,12 @@
-"""Another stream for Bernoulli and exponential values: MKL's MCG31m1, as older PyTorch builds used it on Intel CPUs.
+"""Another stream for Bernoulli and exponential values: MKL's MCG31m1, as older PyTorch builds used
+it on Intel CPUs.
 
-PyTorch wheels with MKL, up to a version before 2.13, drew `bernoulli_(p)` (so dropout) on Intel processors and
-`exponential_` from Intel MKL's generator MCG31m1 (L'Ecuyer, 1999): x <- 1132489760 x mod (2**31 - 1), seeded with
-one draw of the Mersenne Twister per call. PyTorch 2.13 draws both from the Mersenne Twister on every processor, and so
-does this library, unless `set_vendor_streams("mkl")` or the environment variable PELLUCID_VENDOR_STREAMS=mkl asks for
-the old numbers.
+PyTorch wheels with MKL, up to a version before 2.13, drew `bernoulli_(p)` (so dropout) on Intel
+processors and `exponential_` from Intel MKL's generator MCG31m1 (L'Ecuyer, 1999): x <- 1132489760 x
+mod (2**31 - 1), seeded with one draw of the Mersenne Twister per call. PyTorch 2.13 draws both from
+the Mersenne Twister on every processor, and so does this library, unless
+`set_vendor_streams("mkl")` or the environment variable PELLUCID_VENDOR_STREAMS=mkl asks for the old
+numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ _choice = "auto"
 
 
 def set_vendor_streams(choice: str) -> None:
-    """Choose where Bernoulli and exponential values come from: "mt19937", "mkl", or "auto" (what PyTorch 2.13 does).
+    """Choose where Bernoulli and exponential values come from: "mt19937", "mkl", or "auto" (what
+    PyTorch 2.13 does).
 
     Raises ValueError for another name.
 
@@ -70,7 +73,10 @@ def bernoulli(generator: Generator, count: int, p: float) -> np.ndarray:
 def exponential(generator: Generator, count: int, lambd: float, kind: np.dtype) -> np.ndarray:
     """`count` exponential values of rate lambd, by inversion."""
     real = np.float64 if kind == np.float64 else np.float32
-    seed = int(generator.wide_words(1)[0] if kind == np.float64 else generator.words(1)[0]) & 0xFFFFFFFF
+    seed = (
+        int(generator.wide_words(1)[0] if kind == np.float64 else generator.words(1)[0])
+        & 0xFFFFFFFF
+    )
     uniforms = (states(seed, count) / _MODULUS).astype(real)
     values = -np.log(uniforms) * real(1.0 / lambd) + np.finfo(real).tiny
     return round_to(values, kind)

@@ -1,10 +1,12 @@
 """Distributions that draw until they accept: gamma, Dirichlet, Poisson, binomial.
 
-How many uniforms a value takes depends on the uniforms, so values are made one after the other, each from where the
-last one stopped. Uniforms have 53 bits; normals are made in pairs as by the normal fill.
+How many uniforms a value takes depends on the uniforms, so values are made one after the other,
+each from where the last one stopped. Uniforms have 53 bits; normals are made in pairs as by the
+normal fill.
 
-Sources: gamma by Marsaglia and Tsang (2000, doi:10.1145/358407.358414); Poisson of rate 10 or more and binomial of
-mean 10 or more by Hormann's transformed rejection (1993), below that by products of uniforms and by geometric sums.
+Sources: gamma by Marsaglia and Tsang (2000, doi:10.1145/358407.358414); Poisson of rate 10 or more
+and binomial of mean 10 or more by Hormann's transformed rejection (1993), below that by products of
+uniforms and by geometric sums.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _SQUEEZE = float(np.float32(0.0331))
 
 
 class _Draws:
-    """Uniforms and normals one at a time from a generator that is advanced by exactly what was used."""
+    """Uniforms and normals one at a time from a generator that is advanced by exactly what was
+    used.
+    """
 
     def __init__(self, generator: Generator, expected: int) -> None:
         self.generator, self.expected = generator, max(expected, 16)
@@ -37,7 +41,12 @@ class _Draws:
         self.used = 0
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self.generator.rewind(self.mark, 2 * self.used)
         self.generator.lock.release()
 
@@ -79,7 +88,8 @@ def standard_gamma(generator: Generator, alpha: np.ndarray) -> np.ndarray:
 
 @repeatable
 def dirichlet(generator: Generator, alpha: np.ndarray) -> np.ndarray:
-    """Dirichlet values over the last axis of `alpha` (float32 or float64): gamma values divided by their sum.
+    """Dirichlet values over the last axis of `alpha` (float32 or float64): gamma values divided by
+    their sum.
 
     Raises NotImplementedError for other dtypes.
 
@@ -98,7 +108,9 @@ def dirichlet(generator: Generator, alpha: np.ndarray) -> np.ndarray:
 
 @cache
 def _ends(kind: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest normal number and the largest one below 1, in arrays, which NumPy takes faster than its scalars."""
+    """The smallest normal number and the largest one below 1, in arrays, which NumPy takes faster
+    than its scalars.
+    """
     real = kind.type
     return np.array(np.finfo(real).tiny), np.array(np.nextafter(real(1), real(0)))
 
@@ -107,7 +119,9 @@ def _gammas(generator: Generator, alpha: np.ndarray) -> np.ndarray:
     """float64 gamma values; the parameters of each are computed in alpha's dtype, as PyTorch does."""
     flat = np.ascontiguousarray(alpha).reshape(-1)
     with generator.lock:
-        made = generator.serial("gammas32" if alpha.dtype == np.float32 else "gammas64", flat.size, flat)
+        made = generator.serial(
+            "gammas32" if alpha.dtype == np.float32 else "gammas64", flat.size, flat
+        )
     if made is not None:
         return made.reshape(alpha.shape)
     real = alpha.dtype.type
@@ -120,7 +134,9 @@ def _gammas(generator: Generator, alpha: np.ndarray) -> np.ndarray:
     out = []
     with _Draws(generator, 4 * flat.size) as draws:
         uniform, normal = draws.uniform, draws.normal
-        for shape, boost, power, d, c in zip(flat.tolist(), boosted.tolist(), powers, depth.tolist(), slopes, strict=True):
+        for shape, boost, power, d, c in zip(
+            flat.tolist(), boosted.tolist(), powers, depth.tolist(), slopes, strict=True
+        ):
             if shape == 0.0:
                 out.append(0.0)
                 continue
@@ -137,7 +153,9 @@ def _gammas(generator: Generator, alpha: np.ndarray) -> np.ndarray:
                 v = y * y * y
                 u = 1.0 - uniform()
                 xx = x * x
-                if u < 1.0 - _SQUEEZE * xx * xx or math.log(u) < 0.5 * xx + d * (1.0 - v + math.log(v)):
+                if u < 1.0 - _SQUEEZE * xx * xx or math.log(u) < 0.5 * xx + d * (
+                    1.0 - v + math.log(v)
+                ):
                     break
             out.append(scale * d * v)
     return np.array(out, np.float64).reshape(alpha.shape)
@@ -201,14 +219,23 @@ def _poisson(rate: float, draws: _Draws) -> int:
 # --------------------------------------------------------------------------------------------------------- binomial
 
 _TAILS = [
-    0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
-    0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287,
-]  # fmt: skip
+    0.0810614667953272,
+    0.0413406959554092,
+    0.0276779256849983,
+    0.02079067210376509,
+    0.0166446911898211,
+    0.0138761288230707,
+    0.0118967099458917,
+    0.0104112652619720,
+    0.00925546218271273,
+    0.00833056343336287,
+]
 
 
 @repeatable
 def binomial(generator: Generator, count: np.ndarray, prob: np.ndarray) -> np.ndarray:
-    """Binomial values: successes in `count` trials of probability `prob` (broadcast; both float32 or both float64).
+    """Binomial values: successes in `count` trials of probability `prob` (broadcast; both float32
+    or both float64).
 
     Raises RuntimeError for two dtypes or a count that is NaN, NotImplementedError for other dtypes.
 
@@ -226,7 +253,8 @@ def binomial(generator: Generator, count: np.ndarray, prob: np.ndarray) -> np.nd
     out = np.empty(trials.shape, count.dtype)
     flat = out.reshape(-1)
     with _Draws(generator, 6 * flat.size) as draws:
-        pairs = zip(trials.reshape(-1), chances.reshape(-1), strict=True)  # scalars: arithmetic keeps their dtype
+        # scalars: arithmetic keeps their dtype
+        pairs = zip(trials.reshape(-1), chances.reshape(-1), strict=True)
         for place, (n, p) in enumerate(pairs):
             flat[place] = _binomial(n, p, draws)
     return out

@@ -1,4 +1,6 @@
-"""Anomaly mode: nodes keep the stack of the call that recorded them, and a gradient that is not a number is refused where it arises."""
+"""Anomaly mode: nodes keep the stack of the call that recorded them, and a gradient that is not a
+number is refused where it arises.
+"""
 
 from __future__ import annotations
 

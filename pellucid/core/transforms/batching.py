@@ -1,10 +1,11 @@
 """Batched tensors: what `vmap` hands to the function it maps.
 
-A `Batched` stands for one sample and holds all of them: a physical tensor with the batch dimension first, and the level of its
-`vmap`. Its own array knows shape and dtype of one sample and refuses to be read, so code that would look at values fails loudly;
-`NeedsLoop` then tells `vmap` to map the function sample by sample. Operations on Batched arguments come here from
-`core.interpret` and run on the physical tensors by the record's `batch`, or sample by sample. Autograd's graph and tangents live on the
-physical tensors.
+A `Batched` stands for one sample and holds all of them: a physical tensor with the batch dimension
+first, and the level of its `vmap`. Its own array knows shape and dtype of one sample and refuses to
+be read, so code that would look at values fails loudly; `NeedsLoop` then tells `vmap` to map the
+function sample by sample. Operations on Batched arguments come here from `core.interpret` and run
+on the physical tensors by the record's `batch`, or sample by sample. Autograd's graph and tangents
+live on the physical tensors.
 """
 
 from __future__ import annotations
@@ -26,11 +27,15 @@ from ..tensor import Tensor, set_requires_grad
 
 
 class NeedsLoop(NotImplementedError):
-    """The function mapped by `vmap` does something that has no batched form; it must run sample by sample."""
+    """The function mapped by `vmap` does something that has no batched form; it must run sample by
+    sample.
+    """
 
 
 class BatchedArray(MetaArray):
-    """Shape and dtype of one sample. Reading values, or anything else of an array, raises NeedsLoop."""
+    """Shape and dtype of one sample. Reading values, or anything else of an array, raises
+    NeedsLoop.
+    """
 
     __slots__ = ()
     device = "cpu"
@@ -60,7 +65,9 @@ class _Levels(threading.local):
 
 
 class Level:
-    """One running `vmap`: its number, batch size and what random operations may do ("error", "different", "same")."""
+    """One running `vmap`: its number, batch size and what random operations may do ("error",
+    "different", "same").
+    """
 
     __slots__ = ("looping", "number", "randomness", "size")
 
@@ -127,7 +134,9 @@ class Batched(Tensor):
 
     def numpy(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: there is one array per sample."""
-        raise OperationError("Cannot access data pointer of Tensor that doesn't have storage", op="numpy")
+        raise OperationError(
+            "Cannot access data pointer of Tensor that doesn't have storage", op="numpy"
+        )
 
     tolist = item
     __int__ = __float__ = __index__ = __complex__ = item
@@ -146,7 +155,9 @@ def physical(t: Tensor) -> Tensor:
     """All samples, the batch dimension first."""
     assert t._x is not None
     if t._x["array"] is not t._array:
-        raise NeedsLoop("vmap: a batched tensor was given another array (an in-place transposition, `.data = `, ...)")
+        raise NeedsLoop(
+            "vmap: a batched tensor was given another array (an in-place transposition, `.data = `, ...)"
+        )
     return t._x["physical"]
 
 
@@ -177,7 +188,8 @@ def _innermost(t: Any) -> int:
 def unwrap(t: Any, level: int, size: int = 0) -> tuple[Any, bool]:
     """(physical tensor, True) for a tensor batched at this level, (the tensor, False) for another.
 
-    A tensor whose tangents alone are batched is expanded, so that primal and tangents stay together.
+    A tensor whose tangents alone are batched is expanded, so that primal and tangents stay
+    together.
     """
     if level_of(t) == level:
         return physical(t), True
@@ -187,7 +199,8 @@ def unwrap(t: Any, level: int, size: int = 0) -> tuple[Any, bool]:
         plain.extra().pop("tangents", None)
         whole = spread(plain, size)
         whole.extra()["tangents"] = {
-            k: part if at else spread(part, size) for k, (part, at) in ((k, unwrap(v, level, size)) for k, v in tangents.items())
+            k: part if at else spread(part, size)
+            for k, (part, at) in ((k, unwrap(v, level, size)) for k, v in tangents.items())
         }
         return whole, True
     own = level_of(t)
@@ -203,7 +216,9 @@ def swap(t: Tensor) -> Tensor:
 
 
 def lower(t: Tensor, level: int, size: int) -> Tensor:
-    """The tensor with the batch of a level as its first dimension, repeated if it has none; still batched at inner levels."""
+    """The tensor with the batch of a level as its first dimension, repeated if it has none; still
+    batched at inner levels.
+    """
     known = level_of(t)
     if known == level:
         return physical(t)
@@ -250,8 +265,12 @@ def _ensure(t: Tensor, level: Level) -> Tensor:
 
 # ---- operations ------------------------------------------------------------------------------
 def aligned(values: list[Any], flags: list[bool]) -> list[Any]:
-    """Physical tensors whose samples broadcast against each other: dimensions of size 1 inserted after the batch's."""
-    wide = max(v._array.ndim - f for v, f in zip(values, flags, strict=True) if isinstance(v, Tensor))
+    """Physical tensors whose samples broadcast against each other: dimensions of size 1 inserted
+    after the batch's.
+    """
+    wide = max(
+        v._array.ndim - f for v, f in zip(values, flags, strict=True) if isinstance(v, Tensor)
+    )
     out = []
     for v, f in zip(values, flags, strict=True):
         missing = wide + 1 - v._array.ndim if f else 0
@@ -265,9 +284,10 @@ def aligned(values: list[Any], flags: list[bool]) -> list[Any]:
 class Batch:
     """One operation on a batch, as a record's batching rule sees it.
 
-    `b[k]` is an argument with all its samples, the batch first (`b.flags[k]` says whether it has one), `b.p` holds the parameters of one
-    sample, `b.ndim` is the number of dimensions of the first argument's samples. A rule returns the result with the batch first, or None:
-    the operation then runs sample by sample.
+    `b[k]` is an argument with all its samples, the batch first (`b.flags[k]` says whether it has
+    one), `b.p` holds the parameters of one sample, `b.ndim` is the number of dimensions of the
+    first argument's samples. A rule returns the result with the batch first, or None: the operation
+    then runs sample by sample.
     """
 
     __slots__ = ("flags", "op", "p", "size", "values")
@@ -275,7 +295,9 @@ class Batch:
     F = F
     aligned = staticmethod(aligned)
 
-    def __init__(self, op: Primitive, size: int, values: list[Any], flags: list[bool], params: dict[str, Any]) -> None:
+    def __init__(
+        self, op: Primitive, size: int, values: list[Any], flags: list[bool], params: dict[str, Any]
+    ) -> None:
         self.op, self.size, self.values, self.flags, self.p = op, size, values, flags, params
 
     def __getitem__(self, k: int) -> Any:
@@ -297,10 +319,15 @@ class Batch:
 
     def whole(self) -> list[Any]:
         """All arguments with the batch first, repeated where they are the same for every sample."""
-        return [v if f or v is None else spread(v, self.size) for v, f in zip(self.values, self.flags, strict=True)]
+        return [
+            v if f or v is None else spread(v, self.size)
+            for v, f in zip(self.values, self.flags, strict=True)
+        ]
 
     def shifted(self, dim: Any) -> Any:
-        """A dimension of a sample, or several, as dimensions of the batch: those counted from the left move by one."""
+        """A dimension of a sample, or several, as dimensions of the batch: those counted from the
+        left move by one.
+        """
         if dim is None:
             return tuple(range(1, self.ndim + 1))
         if isinstance(dim, (tuple, list)):
@@ -309,7 +336,9 @@ class Batch:
 
     def along_dims(self) -> Any:
         """The operation with every parameter that names dimensions moved."""
-        return self.call(*self.whole(), **{k: self.shifted(v) for k, v in self.p.items() if k in _DIM_WORDS})
+        return self.call(
+            *self.whole(), **{k: self.shifted(v) for k, v in self.p.items() if k in _DIM_WORDS}
+        )
 
     def fold(self, x: Any) -> Any:
         """Samples of batches of images as one batch of images."""
@@ -327,7 +356,9 @@ _DIM_WORDS = frozenset({"dim", "dims", "dim0", "dim1", "dim2"})
 # What a record's `batch` may say in a word.
 WAYS: dict[str, Callable[[Batch], Any]] = {
     "elementwise": lambda b: b.call(*aligned(b.values, b.flags)),
-    "dims": lambda b: b.along_dims() if b.ndim and all(x._array.ndim == b.ndim + 1 for x in b.whole()) else None,
+    "dims": lambda b: (
+        b.along_dims() if b.ndim and all(x._array.ndim == b.ndim + 1 for x in b.whole()) else None
+    ),
     "leading": lambda b: b.call(*b.whole()),
 }
 
@@ -342,7 +373,9 @@ def run(below: Any, op: Primitive, args: tuple[Any, ...], params: dict[str, Any]
     if op.promote is not None:
         # By the rules for one sample: a batch of numbers still counts as a number.
         tensors, _ = _promote(op, tensors)
-    size = next((physical(x)._array.shape[0] for x in tensors if level_of(x) == level), 0) or _size(level)
+    size = next((physical(x)._array.shape[0] for x in tensors if level_of(x) == level), 0) or _size(
+        level
+    )
     pairs = [unwrap(x, level, size) for x in tensors]
     values, flags = [v for v, _ in pairs], [f for _, f in pairs]
     rule = WAYS.get(op.batch, op.batch)
@@ -358,13 +391,23 @@ def _size(level: int) -> int:
     return next((known.size for known in levels.stack if known.number == level), 0)
 
 
-def one_by_one(op: Primitive, size: int, values: list[Any], flags: list[bool], params: dict[str, Any]) -> Any:
+def one_by_one(
+    op: Primitive, size: int, values: list[Any], flags: list[bool], params: dict[str, Any]
+) -> Any:
     """The operation sample by sample, results stacked: always right."""
     if op.view or not size:
         raise NeedsLoop(f"vmap: {op.name} has no batched form")
     rows = []
     for k in range(size):
-        rows.append(op.call(*[F.select(v, dim=0, index=k) if f else v for v, f in zip(values, flags, strict=True)], **params))
+        rows.append(
+            op.call(
+                *[
+                    F.select(v, dim=0, index=k) if f else v
+                    for v, f in zip(values, flags, strict=True)
+                ],
+                **params,
+            )
+        )
     if isinstance(rows[0], tuple):
         return tuple(F.stack(*column, dim=0) for column in zip(*rows, strict=True))
     return F.stack(*rows, dim=0)
@@ -410,13 +453,18 @@ def apply(below: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     level = next(known for known in levels.stack if known.number == number)
     pairs = [unwrap(x, number, level.size) for x in args]
     out, dims = rule(
-        _Info(level.size, level.randomness), tuple(0 if f else None for _, f in pairs), *[v for v, _ in pairs], **kwargs
+        _Info(level.size, level.randomness),
+        tuple(0 if f else None for _, f in pairs),
+        *[v for v, _ in pairs],
+        **kwargs,
     )
     several = isinstance(out, tuple)
     outs = out if several else (out,)
     places = (dims if isinstance(dims, tuple) else (dims,) * len(outs)) if several else (dims,)
     made = tuple(
-        o if d is None or not isinstance(o, Tensor) else batched(to_front(o, d % o._array.ndim), number)
+        o
+        if d is None or not isinstance(o, Tensor)
+        else batched(to_front(o, d % o._array.ndim), number)
         for o, d in zip(outs, places, strict=True)
     )
     return made if several else made[0]

@@ -1,11 +1,13 @@
 """Forward mode: tangents that travel with tensors, computed operation by operation.
 
-A tensor's tangents stand in `t.extra()["tangents"]`, one per level. Levels nest (`jvp` of `jvp`): the tangent at a level is itself a
-tensor that may carry tangents of the levels outside it, so it is computed while only those are active. A level is an interpreter
-(`core.interpret`): it stands on the thread's stack while it is open, and is told of each operation that ran.
+A tensor's tangents stand in `t.extra()["tangents"]`, one per level. Levels nest (`jvp` of `jvp`):
+the tangent at a level is itself a tensor that may carry tangents of the levels outside it, so it is
+computed while only those are active. A level is an interpreter (`core.interpret`): it stands on the
+thread's stack while it is open, and is told of each operation that ran.
 
-The tangent of a result is found from the record's `jvp`; an operation without one has it derived from its vjp, which is linear
-in the gradient g: the derivative of <v, vjp(g)> with respect to g is the product of the Jacobian with v.
+The tangent of a result is found from the record's `jvp`; an operation without one has it derived
+from its vjp, which is linear in the gradient g: the derivative of <v, vjp(g)> with respect to g is
+the product of the Jacobian with v.
 """
 
 from __future__ import annotations
@@ -61,11 +63,14 @@ class Level:
         if value is None and tangent(t, self.number) is None and tangent(base, self.number) is None:
             return
         with self.outside():
-            value = _zeros(t) if value is None else _fitted(value, t).clone()  # it may be another tensor's own
+            # it may be another tensor's own
+            value = _zeros(t) if value is None else _fitted(value, t).clone()
             if base is not t:
                 assert t._view is not None
                 whole = tangent(base, self.number)
-                value = copy_slices.call(_zeros(base) if whole is None else whole, value, chain=t._view.chain)
+                value = copy_slices.call(
+                    _zeros(base) if whole is None else whole, value, chain=t._view.chain
+                )
             set_tangent(base, self.number, value)
             for known in (base._ver.views if base._ver is not None else None) or ():
                 view = known()
@@ -102,7 +107,9 @@ def enter_level() -> int:
 def exit_level(level: int) -> None:
     """Close the innermost level."""
     if [i.number for i in thread.stack.all if type(i) is Level][-1:] != [level]:
-        raise OperationError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+        raise OperationError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
     interpret.pop(_open[level])
     _open[level].within = _open[level].below = None  # which know the level
     for carrier in _open.pop(level).carriers:
@@ -133,9 +140,13 @@ def set_tangent(t: Tensor, level: int, value: Tensor | None) -> None:
 def make_dual(primal: Tensor, value: Tensor, level: int) -> Tensor:
     """A view of `primal` that carries the tangent `value` at a level."""
     if not (primal.dtype.is_floating_point or primal.dtype.is_complex):
-        raise ArgumentTypeError(f"Expected primal to be floating point or complex, but got: {primal.dtype}")
+        raise ArgumentTypeError(
+            f"Expected primal to be floating point or complex, but got: {primal.dtype}"
+        )
     if not (value.dtype.is_floating_point or value.dtype.is_complex):
-        raise ArgumentTypeError(f"Expected tangent to be floating point or complex, but got: {value.dtype}")
+        raise ArgumentTypeError(
+            f"Expected tangent to be floating point or complex, but got: {value.dtype}"
+        )
     if value._array.shape != primal._array.shape:
         raise OperationError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is "
@@ -146,7 +157,9 @@ def make_dual(primal: Tensor, value: Tensor, level: int) -> Tensor:
     batch = level_of(primal)
     if batch:
         samples = physical(primal)
-        return batched(make_dual(samples, lower(value, batch, samples._array.shape[0]), level), batch)
+        return batched(
+            make_dual(samples, lower(value, batch, samples._array.shape[0]), level), batch
+        )
     dual = TENSORS.alias(primal)
     set_tangent(dual, level, value)
     return dual
@@ -176,7 +189,9 @@ def _fitted(value: Tensor, out: Tensor) -> Tensor:
     return value
 
 
-def _tangents(op: Any, tensors: Any, given: list[Any], params: dict[str, Any], made: Any, aux: Any) -> tuple[Any, ...]:
+def _tangents(
+    op: Any, tensors: Any, given: list[Any], params: dict[str, Any], made: Any, aux: Any
+) -> tuple[Any, ...]:
     outs = made if isinstance(made, (tuple, list)) else (made,)
     if "ctx" in params and hasattr(op, "cls"):
         return _of_function(op, given, params["ctx"], outs)
@@ -196,7 +211,9 @@ def _tangents(op: Any, tensors: Any, given: list[Any], params: dict[str, Any], m
 
 
 def _linear(op: Primitive, tensors: Any, given: list[Any], params: dict[str, Any]) -> Any:
-    """The operation is linear in all its differentiable arguments together: it is applied to their tangents."""
+    """The operation is linear in all its differentiable arguments together: it is applied to their
+    tangents.
+    """
     args = []
     for i, (x, v) in enumerate(zip(tensors, given, strict=True)):
         name = op.args[min(i, len(op.args) - 1)]
@@ -232,12 +249,16 @@ def _value(op: Primitive, entry: tuple[str, int], tensors: Any, made: Any, aux: 
         return [x._array.shape for x in tensors[i:]]
     if kind in ("shape", "dtype"):
         x = tensors[i]
-        return getattr(x._array, kind) if isinstance(x, Tensor) else (() if kind == "shape" else None)
+        return (
+            getattr(x._array, kind) if isinstance(x, Tensor) else (() if kind == "shape" else None)
+        )
     first = made[0] if several else made
     return getattr(first._array, kind.removeprefix("out_"))
 
 
-def _call(op: Primitive, rule: Any, tensors: Any, g: Any, params: dict[str, Any], made: Any, aux: Any) -> Any:
+def _call(
+    op: Primitive, rule: Any, tensors: Any, g: Any, params: dict[str, Any], made: Any, aux: Any
+) -> Any:
     """Run a rule with its parameters by name; `g` is also what it may call `tangents`."""
     args = []
     for word in _parameters(rule):
@@ -253,8 +274,12 @@ def _call(op: Primitive, rule: Any, tensors: Any, g: Any, params: dict[str, Any]
     return rule(*args)
 
 
-def _diagonal(op: Primitive, tensors: Any, given: list[Any], params: dict[str, Any], made: Any, aux: Any) -> Any:
-    """Element by element on real numbers the Jacobian is diagonal, its own transpose: the vjp rules serve."""
+def _diagonal(
+    op: Primitive, tensors: Any, given: list[Any], params: dict[str, Any], made: Any, aux: Any
+) -> Any:
+    """Element by element on real numbers the Jacobian is diagonal, its own transpose: the vjp rules
+    serve.
+    """
     total = None
     for i, v in enumerate(given):
         rule = op.vjp.get(op.args[i]) if v is not None else None  # type: ignore[union-attr]
@@ -265,8 +290,18 @@ def _diagonal(op: Primitive, tensors: Any, given: list[Any], params: dict[str, A
     return total
 
 
-def _from_vjp(op: Primitive, tensors: Any, given: list[Any], params: dict[str, Any], outs: Any, made: Any, aux: Any) -> Any:
-    """The Jacobian's product with the tangents, by differentiating the vjp with respect to its gradient."""
+def _from_vjp(
+    op: Primitive,
+    tensors: Any,
+    given: list[Any],
+    params: dict[str, Any],
+    outs: Any,
+    made: Any,
+    aux: Any,
+) -> Any:
+    """The Jacobian's product with the tangents, by differentiating the vjp with respect to its
+    gradient.
+    """
     needs = tuple(v is not None for v in given)
     plan = op.plan(needs)
     outer = local.grad
@@ -281,7 +316,9 @@ def _from_vjp(op: Primitive, tensors: Any, given: list[Any], params: dict[str, A
             g._rg = out._array.dtype.kind not in "biu"
             dummies.append(g)
         saved = tuple(_value(op, entry, tensors, made, aux) for entry in plan.entries)
-        gs = plan.backward(TENSORS, tuple(dummies) if op.outputs != 1 else dummies[0], saved, params)
+        gs = plan.backward(
+            TENSORS, tuple(dummies) if op.outputs != 1 else dummies[0], saved, params
+        )
         products, seeds = [], []
         for x, v, product in zip(tensors, given, gs, strict=False):
             if v is None or product is None:
@@ -325,14 +362,21 @@ def _of_function(op: Any, given: list[Any], ctx: Any, outs: Any) -> tuple[Any, .
 
 
 def _keep(op: Any, tensors: Any, outs: Any) -> None:
-    """Let the node remember the tangents of what it saved, so that backward, run on tensors, is differentiated too."""
+    """Let the node remember the tangents of what it saved, so that backward, run on tensors, is
+    differentiated too.
+    """
     edge = next((o._node for o in outs if isinstance(o, Tensor) and o._node is not None), None)
     node = edge.node if type(edge) is OutputSlot else edge
     if node is None or node.op is not op or not hasattr(node.plan, "entries"):
         return
     kept: dict[tuple[str, int], Any] = {}
     for kind, i in node.plan.entries:
-        sources = {"in": tensors[i : i + 1], "ins": tensors[i:], "out": outs[i : i + 1], "outs": outs}.get(kind, ())
+        sources = {
+            "in": tensors[i : i + 1],
+            "ins": tensors[i:],
+            "out": outs[i : i + 1],
+            "outs": outs,
+        }.get(kind, ())
         for k, x in enumerate(sources):
             if isinstance(x, Tensor) and x._x is not None and "tangents" in x._x:
                 kept[kind, i + k] = x._x["tangents"]

@@ -1,4 +1,6 @@
-"""What can be drawn, as nodes and edges: the graph of a tensor, of a scalar Value, the tree of a module, one run of a module."""
+"""What can be drawn, as nodes and edges: the graph of a tensor, of a scalar Value, the tree of a
+module, one run of a module.
+"""
 
 from __future__ import annotations
 
@@ -39,18 +41,25 @@ from ..questions.naming import namespaces
 from .foreign import ForeignGraph, is_foreign
 
 WIDEST = 32  # characters of a value in a box
-# Nodes of a graph, and elements of all their values, up to which gradients are computed for the picture.
+# Nodes of a graph, and elements of all their values, up to which gradients are computed for the
+# picture.
 _DIFFERENTIATED, _ELEMENTS = 4000, 1_000_000
 
 
 def value_text(array: Any, most: int = 4) -> str | None:
     """A value that fits into a box, else None."""
-    text = brief(array) if getattr(array, "size", most + 1) <= most or isinstance(array, (int, float, complex)) else None
+    text = (
+        brief(array)
+        if getattr(array, "size", most + 1) <= most or isinstance(array, (int, float, complex))
+        else None
+    )
     return text if text is not None and len(text) <= WIDEST else None
 
 
 class Lines:
-    """Source lines of nodes; looking one up walks the code of its function, so each place is looked up once."""
+    """Source lines of nodes; looking one up walks the code of its function, so each place is looked
+    up once.
+    """
 
     def __init__(self) -> None:
         self._known: dict[Any, Any] = {}
@@ -69,11 +78,18 @@ class Lines:
 class TensorGraph:
     """The graph that made a tensor. `left_out` is the number of nodes beyond `max_nodes`.
 
-    Modules are those that were noted while the program ran (`debug.watch()`, `debug.Recording()`); where none were, and `names` is a
-    module, an operation belongs to the module whose parameters it uses.
+    Modules are those that were noted while the program ran (`debug.watch()`, `debug.Recording()`);
+    where none were, and `names` is a module, an operation belongs to the module whose parameters it
+    uses.
     """
 
-    def __init__(self, t: Tensor | Node, names: Any = None, max_nodes: int | None = None, recording: Any = None) -> None:
+    def __init__(
+        self,
+        t: Tensor | Node,
+        names: Any = None,
+        max_nodes: int | None = None,
+        recording: Any = None,
+    ) -> None:
         self.tensor, self.names, self.recording = t, leaf_names(names), recording
         self._given = names
         order: list[Any] = []
@@ -89,13 +105,17 @@ class TensorGraph:
         self._modules = self._groups()
         self._nodes: list[GraphNode] = []
         self._edges: list[GraphEdge] = []
-        self.edge_of: dict[tuple[int, int], int] = {}  # by id of operation and position of the argument: number of the arrow
+        # by id of operation and position of the argument: number of the arrow
+        self.edge_of: dict[tuple[int, int], int] = {}
         self._read()
 
     def _known(self, order: list[Any]) -> Facts:
-        # Gradients inside a part of a graph are not computed: the whole graph would have to be walked for them.
+        # Gradients inside a part of a graph are not computed: the whole graph would have to be
+        # walked for them.
         small = not self.left_out and len(order) <= _DIFFERENTIATED
-        return Facts(self.tensor, order, gradients=small and sum(map(_elements, order)) <= _ELEMENTS)
+        return Facts(
+            self.tensor, order, gradients=small and sum(map(_elements, order)) <= _ELEMENTS
+        )
 
     # ---- modules
     def _groups(self) -> dict[int, tuple[str, ...]]:
@@ -110,12 +130,18 @@ class TensorGraph:
         return found if found or not self.names else self._guessed()
 
     def _guessed(self) -> dict[int, tuple[str, ...]]:
-        """Modules by the names of parameters: an operation without any belongs to the innermost module around what it is made of."""
+        """Modules by the names of parameters: an operation without any belongs to the innermost
+        module around what it is made of.
+        """
         found: dict[int, tuple[str, ...]] = {}
         around: dict[int, tuple[str, ...]] = {}  # what an operation made of this one may belong to
         for n in self.operations:
             inputs = [_node(e) for e in n.inputs]
-            paths = [module_of(self.names[id(e)]) for e in inputs if not isinstance(e, Node) and id(e) in self.names]
+            paths = [
+                module_of(self.names[id(e)])
+                for e in inputs
+                if not isinstance(e, Node) and id(e) in self.names
+            ]
             if paths:
                 found[id(n)] = paths[0]
                 around[id(n)] = paths[0][:-1]
@@ -149,15 +175,23 @@ class TensorGraph:
                         seen.add(id(target))
                         self._nodes.append(self._leaf(target, group))
                     shape = target.shape[edge.index] if type(edge) is OutputSlot else target.shape
-                    argument = n.op.args[k] if k < len(n.op.args) else n.op.args[-1] if n.op.args else ""
+                    argument = (
+                        n.op.args[k] if k < len(n.op.args) else n.op.args[-1] if n.op.args else ""
+                    )
                     self.edge_of[(id(n), k)] = len(self._edges)
-                    self._edges.append(GraphEdge(id(target), id(n), shape_text(shape) if shape else "", argument))
+                    self._edges.append(
+                        GraphEdge(id(target), id(n), shape_text(shape) if shape else "", argument)
+                    )
             if hidden:
                 key = (id(n), "cut")
                 text = f"… {hidden} more input{'s' * (hidden > 1)}"
-                self._nodes.append(GraphNode(key, text, "cut", "omitted: raise max_nodes to see it", group=group))
+                self._nodes.append(
+                    GraphNode(key, text, "cut", "omitted: raise max_nodes to see it", group=group)
+                )
                 self._edges.append(GraphEdge(key, id(n)))
-            self._nodes.append(self._operation(n, "result" if n is result else "op", group, lines(n)))
+            self._nodes.append(
+                self._operation(n, "result" if n is result else "op", group, lines(n))
+            )
         if not self.operations and isinstance(self.tensor, Tensor) and self.tensor._rg:
             self._nodes.append(self._leaf(self.tensor, ()))
 
@@ -172,22 +206,41 @@ class TensorGraph:
         if value is not None and len(value) <= WIDEST:
             self.edge_of[(id(n), k)] = len(self._edges)
             self._nodes.append(
-                GraphNode((id(n), k), value, "constant", "a constant: it does not need a gradient", group=group, value=value)
+                GraphNode(
+                    (id(n), k),
+                    value,
+                    "constant",
+                    "a constant: it does not need a gradient",
+                    group=group,
+                    value=value,
+                )
             )
             self._edges.append(GraphEdge((id(n), k), id(n), "", argument))
 
     def _operation(self, n: Node, kind: str, group: tuple[str, ...], line: Any) -> GraphNode:
         kept = sorted(n.plan.entries) if n.saved else []
-        saved = [n.op.args[i] if which == "in" else "out" for which, i in kept if which in ("in", "out")]
+        saved = [
+            n.op.args[i] if which == "in" else "out" for which, i in kept if which in ("in", "out")
+        ]
         return GraphNode(
-            id(n), short_name(n.name()), kind, n.name(), shape_text(n.shape), dtype_text(n.dtype), group, line,
-            value_text(self._facts.values.get(id(n))) or self._again(n), value_text(self._facts.grads.get(id(n))),
+            id(n),
+            short_name(n.name()),
+            kind,
+            n.name(),
+            shape_text(n.shape),
+            dtype_text(n.dtype),
+            group,
+            line,
+            value_text(self._facts.values.get(id(n))) or self._again(n),
+            value_text(self._facts.grads.get(id(n))),
             ("saves " + ", ".join(saved),) if saved else (),
-        )  # fmt: skip
+        )
 
     def _again(self, n: Node) -> str | None:
         """The value of a node that the graph does not keep, as a recording has it."""
-        return self.recording.values.get(id(n), (None, ""))[0] if self.recording is not None else None
+        return (
+            self.recording.values.get(id(n), (None, ""))[0] if self.recording is not None else None
+        )
 
     def _leaf(self, leaf: Tensor, group: tuple[str, ...]) -> GraphNode:
         kind = type(leaf).__name__
@@ -196,10 +249,19 @@ class TensorGraph:
         inside = bool(owner and group) and owner[-1] == group[-1].partition(":")[0]
         short = last if inside else name
         return GraphNode(
-            id(leaf), short, "leaf", f"{kind} {name}" if name != kind.lower() else kind, shape_text(leaf.shape), str(leaf.dtype),
-            group, None, value_text(self._facts.values.get(id(leaf))), value_text(self._facts.grads.get(id(leaf))),
-            () if leaf._rg else ("requires no gradient",), kind == "Parameter",
-        )  # fmt: skip
+            id(leaf),
+            short,
+            "leaf",
+            f"{kind} {name}" if name != kind.lower() else kind,
+            shape_text(leaf.shape),
+            str(leaf.dtype),
+            group,
+            None,
+            value_text(self._facts.values.get(id(leaf))),
+            value_text(self._facts.grads.get(id(leaf))),
+            () if leaf._rg else ("requires no gradient",),
+            kind == "Parameter",
+        )
 
     def nodes(self) -> Iterable[GraphNode]:
         return self._nodes
@@ -220,7 +282,9 @@ class TensorGraph:
         if node is None:
             return graph_text(t).strip()
         line = getattr(node, "line", None)
-        made = f", made by {node.name()}" + (f" at {os.path.basename(line.file)}:{line.line}" if line is not None else "")
+        made = f", made by {node.name()}" + (
+            f" at {os.path.basename(line.file)}:{line.line}" if line is not None else ""
+        )
         return f"result: shape {shape_text(t.shape)}, {t.dtype}{made}"
 
 
@@ -236,18 +300,26 @@ def _holds_modules(x: Any) -> bool:
         own = object.__getattribute__(x, "__dict__")
     except AttributeError:
         return False
-    return isinstance(own.get("_modules"), dict) and hasattr(type(x), "named_parameters") and not isinstance(x, type)
+    return (
+        isinstance(own.get("_modules"), dict)
+        and hasattr(type(x), "named_parameters")
+        and not isinstance(x, type)
+    )
 
 
 def names_from(t: Any, frame: FrameType | None) -> dict[str, Tensor]:
-    """Names for the leaves of a graph from the variables of the user's program: `x`, and `model.0.weight` of a module `model`."""
+    """Names for the leaves of a graph from the variables of the user's program: `x`, and
+    `model.0.weight` of a module `model`.
+    """
     edge = t if isinstance(t, Node) else getattr(t, "_node", None) or t
     wanted = {id(leaf): leaf for leaf in walk([edge]) if isinstance(leaf, Tensor)}
     found: dict[str, Tensor] = {}
     for _, variables in namespaces(frame):
         modules = [(v, m) for v, m in variables.items() if _holds_modules(m)]
         # Parameters by their modules first: the variable of a loop over them says less.
-        parts = [(f"{variable}.{name}", p) for variable, m in modules for name, p in m.named_parameters()]
+        parts = [
+            (f"{variable}.{name}", p) for variable, m in modules for name, p in m.named_parameters()
+        ]
         parts += [(variable, x) for variable, x in variables.items() if isinstance(x, Tensor)]
         for name, leaf in parts:
             if wanted.get(id(leaf)) is leaf and name not in found:
@@ -259,8 +331,14 @@ def names_from(t: Any, frame: FrameType | None) -> dict[str, Tensor]:
 
 # ---- scalars ---------------------------------------------------------------------------------
 def is_scalar_value(x: Any) -> bool:
-    """True for a Value of a scalar engine: a number `data`, its `grad`, and `_prev`, what it was made from."""
-    return isinstance(getattr(x, "data", None), (int, float)) and hasattr(x, "grad") and hasattr(x, "_prev")
+    """True for a Value of a scalar engine: a number `data`, its `grad`, and `_prev`, what it was
+    made from.
+    """
+    return (
+        isinstance(getattr(x, "data", None), (int, float))
+        and hasattr(x, "grad")
+        and hasattr(x, "_prev")
+    )
 
 
 def scalar_order(value: Any) -> list[Any]:
@@ -282,7 +360,9 @@ def scalar_order(value: Any) -> list[Any]:
 
 
 class ScalarGraph:
-    """The graph of a scalar engine's Value (`pellucid.scalar.Value`, micrograd's and others with the same attributes)."""
+    """The graph of a scalar engine's Value (`pellucid.scalar.Value`, micrograd's and others with
+    the same attributes).
+    """
 
     left_out = 0
 
@@ -299,7 +379,14 @@ class ScalarGraph:
             name = op + (f"  {label}" if label else "") if op else label or f"{v.data:.4g}"
             number = number if op or label else None
             grad = f"{v.grad:.4g}" if v.grad else None
-            yield GraphNode(id(v), name, kind, f"{type(v).__name__} {label or op}".strip(), value=number, grad=grad)
+            yield GraphNode(
+                id(v),
+                name,
+                kind,
+                f"{type(v).__name__} {label or op}".strip(),
+                value=number,
+                grad=grad,
+            )
 
     def edges(self) -> Iterator[GraphEdge]:
         for v in self.order:
@@ -310,7 +397,9 @@ class ScalarGraph:
         return f"result: {self.value.data:.6g}, made of {len(self.order) - 1} other numbers"
 
     def text(self) -> str:
-        """The graph as an indented tree; what is shared appears once and is marked `(seen)` after that."""
+        """The graph as an indented tree; what is shared appears once and is marked `(seen)` after
+        that.
+        """
         lines: list[str] = []
         nodes = {n.key: n for n in self.nodes()}
         seen: set[int] = set()
@@ -320,7 +409,11 @@ class ScalarGraph:
             n = nodes[id(v)]
             again = id(v) in seen
             seen.add(id(v))
-            lines.append("  " * depth + f"- {n.name}" + (" (seen)" if again else f"  value={n.value}  grad={v.grad:.4g}"))
+            lines.append(
+                "  " * depth
+                + f"- {n.name}"
+                + (" (seen)" if again else f"  value={n.value}  grad={v.grad:.4g}")
+            )
             if not again:
                 stack += [(p, depth + 1) for p in reversed(list(v._prev))]
         return "\n".join(lines)
@@ -329,7 +422,9 @@ class ScalarGraph:
 # ---- modules ---------------------------------------------------------------------------------
 def is_module(x: Any) -> bool:
     """True for an nn.Module, recognised by its tables."""
-    return isinstance(getattr(x, "_modules", None), dict) and callable(getattr(x, "named_parameters", None))
+    return isinstance(getattr(x, "_modules", None), dict) and callable(
+        getattr(x, "named_parameters", None)
+    )
 
 
 class ModuleTree:
@@ -346,18 +441,29 @@ class ModuleTree:
             path, m, parent = stack.pop()
             self._found.append((path, m, parent))
             seen.add(path)
-            children = [(f"{path}.{k}" if path else k, c, path) for k, c in m._modules.items() if c is not None]
+            children = [
+                (f"{path}.{k}" if path else k, c, path)
+                for k, c in m._modules.items()
+                if c is not None
+            ]
             stack += reversed(children)
 
     def nodes(self) -> Iterator[GraphNode]:
         for path, m, _ in self._found:
             own = sum(p.numel() for p in m._parameters.values() if p is not None)
             extra = m.extra_repr() if callable(getattr(m, "extra_repr", None)) else ""
-            settings = re.split(r",\s+(?![^()]*\))", extra) if extra else []  # at commas that stand in no parentheses
+            # at commas that stand in no parentheses
+            settings = re.split(r",\s+(?![^()]*\))", extra) if extra else []
             notes = (*settings, f"{own:,} parameter{'s' * (own != 1)}") if own else tuple(settings)
             name = path.rpartition(".")[2]
             text = f"{name}: {type(m).__name__}" if name else type(m).__name__
-            yield GraphNode(path, text, "op" if path else "result", f"{path or 'the module'}: {type(m).__name__}", notes=notes)
+            yield GraphNode(
+                path,
+                text,
+                "op" if path else "result",
+                f"{path or 'the module'}: {type(m).__name__}",
+                notes=notes,
+            )
 
     def edges(self) -> Iterator[GraphEdge]:
         return (GraphEdge(parent, path) for path, _, parent in self._found if parent is not None)
@@ -371,16 +477,20 @@ class ModuleTree:
 
 
 class _Written(NamedTuple):
-    """What made a tensor, of which a part was written to since: what made it before, and the box of the write."""
+    """What made a tensor, of which a part was written to since: what made it before, and the box of
+    the write.
+    """
 
     before: Any
     write: Any
 
 
 class ModuleRun:
-    """One run of a module: every operation, whether it needs a gradient or not, inside the modules that called it.
+    """One run of a module: every operation, whether it needs a gradient or not, inside the modules
+    that called it.
 
-    The module runs in eval mode and without gradients; its modes and buffers are afterwards as they were.
+    The module runs in eval mode and without gradients; its modes and buffers are afterwards as they
+    were.
     """
 
     left_out = 0
@@ -390,7 +500,8 @@ class ModuleRun:
         self._nodes: list[GraphNode] = []
         self._edges: list[GraphEdge] = []
         self._kept: list[Tensor] = []
-        self._owners: dict[int, list[Tensor]] = {}  # tensors by the id of the array that owns their memory
+        # tensors by the id of the array that owns their memory
+        self._owners: dict[int, list[Tensor]] = {}
         self._made: dict[int, Any] = {}  # id of tensor: key of the node that made it
         self._path: list[str] = []
         self._calls: dict[tuple[str, ...], int] = {}
@@ -407,14 +518,32 @@ class ModuleRun:
                     n.kind = "result"
 
     def _add(
-        self, t: Tensor, name: str, kind: str, line: Any = None, notes: tuple[str, ...] = (), title: str = "", inside: bool = False
+        self,
+        t: Tensor,
+        name: str,
+        kind: str,
+        line: Any = None,
+        notes: tuple[str, ...] = (),
+        title: str = "",
+        inside: bool = False,
     ) -> int:
         key = len(self._nodes)
         title = title or f"{'operation ' if kind == 'op' else ''}{name}"
         value = value_text(t._array)
         self._nodes.append(
             GraphNode(
-                key, name, kind, title, shape_text(t.shape), str(t.dtype), tuple(self._path), line, value, None, notes, inside
+                key,
+                name,
+                kind,
+                title,
+                shape_text(t.shape),
+                str(t.dtype),
+                tuple(self._path),
+                line,
+                value,
+                None,
+                notes,
+                inside,
             )
         )
         self._keep(t)
@@ -430,10 +559,14 @@ class ModuleRun:
         name = self._names.get(id(t))
         if name is None:
             return self._add(t, "constant", "constant")
-        return self._add(t, name.rpartition(".")[2], "leaf", title=f"{type(t).__name__} {name}", inside=True)
+        return self._add(
+            t, name.rpartition(".")[2], "leaf", title=f"{type(t).__name__} {name}", inside=True
+        )
 
     def _merge(self, t: Tensor, written: _Written) -> Any:
-        """Boxes for a tensor of which parts were written to, first things first; the key of the last."""
+        """Boxes for a tensor of which parts were written to, first things first; the key of the
+        last.
+        """
         writes = []
         known: Any = written
         while isinstance(known, _Written):
@@ -441,12 +574,16 @@ class ModuleRun:
             known = known.before
         for write in reversed(writes):
             before, known = known, self._add(t, "copy_slices", "op")
-            self._edges += [GraphEdge(before, known, shape_text(t.shape)), GraphEdge(write, known, "", "a part")]
+            self._edges += [
+                GraphEdge(before, known, shape_text(t.shape)),
+                GraphEdge(write, known, "", "a part"),
+            ]
         return known
 
     # ---- events
     def module_enter(self, module: Any, name: str, args: Any, kwargs: Any) -> None:
-        # The outermost module is the drawing itself; the others are boxes within it, one for each call.
+        # The outermost module is the drawing itself; the others are boxes within it, one for each
+        # call.
         if module is not self.module or self._path:
             kind, last = type(module).__name__, name.rpartition(".")[2]
             self._path.append(kind if last == kind else f"{last}: {kind}")
@@ -460,7 +597,11 @@ class ModuleRun:
         for k, x in enumerate(inputs):
             if isinstance(x, Tensor):
                 sources.append((self._source(x), x, op.args[k] if k < len(op.args) else ""))
-        made = [t for t in (outputs if isinstance(outputs, (tuple, list)) else (outputs,)) if isinstance(t, Tensor)]
+        made = [
+            t
+            for t in (outputs if isinstance(outputs, (tuple, list)) else (outputs,))
+            if isinstance(t, Tensor)
+        ]
         if not made:
             return
         settings = tuple(
@@ -472,12 +613,15 @@ class ModuleRun:
         for other in made[1:]:
             self._keep(other)
             self._made[id(other)] = key
-        self._edges += [GraphEdge(s, key, shape_text(x.shape), argument) for s, x, argument in sources]
+        self._edges += [
+            GraphEdge(s, key, shape_text(x.shape), argument) for s, x, argument in sources
+        ]
 
     def inplace(self, name: str, tensor: Tensor, result: Any) -> None:
         if not isinstance(result, Tensor):
             return
-        if name == "copy_":  # computed from nothing that was there before, which a write to a part leaves around it
+        # computed from nothing that was there before, which a write to a part leaves around it
+        if name == "copy_":
             edges = [(self._source(tensor), tensor), (self._source(result), result)]
             key = self._add(tensor, "copy_", "op", source.describe(source.capture(3)))
             self._edges += [GraphEdge(s, key, shape_text(x.shape)) for s, x in edges]
@@ -485,12 +629,16 @@ class ModuleRun:
             key = self._made[id(tensor)] = self._source(result)
             self._keep(tensor)
         for other in self._owners.get(id(owner(tensor._array)), ()):
-            if not isinstance(other._array, np.ndarray) or np.may_share_memory(other._array, tensor._array):
+            if not isinstance(other._array, np.ndarray) or np.may_share_memory(
+                other._array, tensor._array
+            ):
                 part = other is not tensor and other.numel() > tensor.numel()
                 self._made[id(other)] = _Written(self._made[id(other)], key) if part else key
 
     def _keep(self, t: Tensor) -> None:
-        """Keep a tensor alive, so that its id stays its own, and know it by the memory that it lies in."""
+        """Keep a tensor alive, so that its id stays its own, and know it by the memory that it lies
+        in.
+        """
         self._kept.append(t)
         self._owners.setdefault(id(owner(t._array)), []).append(t)
 
@@ -528,7 +676,9 @@ def _tensors(values: Any) -> Iterator[Tensor]:
 
 
 class Nearest:
-    """The part of a drawing that is nearest to its end; `left_out` is the number of nodes beyond `max_nodes`."""
+    """The part of a drawing that is nearest to its end; `left_out` is the number of nodes beyond
+    `max_nodes`.
+    """
 
     def __init__(self, graph: Any, max_nodes: int) -> None:
         nodes, edges = list(graph.nodes()), list(graph.edges())
@@ -554,7 +704,14 @@ class Nearest:
         return self._edges
 
 
-def as_graph(x: Any, input: Any = None, *, names: Any = None, max_nodes: int | None = None, recording: Any = None) -> Any:
+def as_graph(
+    x: Any,
+    input: Any = None,
+    *,
+    names: Any = None,
+    max_nodes: int | None = None,
+    recording: Any = None,
+) -> Any:
     """What `draw` draws of an object; TypeError for what has no graph."""
     if isinstance(x, AccumulateGrad):
         x = x.variable
@@ -574,17 +731,20 @@ def as_graph(x: Any, input: Any = None, *, names: Any = None, max_nodes: int | N
 
 
 def instances(nodes: Iterable[GraphNode]) -> tuple[list[tuple[str, int]], list[int]]:
-    """The modules of a drawing as a tree: (name, number of the parent or -1) for each, and for each node the number of its module.
+    """The modules of a drawing as a tree: (name, number of the parent or -1) for each, and for each
+    node the number of its module.
 
-    A module that is called again after other operations becomes another one. So every module is an interval of the order of
-    execution, and drawing each as a single box can close no circle.
+    A module that is called again after other operations becomes another one. So every module is an
+    interval of the order of execution, and drawing each as a single box can close no circle.
     """
     groups: list[tuple[str, int]] = []
     member: list[int] = []
     current: list[int] = []
     for n in nodes:
         depth = 0
-        while depth < min(len(n.group), len(current)) and groups[current[depth]][0] == n.group[depth]:
+        while (
+            depth < min(len(n.group), len(current)) and groups[current[depth]][0] == n.group[depth]
+        ):
             depth += 1
         del current[depth:]
         for name in n.group[depth:]:

@@ -1,4 +1,6 @@
-"""Line charts as SVG, without a plotting library: axes, legend, logarithmic scale, light and dark; `page/charts.js` adds tooltips."""
+"""Line charts as SVG, without a plotting library: axes, legend, logarithmic scale, light and dark;
+`page/charts.js` adds tooltips.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from . import pages
 
 MOST = 600  # points of a line that are drawn; of more, the least and the greatest of each stretch
 LEFT, RIGHT, TOP, BOTTOM, ROW = 64.0, 16.0, 34.0, 42.0, 17.0
-# Colours that are told apart by people with any kind of colour vision (M. Okabe and K. Ito, 2008), and as they are on black.
+# Colours that are told apart by people with any kind of colour vision (M. Okabe and K. Ito, 2008),
+# and as they are on black.
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#3b8fc2", "#6b6b6b")
 DARK = ("#58a6ff", "#ff9d5c", "#3fd0a4", "#e8a0c8", "#f0e442", "#8fd0f5", "#b0b0b0")
 
@@ -48,7 +51,11 @@ def number(value: float) -> str:
     """A number as it stands at an axis."""
     if value == 0:
         return "0"
-    text = f"{value:.4g}" if 1e-3 <= abs(value) < 1e5 else f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
+    text = (
+        f"{value:.4g}"
+        if 1e-3 <= abs(value) < 1e5
+        else f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
+    )
     return text.replace("-", "−")
 
 
@@ -68,7 +75,9 @@ def thinned(x: Sequence[float], y: Sequence[float]) -> tuple[list[float], list[f
 
 
 def _colours(k: int, count: int) -> tuple[str, str]:
-    """A line's colour on white and on black: few lines by name, many by their place from blue to red."""
+    """A line's colour on white and on black: few lines by name, many by their place from blue to
+    red.
+    """
     if count <= len(LIGHT):
         return LIGHT[k], DARK[k]
     hue = 230 - 230 * k / (count - 1)
@@ -88,7 +97,8 @@ STYLE = """
 class Chart:
     """Lines over a common axis.
 
-    Attributes: `svg`, the picture, complete in itself; `data`, what `page/charts.js` needs for tooltips.
+    Attributes: `svg`, the picture, complete in itself; `data`, what `page/charts.js` needs for
+    tooltips.
 
     Args:
         title: stands above.
@@ -114,14 +124,24 @@ class Chart:
         width: int = 520,
         height: int = 300,
     ) -> None:
-        self.title, self.x_label, self.y_label, self.log, self.categories = title, x_label, y_label, log, categories
+        self.title, self.x_label, self.y_label, self.log, self.categories = (
+            title,
+            x_label,
+            y_label,
+            log,
+            categories,
+        )
         self.series = [Series(s.name, *thinned(s.x, s.y)) for s in series]
         self.width = float(width)
         self._keys = self._legend()
         deepest = max(map(len, categories)) if categories else 0
         self._bottom = BOTTOM + min(110.0, 4.6 * deepest) if categories else BOTTOM
         self._plot_height = height - TOP - BOTTOM
-        self.height = TOP + self._plot_height + self._bottom + self._keys[-1][1] + ROW if self._keys else height
+        self.height = (
+            TOP + self._plot_height + self._bottom + self._keys[-1][1] + ROW
+            if self._keys
+            else height
+        )
         self._scales()
 
     def _usable(self, y: float) -> bool:
@@ -149,7 +169,11 @@ class Chart:
         return LEFT + (x - self._x0) / (self._x1 - self._x0) * (self.width - LEFT - RIGHT)
 
     def _py(self, y: float) -> float:
-        share = math.log(y / self._y0) / math.log(self._y1 / self._y0) if self.log else (y - self._y0) / (self._y1 - self._y0)
+        share = (
+            math.log(y / self._y0) / math.log(self._y1 / self._y0)
+            if self.log
+            else (y - self._y0) / (self._y1 - self._y0)
+        )
         return TOP + (1 - share) * self._plot_height
 
     def _legend(self) -> list[tuple[float, float]]:
@@ -177,7 +201,9 @@ class Chart:
             "log": self.log,
             "xLabel": self.x_label,
             "categories": list(self.categories) if self.categories else None,
-            "series": [[s.name, [finite(v) for v in s.x], [finite(v) for v in s.y]] for s in self.series],
+            "series": [
+                [s.name, [finite(v) for v in s.x], [finite(v) for v in s.y]] for s in self.series
+            ],
         }
 
     @property
@@ -194,7 +220,9 @@ class Chart:
         for v in log_ticks(self._y0, self._y1) if self.log else ticks(self._y0, self._y1):
             y = self._py(v)
             out.append(f'<path class="grid" d="M{LEFT:.0f} {y:.1f}H{right:.0f}"/>')
-            out.append(f'<text x="{LEFT - 6:.0f}" y="{y + 4:.1f}" text-anchor="end">{number(v)}</text>')
+            out.append(
+                f'<text x="{LEFT - 6:.0f}" y="{y + 4:.1f}" text-anchor="end">{number(v)}</text>'
+            )
         out += self._x_axis(right, floor)
         if self.y_label:
             out.append(
@@ -219,8 +247,12 @@ class Chart:
         for v in ticks(self._x0, self._x1, 8):
             if whole and v != round(v):
                 continue
-            out.append(f'<text x="{self._px(v):.1f}" y="{floor + 16:.1f}" text-anchor="middle">{number(v)}</text>')
-        out.append(f'<text x="{right:.0f}" y="{floor + 32:.1f}" text-anchor="end">{escape(self.x_label)}</text>')
+            out.append(
+                f'<text x="{self._px(v):.1f}" y="{floor + 16:.1f}" text-anchor="middle">{number(v)}</text>'
+            )
+        out.append(
+            f'<text x="{right:.0f}" y="{floor + 32:.1f}" text-anchor="end">{escape(self.x_label)}</text>'
+        )
         return out
 
     def _line(self, k: int, s: Series) -> str:
@@ -236,15 +268,17 @@ class Chart:
                 if not math.isfinite(y):
                     here = self._px(x)
                     name = f"{s.name}: {y} at {self.x_label} {x:g}"
-                    marks.append(f'<path class="bad" d="M{here - 4:.1f} {TOP:.0f}h8l-4 7z"><title>{escape(name)}</title></path>')
+                    marks.append(
+                        f'<path class="bad" d="M{here - 4:.1f} {TOP:.0f}h8l-4 7z"><title>{escape(name)}</title></path>'
+                    )
         drawn = "".join(
-            f'<polyline class="line" points="{" ".join(p)}"/>' if len(p) > 1 else _dot(p[0]) for p in parts if p
-        )  # fmt: skip
+            f'<polyline class="line" points="{" ".join(p)}"/>' if len(p) > 1 else _dot(p[0])
+            for p in parts
+            if p
+        )
         if len(s.x) <= 24:
             drawn += "".join(_dot(p) for part in parts if len(part) > 1 for p in part)
-        return (
-            f'<g data-series="{k}" style="--l:{light};--d:{dark}"><title>{escape(s.name)}</title>{drawn}{"".join(marks[:50])}</g>'
-        )
+        return f'<g data-series="{k}" style="--l:{light};--d:{dark}"><title>{escape(s.name)}</title>{drawn}{"".join(marks[:50])}</g>'
 
     def _names(self, floor: float) -> list[str]:
         out = []
@@ -258,7 +292,9 @@ class Chart:
                     f'<rect x="{px:.1f}" y="{py - 13:.1f}" width="{26 + 6.6 * len(text):.1f}" height="17" fill="none" pointer-events="all"/>'
                     f'<text x="{px + 21:.1f}" y="{py:.1f}">{escape(text)}</text></g>'
                 )
-        hidden = sum(1 for s in self.series for y in s.y if math.isfinite(y) and not self._usable(y))
+        hidden = sum(
+            1 for s in self.series for y in s.y if math.isfinite(y) and not self._usable(y)
+        )
         if hidden:
             out.append(
                 f'<text x="{LEFT:.0f}" y="{32 if self.categories else floor + 32:.1f}">{hidden} values of 0 or less are not shown</text>'

@@ -1,4 +1,6 @@
-"""The recorded graph as a picture: SVG laid out here, DOT, Mermaid, and a page to look around in; no Graphviz and no network."""
+"""The recorded graph as a picture: SVG laid out here, DOT, Mermaid, and a page to look around in;
+no Graphviz and no network.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,15 @@ from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError
 from ..graph import GraphNode
 from . import pages, scalar_program, slides
-from .adapters import Nearest, ScalarGraph, TensorGraph, as_graph, instances, is_scalar_value, names_from
+from .adapters import (
+    Nearest,
+    ScalarGraph,
+    TensorGraph,
+    as_graph,
+    instances,
+    is_scalar_value,
+    names_from,
+)
 from .layout import CHAR, Layout, Link, title_place
 from .stepping import Recording, replay, scalar_steps, tensor_steps, values_of
 
@@ -55,7 +65,10 @@ def _lines(n: GraphNode) -> list[str]:
 
 def _hint(n: GraphNode) -> str:
     """What a box says when the pointer rests on it."""
-    parts = [f"{n.title or n.name}  {n.shape} {n.dtype}".rstrip(), "in " + ".".join(n.group) if n.group else ""]
+    parts = [
+        f"{n.title or n.name}  {n.shape} {n.dtype}".rstrip(),
+        "in " + ".".join(n.group) if n.group else "",
+    ]
     return "\n".join(p for p in [*parts, str(n.line) if n.line is not None else ""] if p)
 
 
@@ -74,7 +87,11 @@ def _path(link: Link, names: list[str]) -> str:
     path.append(f"M{x:.1f} {y:.1f}")
     for px, py in points[1:]:
         middle = (y + py) / 2
-        path.append(f"C{x:.1f} {middle:.1f} {px:.1f} {middle:.1f} {px:.1f} {py:.1f}" if px != x else f"L{px:.1f} {py:.1f}")
+        path.append(
+            f"C{x:.1f} {middle:.1f} {px:.1f} {middle:.1f} {px:.1f} {py:.1f}"
+            if px != x
+            else f"L{px:.1f} {py:.1f}"
+        )
         x, y = px, py
     end = f'<path class="head" d="M{x:.1f} {y + 5:.1f} l-4.5 -9 h9 z"/>' if head else ""
     return f'<path class="edge" d="{" ".join(path)}"/>{end}'
@@ -99,7 +116,9 @@ def svg_of(graph: Any) -> str:
         text = f"the {count} nodes nearest to the result; {left_out:,} more are not drawn"
         note = f'<text x="14" y="{height + 6:.0f}">{text}</text>'
         width, height = max(width, len(text) * CHAR + 28), height + 20
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" class="pg" width="{width:.0f}" height="{height:.0f}" ']
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="pg" width="{width:.0f}" height="{height:.0f}" '
+    ]
     out.append(
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="computation graph"><style>{pages.palette(".pg")}\n{_STYLE}</style>'
     )
@@ -115,29 +134,42 @@ def svg_of(graph: Any) -> str:
         ports = [port.x for port in frame.group.ins.values()] if frame.group is not None else []
         place = title_place(left, frame.width, ports, len(name) * CHAR)
         place = left + 10 if place is None else place
-        out.append(f'<text class="frame" x="{place:.1f}" y="{frame.y + 16:.1f}">{escape(name)}</text>')
+        out.append(
+            f'<text class="frame" x="{place:.1f}" y="{frame.y + 16:.1f}">{escape(name)}</text>'
+        )
     labels = {number[e.source]: e.label for e in reversed(edges) if e.label}
     for k, (n, box, lines) in enumerate(zip(nodes, layout.boxes, texts, strict=True)):
         left, parts = box.x - box.width / 2, []
         for i, line in enumerate(lines):
             style = ' class="name"' if i == 0 else ""
-            parts.append(f'<text{style} x="{left + 12:.1f}" y="{box.y + 19 + i * LINE:.1f}">{escape(line)}</text>')
+            parts.append(
+                f'<text{style} x="{left + 12:.1f}" y="{box.y + 19 + i * LINE:.1f}">{escape(line)}</text>'
+            )
         out.append(
             f'<g class="{n.kind}"><title>{escape(_hint(n))}</title><rect x="{left:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" '
             f'height="{box.height:.1f}" rx="6"/>{"".join(parts)}</g>'
         )
         if k in labels:
             # Beside the arrow, but not beyond the room of the box; under all boxes of the layer.
-            x, y = min(box.x + 5, box.x + box.width / 2 + 12 - 6.4 * len(labels[k])), box.y + box.height + box.under + 13
+            x, y = (
+                min(box.x + 5, box.x + box.width / 2 + 12 - 6.4 * len(labels[k])),
+                box.y + box.height + box.under + 13,
+            )
             out.append(f'<text class="shape" x="{x:.1f}" y="{y:.1f}">{escape(labels[k])}</text>')
     return "".join([*out, note, "</svg>"])
 
 
 # ---- text formats ----------------------------------------------------------------------------
-_SHAPES = {"leaf": "fillcolor=\"#dcefe0\"", "result": "fillcolor=\"#ffe8cf\"", "constant": "style=\"dashed,rounded\""}  # fmt: skip
+_SHAPES = {
+    "leaf": 'fillcolor="#dcefe0"',
+    "result": 'fillcolor="#ffe8cf"',
+    "constant": 'style="dashed,rounded"',
+}
 
 
-def _tree(nodes: list[GraphNode]) -> tuple[list[tuple[str, int]], dict[int, list[int]], dict[int, list[int]]]:
+def _tree(
+    nodes: list[GraphNode],
+) -> tuple[list[tuple[str, int]], dict[int, list[int]], dict[int, list[int]]]:
     """Modules; parts of each by number; boxes of each."""
     groups, member = instances(nodes)
     parts: dict[int, list[int]] = {}
@@ -179,12 +211,17 @@ def dot_of(graph: Any) -> str:
 
     def line(k: int, n: GraphNode) -> str:
         extra = f", {_SHAPES[n.kind]}" if n.kind in _SHAPES else ""
-        return f"n{k} [label={_quoted(chr(10).join(_lines(n)))}, tooltip={_quoted(_hint(n))}{extra}];"
+        return (
+            f"n{k} [label={_quoted(chr(10).join(_lines(n)))}, tooltip={_quoted(_hint(n))}{extra}];"
+        )
 
     def opening(g: int, name: str) -> str:
         return f'subgraph cluster_{g} {{ label={_quoted(name)}; color="#0969da"; style=rounded;'
 
-    out = ["digraph {", '  node [shape=box, style="rounded,filled", fillcolor="#eef2f6", fontname="monospace", fontsize=11];']
+    out = [
+        "digraph {",
+        '  node [shape=box, style="rounded,filled", fillcolor="#eef2f6", fontname="monospace", fontsize=11];',
+    ]
     out.append('  edge [fontname="monospace", fontsize=9];')
     out += _nested(nodes, opening, "}", line)
     for e in edges:
@@ -199,7 +236,9 @@ def _plain(text: str) -> str:
 
 
 def mermaid_of(graph: Any) -> str:
-    """The graph in Mermaid's language (shown by GitHub and by many notebooks), modules as subgraphs, shapes on the arrows."""
+    """The graph in Mermaid's language (shown by GitHub and by many notebooks), modules as
+    subgraphs, shapes on the arrows.
+    """
     nodes, edges = list(graph.nodes()), list(graph.edges())
     number = {n.key: k for k, n in enumerate(nodes)}
 
@@ -220,12 +259,13 @@ def mermaid_of(graph: Any) -> str:
 
 # ---- the functions ---------------------------------------------------------------------------
 def graph_svg(t: Tensor, max_nodes: int = DRAWN, *, names: Any = None) -> str:
-    """The graph that made a tensor as an SVG picture: inputs above, the result below, one box for each operation and leaf.
+    """The graph that made a tensor as an SVG picture: inputs above, the result below, one box for
+    each operation and leaf.
 
-    Boxes show the operation, what is kept for backward, the line, and values and gradients of up to four elements as far as they
-    are known; arrows show shapes; modules are frames. Of a graph with more than `max_nodes` nodes the ones nearest to the result
-    are drawn, with a note. The text can be written to a file or put into a page as it is; it follows the reader's light or dark
-    setting.
+    Boxes show the operation, what is kept for backward, the line, and values and gradients of up to
+    four elements as far as they are known; arrows show shapes; modules are frames. Of a graph with
+    more than `max_nodes` nodes the ones nearest to the result are drawn, with a note. The text can
+    be written to a file or put into a page as it is; it follows the reader's light or dark setting.
 
     Args:
         t: the result.
@@ -246,8 +286,12 @@ def graph_svg(t: Tensor, max_nodes: int = DRAWN, *, names: Any = None) -> str:
     return svg_of(TensorGraph(t, names, max(1, max_nodes)))
 
 
-def graph_html(t: Tensor, max_nodes: int = DRAWN, *, names: Any = None, title: str = "Computation graph") -> str:
-    """The page of `draw(t)`; `max_nodes` is that of the still picture in it, which readers without JavaScript see."""
+def graph_html(
+    t: Tensor, max_nodes: int = DRAWN, *, names: Any = None, title: str = "Computation graph"
+) -> str:
+    """The page of `draw(t)`; `max_nodes` is that of the still picture in it, which readers without
+    JavaScript see.
+    """
     return Drawing(t, max_nodes=max_nodes, names=names, title=title).html
 
 
@@ -270,7 +314,9 @@ class Drawing:
         steps: Any = None,
     ) -> None:
         if format is not None and format not in FORMATS:
-            raise ArgumentValueError(f"draw(): format must be one of {', '.join(FORMATS)}, not {format!r}")
+            raise ArgumentValueError(
+                f"draw(): format must be one of {', '.join(FORMATS)}, not {format!r}"
+            )
         self.format, self.title, self.steps = format, title, steps
         self.program: dict[str, Any] | None = None
         self.graph = as_graph(x, input, names=names, recording=recording)
@@ -278,7 +324,9 @@ class Drawing:
         if sum(1 for _ in self.graph.nodes()) > max_nodes:
             of_tensor = isinstance(self.graph, TensorGraph)
             most = max(1, max_nodes)
-            self._still = TensorGraph(x, names, most, recording) if of_tensor else Nearest(self.graph, most)
+            self._still = (
+                TensorGraph(x, names, most, recording) if of_tensor else Nearest(self.graph, most)
+            )
 
     @property
     def svg(self) -> str:
@@ -297,12 +345,15 @@ class Drawing:
 
     @property
     def html(self) -> str:
-        """A page of its own with the whole graph: modules fold, boxes can be searched; nothing is loaded from anywhere."""
+        """A page of its own with the whole graph: modules fold, boxes can be searched; nothing is
+        loaded from anywhere.
+        """
         about = self.graph.about() if hasattr(self.graph, "about") else ""
         return pages.graph_page(self.title, about, self.graph, self.svg, self.steps, self.program)
 
     def slide(self, k: int) -> str:
-        """Of a step-through, the graph as it is after step `k` (from 0, or from the end) as SVG: for slides and papers.
+        """Of a step-through, the graph as it is after step `k` (from 0, or from the end) as SVG:
+        for slides and papers.
 
         >>> import pellucid as torch
         >>> from pellucid import debug
@@ -317,7 +368,8 @@ class Drawing:
         return slides.slide(self.graph, self.steps, self._step(k), svg_of)
 
     def latex(self, k: int) -> list[str]:
-        r"""Of a step-through, the chain rule of backward step `k` as LaTeX: a formula for each gradient that it passes on.
+        r"""Of a step-through, the chain rule of backward step `k` as LaTeX: a formula for each
+        gradient that it passes on.
 
         >>> import pellucid as torch
         >>> from pellucid import debug
@@ -333,7 +385,9 @@ class Drawing:
     def _step(self, k: int) -> int:
         count = len(self.steps or ())
         if not -count <= k < count:
-            raise ArgumentValueError(f"the drawing has {count} steps" + ("" if count else ": use debug.step_through"))
+            raise ArgumentValueError(
+                f"the drawing has {count} steps" + ("" if count else ": use debug.step_through")
+            )
         return k % count
 
     def _repr_html_(self) -> str:
@@ -345,10 +399,15 @@ class Drawing:
         return getattr(self, self.format) if self.format is not None else repr(self)
 
     def __repr__(self) -> str:
-        return self.graph.text() if hasattr(self.graph, "text") else f"<drawing of {len(list(self.graph.nodes()))} nodes>"
+        return (
+            self.graph.text()
+            if hasattr(self.graph, "text")
+            else f"<drawing of {len(list(self.graph.nodes()))} nodes>"
+        )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture to a file, in the format of its ending (.svg, .html, .dot or .gv, .mmd or .mermaid); returns the path.
+        """Write the picture to a file, in the format of its ending (.svg, .html, .dot or .gv, .mmd
+        or .mermaid); returns the path.
 
         Raises:
             ValueError: another ending, and no `format` was given to `draw`.
@@ -365,7 +424,9 @@ class Drawing:
         }
         chosen = kind.get(ending, self.format)
         if chosen is None:
-            raise ArgumentValueError(f"save(): {ending or 'a name without ending'} is none of {', '.join(kind)}")
+            raise ArgumentValueError(
+                f"save(): {ending or 'a name without ending'} is none of {', '.join(kind)}"
+            )
         return pages.write(path, getattr(self, chosen))
 
 
@@ -379,16 +440,20 @@ def draw(
     title: str = "Computation graph",
     play: bool = False,
 ) -> Any:
-    """Draw the graph of a tensor, a module or a scalar Value. Notebooks show the result as a picture; `save()` writes it to a file.
+    """Draw the graph of a tensor, a module or a scalar Value. Notebooks show the result as a
+    picture; `save()` writes it to a file.
 
     Args:
-        t: a tensor (what it was made of; also one of real PyTorch), a module (with `input`: the operations of one run, in eval mode and
-            without gradients; without: its parts), a `pellucid.scalar.Value`, or any object with `nodes()` and `edges()` (see
+        t: a tensor (what it was made of; also one of real PyTorch), a module (with `input`: the
+            operations of one run, in eval mode and without gradients; without: its parts), a
+            `pellucid.scalar.Value`, or any object with `nodes()` and `edges()` (see
             `debug.Drawable`).
         input: a module's input: a tensor, a tuple of arguments, or a dict of keyword arguments.
-        format: "dot", "mermaid", "svg" or "html": what `print` shows, and `save` for a name without one of their endings.
-        names: names of leaves: a dict of name to tensor, or a module. Without it, the variables of the program are looked through
-            for tensors and modules. Names of parameters also tell which module an operation belongs to.
+        format: "dot", "mermaid", "svg" or "html": what `print` shows, and `save` for a name without
+            one of their endings.
+        names: names of leaves: a dict of name to tensor, or a module. Without it, the variables of
+            the program are looked through for tensors and modules. Names of parameters also tell
+            which module an operation belongs to.
         max_nodes: boxes in a still picture; the page, DOT and Mermaid have all.
         title: the page's title.
         play: the page plays forward and backward pass step by step; see `step_through`.
@@ -407,28 +472,44 @@ def draw(
         names = names_from(t, source.user_frame(2))
     if play:
         return step_through(t, names=names, title=title)
-    known = values_of(t) if isinstance(t, Tensor) and isinstance(t._array, np.ndarray) and _is_small(t) else None
-    return Drawing(t, input, format=format, max_nodes=max_nodes, names=names, title=title, recording=known)
+    known = (
+        values_of(t)
+        if isinstance(t, Tensor) and isinstance(t._array, np.ndarray) and _is_small(t)
+        else None
+    )
+    return Drawing(
+        t, input, format=format, max_nodes=max_nodes, names=names, title=title, recording=known
+    )
 
 
 def _is_small(t: Tensor) -> bool:
     """Whether a graph is small enough to compute values anew that it does not keep."""
-    return sum(1 for _ in itertools.islice(walk([t._node]), COMPUTED + 1)) <= COMPUTED if t._node is not None else False
+    return (
+        sum(1 for _ in itertools.islice(walk([t._node]), COMPUTED + 1)) <= COMPUTED
+        if t._node is not None
+        else False
+    )
 
 
-def step_through(loss: Any, *, names: Any = None, title: str = "Forward and backward, step by step") -> Drawing:
-    """A page that plays the forward pass and then backward in its true order: `step_through(loss).save("steps.html")`.
+def step_through(
+    loss: Any, *, names: Any = None, title: str = "Forward and backward, step by step"
+) -> Drawing:
+    """A page that plays the forward pass and then backward in its true order:
+    `step_through(loss).save("steps.html")`.
 
-    Each step shows the operation, its line, its arguments and result; in backward the gradient that arrives, as a sum where paths meet,
-    the gradient rule, the local derivative, and what is sent on to each argument. Of tensors of up to 16 elements the numbers are
-    shown, of others shape, least, greatest and mean.
+    Each step shows the operation, its line, its arguments and result; in backward the gradient that
+    arrives, as a sum where paths meet, the gradient rule, the local derivative, and what is sent on
+    to each argument. Of tensors of up to 16 elements the numbers are shown, of others shape, least,
+    greatest and mean.
 
     Args:
-        loss: a tensor; a function without arguments that returns one, which is run and watched; a `Recording`, for a run with its own
-            backward; or a `pellucid.scalar.Value`. Of a tensor made without being watched, the values are shown that the graph still
-            holds and those that follow from them; call it before `backward()`, which frees them. No `.grad` is changed; hooks run,
-            since they are a part of backward.
-        names: names of leaves: a dict of name to tensor, or a module; without it, those of the program's variables.
+        loss: a tensor; a function without arguments that returns one, which is run and watched; a
+            `Recording`, for a run with its own backward; or a `pellucid.scalar.Value`. Of a tensor
+            made without being watched, the values are shown that the graph still holds and those
+            that follow from them; call it before `backward()`, which frees them. No `.grad` is
+            changed; hooks run, since they are a part of backward.
+        names: names of leaves: a dict of name to tensor, or a module; without it, those of the
+            program's variables.
         title: the page's title.
 
     Raises:
@@ -450,9 +531,13 @@ def step_through(loss: Any, *, names: Any = None, title: str = "Forward and back
         with Recording() as recording:
             loss = loss()
     if loss is None or (isinstance(loss, Tensor) and loss._node is None):
-        raise ArgumentValueError("step_through(): there is no graph: nothing that requires a gradient was computed")
+        raise ArgumentValueError(
+            "step_through(): there is no graph: nothing that requires a gradient was computed"
+        )
     if not isinstance(loss, Tensor):
-        raise ArgumentTypeError(f"step_through(): argument 'loss' must be Tensor, not {type(loss).__name__}")
+        raise ArgumentTypeError(
+            f"step_through(): argument 'loss' must be Tensor, not {type(loss).__name__}"
+        )
     if names is None:
         names = names_from(loss, source.user_frame(2))
     if recording is None or not recording.sent:

@@ -1,4 +1,6 @@
-"""PyTorch's own graphs as drawings: whatever has PyTorch's face (`grad_fn`, `next_functions`) is walked; nothing of it is imported."""
+"""PyTorch's own graphs as drawings: whatever has PyTorch's face (`grad_fn`, `next_functions`) is
+walked; nothing of it is imported.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ def is_foreign(x: Any) -> bool:
 
 
 class ForeignGraph:
-    """The graph of a tensor of real PyTorch: names, shapes where PyTorch tells them, what is kept; no values of operations, no lines."""
+    """The graph of a tensor of real PyTorch: names, shapes where PyTorch tells them, what is kept;
+    no values of operations, no lines.
+    """
 
     left_out = 0
 
@@ -80,9 +84,19 @@ class ForeignGraph:
                 if variable is not None and key not in placed:
                     placed.add(key)
                     kind = type(variable).__name__
-                    name = self.names.get(id(variable), kind.lower() if kind != "Tensor" else "leaf")
+                    name = self.names.get(
+                        id(variable), kind.lower() if kind != "Tensor" else "leaf"
+                    )
                     last = name.rpartition(".")[2] if group and module_of(name) == group else name
-                    yield GraphNode(key, last, "leaf", f"{kind} {name}", self._shape(self._kept[key]), str(variable.dtype), group)
+                    yield GraphNode(
+                        key,
+                        last,
+                        "leaf",
+                        f"{kind} {name}",
+                        self._shape(self._kept[key]),
+                        str(variable.dtype),
+                        group,
+                    )
             kind = "result" if node is self._order[-1] else "op"
             kept = [s.removeprefix("_saved_") for s in dir(node) if s.startswith("_saved_")]
             title = node.name()

@@ -1,10 +1,13 @@
-"""Where boxes and arrows go: a layered layout, module by module, in time proportional to the size of the graph.
+"""Where boxes and arrows go: a layered layout, module by module, in time proportional to the size
+of the graph.
 
-Each module is laid out for itself and is then one large box among its neighbours, so modules never overlap. Within one, the method is
-that of Sugiyama, Tagawa and Toda (1981): a layer per distance from the result, arrows that skip layers bent through invisible
-places in them, the order within a layer by the mean position of the neighbours. An arrow that enters or leaves a module passes
-through a port on its edge. Arrows that would skip very many layers (a weight used in a thousand steps) are not drawn but named at
-their end; that keeps the number of invisible places linear, and the picture readable. `page/layout.js` does the same in a page.
+Each module is laid out for itself and is then one large box among its neighbours, so modules never
+overlap. Within one, the method is that of Sugiyama, Tagawa and Toda (1981): a layer per distance
+from the result, arrows that skip layers bent through invisible places in them, the order within a
+layer by the mean position of the neighbours. An arrow that enters or leaves a module passes through
+a port on its edge. Arrows that would skip very many layers (a weight used in a thousand steps) are
+not drawn but named at their end; that keeps the number of invisible places linear, and the picture
+readable. `page/layout.js` does the same in a page.
 """
 
 from __future__ import annotations
@@ -20,7 +23,20 @@ CHAR = 7.3  # the width of a character in a box or a title
 class Item:
     """A box, a module, a port ("in", "out") or a bend of an arrow; `x` is the middle, `y` the top."""
 
-    __slots__ = ("above", "below", "group", "height", "index", "kind", "layer", "over", "under", "width", "x", "y")
+    __slots__ = (
+        "above",
+        "below",
+        "group",
+        "height",
+        "index",
+        "kind",
+        "layer",
+        "over",
+        "under",
+        "width",
+        "x",
+        "y",
+    )
 
     def __init__(self, kind: str, width: float = 2.0, height: float = 0.0, index: int = -1) -> None:
         self.kind, self.width, self.height, self.index = kind, width, height, index
@@ -87,7 +103,9 @@ class Level:
                 item.layer = max(item.layer, target.layer + 1)
         top = max(item.layer for item in items)
         if self.ins:
-            top = max(top, max(item.layer for item in items if item.kind != "in") + 1 if self.items else 1)
+            top = max(
+                top, max(item.layer for item in items if item.kind != "in") + 1 if self.items else 1
+            )
             for port in self.ins.values():
                 port.layer = top
         for item in items:
@@ -162,9 +180,13 @@ def _across(layers: list[list[Item]]) -> None:
                 wanted.append(sum(n.x for n in near) / len(near) if near else item.x)
             right, left = wanted[:], wanted[:]
             for i in range(1, len(layer)):
-                right[i] = max(right[i], right[i - 1] + (layer[i - 1].width + layer[i].width) / 2 + GAP_X)
+                right[i] = max(
+                    right[i], right[i - 1] + (layer[i - 1].width + layer[i].width) / 2 + GAP_X
+                )
             for i in range(len(layer) - 2, -1, -1):
-                left[i] = min(left[i], left[i + 1] - (layer[i + 1].width + layer[i].width) / 2 - GAP_X)
+                left[i] = min(
+                    left[i], left[i + 1] - (layer[i + 1].width + layer[i].width) / 2 - GAP_X
+                )
             for item, a, b in zip(layer, right, left, strict=True):
                 item.x = (a + b) / 2
 
@@ -207,7 +229,8 @@ class Layout:
         self.frames = [Item("frame", index=g) for g in range(len(groups))]
         self._parents = [parent for _, parent in groups]
         self._titles = [len(name) * CHAR for name, _ in groups]
-        self._levels = [Level() for _ in groups] + [Level()]  # the last one, also number -1, is the whole
+        # the last one, also number -1, is the whole
+        self._levels = [Level() for _ in groups] + [Level()]
         placed: set[int] = set()
         for k, box in enumerate(self.boxes):
             g = member[k]
@@ -259,7 +282,8 @@ class Layout:
             shift = max(0.0, (frame.width - width - 2 * PAD) / 2)
             frame.width = max(frame.width, width + 2 * PAD)
             ports, title = [port.x + PAD + shift for port in level.ins.values()], self._titles[g]
-            if title_place(0.0, frame.width, ports, title) is None:  # room at the left, so that no arrow goes through the title
+            # room at the left, so that no arrow goes through the title
+            if title_place(0.0, frame.width, ports, title) is None:
                 room = title + 18 - min(ports)
                 shift, frame.width = shift + room, frame.width + room
             # Ports bring room of their own over and under the boxes.
@@ -284,7 +308,9 @@ class Layout:
 
 
 def title_place(start: float, width: float, ports: Sequence[float], title: float) -> float | None:
-    """Where the title of a frame stands: at the left, or where else no arrow comes in; None where there is no such place."""
+    """Where the title of a frame stands: at the left, or where else no arrow comes in; None where
+    there is no such place.
+    """
     left, right = start + 10, start + width - 10 - title
     places = [x for x in (left, *(p + 12 for p in ports), right) if left <= x <= right + 0.5]
     return next((x for x in places if all(p < x - 6 or p > x + title + 6 for p in ports)), None)

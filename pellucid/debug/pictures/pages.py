@@ -1,7 +1,9 @@
-"""Pages: one self-contained HTML file each, put together from the parts in `page/`; nothing is loaded from anywhere.
+"""Pages: one self-contained HTML file each, put together from the parts in `page/`; nothing is
+loaded from anywhere.
 
-Everything that comes from a program (names, source lines, values) goes into the page either as escaped text or as JSON in which
-`<` is written as an escape, and the scripts put it into the page as text, never as HTML.
+Everything that comes from a program (names, source lines, values) goes into the page either as
+escaped text or as JSON in which `<` is written as an escape, and the scripts put it into the page
+as text, never as HTML.
 """
 
 from __future__ import annotations
@@ -26,18 +28,31 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 
 
 def fill(name: str, **parts: str) -> str:
-    """A template with its `{{places}}` filled, all at once: what is filled in is not searched for places again."""
+    """A template with its `{{places}}` filled, all at once: what is filled in is not searched for
+    places again.
+    """
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], part(name))
 
 
 def as_json(data: Any) -> str:
-    """JSON that can stand inside a script element: no `<`, and none of the separators that end a line of JavaScript."""
+    """JSON that can stand inside a script element: no `<`, and none of the separators that end a
+    line of JavaScript.
+    """
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("&", "\\u0026")
+    return (
+        text.replace("<", "\\u003c")
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+        .replace("&", "\\u0026")
+    )
 
 
-def page(title: str, body: str, data: Any, scripts: Sequence[str], styles: Sequence[str] = ("base.css",)) -> str:
-    """A whole page. `body` is HTML, already escaped; `data` is what the scripts read from the element `data`."""
+def page(
+    title: str, body: str, data: Any, scripts: Sequence[str], styles: Sequence[str] = ("base.css",)
+) -> str:
+    """A whole page. `body` is HTML, already escaped; `data` is what the scripts read from the
+    element `data`.
+    """
     style = "\n".join(part(s) for s in styles)
     script = "\n".join(part(s) for s in scripts)
     return (
@@ -57,7 +72,9 @@ def write(path: str | os.PathLike[str], text: str) -> Path:
 
 
 def graph_data(graph: Any, fold: bool = True) -> dict[str, Any]:
-    """A drawing's nodes, edges and modules as `page/view.js` reads them; with `fold`, parameters stand inside the boxes that use them."""
+    """A drawing's nodes, edges and modules as `page/view.js` reads them; with `fold`, parameters
+    stand inside the boxes that use them.
+    """
     nodes, edges = list(graph.nodes()), list(graph.edges())
     held: dict[Any, list[list[str]]] = {}
     if fold:
@@ -66,7 +83,9 @@ def graph_data(graph: Any, fold: bool = True) -> dict[str, Any]:
         for e in edges:
             if e.source in within:
                 leaf = within[e.source]
-                held.setdefault(e.target, []).append([leaf.name, leaf.shape, leaf.title, leaf.value or "", leaf.grad or ""])
+                held.setdefault(e.target, []).append(
+                    [leaf.name, leaf.shape, leaf.title, leaf.value or "", leaf.grad or ""]
+                )
         nodes = [n for n in nodes if n.key not in within]
         edges = [e for e in edges if e.source not in within]
     number = {n.key: k for k, n in enumerate(nodes)}
@@ -106,10 +125,20 @@ def sources(graph: Any) -> dict[str, dict[int, str]]:
     return found
 
 
-def graph_page(title: str, about: str, graph: Any, svg: str, steps: Any = None, program: Any = None) -> str:
-    """The page of one graph, with its steps if there are any; `program` computes the numbers of its boxes anew in the page."""
+def graph_page(
+    title: str, about: str, graph: Any, svg: str, steps: Any = None, program: Any = None
+) -> str:
+    """The page of one graph, with its steps if there are any; `program` computes the numbers of its
+    boxes anew in the page.
+    """
     data = {"graph": graph_data(graph, fold=not steps)}
     if steps:
         data |= {"steps": steps, "sources": sources(graph), "program": program}
     body = fill("graph.html", title=escape(title), about=escape(about), svg=svg)
-    return page(title, body, data, ["layout.js", "view.js", "sliders.js", "steps.js", "graph.js"], ["base.css", "graph.css"])
+    return page(
+        title,
+        body,
+        data,
+        ["layout.js", "view.js", "sliders.js", "steps.js", "graph.js"],
+        ["base.css", "graph.css"],
+    )

@@ -1,4 +1,6 @@
-"""The report page of a check: findings with their source, losses and gradients, time and memory by operation and line, the graph."""
+"""The report page of a check: findings with their source, losses and gradients, time and memory by
+operation and line, the graph.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,11 @@ _MOST_LINES = 40  # parameters in a chart: those with the largest values
 class Report:
     """What the page shows; everything may be left out.
 
-    Attributes: `findings`, dicts with "rule", "name", "severity", "file", "line", "message", "evidence" and "fix"; `losses`, (step,
-    value); `gradient_norms`, `update_ratios` and `learning_rates`, by name, (step, value); `costs`, rows of operation, file, line,
-    calls, seconds, bytes; `graph`, anything that `draw` takes, and `names` for it; `script`, the path of the program; `about`, a
-    line under the title; `notes`, remarks.
+    Attributes: `findings`, dicts with "rule", "name", "severity", "file", "line", "message",
+    "evidence" and "fix"; `losses`, (step, value); `gradient_norms`, `update_ratios` and
+    `learning_rates`, by name, (step, value); `costs`, rows of operation, file, line, calls,
+    seconds, bytes; `graph`, anything that `draw` takes, and `names` for it; `script`, the path of
+    the program; `about`, a line under the title; `notes`, remarks.
     """
 
     title: str = "Check"
@@ -68,7 +71,10 @@ class Report:
         body = f"<main><header><h1>{escape(self.title)}</h1><p>{escape(self.about)}</p><nav>{links}</nav></header>"
         body += "".join(f'<p class="soft">Note: {escape(note)}</p>' for note in self.notes)
         body += (
-            "".join(f'<section id="{name}"><h2>{escape(title)}</h2>{inner}</section>' for name, title, inner in sections)
+            "".join(
+                f'<section id="{name}"><h2>{escape(title)}</h2>{inner}</section>'
+                for name, title, inner in sections
+            )
             + "</main>"
         )
         scripts = ["layout.js", "view.js", "charts.js", "report.js"]
@@ -88,7 +94,9 @@ class Report:
             for s, n in counts.items()
             if n
         )
-        return f'<div class="filters">{filters}</div>' + "".join(self._finding(f) for f in self.findings)
+        return f'<div class="filters">{filters}</div>' + "".join(
+            self._finding(f) for f in self.findings
+        )
 
     def _finding(self, f: Mapping[str, Any]) -> str:
         severity = f["severity"] if f["severity"] in SEVERITIES else "info"
@@ -113,7 +121,11 @@ class Report:
 
     def _source(self) -> str:
         lines = linecache.getlines(self.script)
-        hits = {int(f["line"]) for f in self.findings if os.path.abspath(f["file"]) == os.path.abspath(self.script)}
+        hits = {
+            int(f["line"])
+            for f in self.findings
+            if os.path.abspath(f["file"]) == os.path.abspath(self.script)
+        }
         rows = "".join(_line(k, text, k in hits, f' id="L{k}"') for k, text in enumerate(lines, 1))
         name, opened = escape(shown_path(self.script)), " open" if hits else ""
         return f'<details{opened}><summary>{name}</summary><div class="source mono">{rows}</div></details>'
@@ -130,9 +142,15 @@ class Report:
             ("Learning rate", self.learning_rates),
         ):
             if lines:
-                kept = sorted(lines, key=lambda name: -max((v for _, v in lines[name] if v == v), default=0.0))[:_MOST_LINES]
+                kept = sorted(
+                    lines, key=lambda name: -max((v for _, v in lines[name] if v == v), default=0.0)
+                )[:_MOST_LINES]
                 shown = [_series(name, lines[name]) for name in lines if name in kept]
-                more = f" (the {_MOST_LINES} largest of {len(lines)})" if len(lines) > _MOST_LINES else ""
+                more = (
+                    f" (the {_MOST_LINES} largest of {len(lines)})"
+                    if len(lines) > _MOST_LINES
+                    else ""
+                )
                 found.append(Chart(title + more, shown, log=True))
         return found
 
@@ -171,7 +189,9 @@ def excerpt(file: str, line: int) -> str:
     if not 1 <= line <= len(lines):
         return ""
     first = max(1, line - AROUND)
-    rows = "".join(_line(k, lines[k - 1], k == line) for k in range(first, min(len(lines), line + AROUND) + 1))
+    rows = "".join(
+        _line(k, lines[k - 1], k == line) for k in range(first, min(len(lines), line + AROUND) + 1)
+    )
     return f'<div class="source mono">{rows}</div>'
 
 
@@ -189,7 +209,12 @@ def _value(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, (list, tuple)):
-        return "(" + ", ".join(map(_value, value[:20])) + ("," if len(value) == 1 else ", …" if len(value) > 20 else "") + ")"
+        return (
+            "("
+            + ", ".join(map(_value, value[:20]))
+            + ("," if len(value) == 1 else ", …" if len(value) > 20 else "")
+            + ")"
+        )
     text = str(value)
     return text if len(text) <= 2000 else text[:2000] + "…"
 
@@ -200,7 +225,9 @@ def _series(name: str, points: Iterable[tuple[int, float]]) -> Series:
 
 
 def _table(heads: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> str:
-    """A table of (texts, calls, seconds, bytes), the slowest first, with bars for shares of the time."""
+    """A table of (texts, calls, seconds, bytes), the slowest first, with bars for shares of the
+    time.
+    """
     whole = sum(r[2] for r in rows) or 1.0
     head = "".join(f'<th><button type="button">{h}</button></th>' for h in heads)
     for h in ("calls", "time (ms)", "share", "per call (µs)", "results (MiB)"):
@@ -212,9 +239,7 @@ def _table(heads: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> str:
         numbers = ((calls, f"{calls:,.0f}"), (seconds, f"{1e3 * seconds:,.2f}"))
         cells += "".join(f'<td class="num" data-v="{v!r}">{t}</td>' for v, t in numbers)
         share = 100 * seconds / whole
-        cells += (
-            f'<td class="num bar-cell" data-v="{share!r}"><span class="share" style="width:{share:.1f}%"></span>{share:.1f}%</td>'
-        )
+        cells += f'<td class="num bar-cell" data-v="{share!r}"><span class="share" style="width:{share:.1f}%"></span>{share:.1f}%</td>'
         cells += f'<td class="num" data-v="{seconds / max(calls, 1)!r}">{1e6 * seconds / max(calls, 1):,.1f}</td>'
         cells += f'<td class="num" data-v="{size!r}">{size / 2**20:,.2f}</td>'
         body.append(f"<tr>{cells}</tr>")
@@ -225,7 +250,9 @@ write = pages.write  # the file appears whole or not at all
 
 
 def check_report(result: Any) -> str:
-    """The page of a check's result (`check.CheckResult`): `pellucid check --report out.html train.py` writes it."""
+    """The page of a check's result (`check.CheckResult`):
+    `pellucid check --report out.html train.py` writes it.
+    """
     measures = result.measures
     found = [f.as_dict() for f in result.findings]
     errors = sum(f["severity"] == "error" for f in found)
@@ -240,13 +267,18 @@ def check_report(result: Any) -> str:
         for name, points in measures.learning_rates.items():
             for step, values in points:
                 for k, value in enumerate(values):
-                    rates.setdefault(f"{name} group {k}" if len(values) > 1 else name, []).append((step, float(value)))
+                    rates.setdefault(f"{name} group {k}" if len(values) > 1 else name, []).append(
+                        (step, float(value))
+                    )
         report.losses, report.gradient_norms, report.update_ratios = (
             measures.losses,
             measures.gradient_norms,
             measures.update_ratios,
         )
         report.learning_rates = rates
-        report.costs = [(op, file, line, c.calls, c.seconds, c.bytes) for (op, file, line), c in measures.costs.items()]
+        report.costs = [
+            (op, file, line, c.calls, c.seconds, c.bytes)
+            for (op, file, line), c in measures.costs.items()
+        ]
         report.graph = getattr(measures, "graph", None)
     return report.html

@@ -1,7 +1,9 @@
-"""A graph of plain numbers as a program that a page can run: the values and gradients, in the words of `ir.formula`.
+"""A graph of plain numbers as a program that a page can run: the values and gradients, in the words
+of `ir.formula`.
 
-Nothing here knows an operation. The forward rule of each node's record and its gradient rules are called with symbols instead of numbers,
-and the symbols write down what is done to them. `page/sliders.js` runs these lines.
+Nothing here knows an operation. The forward rule of each node's record and its gradient rules are
+called with symbols instead of numbers, and the symbols write down what is done to them.
+`page/sliders.js` runs these lines.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ _FLOAT = np.dtype(np.float64)
 
 
 class _Number(Symbol):
-    """A symbol that a gradient rule can ask for what it asks an array for; comparing it makes a line, too."""
+    """A symbol that a gradient rule can ask for what it asks an array for; comparing it makes a
+    line, too.
+    """
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
@@ -77,10 +81,12 @@ def _forward(m: _Words, op: Any, *inputs: Any, **params: Any) -> Any:
 
 
 def program(graph: TensorGraph, recording: Any) -> dict[str, Any] | None:
-    """The program of a graph, or None where it has tensors that are more than a number, or rules that ask for more.
+    """The program of a graph, or None where it has tensors that are more than a number, or rules
+    that ask for more.
 
-    Result: `lines`, "name = word operands"; `values`, the name of each box's value; `sent`, for each run of backward what each argument is
-    sent; `local`, the derivative of the result by each argument; `leaves`, the boxes that can be changed, with their names and values.
+    Result: `lines`, "name = word operands"; `values`, the name of each box's value; `sent`, for
+    each run of backward what each argument is sent; `local`, the derivative of the result by each
+    argument; `leaves`, the boxes that can be changed, with their names and values.
     """
     nodes = list(graph.nodes())
     number = {n.key: k for k, n in enumerate(nodes)}
@@ -93,7 +99,9 @@ def program(graph: TensorGraph, recording: Any) -> dict[str, Any] | None:
         return None  # a rule that wants more than numbers: the page shows what was recorded
 
 
-def _written(graph: TensorGraph, recording: Any, nodes: list[Any], number: dict[Any, int]) -> dict[str, Any] | None:
+def _written(
+    graph: TensorGraph, recording: Any, nodes: list[Any], number: dict[Any, int]
+) -> dict[str, Any] | None:
     m = _Words()
     value: dict[int, Any] = {}
     leaves: list[list[Any]] = []
@@ -112,7 +120,12 @@ def _written(graph: TensorGraph, recording: Any, nodes: list[Any], number: dict[
         return value[id(target)]
 
     for n in graph.operations:
-        if n.shape != () or n.dtype.kind != "f" or PRIMITIVES.get(n.op.name) is not n.op or not n.op.elementwise:
+        if (
+            n.shape != ()
+            or n.dtype.kind != "f"
+            or PRIMITIVES.get(n.op.name) is not n.op
+            or not n.op.elementwise
+        ):
             return None
         value[id(n)] = _forward(m, n.op, *(of(n, k) for k in range(len(n.inputs))), **n.params)
     gradient: dict[int, Any] = {id(recording.sent[0].node): 1.0} if recording.sent else {}
@@ -125,12 +138,17 @@ def _written(graph: TensorGraph, recording: Any, nodes: list[Any], number: dict[
         local: list[str | None] = []
         for seed, found in ((1.0, local), (gradient[id(n)], sent)):
             gs = _backward(m, n, seed, [of(n, k) for k in range(len(n.inputs))], value[id(n)])
-            found += [str(g) if edge is not None and g is not None else None for edge, g in zip(n.inputs, gs, strict=True)]
+            found += [
+                str(g) if edge is not None and g is not None else None
+                for edge, g in zip(n.inputs, gs, strict=True)
+            ]
         for edge, g in zip(n.inputs, gs, strict=True):
             if edge is not None and g is not None:
                 key = id(_node(edge))
                 gradient[key] = m.put("add", gradient[key], g) if key in gradient else g
-        runs.append({"i": number[id(n)], "sent": sent, "local": local, "total": str(gradient[id(n)])})
+        runs.append(
+            {"i": number[id(n)], "sent": sent, "local": local, "total": str(gradient[id(n)])}
+        )
     values = {number[k]: str(v) for k, v in value.items() if k in number}
     totals = {number[k]: str(g) for k, g in gradient.items() if k in number}
     return {"lines": m.lines, "values": values, "grads": totals, "runs": runs, "leaves": leaves}
@@ -141,11 +159,21 @@ def _backward(m: _Words, n: Node, g: Any, inputs: list[Any], out: Any) -> list[A
     rules = n.op.vjp
     if not isinstance(rules, dict):
         raise TypeError("one rule for all arguments")
-    given = {"g": g, "F": m, "out": out, "out_shape": (), "out_dtype": _FLOAT, "params": n.params, **n.params}
+    given = {
+        "g": g,
+        "F": m,
+        "out": out,
+        "out_shape": (),
+        "out_dtype": _FLOAT,
+        "params": n.params,
+        **n.params,
+    }
     for name, x in zip(n.op.args, inputs, strict=False):
         given |= {name: x, f"{name}_shape": (), f"{name}_dtype": _FLOAT}
     found = []
     for k, edge in enumerate(n.inputs):
         rule = rules.get(n.op.args[k]) if edge is not None else None
-        found.append(None if rule is None else rule(**{word: given[word] for word in _parameters(rule)}))
+        found.append(
+            None if rule is None else rule(**{word: given[word] for word in _parameters(rule)})
+        )
     return found

@@ -1,4 +1,6 @@
-"""Single steps of a step-through for slides and papers: a picture of the graph as it is at that step, and the chain rule as LaTeX."""
+"""Single steps of a step-through for slides and papers: a picture of the graph as it is at that
+step, and the chain rule as LaTeX.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ _NOW = ".pg .now rect { stroke: #d93025; stroke-width: 3; }"
 
 
 class _Moment:
-    """The boxes of a graph with the values and gradients that are known after a step, the step's own box marked."""
+    """The boxes of a graph with the values and gradients that are known after a step, the step's
+    own box marked.
+    """
 
     def __init__(self, graph: Any, steps: Steps, k: int) -> None:
         made = {step["i"] for step in steps if step["p"] == "forward"}
@@ -43,7 +47,9 @@ def slide(graph: Any, steps: Steps, k: int, svg_of: Callable[[Any], str]) -> str
 
 
 def latex(graph: Any, steps: Steps, k: int) -> list[str]:
-    """The chain rule of a backward step, one formula for each gradient that it passes on; none for other steps."""
+    """The chain rule of a backward step, one formula for each gradient that it passes on; none for
+    other steps.
+    """
     nodes, step = list(graph.nodes()), steps[k]
     names = {s["i"]: re.sub(r"\.grad$", "", s["h"].split("  ")[0]) for s in reversed(steps)}
     whole = next((s["i"] for s in steps if s["p"] == "backward"), step["i"])
@@ -58,10 +64,16 @@ def latex(graph: Any, steps: Steps, k: int) -> list[str]:
     formulas = []
     for link in step.get("links", ()):
         goal, here = link["to"], step["i"]
-        several = any(s is not step and any(to == goal for *_, to in s.get("e", ())) for s in steps if s["p"] == "backward")
+        several = any(
+            s is not step and any(to == goal for *_, to in s.get("e", ()))
+            for s in steps
+            if s["p"] == "backward"
+        )
         sign = r"\mathrel{+}=" if several else "="
         if link["w"] == "jacobian":
-            right = rf"\left({derivative(here, goal)}\right)^{{\mathsf T}} {derivative(whole, here)}"
+            right = (
+                rf"\left({derivative(here, goal)}\right)^{{\mathsf T}} {derivative(whole, here)}"
+            )
         else:
             product = r"\cdot" if link["w"] == "number" else r"\odot"
             right = f"{derivative(whole, here)} {product} {derivative(here, goal)}"

@@ -1,8 +1,10 @@
-"""What a step-through shows: every operation of the forward pass, then of backward in the order in which it really runs.
+"""What a step-through shows: every operation of the forward pass, then of backward in the order in
+which it really runs.
 
-A `Recording` watches a program and writes down values and gradients as text: of small tensors the numbers, of others shape, least,
-greatest and mean. Without one, values are those that the graph still holds and what follows from them, and backward is run once for
-the purpose, leaving the graph and every `.grad` as they are.
+A `Recording` watches a program and writes down values and gradients as text: of small tensors the
+numbers, of others shape, least, greatest and mean. Without one, values are those that the graph
+still holds and what follows from them, and backward is run once for the purpose, leaving the graph
+and every `.grad` as they are.
 """
 
 from __future__ import annotations
@@ -32,13 +34,25 @@ _CALLS = 20_000  # runs of gradient rules that local derivatives may take in one
 
 
 def array_text(array: Any) -> str:
-    """The numbers of a small array; of a large one shape, least, greatest, mean, and how many are NaN or Inf."""
+    """The numbers of a small array; of a large one shape, least, greatest, mean, and how many are
+    NaN or Inf.
+    """
     array = _array(array)
     if not isinstance(array, np.ndarray):
-        return str(array) if not isinstance(array, (bool, int, float, complex)) else brief(array) or str(array)
+        return (
+            str(array)
+            if not isinstance(array, (bool, int, float, complex))
+            else brief(array) or str(array)
+        )
     if array.size <= SHOWN:
-        plain = array if array.dtype.kind in "iub" else array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
-        style = {"formatter": {"all": lambda v: f"{v:.4g}"}} if array.dtype.kind not in "iub" else {}
+        plain = (
+            array
+            if array.dtype.kind in "iub"
+            else array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+        )
+        style = (
+            {"formatter": {"all": lambda v: f"{v:.4g}"}} if array.dtype.kind not in "iub" else {}
+        )
         text = np.array2string(plain, separator=", ", **style)
         return re.sub(r"\n\n+", "\n", text)
     text = shape_text(array.shape)
@@ -52,20 +66,26 @@ def array_text(array: Any) -> str:
 
 
 class _Sent:
-    """One run of one node in backward: what came in, what each argument was sent, and the local derivatives, as text."""
+    """One run of one node in backward: what came in, what each argument was sent, and the local
+    derivatives, as text.
+    """
 
     __slots__ = ("arrived", "local", "node", "sent")
 
-    def __init__(self, node: Node, arrived: tuple[str | None, str], sent: list[Any], local: dict[int, str]) -> None:
+    def __init__(
+        self, node: Node, arrived: tuple[str | None, str], sent: list[Any], local: dict[int, str]
+    ) -> None:
         self.node, self.arrived, self.sent, self.local = node, arrived, sent, local
 
 
 class Recording:
-    """Notes values and gradients while a program runs, for `step_through`: `with debug.Recording() as r: loss = ...; loss.backward()`.
+    """Notes values and gradients while a program runs, for `step_through`:
+    `with debug.Recording() as r: loss = ...; loss.backward()`.
 
-    The operations in the block are kept alive, their values only as text. With a recording active every operation takes the general
-    path of the engine and is described, forward and backward; with small tensors that is some 50 us each, with large ones a few passes
-    over the values. It is for looking at a step, not for training.
+    The operations in the block are kept alive, their values only as text. With a recording active
+    every operation takes the general path of the engine and is described, forward and backward;
+    with small tensors that is some 50 us each, with large ones a few passes over the values. It is
+    for looking at a step, not for training.
 
     >>> import pellucid as torch
     >>> from pellucid import debug
@@ -77,11 +97,13 @@ class Recording:
     """
 
     def __init__(self) -> None:
-        self.values: dict[int, tuple[str | None, str]] = {}  # by id of node: text for its box (None if too long), and in full
+        # by id of node: text for its box (None if too long), and in full
+        self.values: dict[int, tuple[str | None, str]] = {}
         self.constants: dict[tuple[int, int], str] = {}
         self.numbers: dict[tuple[int, int], float] = {}  # constants that are one real number
         self.modules: dict[int, tuple[str, ...]] = {}
-        self.last: Tensor | None = None  # what backward was last called on, else the last result that requires a gradient
+        # what backward was last called on, else the last result that requires a gradient
+        self.last: Tensor | None = None
         self.sent: list[_Sent] = []
         self.leaf_sums: dict[int, Any] = {}
         self.grads: dict[int, str] = {}  # `.grad` of leaves after they were added to
@@ -107,7 +129,11 @@ class Recording:
             self._path.pop()
 
     def operation(self, op: Any, inputs: Any, params: Any, outputs: Any) -> None:
-        made = [t for t in (outputs if isinstance(outputs, (tuple, list)) else (outputs,)) if isinstance(t, Tensor)]
+        made = [
+            t
+            for t in (outputs if isinstance(outputs, (tuple, list)) else (outputs,))
+            if isinstance(t, Tensor)
+        ]
         node = _node(made[0]._node) if made else None
         if not isinstance(node, Node):
             return
@@ -125,8 +151,12 @@ class Recording:
         """Write down an argument that needs no gradient."""
         self.constants[(id(node), k)] = array_text(x)
         x = _array(x)
-        if isinstance(x, (bool, int, float)) or (isinstance(x, np.ndarray) and x.size == 1 and x.dtype.kind in "biuf"):
-            self.numbers[(id(node), k)] = float(x if not isinstance(x, np.ndarray) else x.reshape(-1)[0])
+        if isinstance(x, (bool, int, float)) or (
+            isinstance(x, np.ndarray) and x.size == 1 and x.dtype.kind in "biuf"
+        ):
+            self.numbers[(id(node), k)] = float(
+                x if not isinstance(x, np.ndarray) else x.reshape(-1)[0]
+            )
 
     def note(self, node: Node, arrays: list[Any]) -> None:
         """Write down the value of a node."""
@@ -168,7 +198,9 @@ class Recording:
         self.grads[id(leaf)] = array_text(grad)
 
     def _local(self, node: Node) -> dict[int, str]:
-        """Derivatives of the result with respect to each argument, where they are few: element by element, or as a matrix."""
+        """Derivatives of the result with respect to each argument, where they are few: element by
+        element, or as a matrix.
+        """
         if (
             isinstance(node.shape, list)
             or node.saved is None
@@ -205,24 +237,33 @@ def _described(edge: Any) -> tuple[Any, Any]:
     """Shape and dtype of the value at an edge, as its gradient has them."""
     if type(edge) is OutputSlot:
         return edge.node.shape[edge.index], edge.node.dtype[edge.index]
-    return (edge.shape, edge.dtype) if isinstance(edge, Node) else (edge._array.shape, edge._array.dtype)
+    return (
+        (edge.shape, edge.dtype)
+        if isinstance(edge, Node)
+        else (edge._array.shape, edge._array.dtype)
+    )
 
 
 def _plain(array: Any) -> str:
     if array.size <= SHOWN:
         return array_text(array)
-    return np.array2string(array.astype(np.float64), separator=", ", formatter={"all": lambda v: f"{v:.4g}"})
+    return np.array2string(
+        array.astype(np.float64), separator=", ", formatter={"all": lambda v: f"{v:.4g}"}
+    )
 
 
 def _array(x: Any) -> Any:
     if isinstance(x, Tensor):
         return x._array
-    return np.asarray(x) if isinstance(x, np.generic) else x  # sums of arrays without dimensions are NumPy's scalars
+    # sums of arrays without dimensions are NumPy's scalars
+    return np.asarray(x) if isinstance(x, np.generic) else x
 
 
 # ---- what can be known afterwards --------------------------------------------------------------
 def values_of(t: Tensor) -> Recording:
-    """A recording of the values in a graph that was not watched: those that it keeps, and those that follow from them."""
+    """A recording of the values in a graph that was not watched: those that it keeps, and those
+    that follow from them.
+    """
     recording = Recording()
     order = sorted((n for n in _reached(t) if isinstance(n, Node)), key=lambda n: n.seq)
     facts = Facts(t, _reached(t), gradients=False)
@@ -247,7 +288,10 @@ def replay(t: Tensor) -> tuple[Recording, str]:
         return Recording(), "Tensors on the meta device have no values."
     recording = values_of(t)
     if any(n.saved is None for n in _reached(t) if isinstance(n, Node)):
-        return recording, "The graph was freed by backward(): record the run (debug.Recording), or step through before backward()."
+        return (
+            recording,
+            "The graph was freed by backward(): record the run (debug.Recording), or step through before backward().",
+        )
     leaves = [e for e in _reached(t) if isinstance(e, Tensor)]
     seed = make_tensor(np.ones(t._array.shape, t._array.dtype))
     try:
@@ -258,7 +302,12 @@ def replay(t: Tensor) -> tuple[Recording, str]:
             raise
         recording.sent = []
         return recording, f"Backward cannot run: {error}"
-    return recording, "" if t._array.size == 1 else "Backward begins with ones: the result has more than one element."
+    return (
+        recording,
+        ""
+        if t._array.size == 1
+        else "Backward begins with ones: the result has more than one element.",
+    )
 
 
 def _reached(t: Tensor) -> list[Any]:
@@ -266,9 +315,16 @@ def _reached(t: Tensor) -> list[Any]:
 
 
 def _again(n: Node, arrays: dict[Any, Any], facts: Facts) -> Any:
-    """The value of a node computed again from its arguments, when all of them are known and small and nothing is random."""
+    """The value of a node computed again from its arguments, when all of them are known and small
+    and nothing is random.
+    """
     op = n.op
-    if isinstance(n.shape, list) or math.prod(n.shape) > SHOWN or PRIMITIVES.get(op.name) is not op or "dropout" in op.name:
+    if (
+        isinstance(n.shape, list)
+        or math.prod(n.shape) > SHOWN
+        or PRIMITIVES.get(op.name) is not op
+        or "dropout" in op.name
+    ):
         return None
     inputs = []
     for k, edge in enumerate(n.inputs):
@@ -291,7 +347,9 @@ def _again(n: Node, arrays: dict[Any, Any], facts: Facts) -> Any:
 
 @cache
 def rule_text(op: Any, k: int) -> str | None:
-    """The gradient rule of an argument as it stands in the engine's source, such as 'g * other'; None when it is no expression."""
+    """The gradient rule of an argument as it stands in the engine's source, such as 'g * other';
+    None when it is no expression.
+    """
     rule = op.vjp.get(op.args[min(k, len(op.args) - 1)]) if isinstance(op.vjp, dict) else None
     code = getattr(rule, "__code__", None)
     if code is None or PRIMITIVES.get(op.name) is not op:
@@ -301,14 +359,23 @@ def rule_text(op: Any, k: int) -> str | None:
             body: list[Any] = ast.parse(textwrap.dedent(inspect.getsource(code))).body[0].body  # type: ignore[attr-defined]
         except (OSError, SyntaxError, AttributeError):
             return None
-        rest = [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
-        return ast.unparse(rest[0].value) if len(rest) == 1 and isinstance(rest[0], ast.Return) and rest[0].value else None
+        rest = [
+            s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+        ]
+        return (
+            ast.unparse(rest[0].value)
+            if len(rest) == 1 and isinstance(rest[0], ast.Return) and rest[0].value
+            else None
+        )
     places = [p for p in code.co_positions() if None not in p and p[3]]
     if not places or len({p[0] for p in places} | {p[1] for p in places}) != 1:
         return None
     line = linecache.getline(code.co_filename, places[0][0] or 0)
-    text = line.encode()[min(p[2] or 0 for p in places) : max(p[3] or 0 for p in places)].decode(errors="replace")
-    return re.sub(r"F\.conj\((\w+)\)", r"\1", text) or None  # of real numbers, which these are, the numbers themselves
+    text = line.encode()[min(p[2] or 0 for p in places) : max(p[3] or 0 for p in places)].decode(
+        errors="replace"
+    )
+    # of real numbers, which these are, the numbers themselves
+    return re.sub(r"F\.conj\((\w+)\)", r"\1", text) or None
 
 
 # ---- steps -------------------------------------------------------------------------------------
@@ -361,7 +428,16 @@ def tensor_steps(graph: TensorGraph, recording: Recording, note: str = "") -> li
         short, out = recording.values.get(id(n), (None, f"{shape_text(n.shape)}, value not kept"))
         head = f"{labels[number[id(n)]]}  {shape_text(n.shape)}"
         steps.append(
-            {"p": "forward", "i": number[id(n)], "h": head, "rows": rows, "out": out, "v": short, "from": origins, "e": arrows}
+            {
+                "p": "forward",
+                "i": number[id(n)],
+                "h": head,
+                "rows": rows,
+                "out": out,
+                "v": short,
+                "from": origins,
+                "e": arrows,
+            }
         )
     arrivals: dict[int, list[list[str]]] = {}
     if recording.sent:
@@ -382,7 +458,14 @@ def tensor_steps(graph: TensorGraph, recording: Recording, note: str = "") -> li
             if k in run.local:
                 rows.append(["local derivative", run.local[k]])
             goal = number[id(target)]
-            link = {"k": k, "to": goal, "w": _written(n, edge), "g": run.arrived[1], "d": run.local.get(k), "s": sent}
+            link = {
+                "k": k,
+                "to": goal,
+                "w": _written(n, edge),
+                "g": run.arrived[1],
+                "d": run.local.get(k),
+                "s": sent,
+            }
             parts.append([f"To {labels[goal]} ({argument})", [*rows, ["sends", sent]]])
             links.append(link)
             arrows.append([graph.edge_of[(id(n), k)], _travelling(sent, edge), goal])
@@ -392,10 +475,17 @@ def tensor_steps(graph: TensorGraph, recording: Recording, note: str = "") -> li
         sums = arrivals.get(id(n), [])
         steps.append(
             {
-                "p": "backward", "i": number[id(n)], "h": labels[number[id(n)]], "sums": sums, "parts": parts, "r": run.arrived[0],
-                "total": run.arrived[1] if len(sums) > 1 else None, "e": arrows, "links": links,
+                "p": "backward",
+                "i": number[id(n)],
+                "h": labels[number[id(n)]],
+                "sums": sums,
+                "parts": parts,
+                "r": run.arrived[0],
+                "total": run.arrived[1] if len(sums) > 1 else None,
+                "e": arrows,
+                "links": links,
             }
-        )  # fmt: skip
+        )
     for leaf in done.values():
         total = recording.leaf_sums.get(id(leaf))
         text, sums = array_text(total), arrivals[id(leaf)]
@@ -405,10 +495,16 @@ def tensor_steps(graph: TensorGraph, recording: Recording, note: str = "") -> li
             said = f".grad held something before; it is now {after}."
         steps.append(
             {
-                "p": "backward", "i": number[id(leaf)], "h": f"{labels[number[id(leaf)]]}.grad", "sums": sums, "parts": [], "total": text,
-                "r": value_text(_array(total)), "note": said,
+                "p": "backward",
+                "i": number[id(leaf)],
+                "h": f"{labels[number[id(leaf)]]}.grad",
+                "sums": sums,
+                "parts": [],
+                "total": text,
+                "r": value_text(_array(total)),
+                "note": said,
             }
-        )  # fmt: skip
+        )
     if not recording.sent:
         steps += _unplayed(graph, labels, number)
     if note:
@@ -424,23 +520,39 @@ def _travelling(text: str, edge: Any) -> str:
 
 
 def _written(n: Node, edge: Any) -> str:
-    """How the chain rule is written for an argument: of numbers, element by element, or with a whole Jacobian."""
+    """How the chain rule is written for an argument: of numbers, element by element, or with a
+    whole Jacobian.
+    """
     if n.op.elementwise and _described(edge)[0] == n.shape:
         return "number" if n.shape == () else "elements"
     return "jacobian"
 
 
-def _unplayed(graph: TensorGraph, labels: list[str], number: dict[Any, int]) -> list[dict[str, Any]]:
+def _unplayed(
+    graph: TensorGraph, labels: list[str], number: dict[Any, int]
+) -> list[dict[str, Any]]:
     """The order of backward without numbers: newest operation first."""
     found = []
     for n in reversed(graph.operations):
         k = number[id(n)]
-        found.append({"p": "backward", "i": k, "h": labels[k], "sums": [], "parts": [], "r": None, "total": None})
+        found.append(
+            {
+                "p": "backward",
+                "i": k,
+                "h": labels[k],
+                "sums": [],
+                "parts": [],
+                "r": None,
+                "total": None,
+            }
+        )
     return found
 
 
 def scalar_steps(graph: ScalarGraph) -> list[dict[str, Any]]:
-    """The steps of a scalar engine's graph. Gradients are computed anew; every `.grad` stays as it is."""
+    """The steps of a scalar engine's graph. Gradients are computed anew; every `.grad` stays as it
+    is.
+    """
     nodes = list(graph.nodes())
     labels, number = _labels(nodes), {n.key: k for k, n in enumerate(nodes)}
     steps: list[dict[str, Any]] = []
@@ -450,9 +562,21 @@ def scalar_steps(graph: ScalarGraph) -> list[dict[str, Any]]:
         if v._prev:
             rows = [[labels[number[id(p)]], f"{p.data:.6g}"] for p in v._prev]
             k = number[id(v)]
-            arrows = [[edge_of[(id(v), j)], f"{p.data:.4g}", number[id(p)]] for j, p in enumerate(v._prev)]
+            arrows = [
+                [edge_of[(id(v), j)], f"{p.data:.4g}", number[id(p)]] for j, p in enumerate(v._prev)
+            ]
             out, short = f"{v.data:.6g}", f"{v.data:.4g}"
-            steps.append({"p": "forward", "i": k, "h": labels[k], "rows": rows, "out": out, "v": short, "e": arrows})
+            steps.append(
+                {
+                    "p": "forward",
+                    "i": k,
+                    "h": labels[k],
+                    "rows": rows,
+                    "out": out,
+                    "v": short,
+                    "e": arrows,
+                }
+            )
     gradients: dict[int, float] = {id(graph.value): 1.0}
     arrivals: dict[int, list[list[str]]] = {id(graph.value): [["backward() begins with", "1"]]}
     for v in reversed(graph.order):
@@ -462,8 +586,18 @@ def scalar_steps(graph: ScalarGraph) -> list[dict[str, Any]]:
         for j, (p, derivative, sent) in enumerate(zip(v._prev, local, parts, strict=False)):
             gradients[id(p)] = gradients.get(id(p), 0.0) + sent
             arrivals.setdefault(id(p), []).append([f"from {labels[k]}", f"{sent:.6g}"])
-            rows = [["local derivative", f"{derivative:.6g}"], ["sends", f"{g:.6g} × {derivative:.6g} = {sent:.6g}"]]
-            link = {"k": j, "to": number[id(p)], "w": "number", "g": f"{g:.6g}", "d": f"{derivative:.6g}", "s": f"{sent:.6g}"}
+            rows = [
+                ["local derivative", f"{derivative:.6g}"],
+                ["sends", f"{g:.6g} × {derivative:.6g} = {sent:.6g}"],
+            ]
+            link = {
+                "k": j,
+                "to": number[id(p)],
+                "w": "number",
+                "g": f"{g:.6g}",
+                "d": f"{derivative:.6g}",
+                "s": f"{sent:.6g}",
+            }
             told.append([f"To {labels[number[id(p)]]}", rows])
             links.append(link)
             arrows.append([edge_of[(id(v), j)], f"{sent:.4g}", number[id(p)]])
@@ -471,7 +605,16 @@ def scalar_steps(graph: ScalarGraph) -> list[dict[str, Any]]:
         if not v._prev:
             note = "A leaf: backward() adds this to .grad."
         total = f"{g:.6g}" if len(sums) > 1 else None
-        step = {"p": "backward", "i": k, "h": labels[k], "sums": sums, "parts": told, "r": f"{g:.4g}", "total": total, "note": note}
+        step = {
+            "p": "backward",
+            "i": k,
+            "h": labels[k],
+            "sums": sums,
+            "parts": told,
+            "r": f"{g:.4g}",
+            "total": total,
+            "note": note,
+        }
         steps.append(step | {"e": arrows, "links": links})
     return steps
 
@@ -486,7 +629,8 @@ def _scalar_local(v: Any, g: float) -> tuple[tuple[float, ...], tuple[float, ...
         return (), (), f"No derivative here: {error}."
     except TypeError:
         pass
-    # micrograd's closures take nothing and add to `.grad`: run with gradients of ours, then put everything back.
+    # micrograd's closures take nothing and add to `.grad`: run with gradients of ours, then put
+    # everything back.
     held = [(p, p.grad) for p in (v, *v._prev)]
     found = []
     try:

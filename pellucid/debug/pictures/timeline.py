@@ -1,4 +1,6 @@
-"""The timeline page of several ranks: what each did when, what it waited for, and the collectives with the spread of their arrivals."""
+"""The timeline page of several ranks: what each did when, what it waited for, and the collectives
+with the spread of their arrivals.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +14,37 @@ from . import pages
 from .report import Report
 
 TITLES = {
-    "compute": "other computing", "forward": "forward", "backward": "backward", "optimizer": "optimizer", "data": "loading data",
-    "communicate": "exposed communication", "wait": "waiting for ranks",
-}  # fmt: skip
+    "compute": "other computing",
+    "forward": "forward",
+    "backward": "backward",
+    "optimizer": "optimizer",
+    "data": "loading data",
+    "communicate": "exposed communication",
+    "wait": "waiting for ranks",
+}
 _PURPOSES = {"gradients": "gradients", "wrapper": "buffers", "program": "the program"}
 
 
-def timeline(data: Mapping[str, Any], title: str = "Timeline of ranks", about: str = "", findings: Sequence[Mapping[str, Any]] = (),
-             notes: Sequence[str] = ()) -> str:  # fmt: skip
+def timeline(
+    data: Mapping[str, Any],
+    title: str = "Timeline of ranks",
+    about: str = "",
+    findings: Sequence[Mapping[str, Any]] = (),
+    notes: Sequence[str] = (),
+) -> str:
     """The page as HTML.
 
     Args:
-        data: of `check.ranks.waits.page_data`: `kinds`, `ranks` (each with segments, calls, totals), `lines`, `collectives`, `end`.
+        data: of `check.ranks.waits.page_data`: `kinds`, `ranks` (each with segments, calls,
+            totals), `lines`, `collectives`, `end`.
         title, about: the heading, and a line under it.
         findings: dicts, as in a report.
         notes: remarks.
     """
-    legend = "".join(f'<span class="key"><i data-kind="{kind}"></i>{TITLES[kind]}</span>' for kind in data["kinds"])
+    legend = "".join(
+        f'<span class="key"><i data-kind="{kind}"></i>{TITLES[kind]}</span>'
+        for kind in data["kinds"]
+    )
     legend += '<span class="key"><i data-kind="flight"></i>data under way</span>'
     if data.get("leftOut"):
         notes = [*notes, f"{data['leftOut']} later parts are not drawn"]
@@ -42,23 +58,38 @@ def timeline(data: Mapping[str, Any], title: str = "Timeline of ranks", about: s
     if findings:
         body += f"<section id='findings'><h2>Findings ({len(findings)})</h2>{Report(findings=findings)._findings()}</section>"
     body += "</main>"
-    drawn = {key: data[key] for key in ("kinds", "ranks", "lines", "end")} | {"titles": TITLES, "charts": []}
-    return pages.page(title, body, drawn, ["charts.js", "report.js", "timeline.js"], ["base.css", "report.css", "timeline.css"])
+    drawn = {key: data[key] for key in ("kinds", "ranks", "lines", "end")} | {
+        "titles": TITLES,
+        "charts": [],
+    }
+    return pages.page(
+        title,
+        body,
+        drawn,
+        ["charts.js", "report.js", "timeline.js"],
+        ["base.css", "report.css", "timeline.css"],
+    )
 
 
 def _shares(data: Mapping[str, Any]) -> str:
     """A bar and the numbers for each rank."""
     heads = ["rank", *(TITLES[kind] for kind in data["kinds"]), "hidden communication", "seconds"]
-    head = "".join(f'<th{"" if k == 0 else " class=num"}><button type="button">{h}</button></th>' for k, h in enumerate(heads))
+    head = "".join(
+        f'<th{"" if k == 0 else " class=num"}><button type="button">{h}</button></th>'
+        for k, h in enumerate(heads)
+    )
     rows = []
     for rank in data["ranks"]:
         whole = max(rank["seconds"], 1e-9)
         shares = [(kind, 100 * rank["totals"][kind] / whole) for kind in data["kinds"]]
         bar = "".join(
-            f'<i data-kind="{kind}" style="width:{share:.2f}%" title="{TITLES[kind]} {share:.1f} %"></i>' for kind, share in shares
+            f'<i data-kind="{kind}" style="width:{share:.2f}%" title="{TITLES[kind]} {share:.1f} %"></i>'
+            for kind, share in shares
         )
         cells = f'<td><b>{rank["rank"]}</b><span class="bar">{bar}</span></td>'
-        cells += "".join(f'<td class="num" data-v="{share!r}">{share:.1f} %</td>' for _, share in shares)
+        cells += "".join(
+            f'<td class="num" data-v="{share!r}">{share:.1f} %</td>' for _, share in shares
+        )
         cells += f'<td class="num" data-v="{rank["totals"]["hidden"]!r}">{100 * rank["totals"]["hidden"] / whole:.1f} %</td>'
         cells += f'<td class="num" data-v="{whole!r}">{whole:.2f}</td>'
         rows.append(f"<tr>{cells}</tr>")
@@ -76,15 +107,16 @@ def _collectives(data: Mapping[str, Any]) -> str:
     rows = []
     for row in data["collectives"]:
         place, text = data["lines"][row["place"]] if row["place"] >= 0 else ("", "")
-        cells = (
-            f"<td class='mono' title='{escape(text, quote=True)}'>{escape(place)}</td><td class='mono'>{escape(row['name'])}</td>"
-        )
+        cells = f"<td class='mono' title='{escape(text, quote=True)}'>{escape(place)}</td><td class='mono'>{escape(row['name'])}</td>"
         cells += f"<td>{_PURPOSES.get(row['why'], escape(row['why']))}</td>"
         values = [
-            (row["calls"], f"{row['calls']:,}"), (row["bytes"], f"{row['bytes'] / 2**20:,.2f}"), (row["seconds"], f"{1e3 * row['seconds']:,.2f}"),
-            (row["spread"], f"{1e3 * row['spread']:,.2f}"), (row["worst"], f"{1e3 * row['worst']:,.2f}"),
+            (row["calls"], f"{row['calls']:,}"),
+            (row["bytes"], f"{row['bytes'] / 2**20:,.2f}"),
+            (row["seconds"], f"{1e3 * row['seconds']:,.2f}"),
+            (row["spread"], f"{1e3 * row['spread']:,.2f}"),
+            (row["worst"], f"{1e3 * row['worst']:,.2f}"),
             (row["last"], f"{row['last']} ({100 * row['share']:.0f} %)"),
-        ]  # fmt: skip
+        ]
         cells += "".join(f'<td class="num" data-v="{v!r}">{t}</td>' for v, t in values)
         rows.append(f"<tr>{cells}</tr>")
     return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'

@@ -1,4 +1,6 @@
-"""Plots of a training run by layer: gradients, activations, and how far each update moves the weights."""
+"""Plots of a training run by layer: gradients, activations, and how far each update moves the
+weights.
+"""
 
 from __future__ import annotations
 
@@ -17,26 +19,36 @@ from .adapters import is_module
 from .charts import Chart, Series, figure
 
 SATURATED = 0.97  # of the way from the middle of an activation to its limit
-_LIMITS = {"Tanh": (-1.0, 1.0), "Hardtanh": (-1.0, 1.0), "Softsign": (-1.0, 1.0), "Sigmoid": (0.0, 1.0), "Hardsigmoid": (0.0, 1.0)}
+_LIMITS = {
+    "Tanh": (-1.0, 1.0),
+    "Hardtanh": (-1.0, 1.0),
+    "Softsign": (-1.0, 1.0),
+    "Sigmoid": (0.0, 1.0),
+    "Hardsigmoid": (0.0, 1.0),
+}
 
 Lines = dict[str, tuple[list[float], list[float]]]  # by name: steps, values
 
 
 class TrainingPlots:
-    """Records a model during training and plots gradients, updates and activations layer by layer: `save("run.html")`.
+    """Records a model during training and plots gradients, updates and activations layer by layer:
+    `save("run.html")`.
 
-    Recorded at every `every`-th optimizer step: the norm of each layer's gradient, the norm of its update relative to that of its
-    parameters, and mean and standard deviation of its output, and the share of it that is zero, or, behind tanh, sigmoid and their kind,
-    saturated: 97 % of the way to a limit (in training mode, the last call before the step). A layer is a module with parameters of its
-    own; for activations, any module without parts.
+    Recorded at every `every`-th optimizer step: the norm of each layer's gradient, the norm of its
+    update relative to that of its parameters, and mean and standard deviation of its output, and
+    the share of it that is zero, or, behind tanh, sigmoid and their kind, saturated: 97 % of the
+    way to a limit (in training mode, the last call before the step). A layer is a module with
+    parameters of its own; for activations, any module without parts.
 
-    A recorded step costs a copy of the parameters and one or two passes each over parameters, gradients, updates and activations, and
-    for each layer some 25 us; the engine's fast path is not left. Steps in between have no hooks on the layers and cost nothing that can
-    be measured. Nothing of the model is changed; `close()`, or the end of a `with` block, takes the hooks out.
+    A recorded step costs a copy of the parameters and one or two passes each over parameters,
+    gradients, updates and activations, and for each layer some 25 us; the engine's fast path is not
+    left. Steps in between have no hooks on the layers and cost nothing that can be measured.
+    Nothing of the model is changed; `close()`, or the end of a `with` block, takes the hooks out.
 
     Args:
         model: the module.
-        optimizer: its optimizer, at whose steps is recorded. Without one, call `step()` after backward; there are no updates then.
+        optimizer: its optimizer, at whose steps is recorded. Without one, call `step()` after
+            backward; there are no updates then.
         every: record each so many steps.
         activations: also record the layers' outputs.
 
@@ -57,9 +69,13 @@ class TrainingPlots:
     (['0', '2'], 7)
     """
 
-    def __init__(self, model: Any, optimizer: Any = None, *, every: int = 1, activations: bool = True) -> None:
+    def __init__(
+        self, model: Any, optimizer: Any = None, *, every: int = 1, activations: bool = True
+    ) -> None:
         if not is_module(model):
-            raise ArgumentTypeError(f"TrainingPlots(): argument 'model' must be a Module, not {type(model).__name__}")
+            raise ArgumentTypeError(
+                f"TrainingPlots(): argument 'model' must be a Module, not {type(model).__name__}"
+            )
         if every < 1:
             raise ArgumentValueError(f"TrainingPlots(): every must be at least 1, not {every}")
         self.model, self.optimizer, self.every = model, optimizer, every
@@ -79,7 +95,13 @@ class TrainingPlots:
         self._outputs: dict[str, tuple[float, float, float]] = {}
         self._handles: list[Any] = []
         self._seen = (
-            [(path or type(model).__name__, m) for path, m in model.named_modules() if not m._modules] if activations else []
+            [
+                (path or type(model).__name__, m)
+                for path, m in model.named_modules()
+                if not m._modules
+            ]
+            if activations
+            else []
         )
         self._listening: list[Any] = []
         self._listen()
@@ -136,7 +158,9 @@ class TrainingPlots:
         if self._before is not None:
             for (name, parameters), before in zip(self._layers, self._before, strict=True):
                 size = math.sqrt(sum(map(_square, before)))
-                moved = math.sqrt(sum(_square(p._array - b) for p, b in zip(parameters, before, strict=True)))
+                moved = math.sqrt(
+                    sum(_square(p._array - b) for p, b in zip(parameters, before, strict=True))
+                )
                 if size > 0:
                     _append(self.updates, name, self.steps, moved / size)
             self._before = None
@@ -144,7 +168,8 @@ class TrainingPlots:
         self._listen()
 
     def step(self) -> None:
-        """Record a step of a training loop without an optimizer object; call it when the gradients are there.
+        """Record a step of a training loop without an optimizer object; call it when the gradients
+        are there.
 
         Raises:
             ValueError: there is an optimizer, whose steps are recorded by themselves.
@@ -155,9 +180,16 @@ class TrainingPlots:
         self._stepped()
 
     def log(self, **values: Any) -> None:
-        """Add values of your own to the first chart, such as the loss: numbers or tensors of one element."""
+        """Add values of your own to the first chart, such as the loss: numbers or tensors of one
+        element.
+        """
         for name, value in values.items():
-            _append(self.logged, name, max(0, self.steps - 1), float(value.detach() if isinstance(value, Tensor) else value))
+            _append(
+                self.logged,
+                name,
+                max(0, self.steps - 1),
+                float(value.detach() if isinstance(value, Tensor) else value),
+            )
 
     def close(self) -> None:
         """Take the hooks out; what was recorded stays."""
@@ -178,24 +210,52 @@ class TrainingPlots:
         found = []
         if self.logged:
             positive = all(y > 0 for _, ys in self.logged.values() for y in ys)
-            title = "Logged values" if len(self.logged) > 1 else f"Logged: {next(iter(self.logged))}"
-            found.append(Chart(title, [Series(name, *points) for name, points in self.logged.items()], log=positive))
+            title = (
+                "Logged values" if len(self.logged) > 1 else f"Logged: {next(iter(self.logged))}"
+            )
+            found.append(
+                Chart(
+                    title,
+                    [Series(name, *points) for name, points in self.logged.items()],
+                    log=positive,
+                )
+            )
         if self.gradients:
             found.append(Chart("Gradient norm by layer", self._lines(self.gradients), log=True))
             found.append(self._flow())
         if self.updates:
-            found.append(Chart("Update / parameter norm by layer (often near 0.001)", self._lines(self.updates), log=True))
+            found.append(
+                Chart(
+                    "Update / parameter norm by layer (often near 0.001)",
+                    self._lines(self.updates),
+                    log=True,
+                )
+            )
         if self.deviations:
-            found.append(Chart("Standard deviation of activations by layer", self._lines(self.deviations), log=True))
+            found.append(
+                Chart(
+                    "Standard deviation of activations by layer",
+                    self._lines(self.deviations),
+                    log=True,
+                )
+            )
             found.append(Chart("Mean of activations by layer", self._lines(self.means)))
-            found.append(Chart("Share of activations that are zero or saturated", self._lines(self.idle)))
+            found.append(
+                Chart("Share of activations that are zero or saturated", self._lines(self.idle))
+            )
         return found
 
     def _lines(self, lines: Lines) -> list[Series]:
         """Lines with the layers' classes in their names, in the order of the layers."""
-        names = {path: f"{path} {type(m).__name__}" for path, m in self.model.named_modules() if path}
+        names = {
+            path: f"{path} {type(m).__name__}" for path, m in self.model.named_modules() if path
+        }
         own = type(self.model).__name__  # under this name stands what belongs to the model itself
-        return [Series(name, *lines[path]) for path, name in ({own: own} | names).items() if path in lines]
+        return [
+            Series(name, *lines[path])
+            for path, name in ({own: own} | names).items()
+            if path in lines
+        ]
 
     def _flow(self) -> Chart:
         """Gradient norms along the layers, at the first, the middle and the last step."""
@@ -212,11 +272,18 @@ class TrainingPlots:
     def html(self) -> str:
         """A page of its own with all charts; nothing is loaded from anywhere."""
         charts = self.charts
-        about = f"{type(self.model).__name__}, {self.steps} steps" + (f", every {self.every}th recorded" if self.every > 1 else "")
-        figures = "".join(figure(chart, k) for k, chart in enumerate(charts)) or "<p>No step was recorded.</p>"
+        about = f"{type(self.model).__name__}, {self.steps} steps" + (
+            f", every {self.every}th recorded" if self.every > 1 else ""
+        )
+        figures = (
+            "".join(figure(chart, k) for k, chart in enumerate(charts))
+            or "<p>No step was recorded.</p>"
+        )
         body = f'<main><header><h1>Training</h1><p>{escape(about)}</p></header><div class="charts">{figures}</div></main>'
         data = {"charts": [chart.data for chart in charts]}
-        return pages.page("Training", body, data, ["charts.js", "report.js"], ["base.css", "report.css"])
+        return pages.page(
+            "Training", body, data, ["charts.js", "report.js"], ["base.css", "report.css"]
+        )
 
     def _repr_html_(self) -> str:
         return "".join(chart.svg for chart in self.charts) or "<p>No step was recorded.</p>"

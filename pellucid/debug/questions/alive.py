@@ -1,4 +1,6 @@
-"""What keeps a tensor's graph alive: the list, attribute, dict, closure or variable through which the program still reaches it."""
+"""What keeps a tensor's graph alive: the list, attribute, dict, closure or variable through which
+the program still reaches it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _SHOWN = 8
 
 
 def what_keeps_it(t: Tensor, name: str, frame: FrameType | None) -> Explanation:
-    """The answer: `details` has a dict per holder: its name, whether it holds the tensor itself, and the nodes that it keeps."""
+    """The answer: `details` has a dict per holder: its name, whether it holds the tensor itself,
+    and the nodes that it keeps.
+    """
     if t._node is None and not t._rg:
         return Explanation("none", f"{name} has no graph; only its own memory is held")
     ledger = Ledger()
@@ -27,35 +31,70 @@ def what_keeps_it(t: Tensor, name: str, frame: FrameType | None) -> Explanation:
     goal = t if t._node is None else t.grad_fn
     reaching = _reaching(goal)
     found: list[tuple[str, Tensor]] = []
-    for holder, x in holders(frame, lambda x: x is t or (x._node is not None and id(x.grad_fn) in reaching)):
+    for holder, x in holders(
+        frame, lambda x: x is t or (x._node is not None and id(x.grad_fn) in reaching)
+    ):
         if holder not in {h for h, _ in found}:
             found.append((holder, x))
     own = [(h, x) for h, x in found if x is t]
     others = [(h, x) for h, x in found if x is not t]
-    details = [{"name": h, "itself": x is t, "nodes": sum(isinstance(e, Node) for e in walk([x._node]))} for h, x in found]
-    size = f"{count} operations and {bytes_text(saved)} of saved values" if t._node is not None else "no operations of its own"
+    details = [
+        {"name": h, "itself": x is t, "nodes": sum(isinstance(e, Node) for e in walk([x._node]))}
+        for h, x in found
+    ]
+    size = (
+        f"{count} operations and {bytes_text(saved)} of saved values"
+        if t._node is not None
+        else "no operations of its own"
+    )
     evidence = [*_grouped(own, "the tensor itself"), *_grouped(others, "a value computed from it")]
-    kept = [h for h, x in found if re.search(r"[.\[]|closure", h) and not (x is t and t._node is None)]
+    kept = [
+        h for h, x in found if re.search(r"[.\[]|closure", h) and not (x is t and t._node is None)
+    ]
     if not found:
-        refs = [type(r).__name__ for r in gc.get_referrers(t) if not isinstance(r, (FrameType, list, Node))]
-        evidence = [f"it is referred to by objects of type {', '.join(sorted(set(refs)))}"] if refs else []
-        return Explanation("unknown", f"the graph behind {name} ({size}) is alive, but no variable of the program refers to it",
-                           "look at the objects shown: gc.get_referrers(tensor)", None, evidence, details)  # fmt: skip
+        refs = [
+            type(r).__name__
+            for r in gc.get_referrers(t)
+            if not isinstance(r, (FrameType, list, Node))
+        ]
+        evidence = (
+            [f"it is referred to by objects of type {', '.join(sorted(set(refs)))}"] if refs else []
+        )
+        return Explanation(
+            "unknown",
+            f"the graph behind {name} ({size}) is alive, but no variable of the program refers to it",
+            "look at the objects shown: gc.get_referrers(tensor)",
+            None,
+            evidence,
+            details,
+        )
     if t._node is not None and any(e.saved is None for e in walk([t._node]) if isinstance(e, Node)):
-        evidence.append("backward has freed the saved values; the list of operations is still there")
+        evidence.append(
+            "backward has freed the saved values; the list of operations is still there"
+        )
     if kept:
         text = f"the graph behind {name} ({size}) is kept alive by {kept[0]}" + (
             f" and {len(kept) - 1} more" if len(kept) > 1 else ""
         )
-        return Explanation("graph-kept", text, "keep numbers instead of tensors: loss.item(), or tensor.detach() where the values are needed",
-                           t.grad_fn.line if t._node is not None else None, evidence, details)  # fmt: skip
+        return Explanation(
+            "graph-kept",
+            text,
+            "keep numbers instead of tensors: loss.item(), or tensor.detach() where the values are needed",
+            t.grad_fn.line if t._node is not None else None,
+            evidence,
+            details,
+        )
     goes = "that is" if len(found) == 1 else "these are"
     text = f"the graph behind {name} ({size}) is held by {', '.join(h for h, _ in found[:3])} and is freed when {goes} deleted"
-    return Explanation("none", text, "", t.grad_fn.line if t._node is not None else None, evidence, details)
+    return Explanation(
+        "none", text, "", t.grad_fn.line if t._node is not None else None, evidence, details
+    )
 
 
 def _reaching(goal: Node | Tensor) -> set[int]:
-    """Ids of the living nodes from which the graph leads to the goal, itself included when it is a node."""
+    """Ids of the living nodes from which the graph leads to the goal, itself included when it is a
+    node.
+    """
     users: dict[int, list[Node]] = {}
     for n in gc.get_objects():
         if isinstance(n, Node) and hasattr(n, "inputs"):

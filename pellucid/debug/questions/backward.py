@@ -1,4 +1,6 @@
-"""What happens to gradients on their way back: where they become zero, grow, shrink, or stop being finite, and why."""
+"""What happens to gradients on their way back: where they become zero, grow, shrink, or stop being
+finite, and why.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ ROUNDING = 1e-5  # the same for sums in which equal terms cancel: what is left o
 
 
 class Fault(NamedTuple):
-    """The place where a gradient became zero, or a value NaN or Inf: `cause` is the slug, `name` the operation."""
+    """The place where a gradient became zero, or a value NaN or Inf: `cause` is the slug, `name`
+    the operation.
+    """
 
     cause: str
     name: str
@@ -31,8 +35,8 @@ class Fault(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """By how much one operation scaled a gradient; `operand` says which large value it was multiplied by, `computed` if that had grown
-    in the forward pass."""
+    """By how much one operation scaled a gradient; `operand` says which large value it was
+    multiplied by, `computed` if that had grown in the forward pass."""
 
     factor: float
     name: str
@@ -43,13 +47,16 @@ class Factor(NamedTuple):
     def __str__(self) -> str:
         line = source.describe(self.site)
         return (
-            f"{self.name} times {self.factor:.3g}" + (f" at {line}" if line else "") + (f": {self.operand}" if self.operand else "")
+            f"{self.name} times {self.factor:.3g}"
+            + (f" at {line}" if line else "")
+            + (f": {self.operand}" if self.operand else "")
         )
 
 
 class Growth(NamedTuple):
-    """How a gradient grew and shrank on its way: magnitude at first and at the end, how many factors were above one and below,
-    the extreme ones with their places, and the product of the shrinking factors of saturating activations and of all operations."""
+    """How a gradient grew and shrank on its way: magnitude at first and at the end, how many
+    factors were above one and below, the extreme ones with their places, and the product of the
+    shrinking factors of saturating activations and of all operations."""
 
     first: float
     last: float
@@ -73,7 +80,9 @@ class _Arrived:
 
 
 class BackwardNotes:
-    """Follows one backward call after another; what is found about leaves goes into the facts that `about(leaf)` returns."""
+    """Follows one backward call after another; what is found about leaves goes into the facts that
+    `about(leaf)` returns.
+    """
 
     def __init__(self, about: Callable[[Tensor], dict[str, Any]], masks: Any) -> None:
         self._about, self._masks = about, masks
@@ -98,7 +107,9 @@ class BackwardNotes:
 
     def node(self, node: Node, g: Any, gs: Any) -> None:
         """One node was differentiated: `g` reached it, `gs` goes to its inputs."""
-        largest = max((largest_of(x) for x in (g if isinstance(g, (tuple, list)) else (g,))), default=0.0)
+        largest = max(
+            (largest_of(x) for x in (g if isinstance(g, (tuple, list)) else (g,))), default=0.0
+        )
         came = self._arrived.pop(id(node), None)
         if came is not None and came.target is not node:
             came = None
@@ -129,12 +140,27 @@ class BackwardNotes:
             elif there.fault is None:
                 there.fault = fault
 
-    def _zero_fault(self, node: Node, k: int, g: Any, gi: Any, came: _Arrived | None, largest: float, size: float) -> Fault | None:
+    def _zero_fault(
+        self,
+        node: Node,
+        k: int,
+        g: Any,
+        gi: Any,
+        came: _Arrived | None,
+        largest: float,
+        size: float,
+    ) -> Fault | None:
         if size != 0 and not size <= ROUNDING * largest:
             return None
         if largest == 0:
             if came is None:
-                return Fault("times-zero", node.name(), node.source, "the gradient given to backward() is zero", module_of(node))
+                return Fault(
+                    "times-zero",
+                    node.name(),
+                    node.source,
+                    "the gradient given to backward() is zero",
+                    module_of(node),
+                )
             if came.nonzero and node.ext and node.ext.keys() & {"tensor_hooks", "pre_hooks"}:
                 detail = f"a hook on the result of {node.name()} returned zero"
                 return Fault("hook", node.name(), node.source, detail, module_of(node))
@@ -143,7 +169,11 @@ class BackwardNotes:
                 return Fault("cancels", node.name(), node.source, detail, module_of(node))
             return came.fault
         cause, detail = zero_cause(node, k, g, gi, self._masks, size <= TINY * largest)
-        return None if cause is None else Fault(cause, node.name(), node.source, detail, module_of(node))
+        return (
+            None
+            if cause is None
+            else Fault(cause, node.name(), node.source, detail, module_of(node))
+        )
 
     def _not_finite(self, node: Node, k: int, g: Any, gi: Any, largest: float) -> None:
         came_in = _bad_constant(node)
@@ -151,34 +181,56 @@ class BackwardNotes:
         at = _bad_index(gi)
         if at is not None:
             values = [
-                f"{name} = {a[at]:.6g}" for name, a in _saved(node) if a.shape == np.shape(_values(gi)) and a.dtype.kind in "fiu"
+                f"{name} = {a[at]:.6g}"
+                for name, a in _saved(node)
+                if a.shape == np.shape(_values(gi)) and a.dtype.kind in "fiu"
             ]
             shown = f" where {' and '.join(dict.fromkeys(values))}" if values else ""
             name = node.op.args[k] if k < len(node.op.args) else f"argument {k}"
             detail += f"; its derivative with respect to {name} is {_values(gi)[at]:.4g} at index {list(map(int, at))}{shown}"
         fault = Fault("nan-backward", node.name(), node.source, detail, module_of(node))
-        if came_in is not None:  # activations can hide in the forward pass that a value was infinite
+        # activations can hide in the forward pass that a value was infinite
+        if came_in is not None:
             detail = f"its {came_in} was not finite before the first recorded operation used it"
             fault = Fault("nan-forward", node.op.name, node.source, detail, module_of(node))
         self.bad = self.bad or fault
         self._bad_now = self._bad_now or fault
 
-    def _grew(self, node: Node, k: int, there: _Arrived, came: _Arrived | None, before: float, after: float, target: Any) -> None:
+    def _grew(
+        self,
+        node: Node,
+        k: int,
+        there: _Arrived,
+        came: _Arrived | None,
+        before: float,
+        after: float,
+        target: Any,
+    ) -> None:
         if not (0 < before < np.inf and after < np.inf):
             return
         none = Factor(1.0, "", None)
-        growth = came.growth if came is not None and came.growth is not None else Growth(before, before, 0, 0, none, none, 1.0, 1.0)
+        growth = (
+            came.growth
+            if came is not None and came.growth is not None
+            else Growth(before, before, 0, 0, none, none, 1.0, 1.0)
+        )
         factor = after / before
         # A mean or a sum spreads one gradient over many elements: that is no shrinking.
         spreads = factor < 1 and _elements(target) > _elements(node)
-        here = Factor(factor, node.name(), node.source, *_large_operand(node, k) if factor >= _LARGE else ())
+        here = Factor(
+            factor, node.name(), node.source, *_large_operand(node, k) if factor >= _LARGE else ()
+        )
         growth = growth._replace(last=after, up=growth.up + (factor > 1))
         if factor < 1 and not spreads:
             flat = "saturates" in node.op.traits and not _is_relu(node)
             growth = growth._replace(
-                down=growth.down + 1, flat=growth.flat * (factor if flat else 1.0), shrunk=growth.shrunk * factor,
-                smallest=here if factor < growth.smallest.factor or not growth.smallest.name else growth.smallest,
-            )  # fmt: skip
+                down=growth.down + 1,
+                flat=growth.flat * (factor if flat else 1.0),
+                shrunk=growth.shrunk * factor,
+                smallest=here
+                if factor < growth.smallest.factor or not growth.smallest.name
+                else growth.smallest,
+            )
         if factor > growth.largest.factor or not growth.largest.name:
             growth = growth._replace(largest=here)
         if there.growth is None or there.growth.last < after:
@@ -207,12 +259,17 @@ _LARGE = 1e3
 
 
 def _large_operand(node: Node, k: int) -> tuple[str, bool]:
-    """The value by which a node multiplied a gradient, when it is large, and whether it was computed (data and leaves are not)."""
+    """The value by which a node multiplied a gradient, when it is large, and whether it was
+    computed (data and leaves are not).
+    """
     for (kind, i), value in zip(node.plan.entries, node.saved or (), strict=False):
         if kind == "in" and i != k and type(value) is np.ndarray and largest_of(value) >= _LARGE:
             computed = isinstance(node.inputs[i], (Node, OutputSlot))
             argument = node.op.args[i] if i < len(node.op.args) else f"argument {i}"
-            return f"{argument} {'had grown to' if computed else 'holds values up to'} {largest_of(value):.3g}", computed
+            return (
+                f"{argument} {'had grown to' if computed else 'holds values up to'} {largest_of(value):.3g}",
+                computed,
+            )
     return "", False
 
 
@@ -231,12 +288,20 @@ def largest_of(x: Any) -> float:
     if x is None or not hasattr(a, "tobytes") or not np.size(a):
         return 0.0
     with np.errstate(all="ignore"):
-        return float(np.max(np.abs(np.asarray(a, None if np.asarray(a).dtype.kind in "fciub" else np.float32))))
+        return float(
+            np.max(
+                np.abs(np.asarray(a, None if np.asarray(a).dtype.kind in "fciub" else np.float32))
+            )
+        )
 
 
 def _elements(place: Any) -> int:
     shape = place.shape
-    return max((int(np.prod(s)) for s in shape), default=0) if isinstance(shape, list) else int(np.prod(shape))
+    return (
+        max((int(np.prod(s)) for s in shape), default=0)
+        if isinstance(shape, list)
+        else int(np.prod(shape))
+    )
 
 
 def _bad_index(x: Any) -> tuple[Any, ...] | None:
@@ -260,7 +325,9 @@ def _saved(node: Node) -> list[tuple[str, np.ndarray]]:
     found = []
     for (kind, i), value in zip(node.plan.entries, node.saved or (), strict=False):
         if type(value) is np.ndarray and kind in ("in", "out"):
-            found.append((node.op.args[i] if kind == "in" and i < len(node.op.args) else "its result", value))
+            found.append(
+                (node.op.args[i] if kind == "in" and i < len(node.op.args) else "its result", value)
+            )
     return found
 
 
@@ -268,7 +335,9 @@ def _is_relu(node: Any) -> bool:
     if not isinstance(node, Node):
         return False
     name, params = node.op.name, node.params
-    return name in ("relu", "rnn_relu_layer") or (name.startswith("clamp") and params.get("min") == 0 and params.get("max") is None)
+    return name in ("relu", "rnn_relu_layer") or (
+        name.startswith("clamp") and params.get("min") == 0 and params.get("max") is None
+    )
 
 
 def _silent_relu(edge: Any) -> Node | None:
@@ -285,10 +354,14 @@ def _silent_relu(edge: Any) -> Node | None:
     return None
 
 
-def zero_cause(node: Node, k: int, g: Any, gi: Any, masks: Collection[int] = (), exact: bool = True) -> tuple[str | None, str]:
-    """Why the gradient of argument `k` is zero although one reached the node: the slug and what was seen; "unknown" if it is not clear.
+def zero_cause(
+    node: Node, k: int, g: Any, gi: Any, masks: Collection[int] = (), exact: bool = True
+) -> tuple[str | None, str]:
+    """Why the gradient of argument `k` is zero although one reached the node: the slug and what was
+    seen; "unknown" if it is not clear.
 
-    With `exact` False the gradient is not zero but no more than rounding; the slug is None when nothing explains that.
+    With `exact` False the gradient is not zero but no more than rounding; the slug is None when
+    nothing explains that.
     """
     name = node.op.name
     if "recentres" in node.op.traits and not exact:
@@ -305,7 +378,9 @@ def zero_cause(node: Node, k: int, g: Any, gi: Any, masks: Collection[int] = (),
     if "steps" in node.op.traits:
         return (
             "through-integer",
-            "a drawn sample has no derivative" if name == "sample" else f"{name} is a step function: flat everywhere",
+            "a drawn sample has no derivative"
+            if name == "sample"
+            else f"{name} is a step function: flat everywhere",
         )
     if "masks" in node.op.traits:
         return "masked", f"{name} passes none of these elements"
@@ -315,10 +390,17 @@ def zero_cause(node: Node, k: int, g: Any, gi: Any, masks: Collection[int] = (),
     if "saturates" in node.op.traits:
         return "saturation", f"{name} is flat at these inputs" + _range(node)
     if name in ("squared_difference", "abs"):
-        return "at-minimum", f"{name} is at its minimum: its operands agree exactly, or its input is zero"
+        return (
+            "at-minimum",
+            f"{name} is at its minimum: its operands agree exactly, or its input is zero",
+        )
     if name in ("maximum", "minimum", "fmax", "fmin"):
         return "masked", f"{name} takes the other operand everywhere"
-    others = [(i, value) for (kind, i), value in zip(node.plan.entries, node.saved or (), strict=False) if kind == "in" and i != k]
+    others = [
+        (i, value)
+        for (kind, i), value in zip(node.plan.entries, node.saved or (), strict=False)
+        if kind == "in" and i != k
+    ]
     for i, value in others:
         a = np.asarray(value)
         if a.dtype.kind not in "biufc" or not a.size:
@@ -339,25 +421,35 @@ def zero_cause(node: Node, k: int, g: Any, gi: Any, masks: Collection[int] = (),
             return "times-zero", f"{argument} is zero"
         if maker is None and bool(np.isin(a, (0, 1)).all()) and a.size > 1:
             return "masked", f"{argument} is a mask, zero wherever a gradient arrived"
-        if not isinstance(g, (tuple, list)) and np.shape(_values(g)) == a.shape and not (a * np.asarray(_values(g))).any():
+        if (
+            not isinstance(g, (tuple, list))
+            and np.shape(_values(g)) == a.shape
+            and not (a * np.asarray(_values(g))).any()
+        ):
             return "times-zero", f"{argument} is zero wherever a gradient arrived"
     contracted = _contracted(node, k, g)
     if contracted is not None:
         return contracted
-    if name in ("pow", "square") and not any(v.any() for n, v in _saved(node) if n == node.op.args[0]):
+    if name in ("pow", "square") and not any(
+        v.any() for n, v in _saved(node) if n == node.op.args[0]
+    ):
         return "times-zero", f"the derivative of {name} is zero where its input is zero"
     return "unknown", f"its derivative with respect to argument {k} is zero"
 
 
 def _speaks_of(node: Node, *words: str) -> bool:
-    """Does the source line, or the module's name, have one of the words? A constant of zeros is a mask in a line that says so."""
+    """Does the source line, or the module's name, have one of the words? A constant of zeros is a
+    mask in a line that says so.
+    """
     line = node.line
     text = f"{line.text if line else ''} {module_of(node) or ''}".lower()
     return any(word in text for word in words)
 
 
 def _contracted(node: Node, k: int, g: Any) -> tuple[str, str] | None:
-    """A product of matrices: which units got a gradient, and are the other operand's entries for just those zero?"""
+    """A product of matrices: which units got a gradient, and are the other operand's entries for
+    just those zero?
+    """
     if node.op.name not in ("linear", "matmul", "conv") or isinstance(g, (tuple, list)):
         return None
     for (kind, i), value in zip(node.plan.entries, node.saved or (), strict=False):
@@ -366,8 +458,14 @@ def _contracted(node: Node, k: int, g: Any) -> tuple[str, str] | None:
         relu = _silent_relu(node.inputs[i])
         argument = node.op.args[i]
         if relu is not None:
-            return "dead-relu", f"{argument} comes from {relu.op.name}, which is inactive wherever a gradient arrived ({relu.line})"
-        return "times-zero", f"the entries of {argument} that it is multiplied by are zero wherever a gradient arrived"
+            return (
+                "dead-relu",
+                f"{argument} comes from {relu.op.name}, which is inactive wherever a gradient arrived ({relu.line})",
+            )
+        return (
+            "times-zero",
+            f"the entries of {argument} that it is multiplied by are zero wherever a gradient arrived",
+        )
     return None
 
 
@@ -379,7 +477,9 @@ def _range(node: Node) -> str:
 
 
 def _returned(node: Node) -> Any:
-    """Where the `backward` of a custom function returns; of another operation where that was called."""
+    """Where the `backward` of a custom function returns; of another operation where that was
+    called.
+    """
     code = getattr(getattr(node.op, "vjp", None), "__code__", None)
     if code is None or source.is_library(code.co_filename):
         return node.source

@@ -1,4 +1,6 @@
-"""What a value depends on: the way to each leaf, operation by operation, with the local derivatives on it."""
+"""What a value depends on: the way to each leaf, operation by operation, with the local derivatives
+on it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _STEPS = 12  # steps of one way that the text shows; `details` has all
 
 
 def what_it_depends_on(x: Tensor, name: str, frame: FrameType | None) -> Explanation:
-    """The answer: `details` has a dict per leaf with its name, shape, number of ways, steps of the shortest way and gradient."""
+    """The answer: `details` has a dict per leaf with its name, shape, number of ways, steps of the
+    shortest way and gradient.
+    """
     if x._node is None:
         return _nothing(x, name)
     edges = list(walk([x._node]))
@@ -37,20 +41,33 @@ def what_it_depends_on(x: Tensor, name: str, frame: FrameType | None) -> Explana
     details = []
     for leaf in leaves:
         steps = [_step(node, k, facts) for node, k in _way(leaf, parents)]
-        details.append({
-            "leaf": names.get(id(leaf), kind_of(leaf)), "shape": list(leaf._array.shape), "ways": ways.get(id(leaf), 1), "steps": steps,
-            "gradient": _numbers(grads.get(id(leaf))),
-        })  # fmt: skip
+        details.append(
+            {
+                "leaf": names.get(id(leaf), kind_of(leaf)),
+                "shape": list(leaf._array.shape),
+                "ways": ways.get(id(leaf), 1),
+                "steps": steps,
+                "gradient": _numbers(grads.get(id(leaf))),
+            }
+        )
     details.sort(key=lambda d: (d["leaf"].count("."), d["leaf"]))
     freed = any(n.saved is None for n in nodes)
-    shown = ", ".join(d["leaf"] for d in details[:8]) + (f" and {len(details) - 8} more" if len(details) > 8 else "")
+    shown = ", ".join(d["leaf"] for d in details[:8]) + (
+        f" and {len(details) - 8} more" if len(details) > 8 else ""
+    )
     several = "s" if len(details) != 1 else ""
     text = f"{name} was computed from {len(details)} leaf tensor{several} that require{'' if several else 's'} a gradient, "
     text += f"in {len(nodes)} operations: {shown}"
     if not details:
         text = f"{name} was computed in {len(nodes)} operations, from tensors that no longer require a gradient"
-    fix = "ask before backward(), or use backward(retain_graph=True): the derivatives were freed with the graph" if freed else ""
-    return Explanation("depends", text, fix, x.grad_fn.line, [_sentence(d) for d in details], details)
+    fix = (
+        "ask before backward(), or use backward(retain_graph=True): the derivatives were freed with the graph"
+        if freed
+        else ""
+    )
+    return Explanation(
+        "depends", text, fix, x.grad_fn.line, [_sentence(d) for d in details], details
+    )
 
 
 def _nothing(x: Tensor, name: str) -> Explanation:
@@ -60,7 +77,11 @@ def _nothing(x: Tensor, name: str) -> Explanation:
     if step is not None:
         found = cut(step, name, [step], f"{name} has no graph: what it was computed from")
         return found
-    kind = "a leaf: it requires a gradient itself, and" if x._rg else "a value without a graph: as far as gradients go it"
+    kind = (
+        "a leaf: it requires a gradient itself, and"
+        if x._rg
+        else "a value without a graph: as far as gradients go it"
+    )
     return Explanation("depends", f"{name} is {kind} depends on nothing")
 
 
@@ -69,7 +90,9 @@ def _target(edge: Any) -> Any:
 
 
 def _shortest(root: Node) -> dict[int, tuple[Node, int]]:
-    """For each node and leaf by id, the consumer nearest to the root and which of its arguments it is."""
+    """For each node and leaf by id, the consumer nearest to the root and which of its arguments it
+    is.
+    """
     came: dict[int, tuple[Node, int]] = {}
     seen, waiting = {id(root)}, deque([root])
     while waiting:
@@ -107,10 +130,21 @@ def _count_ways(root: Node, nodes: list[Node]) -> dict[int, int]:
 
 
 def _leaf_gradients(x: Tensor, leaves: list[Tensor], nodes: list[Node]) -> dict[int, Any]:
-    """d sum(x) / d leaf, by a backward of our own that leaves the graph and every `.grad` as they are."""
-    hooked = any(n.ext and n.ext.keys() & {"tensor_hooks", "pre_hooks", "post_hooks"} for n in nodes)
-    hooked = hooked or any(leaf._x and leaf._x.keys() & {"hooks", "acc_pre_hooks"} for leaf in leaves)
-    if not leaves or hooked or any(n.saved is None for n in nodes) or x._array.dtype.kind not in "f":
+    """d sum(x) / d leaf, by a backward of our own that leaves the graph and every `.grad` as they
+    are.
+    """
+    hooked = any(
+        n.ext and n.ext.keys() & {"tensor_hooks", "pre_hooks", "post_hooks"} for n in nodes
+    )
+    hooked = hooked or any(
+        leaf._x and leaf._x.keys() & {"hooks", "acc_pre_hooks"} for leaf in leaves
+    )
+    if (
+        not leaves
+        or hooked
+        or any(n.saved is None for n in nodes)
+        or x._array.dtype.kind not in "f"
+    ):
         return {}
     seed = make_tensor(np.ones(x._array.shape, x._array.dtype))
     try:
@@ -124,27 +158,44 @@ def _leaf_gradients(x: Tensor, leaves: list[Tensor], nodes: list[Node]) -> dict[
 
 def _step(node: Node, k: int, facts: Facts) -> dict[str, Any]:
     line = node.line
-    argument = node.op.args[k] if k < len(node.op.args) else f"{node.op.args[-1]}[{k - len(node.op.args) + 1}]"
+    argument = (
+        node.op.args[k]
+        if k < len(node.op.args)
+        else f"{node.op.args[-1]}[{k - len(node.op.args) + 1}]"
+    )
     return {
-        "operation": node.op.name, "argument": argument, "shape": node.shape if isinstance(node.shape, list) else list(node.shape),
-        "file": line.file if line else None, "line": line.line if line else None, "source": line.text if line else "",
-        "derivative": _numbers(_local(node, k)), "gradient": _numbers(facts.grads.get(id(node))),
-    }  # fmt: skip
+        "operation": node.op.name,
+        "argument": argument,
+        "shape": node.shape if isinstance(node.shape, list) else list(node.shape),
+        "file": line.file if line else None,
+        "line": line.line if line else None,
+        "source": line.text if line else "",
+        "derivative": _numbers(_local(node, k)),
+        "gradient": _numbers(facts.grads.get(id(node))),
+    }
 
 
 def _local(node: Node, k: int) -> Any:
-    """The derivative of one operation with respect to one argument, element by element; None where it is a whole matrix, or freed."""
+    """The derivative of one operation with respect to one argument, element by element; None where
+    it is a whole matrix, or freed.
+    """
     if node.saved is None or node.op.outputs != 1 or isinstance(node.shape, list):
         return None
     shape = getattr(_target(node.inputs[k]), "shape", None)
     if isinstance(shape, list) or isinstance(node.dtype, list):
         return None
-    if node.op.batch != "elementwise" and "diagonal" not in node.op.traits and int(np.prod(node.shape)) != 1:
+    if (
+        node.op.batch != "elementwise"
+        and "diagonal" not in node.op.traits
+        and int(np.prod(node.shape)) != 1
+    ):
         return None
     if sum(v.count for v in node.versions) != node.total:
         return None
     try:
-        return node.plan.backward(RAW, np.ones(node.shape, node.dtype), saved_arrays(node), node.params)[k]
+        return node.plan.backward(
+            RAW, np.ones(node.shape, node.dtype), saved_arrays(node), node.params
+        )[k]
     except Exception:
         return None  # rules of custom functions may refuse; then there is no number to show
 
@@ -182,8 +233,16 @@ def numbers_text(value: Any) -> str:
 def _sentence(d: dict[str, Any]) -> str:
     steps = []
     for s in d["steps"]:
-        derivative = f" [d/d{s['argument']} = {numbers_text(s['derivative'])}]" if s["derivative"] is not None else ""
-        steps.append(title(s["operation"]) + derivative + (f" at {s['file']}:{s['line']}" if s["file"] else ""))
+        derivative = (
+            f" [d/d{s['argument']} = {numbers_text(s['derivative'])}]"
+            if s["derivative"] is not None
+            else ""
+        )
+        steps.append(
+            title(s["operation"])
+            + derivative
+            + (f" at {s['file']}:{s['line']}" if s["file"] else "")
+        )
     if len(steps) > _STEPS:
         steps = [*steps[: _STEPS - 3], f"... {len(steps) - _STEPS + 1} more ...", *steps[-2:]]
     ways = f" ({d['ways']} ways; the shortest)" if d["ways"] > 1 else ""

@@ -1,4 +1,6 @@
-"""What an exception means: which line to change, for refusals of backward, in-place writes, shapes, dtypes, and a gradient that is None."""
+"""What an exception means: which line to change, for refusals of backward, in-place writes, shapes,
+dtypes, and a gradient that is None.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ _ERRORS = (
     ("grad can be implicitly created only for scalar outputs", "nonscalar"),
     ("grad can be implicitly created only for real scalar outputs", "nonscalar"),
     ("a leaf Variable that requires grad is being used in an in-place operation", "leaf-inplace"),
-    ("a view of a leaf Variable that requires grad is being used in an in-place operation", "leaf-inplace"),
+    (
+        "a view of a leaf Variable that requires grad is being used in an in-place operation",
+        "leaf-inplace",
+    ),
 )
 _FIXES = {
     "nonscalar": "reduce it to one number first (.mean() or .sum()), or pass backward(gradient=...) with the tensor's shape",
@@ -47,7 +52,12 @@ def about_error(error: BaseException, notes: Watch | None) -> Explanation:
         return found
     if isinstance(error, SyntaxError) and error.filename:
         where: Line | None = Line(error.filename, error.lineno or 0, "", (error.text or "").strip())
-        return Explanation("syntax-error", f"the file cannot be read as Python: {error.msg}", "correct the line", where)
+        return Explanation(
+            "syntax-error",
+            f"the file cannot be read as Python: {error.msg}",
+            "correct the line",
+            where,
+        )
     where = raised_at(error)
     if isinstance(error, RuntimeError) and _from_library(error):
         return Explanation("runtime-error", full_text(error), "see the line shown", where)
@@ -58,8 +68,13 @@ def about_error(error: BaseException, notes: Watch | None) -> Explanation:
 def _ours(error: BaseException, known: Facts, notes: Watch | None) -> Explanation:
     sentence = str(error.args[0]) if error.args else ""
     where = known.source if isinstance(known.source, Line) else raised_at(error)
-    facts = [f"{o.name}: {shape_text(o.shape)}" + (f" made by {o.op}" if o.op else "") + (f" at {o.source}" if o.source else "")
-             for o in known.operands if o.shape is not None]  # fmt: skip
+    facts = [
+        f"{o.name}: {shape_text(o.shape)}"
+        + (f" made by {o.op}" if o.op else "")
+        + (f" at {o.source}" if o.source else "")
+        for o in known.operands
+        if o.shape is not None
+    ]
     facts += list(known.notes)
     if "does not require grad and does not have a grad_fn" in sentence:
         return _no_graph(error, where, notes)
@@ -73,12 +88,18 @@ def _ours(error: BaseException, known: Facts, notes: Watch | None) -> Explanatio
                 where = Line(match[1], int(match[2]), "", match[3] or "")
                 text = f"a value that backward needs was overwritten at {match[1]}:{match[2]}: {sentence.partition(':')[0]}"
         if cause == "graph-freed":
-            facts += [part.strip() for part in (known.hint or "").split(";") if "recorded at" in part or "freed by" in part]
+            facts += [
+                part.strip()
+                for part in (known.hint or "").split(";")
+                if "recorded at" in part or "freed by" in part
+            ]
             text = "backward was called a second time through a graph whose saved values the first call had freed"
         if cause == "nonscalar":
             text = f"{sentence}: backward was called on {known.found or 'a tensor of more than one element'}"
         return Explanation(cause, text, _FIXES.get(cause) or known.hint or "", where, facts)
-    return Explanation(_slug(known.kind.name), sentence, known.hint or _general_fix(known), where, facts)
+    return Explanation(
+        _slug(known.kind.name), sentence, known.hint or _general_fix(known), where, facts
+    )
 
 
 def _general_fix(known: Facts) -> str:
@@ -89,7 +110,11 @@ def _general_fix(known: Facts) -> str:
 
 def _slug(name: str) -> str:
     """DimensionError as dimension-error; the two kinds of shape errors are one."""
-    return "shape-error" if name == "ShapeValueError" else re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
+    return (
+        "shape-error"
+        if name == "ShapeValueError"
+        else re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
+    )
 
 
 def _no_graph(error: BaseException, where: Line | None, notes: Watch | None) -> Explanation:
@@ -99,31 +124,56 @@ def _no_graph(error: BaseException, where: Line | None, notes: Watch | None) -> 
     if notes is not None and number is not None:
         step = notes.cut_before(number)
         if step is not None:
-            return cut(step, "the loss", [step], "backward was called on a value without a graph: what it was computed from")
+            return cut(
+                step,
+                "the loss",
+                [step],
+                "backward was called on a value without a graph: what it was computed from",
+            )
         step = _left_before(error, notes)
         if step is not None:
-            return cut(step, "the loss", [step], "backward was called on a value without a graph: what it was computed from")
+            return cut(
+                step,
+                "the loss",
+                [step],
+                "backward was called on a value without a graph: what it was computed from",
+            )
         return Explanation(
-            "not-requires-grad", f"backward was called on a value that, as far as recorded, does not depend on any tensor that requires a gradient "
+            "not-requires-grad",
+            f"backward was called on a value that, as far as recorded, does not depend on any tensor that requires a gradient "
             f"(since {describe(notes.started)})",
-            "give the parameters requires_grad=True and use them in the loss", where,
-        )  # fmt: skip
+            "give the parameters requires_grad=True and use them in the loss",
+            where,
+        )
     if notes is not None and root is not None and notes.active:
         found = notes.re_made(root)
         if found is not None:
-            return cut(found, "the loss", [found], "backward was called on a value without a graph: what it was computed from")
+            return cut(
+                found,
+                "the loss",
+                [found],
+                "backward was called on a value without a graph: what it was computed from",
+            )
     return Explanation(
-        "unknown", "backward was called on a value without a graph; whether and where it was cut can no longer be determined",
-        WATCH + "; do not set requires_grad on the loss: that hides the error, and nothing is trained", where,
-    )  # fmt: skip
+        "unknown",
+        "backward was called on a value without a graph; whether and where it was cut can no longer be determined",
+        WATCH
+        + "; do not set requires_grad on the loss: that hides the error, and nothing is trained",
+        where,
+    )
 
 
 def _left_before(error: BaseException, notes: Watch) -> Step | None:
-    """The newest place at which a value left the graph as a number or an array and went on, by the source, to the failing call."""
+    """The newest place at which a value left the graph as a number or an array and went on, by the
+    source, to the failing call.
+    """
     frames = user_frames(error)
     goal = [(frames[0].tb_frame.f_code, frames[0].tb_lasti)] if frames else []
     left = {step.site: step for step in notes.steps if step.kind.startswith("through-n")}
-    return next((step for step in list(left.values())[:-21:-1] if carried(step.site, goal) is not None), None)
+    return next(
+        (step for step in list(left.values())[:-21:-1] if carried(step.site, goal) is not None),
+        None,
+    )
 
 
 def _frames(error: BaseException) -> list[TracebackType]:
@@ -138,7 +188,9 @@ def _root_of(error: BaseException) -> Tensor | None:
     root = None
     for link in _frames(error):
         names = link.tb_frame.f_locals
-        if link.tb_frame.f_globals.get("__name__") == reverse.__name__ and isinstance(names.get("t"), Tensor):
+        if link.tb_frame.f_globals.get("__name__") == reverse.__name__ and isinstance(
+            names.get("t"), Tensor
+        ):
             root = names["t"]
     return root
 
@@ -149,9 +201,15 @@ def _from_library(error: BaseException) -> bool:
 
 
 def user_frames(error: BaseException) -> list[TracebackType]:
-    """The user's frames of a traceback, innermost first: not the library's, Python's own or the loader's."""
-    return [link for link in reversed(_frames(error)) if not is_library(link.tb_frame.f_code.co_filename)
-            and not link.tb_frame.f_code.co_filename.startswith("<frozen")]  # fmt: skip
+    """The user's frames of a traceback, innermost first: not the library's, Python's own or the
+    loader's.
+    """
+    return [
+        link
+        for link in reversed(_frames(error))
+        if not is_library(link.tb_frame.f_code.co_filename)
+        and not link.tb_frame.f_code.co_filename.startswith("<frozen")
+    ]
 
 
 def raised_at(error: BaseException) -> Line | None:
@@ -162,7 +220,9 @@ def raised_at(error: BaseException) -> Line | None:
 
 # ---- a gradient that is None, used --------------------------------------------------------------
 def _none_gradient(error: BaseException, notes: Watch | None) -> Explanation | None:
-    """`'NoneType' object has no attribute ...` and the like, when it was a `.grad` that was None: why it was."""
+    """`'NoneType' object has no attribute ...` and the like, when it was a `.grad` that was None:
+    why it was.
+    """
     if not isinstance(error, (AttributeError, TypeError)) or "None" not in str(error):
         return None
     for link in user_frames(error)[:1]:
@@ -180,7 +240,9 @@ def _none_gradient(error: BaseException, notes: Watch | None) -> Explanation | N
 
 
 def _expressions(frame: FrameType, instruction: int) -> list[ast.AST]:
-    """The source of what a frame was computing, as trees: the failing part if Python knows it, then the whole line."""
+    """The source of what a frame was computing, as trees: the failing part if Python knows it, then
+    the whole line.
+    """
     line = describe((frame.f_code, instruction))
     trees: list[ast.AST] = []
     for text in (text_at(frame.f_code, instruction), line and line.text):
@@ -192,7 +254,9 @@ def _expressions(frame: FrameType, instruction: int) -> list[ast.AST]:
 
 
 def look_up(tree: ast.AST, frame: FrameType) -> Any:
-    """The value of names, attributes and constant subscripts in a frame, without calling anything of the user's; None if there is none."""
+    """The value of names, attributes and constant subscripts in a frame, without calling anything
+    of the user's; None if there is none.
+    """
     if isinstance(tree, ast.Name):
         return frame.f_locals.get(tree.id, frame.f_globals.get(tree.id))
     if isinstance(tree, ast.Attribute):

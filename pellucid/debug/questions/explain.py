@@ -1,7 +1,9 @@
-"""`explain`: what is the matter with a tensor, a parameter, a module or an error, in plain sentences and from evidence only.
+"""`explain`: what is the matter with a tensor, a parameter, a module or an error, in plain
+sentences and from evidence only.
 
-Three sources of evidence, in this order: the thing itself; the graph, as far as it is alive (nodes are found through the garbage
-collector, so that nothing has to be kept for it); and the notes of `debug.watch()`. What none of them shows is not guessed.
+Three sources of evidence, in this order: the thing itself; the graph, as far as it is alive (nodes
+are found through the garbage collector, so that nothing has to be kept for it); and the notes of
+`debug.watch()`. What none of them shows is not guessed.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ __all__ = ["QUESTIONS", "Explanation", "explain"]
 
 
 def _why_no_graph(root: Tensor) -> list[str]:
-    """A line for the error of a backward that finds no graph, while somebody watches: where the graph was cut."""
+    """A line for the error of a backward that finds no graph, while somebody watches: where the
+    graph was cut.
+    """
     notes = current()
     number = notes.known(root) if notes is not None and notes.active else None
     step = notes.cut_before(number) if notes is not None and number is not None else None
@@ -44,15 +48,19 @@ reverse.explain_cut.append(_why_no_graph)
 QUESTIONS = ("gradient", "depends", "alive", "memory")
 
 
-def explain(x: Any, question: str = "gradient", *, loss: Tensor | None = None, name: str | None = None) -> Explanation:
+def explain(
+    x: Any, question: str = "gradient", *, loss: Tensor | None = None, name: str | None = None
+) -> Explanation:
     """Answer a question on a tensor, a parameter, a module, an optimizer or an exception.
 
     Args:
         x: a tensor, parameter, module, optimizer, or an exception.
-        question: "gradient": why there is none, or a zero, huge or non-finite one, which parameters have trouble, what an error
-            means. "depends": what a value was computed from: the way to each leaf, with local derivatives. "alive": what keeps its
-            graph in memory. "memory": what memory it holds.
-        loss: the value whose backward is in question; with its graph not yet freed, more can be said. Nothing is changed by it.
+        question: "gradient": why there is none, or a zero, huge or non-finite one, which parameters
+            have trouble, what an error means. "depends": what a value was computed from: the way to
+            each leaf, with local derivatives. "alive": what keeps its graph in memory. "memory":
+            what memory it holds.
+        loss: the value whose backward is in question; with its graph not yet freed, more can be
+            said. Nothing is changed by it.
         name: what to call the tensor in the text; the argument as written in the call if left out.
 
     Raises:
@@ -68,7 +76,9 @@ def explain(x: Any, question: str = "gradient", *, loss: Tensor | None = None, n
     1
     """
     if question not in QUESTIONS:
-        raise ArgumentValueError(f"explain(): question must be one of {', '.join(map(repr, QUESTIONS))}, not {question!r}")
+        raise ArgumentValueError(
+            f"explain(): question must be one of {', '.join(map(repr, QUESTIONS))}, not {question!r}"
+        )
     if isinstance(x, BaseException):
         return about_error(x, current())
     written = name or argument_text(source.user_frame(2), "explain")
@@ -90,11 +100,22 @@ def explain(x: Any, question: str = "gradient", *, loss: Tensor | None = None, n
                 "explain(): None carries no history; pass the tensor whose gradient is None (model.weight, not model.weight.grad)"
             )
         notes = current()
-        step = notes.left_as(x) if notes is not None and isinstance(x, (int, float, np.ndarray)) else None
+        step = (
+            notes.left_as(x)
+            if notes is not None and isinstance(x, (int, float, np.ndarray))
+            else None
+        )
         if step is not None:
             kind = "a NumPy array" if isinstance(x, np.ndarray) else "a Python number"
-            return cut(step, written or "it", [step], f"{written or 'it'} is {kind}; the tensor that it was")
-    wanted = "a tensor, a module, an optimizer or an exception" if question == "gradient" else "a tensor"
+            return cut(
+                step,
+                written or "it",
+                [step],
+                f"{written or 'it'} is {kind}; the tensor that it was",
+            )
+    wanted = (
+        "a tensor, a module, an optimizer or an exception" if question == "gradient" else "a tensor"
+    )
     raise ArgumentTypeError(f"explain(): expected {wanted}, got {type(x).__name__}")
 
 
@@ -113,13 +134,21 @@ def _about_parameters(named: Iterable[tuple[str, Tensor]], loss: Tensor | None) 
     if not found:
         return Explanation("none", "there are no parameters")
     if not trouble:
-        return Explanation("none", f"all {len(found)} parameters have finite gradients that are not zero")
+        return Explanation(
+            "none", f"all {len(found)} parameters have finite gradients that are not zero"
+        )
     first = trouble[0][1]
     causes = {e.cause for _, e in trouble}
-    evidence = [f"{name}: {e.cause}" + (f" ({e.file}:{e.line})" if e.file else "") for name, e in trouble]
+    evidence = [
+        f"{name}: {e.cause}" + (f" ({e.file}:{e.line})" if e.file else "") for name, e in trouble
+    ]
     more = "" if len(causes) == 1 else f" The reasons differ. The first: {first.text}"
-    text = f"{len(trouble)} of {len(found)} parameters have no usable gradient." + (more or f" {first.text}")
-    details = [{"name": name, "cause": e.cause, "file": e.file, "line": e.line} for name, e in trouble]
+    text = f"{len(trouble)} of {len(found)} parameters have no usable gradient." + (
+        more or f" {first.text}"
+    )
+    details = [
+        {"name": name, "cause": e.cause, "file": e.file, "line": e.line} for name, e in trouble
+    ]
     return Explanation(first.cause, text, first.fix, first.where, evidence, details)
 
 

@@ -1,4 +1,6 @@
-"""Where NaN and Inf come from in the forward pass: which operation made the first one, of which values."""
+"""Where NaN and Inf come from in the forward pass: which operation made the first one, of which
+values.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ GROWN = 1e10  # finite values beyond this are themselves a sign that something d
 
 
 class Birth(NamedTuple):
-    """An operation whose result holds NaN or Inf that its inputs did not hold; `wanted` when the user wrote the Inf down."""
+    """An operation whose result holds NaN or Inf that its inputs did not hold; `wanted` when the
+    user wrote the Inf down.
+    """
 
     order: int
     nan: bool
@@ -24,7 +28,9 @@ class Birth(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """The first use of a value that was bad before anything was watched; `guilty`: it is to blame for what it was used in."""
+    """The first use of a value that was bad before anything was watched; `guilty`: it is to blame
+    for what it was used in.
+    """
 
     fault: Fault
     guilty: bool
@@ -36,14 +42,25 @@ class FiniteNotes:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.births: dict[int, Birth] = {}
-        self.bad: dict[int, tuple[int, ...]] = {}  # number of a bad value -> numbers of the bad values that it was made of
-        self.entered: dict[int, Entry] = {}  # bad values that nothing noted made: where they were first used
+        # number of a bad value -> numbers of the bad values that it was made of
+        self.bad: dict[int, tuple[int, ...]] = {}
+        # bad values that nothing noted made: where they were first used
+        self.entered: dict[int, Entry] = {}
         self._order = 0
 
     def note(
-        self, op: Any, inputs: Any, params: Any, number: int, out: Tensor, numbers: dict[int, int], module: str | None
+        self,
+        op: Any,
+        inputs: Any,
+        params: Any,
+        number: int,
+        out: Tensor,
+        numbers: dict[int, int],
+        module: str | None,
     ) -> None:
-        """One result that is not finite; `numbers` are those of the tensors among the inputs that are not, by position."""
+        """One result that is not finite; `numbers` are those of the tensors among the inputs that
+        are not, by position.
+        """
         self._order += 1
         made = _kinds(out)
         before = [_kinds(x) for x in inputs]
@@ -55,7 +72,9 @@ class FiniteNotes:
                 name = names[position] if position < len(names) else f"argument {position}"
                 detail = f"its {name} {_count(inputs[position]._array)} before the first recorded operation used it"
                 guilty = before[position][0] or inputs[position]._rg
-                self.entered[tensor_number] = Entry(Fault("nan-forward", op.name, site, detail, module), guilty)
+                self.entered[tensor_number] = Entry(
+                    Fault("nan-forward", op.name, site, detail, module), guilty
+                )
         if (made[0] and not had_nan) or (made[1] and not made[0] and not had_inf and not had_nan):
             wanted = not made[0] and any(_is_bad_number(v) for v in (*params.values(), *inputs))
             fault = Fault("nan-forward", op.name, site, _born(op, inputs, out, had_inf), module)
@@ -70,7 +89,9 @@ class FiniteNotes:
         self.bad[number] = (*self.bad.get(number, ()), made_of)
 
     def blame(self, number: int) -> tuple[Fault | None, int | None]:
-        """The place that made a value NaN or Inf, or the number of the tensor that came in so already."""
+        """The place that made a value NaN or Inf, or the number of the tensor that came in so
+        already.
+        """
         births: list[Birth] = []
         came: list[int] = []
         seen, stack = {number}, [number]
@@ -86,7 +107,8 @@ class FiniteNotes:
                     seen.add(part)
                     stack.append(part)
         real = sorted((b for b in births if not b.wanted), key=lambda b: b.order)
-        # A constant Inf (a mask for softmax) is no mistake in itself; a NaN that came in is, and so is a parameter that overflowed.
+        # A constant Inf (a mask for softmax) is no mistake in itself; a NaN that came in is, and so
+        # is a parameter that overflowed.
         guilty = [c for c in came if c in self.entered and self.entered[c].guilty]
         if guilty:
             return self.entered[min(guilty)].fault, min(guilty)
@@ -115,7 +137,11 @@ def is_finite(x: Any) -> bool:
 def _is_bad_number(value: Any) -> bool:
     if isinstance(value, Tensor):
         value = value._array if value._array.size == 1 and value._node is None else 0.0
-    return isinstance(value, (float, np.ndarray)) and np.size(value) == 1 and not bool(np.isfinite(value))
+    return (
+        isinstance(value, (float, np.ndarray))
+        and np.size(value) == 1
+        and not bool(np.isfinite(value))
+    )
 
 
 def _count(a: Any) -> str:
@@ -132,9 +158,15 @@ def count_text(a: Any) -> str:
 
 
 def _born(op: Any, inputs: Iterable[Any], out: Tensor, had_inf: bool) -> str:
-    """The input values behind the first bad element: themselves where the operation works element by element, else their ranges."""
+    """The input values behind the first bad element: themselves where the operation works element
+    by element, else their ranges.
+    """
     names = getattr(op, "args", ())
-    tensors = [(names[k] if k < len(names) else f"argument {k}", x) for k, x in enumerate(inputs) if x is not None]
+    tensors = [
+        (names[k] if k < len(names) else f"argument {k}", x)
+        for k, x in enumerate(inputs)
+        if x is not None
+    ]
     a = np.asarray(out._array)
     where = np.argwhere(~np.isfinite(a))
     index = tuple(map(int, where[0])) if len(where) else ()
@@ -151,11 +183,15 @@ def _born(op: Any, inputs: Iterable[Any], out: Tensor, had_inf: bool) -> str:
         values.append(f"{name} = {np.broadcast_to(array, a.shape)[index]:.6g}")
     if values:
         return f"{says}; the first bad element, at index {list(index)}, was computed from {', '.join(values)}"
-    return f"{says}: " + ", ".join(f"{name} {range_text(x)}" for name, x in tensors if isinstance(x, Tensor))
+    return f"{says}: " + ", ".join(
+        f"{name} {range_text(x)}" for name, x in tensors if isinstance(x, Tensor)
+    )
 
 
 def _fits(shape: tuple[int, ...], into: tuple[int, ...]) -> bool:
-    return len(shape) <= len(into) and all(a in (1, b) for a, b in zip(reversed(shape), reversed(into), strict=False))
+    return len(shape) <= len(into) and all(
+        a in (1, b) for a, b in zip(reversed(shape), reversed(into), strict=False)
+    )
 
 
 def range_text(x: Tensor) -> str:

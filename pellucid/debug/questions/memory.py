@@ -1,4 +1,6 @@
-"""What memory a tensor, a module, an optimizer or a graph holds: storages counted once, saved values by operation and line."""
+"""What memory a tensor, a module, an optimizer or a graph holds: storages counted once, saved
+values by operation and line.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,12 @@ class Ledger:
             count += 1
             line = e.line if e.saved else None
             for a in arrays_in(e.saved):
-                self.add(f"saved by {e.op.name}", a, line.file if line else None, line.line if line else None)
+                self.add(
+                    f"saved by {e.op.name}",
+                    a,
+                    line.file if line else None,
+                    line.line if line else None,
+                )
         return count
 
     def totals(self) -> dict[str, int]:
@@ -87,15 +94,19 @@ def arrays_in(value: Any) -> Iterator[np.ndarray]:
 
 
 def what_it_holds(x: Any, name: str | None) -> Explanation:
-    """The answer: `details` has a dict per storage heading (and, for saved values, per line): what, bytes, file, line."""
+    """The answer: `details` has a dict per storage heading (and, for saved values, per line): what,
+    bytes, file, line.
+    """
     ledger = Ledger()
     facts: list[str] = []
     if isinstance(x, Tensor):
         ledger.tensor("its values", x)
         store = owner(x._array)
         if isinstance(x._array, np.ndarray) and store.nbytes > x._array.nbytes:
-            facts.append(f"it is a view of {bytes_text(x._array.nbytes)} into a storage of {bytes_text(store.nbytes)}, which it keeps alive; "
-                         "clone() keeps only its part")  # fmt: skip
+            facts.append(
+                f"it is a view of {bytes_text(x._array.nbytes)} into a storage of {bytes_text(store.nbytes)}, which it keeps alive; "
+                "clone() keeps only its part"
+            )
         elif store is not x._array:
             facts.append("it is a view: it shares the storage of its base tensor")
         nodes = ledger.graph([x._node]) if x._node is not None else 0
@@ -139,15 +150,31 @@ def what_it_holds(x: Any, name: str | None) -> Explanation:
 def _answer(ledger: Ledger, label: str, facts: list[str]) -> Explanation:
     totals = ledger.totals()
     whole = sum(totals.values())
-    parts = ", ".join(f"{what} {bytes_text(size)}" for what, size in sorted(totals.items(), key=lambda pair: -pair[1]))
-    saved = sorted(((k, v) for k, v in ledger.rows.items() if k[0].startswith("saved by ")), key=lambda pair: -pair[1])
-    facts = [f"{what} at {file}:{line}: {bytes_text(size)}" if file else f"{what}: {bytes_text(size)}"
-             for (what, file, line), size in saved[:_LINES]] + facts  # fmt: skip
+    parts = ", ".join(
+        f"{what} {bytes_text(size)}"
+        for what, size in sorted(totals.items(), key=lambda pair: -pair[1])
+    )
+    saved = sorted(
+        ((k, v) for k, v in ledger.rows.items() if k[0].startswith("saved by ")),
+        key=lambda pair: -pair[1],
+    )
+    facts = [
+        f"{what} at {file}:{line}: {bytes_text(size)}" if file else f"{what}: {bytes_text(size)}"
+        for (what, file, line), size in saved[:_LINES]
+    ] + facts
     if len(saved) > _LINES:
-        facts.insert(_LINES, f"... and {len(saved) - _LINES} more places: {bytes_text(sum(v for _, v in saved[_LINES:]))}")
-    details = [{"what": what, "bytes": size, "file": file, "line": line} for (what, file, line), size in ledger.rows.items()]
+        facts.insert(
+            _LINES,
+            f"... and {len(saved) - _LINES} more places: {bytes_text(sum(v for _, v in saved[_LINES:]))}",
+        )
+    details = [
+        {"what": what, "bytes": size, "file": file, "line": line}
+        for (what, file, line), size in ledger.rows.items()
+    ]
     fix = ""
     if totals.get("saved for backward", 0) > whole / 2:
         fix = "values saved for backward are freed by backward(), or when the last tensor of the graph is deleted"
-    text = f"{label} holds {bytes_text(whole)}" + (f": {parts}" if parts else "; no storage of its own")
+    text = f"{label} holds {bytes_text(whole)}" + (
+        f": {parts}" if parts else "; no storage of its own"
+    )
     return Explanation("memory", text, fix, None, facts, details)

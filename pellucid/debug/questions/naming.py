@@ -1,4 +1,6 @@
-"""Names for objects, as the user's program reaches them: variables, attributes, list items, dict entries, closures."""
+"""Names for objects, as the user's program reaches them: variables, attributes, list items, dict
+entries, closures.
+"""
 
 from __future__ import annotations
 
@@ -21,33 +23,60 @@ from ...core.tensor import Tensor
 _OBJECTS = 200_000  # how many objects a search looks at
 _DEPTH = 8
 _ITEMS = 100_000  # how many items of one container
-_PLAIN = (str, bytes, int, float, complex, bool, type(None), type, np.ndarray, np.generic, ModuleType, range, Node)
+_PLAIN = (
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    bool,
+    type(None),
+    type,
+    np.ndarray,
+    np.generic,
+    ModuleType,
+    range,
+    Node,
+)
 _STANDARD = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
 
 
 def argument_text(frame: FrameType | None, function: str) -> str | None:
-    """The first argument of the call of `function` that a frame is making, as it is written; None when it is longer than a name."""
+    """The first argument of the call of `function` that a frame is making, as it is written; None
+    when it is longer than a name.
+    """
     call = call_at(frame)
     if call is None or not call.args:
         return None
-    called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    called = (
+        call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    )
     text = ast.unparse(call.args[0])
     short = len(text) <= 60 and isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Subscript))
     return text if called == function and short else None
 
 
 def _is_users(filename: str | None) -> bool:
-    return bool(filename) and not is_library(str(filename)) and not str(filename).startswith((*_STANDARD, "<frozen"))
+    return (
+        bool(filename)
+        and not is_library(str(filename))
+        and not str(filename).startswith((*_STANDARD, "<frozen"))
+    )
 
 
 def namespaces(frame: FrameType | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(suffix, variables) of the user's running functions, innermost first, then of the user's modules."""
+    """(suffix, variables) of the user's running functions, innermost first, then of the user's
+    modules.
+    """
     seen: set[int] = set()
     while frame is not None:
         if frame.f_locals is not frame.f_globals and _is_users(frame.f_code.co_filename):
             yield (f" in {frame.f_code.co_name}()" if seen else ""), dict(frame.f_locals)
             seen.add(id(frame))
-        if _is_users(frame.f_globals.get("__file__") or frame.f_code.co_filename) and id(frame.f_globals) not in seen:
+        if (
+            _is_users(frame.f_globals.get("__file__") or frame.f_code.co_filename)
+            and id(frame.f_globals) not in seen
+        ):
             seen.add(id(frame.f_globals))
             yield "", dict(frame.f_globals)
         frame = frame.f_back
@@ -64,7 +93,12 @@ def members(x: Any) -> Iterator[tuple[str, Any]]:
         for k, (key, value) in enumerate(list(x.items())):
             if k >= _ITEMS:
                 return
-            yield f"[{key!r}]" if isinstance(key, (str, int, float, bool)) else f"[{type(key).__name__}]", value
+            yield (
+                f"[{key!r}]"
+                if isinstance(key, (str, int, float, bool))
+                else f"[{type(key).__name__}]",
+                value,
+            )
         return
     if isinstance(x, (list, tuple, deque)):
         names = getattr(x, "_fields", None)
@@ -96,7 +130,10 @@ def members(x: Any) -> Iterator[tuple[str, Any]]:
                 for name, value in list(table.items()):
                     yield (f"[{name}]" if name.isdecimal() else f".{name}"), value
         for name, value in list(own.items()):
-            if not (isinstance(own.get("_parameters"), dict) and name in ("_parameters", "_buffers", "_modules")):
+            if not (
+                isinstance(own.get("_parameters"), dict)
+                and name in ("_parameters", "_buffers", "_modules")
+            ):
                 yield f".{name}", value
     for kind in type(x).__mro__:
         for name in getattr(kind, "__slots__", ()) if not isinstance(x, Tensor) else ():
@@ -110,7 +147,9 @@ def members(x: Any) -> Iterator[tuple[str, Any]]:
 
 
 def holders(frame: FrameType | None, wanted: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """(name, object) of the tensors that the user's variables lead to and that are wanted; shorter names first."""
+    """(name, object) of the tensors that the user's variables lead to and that are wanted; shorter
+    names first.
+    """
     seen: set[int] = set()
     waiting: deque[tuple[str, str, Any, int]] = deque()
     for suffix, variables in namespaces(frame):

@@ -1,4 +1,6 @@
-"""Lines that no event stands at: where a module was given its parameter, where a result gets lost, where unfreezing failed."""
+"""Lines that no event stands at: where a module was given its parameter, where a result gets lost,
+where unfreezing failed.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,24 @@ def defined_at(t: Tensor) -> Line | None:
     modules = [
         m
         for m in gc.get_objects()
-        if isinstance(getattr(m, "__dict__", None), dict) and "_parameters" in vars(m) and "_modules" in vars(m)
+        if isinstance(getattr(m, "__dict__", None), dict)
+        and "_parameters" in vars(m)
+        and "_modules" in vars(m)
     ]
-    parents = {id(child): (m, key) for m in modules for key, child in vars(m)["_modules"].items() if child is not None}
+    parents = {
+        id(child): (m, key)
+        for m in modules
+        for key, child in vars(m)["_modules"].items()
+        if child is not None
+    }
     held = next(
-        ((m, key) for m in modules for table in ("_parameters", "_buffers") for key, p in vars(m).get(table, {}).items() if p is t),
+        (
+            (m, key)
+            for m in modules
+            for table in ("_parameters", "_buffers")
+            for key, p in vars(m).get(table, {}).items()
+            if p is t
+        ),
         None,
     )
     for _ in range(32):
@@ -42,13 +57,19 @@ def defined_at(t: Tensor) -> Line | None:
 
 
 def is_lost(line: Line) -> bool:
-    """Whether the result of a statement goes nowhere: nobody keeps it, or only a variable that is never read."""
+    """Whether the result of a statement goes nowhere: nobody keeps it, or only a variable that is
+    never read.
+    """
     root = tree(line.file)
-    functions = [n for n in ast.walk(root) if isinstance(n, ast.FunctionDef)] if root is not None else []
+    functions = (
+        [n for n in ast.walk(root) if isinstance(n, ast.FunctionDef)] if root is not None else []
+    )
     inside = [f for f in functions if f.lineno <= line.line <= (f.end_lineno or 0)]
     scope = max(inside, key=lambda f: f.lineno, default=root)
     for node in ast.walk(scope) if scope is not None else ():
-        if isinstance(node, (ast.Expr, ast.Assign)) and node.lineno <= line.line <= (node.end_lineno or 0):
+        if isinstance(node, (ast.Expr, ast.Assign)) and node.lineno <= line.line <= (
+            node.end_lineno or 0
+        ):
             if isinstance(node, ast.Expr):
                 return (
                     isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Compare))
@@ -57,7 +78,11 @@ def is_lost(line: Line) -> bool:
                 )
             names = {t.id for t in node.targets if isinstance(t, ast.Name)}
             read = (
-                {n.id for n in ast.walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+                {
+                    n.id
+                    for n in ast.walk(scope)
+                    if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+                }
                 if scope is not None
                 else set()
             )
@@ -66,18 +91,34 @@ def is_lost(line: Line) -> bool:
 
 
 def unfreezing(t: Tensor, frozen: Line, switched_on: set[tuple[str, int]]) -> Line | None:
-    """The line that was to set `requires_grad` to True again, and did nothing: it gives another attribute a value, that of a module, or its
-    condition is never true."""
+    """The line that was to set `requires_grad` to True again, and did nothing: it gives another
+    attribute a value, that of a module, or its condition is never true."""
     root = tree(frozen.file)
-    parents = {child: node for node in ast.walk(root) for child in ast.iter_child_nodes(node)} if root is not None else {}
+    parents = (
+        {child: node for node in ast.walk(root) for child in ast.iter_child_nodes(node)}
+        if root is not None
+        else {}
+    )
     for node in ast.walk(root) if root is not None else ():
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Attribute):
+        if (
+            isinstance(node, ast.Assign)
+            and len(node.targets) == 1
+            and isinstance(node.targets[0], ast.Attribute)
+        ):
             word, value = node.targets[0].attr, node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "requires_grad_"
+        ):
             word, value = "requires_grad", node.args[0] if node.args else ast.Constant(True)
         else:
             continue
-        if getattr(value, "value", None) is not True or (frozen.file, node.lineno) in switched_on or node.lineno == frozen.line:
+        if (
+            getattr(value, "value", None) is not True
+            or (frozen.file, node.lineno) in switched_on
+            or node.lineno == frozen.line
+        ):
             continue
         misspelt = (
             word != "requires_grad"
@@ -92,29 +133,47 @@ def unfreezing(t: Tensor, frozen: Line, switched_on: set[tuple[str, int]]) -> Li
             condition = outer if isinstance(outer, ast.If) else condition
             outer = parents.get(outer)
         called = not isinstance(outer, ast.FunctionDef) or any(
-            isinstance(n, ast.Call) and getattr(n.func, "id", getattr(n.func, "attr", None)) == outer.name for n in parents
+            isinstance(n, ast.Call)
+            and getattr(n.func, "id", getattr(n.func, "attr", None)) == outer.name
+            for n in parents
         )
         if called:
-            return _line(frozen.file, condition.lineno if condition is not None and not misspelt else node.lineno, frozen.function)
+            return _line(
+                frozen.file,
+                condition.lineno if condition is not None and not misspelt else node.lineno,
+                frozen.function,
+            )
     return None
 
 
 def _in_class(kind: type, attribute: str) -> Line | None:
-    """The statement of a class of the user's that assigns `self.<attribute>`, or registers it by its name."""
+    """The statement of a class of the user's that assigns `self.<attribute>`, or registers it by
+    its name.
+    """
     for base in kind.__mro__:
         code: Any = getattr(vars(base).get("__init__"), "__code__", None)
         if code is None or is_library(code.co_filename):
             continue
         root = tree(code.co_filename)
         for node in ast.walk(root) if root is not None else ():
-            if not isinstance(node, ast.ClassDef) or not node.lineno <= code.co_firstlineno <= (node.end_lineno or 0):
+            if not isinstance(node, ast.ClassDef) or not node.lineno <= code.co_firstlineno <= (
+                node.end_lineno or 0
+            ):
                 continue
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Assign):
-                    flat = [x for t in inner.targets for x in (t.elts if isinstance(t, ast.Tuple) else [t])]
+                    flat = [
+                        x
+                        for t in inner.targets
+                        for x in (t.elts if isinstance(t, ast.Tuple) else [t])
+                    ]
                     if any(ast.unparse(x) == f"self.{attribute}" for x in flat):
                         return _line(code.co_filename, inner.lineno, f"{base.__name__}.__init__")
-                elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr in _REGISTERING:
+                elif (
+                    isinstance(inner, ast.Call)
+                    and isinstance(inner.func, ast.Attribute)
+                    and inner.func.attr in _REGISTERING
+                ):
                     if inner.args and getattr(inner.args[0], "value", None) == attribute:
                         return _line(code.co_filename, inner.lineno, f"{base.__name__}.__init__")
     return None

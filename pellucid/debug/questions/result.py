@@ -11,9 +11,10 @@ from ...core.source import Line
 class Explanation:
     """What `explain` found.
 
-    Attributes: `text` (plain sentences), `cause` (a stable slug; "none" when nothing is wrong, "unknown" when it cannot be known),
-    `file` and `line` (where to look; None when not known), `fix` (what to change, or what to switch on), `evidence` (list of facts),
-    `details` (the facts as data, for the questions that have numbers: a list of dicts).
+    Attributes: `text` (plain sentences), `cause` (a stable slug; "none" when nothing is wrong,
+    "unknown" when it cannot be known), `file` and `line` (where to look; None when not known),
+    `fix` (what to change, or what to switch on), `evidence` (list of facts), `details` (the facts
+    as data, for the questions that have numbers: a list of dicts).
     """
 
     def __init__(

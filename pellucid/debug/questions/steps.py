@@ -1,4 +1,6 @@
-"""The steps that a watch noted: which operation made what of what, where values left the graph, and the ways between them."""
+"""The steps that a watch noted: which operation made what of what, where values left the graph, and
+the ways between them.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,21 @@ class Step(NamedTuple):
     site: source.Site | None
     module: str | None
     order: int
-    stack: tuple[source.Site, ...] = ()  # where gradients were switched off: the user's frames, innermost first
+    # where gradients were switched off: the user's frames, innermost first
+    stack: tuple[source.Site, ...] = ()
 
     @property
     def line(self) -> source.Line | None:
-        """The user's line; under no_grad the one inside the block or the decorated function, not the module's that ran there."""
+        """The user's line; under no_grad the one inside the block or the decorated function, not
+        the module's that ran there.
+        """
         return without_gradients(self.stack) or source.describe(self.site)
 
 
 class Call(NamedTuple):
-    """One backward call: its roots' numbers, its place, how many steps were noted before it, and whether it fills `.grad`."""
+    """One backward call: its roots' numbers, its place, how many steps were noted before it, and
+    whether it fills `.grad`.
+    """
 
     roots: tuple[int, ...]
     site: source.Site | None
@@ -48,10 +55,26 @@ class Steps:
         self.backwards: deque[Call] = deque(maxlen=256)
         self._modules: list[str] = []
 
-    def _note(self, kind: str, name: str, inputs: tuple[int, ...], output: int | None, site: source.Site | None = None) -> Step:
+    def _note(
+        self,
+        kind: str,
+        name: str,
+        inputs: tuple[int, ...],
+        output: int | None,
+        site: source.Site | None = None,
+    ) -> Step:
         module = self._modules[-1] if self._modules else None
         stack = _stack() if kind == "no-grad-block" else ()
-        step = Step(kind, name, inputs, output, site or source.capture(3), module, self.dropped + len(self.steps), stack)
+        step = Step(
+            kind,
+            name,
+            inputs,
+            output,
+            site or source.capture(3),
+            module,
+            self.dropped + len(self.steps),
+            stack,
+        )
         self.steps.append(step)
         for number in set(inputs):
             self.users.setdefault(number, []).append(step)
@@ -69,7 +92,9 @@ class Steps:
             _remove(self.makers, step.output, step)
 
     def way(self, start: int, goals: set[int]) -> list[Step] | None:
-        """The steps from one noted value to one of the goals, shortest first; None when there are none."""
+        """The steps from one noted value to one of the goals, shortest first; None when there are
+        none.
+        """
         came: dict[int, tuple[int, Step] | None] = {start: None}
         waiting = deque([start])
         while waiting:
@@ -110,7 +135,9 @@ class Steps:
         last: Step | None = None
         while stack:
             for step in self.users.get(stack.pop(), ()):
-                if (last is None or step.order > last.order) and (kinds is None or step.kind in kinds):
+                if (last is None or step.order > last.order) and (
+                    kinds is None or step.kind in kinds
+                ):
                     last = step
                 if step.output is not None and step.output not in seen:
                     seen.add(step.output)
@@ -119,8 +146,15 @@ class Steps:
 
     def whole_calls(self) -> list[Call]:
         """The backward calls of which the whole forward pass is still in the notes."""
-        begins = [0 if len(self.backwards) < (self.backwards.maxlen or 0) else -1, *(call.before for call in self.backwards)]
-        return [call for call, begin in zip(self.backwards, begins, strict=False) if begin >= self.dropped]
+        begins = [
+            0 if len(self.backwards) < (self.backwards.maxlen or 0) else -1,
+            *(call.before for call in self.backwards),
+        ]
+        return [
+            call
+            for call, begin in zip(self.backwards, begins, strict=False)
+            if begin >= self.dropped
+        ]
 
     def sites_of(self, call: Call) -> list[source.Site]:
         """Where the steps ran that the roots of a backward call were made by, and the call itself."""
@@ -137,7 +171,9 @@ class Steps:
         return list(dict.fromkeys(found))
 
     def only_decides(self, step: Step) -> bool:
-        """True when all that came of a step's result was a decision of the program: an `if`, an assertion."""
+        """True when all that came of a step's result was a decision of the program: an `if`, an
+        assertion.
+        """
         if step.output is None:
             return False
         seen, stack, decided = {step.output}, [step.output], False

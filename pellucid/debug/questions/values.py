@@ -23,20 +23,45 @@ WATCH = "call pellucid.debug.watch() before the forward pass and run it again, s
 _ZERO = 1e-12
 _HUGE = 1e6
 _LARGE = 1e3
-_FRACTION = 1e-6  # a gradient that much smaller than the largest of the same backward call is as good as none
+# a gradient that much smaller than the largest of the same backward call is as good as none
+_FRACTION = 1e-6
 
 _ZERO_TEXT = {
-    "dead-relu": ("a ReLU is inactive for all inputs", "lower the learning rate, change the initialization or bias, or use leaky_relu"),
-    "saturation": ("an activation is saturated", "scale its inputs (normalize, smaller initial weights) or use another activation"),
+    "dead-relu": (
+        "a ReLU is inactive for all inputs",
+        "lower the learning rate, change the initialization or bias, or use leaky_relu",
+    ),
+    "saturation": (
+        "an activation is saturated",
+        "scale its inputs (normalize, smaller initial weights) or use another activation",
+    ),
     "masked": ("a mask removes it", "check the mask: which elements should count?"),
-    "times-zero": ("a factor in the product is zero", "find out why the factor is zero (initialization, scale, an inactive layer before it)"),
-    "through-integer": ("rounding has no gradient", "round only for reporting, or use a straight-through gradient: x + (x.round() - x).detach()"),
-    "cancels": ("the gradients that flow back cancel out", "can the loss depend on it? A softmax sums to one, and a normalization removes constants"),
+    "times-zero": (
+        "a factor in the product is zero",
+        "find out why the factor is zero (initialization, scale, an inactive layer before it)",
+    ),
+    "through-integer": (
+        "rounding has no gradient",
+        "round only for reporting, or use a straight-through gradient: x + (x.round() - x).detach()",
+    ),
+    "cancels": (
+        "the gradients that flow back cancel out",
+        "can the loss depend on it? A softmax sums to one, and a normalization removes constants",
+    ),
     "hook": ("a hook changed it", "look at the hooks registered on the tensor at the line shown"),
-    "at-minimum": ("the loss is at its minimum", "if this is unexpected: is a tensor compared with itself?"),
-    "no-derivative": ("an operation gave no derivative for it", "return a gradient for it from backward()"),
-    "unknown": ("the derivative of an operation is zero there", "look at the values at the line shown"),
-}  # fmt: skip
+    "at-minimum": (
+        "the loss is at its minimum",
+        "if this is unexpected: is a tensor compared with itself?",
+    ),
+    "no-derivative": (
+        "an operation gave no derivative for it",
+        "return a gradient for it from backward()",
+    ),
+    "unknown": (
+        "the derivative of an operation is zero there",
+        "look at the values at the line shown",
+    ),
+}
 
 
 def about_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | None) -> Explanation:
@@ -51,14 +76,22 @@ def about_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | Non
     growth: Growth | None = known.get("growth")
     if size >= _HUGE or (growth is not None and size >= _LARGE and _many_factors(growth)):
         return _huge_gradient(t, size, loss, name, notes)
-    scale = max(notes.gradients.largest, known["growth"].first if known.get("growth") else 0.0) if notes is not None else 0.0
+    scale = (
+        max(notes.gradients.largest, known["growth"].first if known.get("growth") else 0.0)
+        if notes is not None
+        else 0.0
+    )
     cancels = known.get("zero") is not None and known["zero"].cause == "cancels"
     shrunk = growth is not None and size < _FRACTION * growth.first and growth.shrunk < _FRACTION
-    if notes is not None and (shrunk or size < _FRACTION * (scale if cancels else notes.gradients.largest)):
+    if notes is not None and (
+        shrunk or size < _FRACTION * (scale if cancels else notes.gradients.largest)
+    ):
         found = _tiny_gradient(t, size, name, notes)
         if found is not None:
             return found
-    return Explanation("none", f"{name} has a finite gradient that is not zero (at most {size:.3g})")
+    return Explanation(
+        "none", f"{name} has a finite gradient that is not zero (at most {size:.3g})"
+    )
 
 
 # ---- zero and tiny ---------------------------------------------------------------------------
@@ -71,7 +104,11 @@ def _zero(name: str, fault: Fault) -> Explanation:
     text = f"the gradient of {name} is zero because {says}: {fault.detail}"
     where = f" at {fault.line}" if fault.line else ""
     return Explanation(
-        fault.cause, text, fix, fault.line, [f"in the backward pass it became zero in {fault.name}{where}{_in_module(fault)}"]
+        fault.cause,
+        text,
+        fix,
+        fault.line,
+        [f"in the backward pass it became zero in {fault.name}{where}{_in_module(fault)}"],
     )
 
 
@@ -79,8 +116,12 @@ def _zero_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | Non
     about = notes.about(t) if notes is not None else {}
     if about.get("cleared") is not None:
         line = describe(about["cleared"])
-        return Explanation("set-to-none", f"the gradient of {name} was set to zero after backward, at {line}",
-                           "read .grad after backward() and before zero_grad()", line)  # fmt: skip
+        return Explanation(
+            "set-to-none",
+            f"the gradient of {name} was set to zero after backward, at {line}",
+            "read .grad after backward() and before zero_grad()",
+            line,
+        )
     fault = about.get("zero")
     if fault is None:
         fault = _replay(t, loss).get("zero")
@@ -90,9 +131,10 @@ def _zero_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | Non
     if tiny is not None:
         return tiny
     return Explanation(
-        "unknown", f"the gradient of {name} is zero, and the reason can no longer be determined: the graph has been freed",
+        "unknown",
+        f"the gradient of {name} is zero, and the reason can no longer be determined: the graph has been freed",
         "call pellucid.debug.watch() before backward() and run it again, or give explain(tensor, loss=loss) before the graph is freed",
-    )  # fmt: skip
+    )
 
 
 def _tiny_gradient(t: Tensor, size: float, name: str, notes: Watch) -> Explanation | None:
@@ -102,37 +144,68 @@ def _tiny_gradient(t: Tensor, size: float, name: str, notes: Watch) -> Explanati
         says, fix = _ZERO_TEXT["cancels"]
         text = f"the gradient of {name} is zero up to rounding ({size:.3g}) because {says}: {fault.detail}"
         return Explanation(
-            "cancels", text, fix, fault.line, [f"in the backward pass this happened in {fault.name}{_in_module(fault)}"]
+            "cancels",
+            text,
+            fix,
+            fault.line,
+            [f"in the backward pass this happened in {fault.name}{_in_module(fault)}"],
         )
     if growth is None or not growth.down:
         return None
-    share = np.log(growth.flat) / np.log(growth.shrunk) if 0 < growth.shrunk < 1 and growth.flat > 0 else 0.0
-    path = [f"in the backward pass it went from {growth.first:.3g} to {growth.last:.3g}, {growth.down} operations made it smaller",
-            f"the largest gradient of this backward call is {notes.gradients.largest:.3g}", f"the smallest factor: {growth.smallest}"]  # fmt: skip
+    share = (
+        np.log(growth.flat) / np.log(growth.shrunk)
+        if 0 < growth.shrunk < 1 and growth.flat > 0
+        else 0.0
+    )
+    path = [
+        f"in the backward pass it went from {growth.first:.3g} to {growth.last:.3g}, {growth.down} operations made it smaller",
+        f"the largest gradient of this backward call is {notes.gradients.largest:.3g}",
+        f"the smallest factor: {growth.smallest}",
+    ]
     if share > 0.5:
         says, fix = _ZERO_TEXT["saturation"]
-        return Explanation("saturation", f"the gradient of {name} is nearly zero ({size:.3g}) because {says}: the slopes of the "
-                           "activations on the way multiply", fix, describe(growth.smallest.site), path)  # fmt: skip
-    return Explanation("vanished", f"the gradient of {name} is nearly zero ({size:.3g}) because factors below one multiply",
-                       "use residual connections, normalization or larger initial weights; through time, a gated unit",
-                       describe(growth.smallest.site), path)  # fmt: skip
+        return Explanation(
+            "saturation",
+            f"the gradient of {name} is nearly zero ({size:.3g}) because {says}: the slopes of the "
+            "activations on the way multiply",
+            fix,
+            describe(growth.smallest.site),
+            path,
+        )
+    return Explanation(
+        "vanished",
+        f"the gradient of {name} is nearly zero ({size:.3g}) because factors below one multiply",
+        "use residual connections, normalization or larger initial weights; through time, a gated unit",
+        describe(growth.smallest.site),
+        path,
+    )
 
 
 # ---- huge ------------------------------------------------------------------------------------
-def _huge_gradient(t: Tensor, size: float, loss: Tensor | None, name: str, notes: Watch | None) -> Explanation:
-    growth: Growth | None = (notes.about(t) if notes is not None else {}).get("growth") or _replay(t, loss).get("growth")
+def _huge_gradient(
+    t: Tensor, size: float, loss: Tensor | None, name: str, notes: Watch | None
+) -> Explanation:
+    growth: Growth | None = (notes.about(t) if notes is not None else {}).get("growth") or _replay(
+        t, loss
+    ).get("growth")
     if growth is None:
         return Explanation(
-            "unknown", f"the gradient of {name} is huge ({size:.3g}), and the reason can no longer be determined", WATCH
+            "unknown",
+            f"the gradient of {name} is huge ({size:.3g}), and the reason can no longer be determined",
+            WATCH,
         )
     path = f"in the backward pass it grew from {growth.first:.3g} to {growth.last:.3g}, {growth.up} operations enlarged it"
     worst = f"the largest factor: {growth.largest}"
-    if _many_factors(growth) or (growth.last >= 1e4 * growth.first and (growth.up >= 2 or growth.largest.computed)):
+    if _many_factors(growth) or (
+        growth.last >= 1e4 * growth.first and (growth.up >= 2 or growth.largest.computed)
+    ):
         return Explanation(
-            "exploded", f"the gradient of {name} is huge ({size:.3g}) because factors above one multiply: {path}",
+            "exploded",
+            f"the gradient of {name} is huge ({size:.3g}) because factors above one multiply: {path}",
             "make the factors smaller (initial weights, normalization, fewer steps through time) or clip: clip_grad_norm_",
-            describe(growth.largest.site), [worst],
-        )  # fmt: skip
+            describe(growth.largest.site),
+            [worst],
+        )
     text = f"{name} has a large gradient ({size:.3g}) that is finite; no single chain of operations explains it"
     return Explanation("none", text, "", None, [path, worst])
 
@@ -144,7 +217,9 @@ def _many_factors(growth: Growth) -> bool:
 
 
 def _replay(t: Tensor, loss: Tensor | None) -> dict[str, Any]:
-    """Run a living loss's backward for this tensor alone, watching, with graph and gradients left as they are; what was noted."""
+    """Run a living loss's backward for this tensor alone, watching, with graph and gradients left
+    as they are; what was noted.
+    """
     if loss is None:
         loss = _living_loss(t)
     if loss is None or loss._node is None or loss._array.size != 1:
@@ -164,16 +239,25 @@ def _replay(t: Tensor, loss: Tensor | None) -> dict[str, Any]:
 
 
 def _living_loss(t: Tensor) -> Tensor | None:
-    """A scalar that is alive, was made from this leaf, and can still be differentiated; the newest one."""
+    """A scalar that is alive, was made from this leaf, and can still be differentiated; the newest
+    one.
+    """
     if t._node is not None:
         return None
     found: list[tuple[int, Tensor]] = []
     for x in gc.get_objects():
-        if isinstance(x, Tensor) and hasattr(x, "_node") and isinstance(x._node, Node) and x._array.size == 1:
+        if (
+            isinstance(x, Tensor)
+            and hasattr(x, "_node")
+            and isinstance(x._node, Node)
+            and x._array.size == 1
+        ):
             found.append((x._node.seq, x))
     for _, x in sorted(found, key=lambda pair: -pair[0])[:8]:
         edges = list(walk([x._node]))
-        if any(e is t for e in edges) and all(not isinstance(e, Node) or e.saved is not None for e in edges):
+        if any(e is t for e in edges) and all(
+            not isinstance(e, Node) or e.saved is not None for e in edges
+        ):
             return x
     return None
 
@@ -204,7 +288,8 @@ def _domain(name: str, detail: str = "") -> str:
     if name.endswith(".step"):
         return _STEP
     return _DOMAIN.get(
-        name, "keep the operation's inputs in its domain (clamp, add an epsilon, use a stable form such as log_softmax)"
+        name,
+        "keep the operation's inputs in its domain (clamp, add an epsilon, use a stable form such as log_softmax)",
     )
 
 
@@ -218,7 +303,13 @@ def non_finite(t: Tensor, at: Tensor, name: str, notes: Watch | None) -> Explana
     if node is not None:
         text = f"NaN or Inf appeared in {title(node.op.name)} ({node.name()}), whose inputs were finite"
         return Explanation("nan-forward", text, _domain(node.op.name), node.line, facts)
-    return Explanation("unknown", f"{name} is not finite, and where it started can no longer be determined", WATCH, None, facts)
+    return Explanation(
+        "unknown",
+        f"{name} is not finite, and where it started can no longer be determined",
+        WATCH,
+        None,
+        facts,
+    )
 
 
 def _fault(fault: Fault, facts: list[str]) -> Explanation:
@@ -230,7 +321,11 @@ def _fault(fault: Fault, facts: list[str]) -> Explanation:
     if "before any operation" in fault.detail:
         text = f"NaN or Inf was already in the data: the first operation that used it is {fault.name}; {fault.detail}"
         return Explanation(
-            "nan-forward", text, "clean the data: torch.isfinite(x).all(1) shows which rows are bad", fault.line, facts
+            "nan-forward",
+            text,
+            "clean the data: torch.isfinite(x).all(1) shows which rows are bad",
+            fault.line,
+            facts,
         )
     text = f"the first NaN or Inf appeared in the forward pass, in {fault.name}: {fault.detail}"
     if fault.name.endswith(".step"):
@@ -238,7 +333,9 @@ def _fault(fault: Fault, facts: list[str]) -> Explanation:
     return Explanation("nan-forward", text, _domain(fault.name, fault.detail), fault.line, facts)
 
 
-def _non_finite_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | None) -> Explanation:
+def _non_finite_gradient(
+    t: Tensor, loss: Tensor | None, name: str, notes: Watch | None
+) -> Explanation:
     assert t._grad is not None
     facts = [f"the gradient of {name} {count_text(t._grad._array)}"]
     fault = (notes.about(t).get("bad") or notes.gradients.bad) if notes is not None else None
@@ -248,7 +345,11 @@ def _non_finite_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch
     if not is_finite(t):
         return non_finite(t, t, name, notes)
     return Explanation(
-        "unknown", f"the gradient of {name} is not finite, and where it started can no longer be determined", WATCH, None, facts
+        "unknown",
+        f"the gradient of {name} is not finite, and where it started can no longer be determined",
+        WATCH,
+        None,
+        facts,
     )
 
 
@@ -259,7 +360,11 @@ def _first_bad(t: Tensor) -> Node | None:
     edges = list(walk([t._node]))
     nodes = [e for e in edges if isinstance(e, Node)]
     facts = Facts.__new__(Facts)
-    facts.values, facts.grads, facts.constants = {id(e): e._array for e in edges if isinstance(e, Tensor)}, {}, {}
+    facts.values, facts.grads, facts.constants = (
+        {id(e): e._array for e in edges if isinstance(e, Tensor)},
+        {},
+        {},
+    )
     for n in nodes:
         facts._saved(n)
     if isinstance(t._node, Node):
@@ -271,7 +376,10 @@ def _first_bad(t: Tensor) -> Node | None:
         out = facts.values.get(id(n))
         if out is None or np.isfinite(out).all():
             continue
-        known = [facts.constants.get((id(n), k)) if e is None else facts.values.get(id(e)) for k, e in enumerate(n.inputs)]
+        known = [
+            facts.constants.get((id(n), k)) if e is None else facts.values.get(id(e))
+            for k, e in enumerate(n.inputs)
+        ]
         return n if all(v is not None and np.isfinite(v).all() for v in known) else None
     return None
 
@@ -279,8 +387,15 @@ def _first_bad(t: Tensor) -> Node | None:
 def _again(n: Node, facts: Facts) -> None:
     """Compute a node's result once more when it kept all its arguments as they were."""
     pairs = zip(n.plan.entries, n.saved or (), strict=False)
-    kept = sorted(((i, v) for (kind, i), v in pairs if kind == "in" and v is not None), key=lambda pair: pair[0])
-    fits = len(kept) == len(n.inputs) == len(n.op.args) and n.op.outputs == 1 and not (n.op.aux or n.op.variadic or n.op.view)
+    kept = sorted(
+        ((i, v) for (kind, i), v in pairs if kind == "in" and v is not None),
+        key=lambda pair: pair[0],
+    )
+    fits = (
+        len(kept) == len(n.inputs) == len(n.op.args)
+        and n.op.outputs == 1
+        and not (n.op.aux or n.op.variadic or n.op.view)
+    )
     if fits and sum(v.count for v in n.versions) == n.total:
         with np.errstate(all="ignore"):
             facts.values[id(n)] = np.asarray(n.op.numpy_forward(*(v for _, v in kept), **n.params))

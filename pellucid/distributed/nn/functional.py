@@ -1,5 +1,6 @@
-"""Collectives whose results have gradients. The loss is taken to be the sum of all ranks' losses, so that backward of a collective is the
-transposed one: a sum for a broadcast, a broadcast for a sum. All ranks that call one have to call backward, too.
+"""Collectives whose results have gradients. The loss is taken to be the sum of all ranks' losses,
+so that backward of a collective is the transposed one: a sum for a broadcast, a broadcast for a
+sum. All ranks that call one have to call backward, too.
 
 Source: PyTorch's `torch.distributed.nn.functional`, whose functions these are.
 """
@@ -19,7 +20,9 @@ from ..reductions import RedOpType, ReduceOp, kind
 
 
 def _like(tensor: Tensor, zero: bool = False) -> Tensor:
-    made: Tensor = FUNCTIONS["torch"]["zeros" if zero else "empty"](tensor.shape, dtype=tensor.dtype)
+    made: Tensor = FUNCTIONS["torch"]["zeros" if zero else "empty"](
+        tensor.shape, dtype=tensor.dtype
+    )
     return made
 
 
@@ -31,7 +34,9 @@ def _whole(tensor: Tensor) -> Tensor:
 def _linear(name: str, op: Any) -> Any:
     """The reduction, if it has a gradient."""
     if kind(op) not in (RedOpType.SUM, RedOpType.AVG):
-        raise UnsupportedError(f"torch.distributed.nn.{name}: the gradient of {kind(op)} is not supported")
+        raise UnsupportedError(
+            f"torch.distributed.nn.{name}: the gradient of {kind(op)} is not supported"
+        )
     return op
 
 
@@ -53,7 +58,11 @@ class _Broadcast(Function):
 class _Reduce(Function):
     @staticmethod
     def forward(ctx: Any, dst: int, op: Any, group: Any, tensor: Tensor) -> Any:
-        ctx.dst, ctx.op, ctx.group = dst, _linear("reduce", op) if tensor.requires_grad else op, group
+        ctx.dst, ctx.op, ctx.group = (
+            dst,
+            _linear("reduce", op) if tensor.requires_grad else op,
+            group,
+        )
         result = _whole(tensor)
         collectives.reduce(result, dst, op, group)
         return result
@@ -62,7 +71,12 @@ class _Reduce(Function):
     def backward(ctx: Any, g: Any) -> Any:
         result = _whole(g)
         collectives.broadcast(result, ctx.dst, ctx.group)
-        return None, None, None, result / get_world_size(ctx.group) if kind(ctx.op) == RedOpType.AVG else result
+        return (
+            None,
+            None,
+            None,
+            result / get_world_size(ctx.group) if kind(ctx.op) == RedOpType.AVG else result,
+        )
 
 
 class _AllReduce(Function):
@@ -89,7 +103,9 @@ class _Gather(Function):
     @staticmethod
     def backward(ctx: Any, *gs: Any) -> Any:
         result = _like(gs[0])
-        collectives.scatter(result, [_whole(g) for g in gs] if get_rank() == ctx.dst else None, ctx.dst, ctx.group)
+        collectives.scatter(
+            result, [_whole(g) for g in gs] if get_rank() == ctx.dst else None, ctx.dst, ctx.group
+        )
         return None, None, result
 
 
@@ -98,20 +114,27 @@ class _Scatter(Function):
     def forward(ctx: Any, src: int, group: Any, *tensors: Tensor) -> Any:
         ctx.src, ctx.group = src, group
         output = _like(tensors[0])
-        collectives.scatter(output, [t.detach() for t in tensors] if get_rank() == src else None, src, group)
+        collectives.scatter(
+            output, [t.detach() for t in tensors] if get_rank() == src else None, src, group
+        )
         return output
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
         results = [_like(g, zero=True) for _ in range(get_world_size(ctx.group))]
-        collectives.gather(_whole(g), results if get_rank() == ctx.src else None, ctx.src, ctx.group)
+        collectives.gather(
+            _whole(g), results if get_rank() == ctx.src else None, ctx.src, ctx.group
+        )
         return None, None, *results
 
 
 class _ReduceScatter(Function):
     @staticmethod
     def forward(ctx: Any, op: Any, group: Any, output: Tensor, *tensors: Tensor) -> Any:
-        ctx.op, ctx.group = _linear("reduce_scatter", op) if any(t.requires_grad for t in tensors) else op, group
+        ctx.op, ctx.group = (
+            _linear("reduce_scatter", op) if any(t.requires_grad for t in tensors) else op,
+            group,
+        )
         ctx.shapes = [t.shape for t in tensors]
         result = _like(output)
         collectives.reduce_scatter(result, [t.detach() for t in tensors], op, group)
@@ -164,7 +187,13 @@ class _AllToAllSingle(Function):
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
-        return None, None, None, None, _AllToAllSingle.apply(ctx.group, ctx.shape, ctx.out, ctx.into, g)
+        return (
+            None,
+            None,
+            None,
+            None,
+            _AllToAllSingle.apply(ctx.group, ctx.shape, ctx.out, ctx.into, g),
+        )
 
 
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
@@ -187,7 +216,9 @@ def reduce(tensor: Tensor, dst: int, op: Any = ReduceOp.SUM, group: Any = None) 
     return _Reduce.apply(dst, op, group, tensor)
 
 
-def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
+def reduce_scatter(
+    output: Tensor, input_list: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Any = None
+) -> Tensor:
     """The sum of the ranks' lists at this rank's place."""
     return _ReduceScatter.apply(op, group, output, *input_list)
 
@@ -197,14 +228,20 @@ def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
     return _AllGather.apply(group, tensor)
 
 
-def all_to_all(output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None) -> tuple[Tensor, ...]:
+def all_to_all(
+    output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None
+) -> tuple[Tensor, ...]:
     """What the ranks have for this one; the output list says in which shapes."""
     return _AllToAll.apply(group, [t.shape for t in output_tensor_list], *input_tensor_list)
 
 
 def all_to_all_single(
-    output: Tensor, input: Tensor, output_split_sizes: Any = None, input_split_sizes: Any = None, group: Any = None
-) -> Tensor:  # fmt: skip
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Any = None,
+    input_split_sizes: Any = None,
+    group: Any = None,
+) -> Tensor:
     """As `all_to_all` with the parts of one tensor."""
     return _AllToAllSingle.apply(group, output.shape, output_split_sizes, input_split_sizes, input)
 

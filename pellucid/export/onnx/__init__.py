@@ -1,4 +1,6 @@
-"""ONNX export: a model's recorded forward as a file that other runtimes read, written without the `onnx` package."""
+"""ONNX export: a model's recorded forward as a file that other runtimes read, written without the
+`onnx` package.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,13 @@ from .graph import Context, Graph, Node, translate
 from .listing import lines
 from .read import read_model
 
-__all__ = ["OnnxExporterError", "UnsupportedOperatorError", "export", "export_bytes", "supported_operations"]
+__all__ = [
+    "OnnxExporterError",
+    "UnsupportedOperatorError",
+    "export",
+    "export_bytes",
+    "supported_operations",
+]
 
 OPSETS = tuple(wire.IR_VERSIONS)
 
@@ -38,12 +46,22 @@ def supported_operations() -> list[str]:
 
 
 def export(
-    model: Any, args: Any = (), f: str | os.PathLike[str] | Any = None, *, kwargs: dict[str, Any] | None = None,
-    export_params: bool = True, verbose: bool | None = None, input_names: Sequence[str] | None = None,
-    output_names: Sequence[str] | None = None, opset_version: int | None = None,
-    dynamic_axes: Mapping[str, Any] | None = None, keep_initializers_as_inputs: bool = False, training: Any = None,
-    do_constant_folding: bool = True, dynamo: bool = False,
-) -> None:  # fmt: skip
+    model: Any,
+    args: Any = (),
+    f: str | os.PathLike[str] | Any = None,
+    *,
+    kwargs: dict[str, Any] | None = None,
+    export_params: bool = True,
+    verbose: bool | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    opset_version: int | None = None,
+    dynamic_axes: Mapping[str, Any] | None = None,
+    keep_initializers_as_inputs: bool = False,
+    training: Any = None,
+    do_constant_folding: bool = True,
+    dynamo: bool = False,
+) -> None:
     """Write a model as an ONNX file; `torch.onnx.export` describes the arguments.
 
     >>> import io
@@ -59,9 +77,17 @@ def export(
     if training not in (None, 0) and getattr(training, "value", training) != 0:
         raise UnsupportedError("onnx.export(): only training=TrainingMode.EVAL is supported")
     data = export_bytes(
-        model, args, kwargs, export_params, input_names, output_names, opset_version, dynamic_axes, keep_initializers_as_inputs,
+        model,
+        args,
+        kwargs,
+        export_params,
+        input_names,
+        output_names,
+        opset_version,
+        dynamic_axes,
+        keep_initializers_as_inputs,
         do_constant_folding,
-    )  # fmt: skip
+    )
     if verbose:
         print("\n".join(lines(read_model(data))))
     write(data, f)
@@ -81,19 +107,30 @@ def model_proto(data: bytes) -> Any:
     try:
         import onnx
     except ImportError as error:
-        raise UnsupportedError("ONNXProgram.model_proto needs the onnx package: pip install onnx") from error
+        raise UnsupportedError(
+            "ONNXProgram.model_proto needs the onnx package: pip install onnx"
+        ) from error
     return onnx.load_from_string(data)
 
 
 def export_bytes(
-    model: Any, args: Any = (), kwargs: dict[str, Any] | None = None, export_params: bool = True,
-    input_names: Sequence[str] | None = None, output_names: Sequence[str] | None = None, opset_version: int | None = None,
-    dynamic_axes: Mapping[str, Any] | None = None, keep_initializers_as_inputs: bool = False, do_constant_folding: bool = True,
-) -> bytes:  # fmt: skip
+    model: Any,
+    args: Any = (),
+    kwargs: dict[str, Any] | None = None,
+    export_params: bool = True,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+    opset_version: int | None = None,
+    dynamic_axes: Mapping[str, Any] | None = None,
+    keep_initializers_as_inputs: bool = False,
+    do_constant_folding: bool = True,
+) -> bytes:
     """The contents of the file that `export` writes; see there."""
     opset = 18 if opset_version is None else int(opset_version)
     if opset not in OPSETS:
-        raise ArgumentValueError(f"Unsupported ONNX opset version: {opset} (supported: {OPSETS[0]} to {OPSETS[-1]})")
+        raise ArgumentValueError(
+            f"Unsupported ONNX opset version: {opset} (supported: {OPSETS[0]} to {OPSETS[-1]})"
+        )
     positional = (args,) if isinstance(args, Tensor) else tuple(args)
     given = dict(kwargs or {})
     if kwargs is None and positional and isinstance(positional[-1], dict):
@@ -104,12 +141,16 @@ def export_bytes(
     names = list(input_names or [])
     inputs = names[: len(leaves)] + [f"input_{k}" for k in range(len(names), len(leaves))]
     if len(set(inputs)) != len(inputs):
-        raise ArgumentValueError(f"onnx.export(): input_names must differ from each other, got {inputs}")
+        raise ArgumentValueError(
+            f"onnx.export(): input_names must differ from each other, got {inputs}"
+        )
     dynamic, words = _dynamic(dynamic_axes or {}, inputs, list(output_names or []), leaves)
     with eval_mode(model):
         trace = record_checked(model, named_state(model), positional, given, dynamic)
     if len(inputs) != len(trace.inputs) or len(set(trace.inputs)) != len(inputs):
-        raise ArgumentValueError("onnx.export(): the same tensor was given for two inputs; pass a copy")
+        raise ArgumentValueError(
+            "onnx.export(): the same tensor was given for two inputs; pass a copy"
+        )
     if do_constant_folding:
         _fold(trace)
     graph = Graph(trace, opset)
@@ -139,7 +180,11 @@ def _dynamic(
     dynamic: dict[int, dict[int, str]] = {}
     words: dict[str, dict[int, str]] = {}
     for name, given in axes.items():
-        chosen = dict(given) if isinstance(given, Mapping) else {axis: f"{name}_dynamic_axes_{axis}" for axis in given}
+        chosen = (
+            dict(given)
+            if isinstance(given, Mapping)
+            else {axis: f"{name}_dynamic_axes_{axis}" for axis in given}
+        )
         if name in inputs:
             rank = leaves[inputs.index(name)]._array.ndim
             for axis in chosen:
@@ -151,7 +196,9 @@ def _dynamic(
         elif name in outputs:
             words[name] = {axis: str(word) for axis, word in chosen.items()}
         else:
-            raise ArgumentValueError(f"onnx.export(): dynamic_axes names {name!r}, which is no input or output")
+            raise ArgumentValueError(
+                f"onnx.export(): dynamic_axes names {name!r}, which is no input or output"
+            )
     return dynamic, words
 
 
@@ -163,7 +210,9 @@ def _open(tree: Any) -> bool:
         return False
     if isinstance(tree, slice):
         return _open([tree.start, tree.stop, tree.step])
-    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, (tuple, list)) else ()
+    parts = (
+        tree.values() if isinstance(tree, dict) else tree if isinstance(tree, (tuple, list)) else ()
+    )
     return any(_open(part) for part in parts)
 
 
@@ -172,13 +221,17 @@ def _fold(trace: Trace) -> None:
     kept = []
     for step in trace.steps:
         used = [ref.value for ref in refs([step.inputs, step.params])]
-        known = all(value in trace.constants for value in used) and (used or step.op not in ("full", "arange"))
+        known = all(value in trace.constants for value in used) and (
+            used or step.op not in ("full", "arange")
+        )
         if not known or _open([step.inputs, step.params, [trace.shapes[v] for v in step.outputs]]):
             kept.append(step)
             continue
         values = {value: make_tensor(trace.constants[value]) for value in used}
         made = run_step(step, values, {})
-        for value, t in zip(step.outputs, made if isinstance(made, tuple) else (made,), strict=True):
+        for value, t in zip(
+            step.outputs, made if isinstance(made, tuple) else (made,), strict=True
+        ):
             trace.constants[value] = t._array.copy()
     trace.steps[:] = kept
 
@@ -189,7 +242,9 @@ def _name_values(graph: Graph, inputs: list[str], renamed: dict[int, str]) -> di
     for value, name in zip(trace.inputs, inputs, strict=True):
         graph.names[value] = name
         graph.taken.add(name)
-    used = {ref.value for s in trace.steps for ref in refs([s.inputs, s.params])} | set(trace.outputs)
+    used = {ref.value for s in trace.steps for ref in refs([s.inputs, s.params])} | set(
+        trace.outputs
+    )
     state = {}
     for k, (value, name) in enumerate(trace.state.items()):
         if value in used:
@@ -217,15 +272,28 @@ def _translate(graph: Graph) -> None:
         graph.names.update(zip(step.outputs, made, strict=True))
     if missing:
         found = sorted(missing.items())
-        listed = ", ".join(f"{name} ({len(lines)} times)" if len(lines) > 1 else name for name, lines in found)
-        where = [f"  {name} at {line}" for name, lines in found for line in dict.fromkeys(map(str, filter(None, lines)))]
+        listed = ", ".join(
+            f"{name} ({len(lines)} times)" if len(lines) > 1 else name for name, lines in found
+        )
+        where = [
+            f"  {name} at {line}"
+            for name, lines in found
+            for line in dict.fromkeys(map(str, filter(None, lines)))
+        ]
         raise UnsupportedOperatorError(
-            "\n".join([f"Exporting to ONNX opset version {graph.opset} is not supported for: {listed}", *where])
+            "\n".join(
+                [
+                    f"Exporting to ONNX opset version {graph.opset} is not supported for: {listed}",
+                    *where,
+                ]
+            )
         )
 
 
 def _name_outputs(graph: Graph, wanted: list[str]) -> list[tuple[str, int]]:
-    """(name, value) of each output; results get the wanted names, through an Identity where they have another already."""
+    """(name, value) of each output; results get the wanted names, through an Identity where they
+    have another already.
+    """
     out = []
     trace = graph.trace
     for k, value in enumerate(trace.outputs):
@@ -243,23 +311,38 @@ def _name_outputs(graph: Graph, wanted: list[str]) -> list[tuple[str, int]]:
 
 
 def _encode(
-    graph: Graph, inputs: list[str], state: dict[str, int], outputs: list[tuple[str, int]], words: dict[str, dict[int, str]],
-    export_params: bool, as_inputs: bool,
-) -> bytes:  # fmt: skip
+    graph: Graph,
+    inputs: list[str],
+    state: dict[str, int],
+    outputs: list[tuple[str, int]],
+    words: dict[str, dict[int, str]],
+    export_params: bool,
+    as_inputs: bool,
+) -> bytes:
     """The file's bytes."""
     trace = graph.trace
     used = {name for node in graph.nodes for name in node.inputs}
     arrays = {name: array for name, array in graph.initializers.items() if name in used}
     described = [
-        wire.value_bytes(n, trace.dtypes[v], _dims(n, trace.shapes[v], {})) for n, v in zip(inputs, trace.inputs, strict=True)
+        wire.value_bytes(n, trace.dtypes[v], _dims(n, trace.shapes[v], {}))
+        for n, v in zip(inputs, trace.inputs, strict=True)
     ]
     if as_inputs or not export_params:
-        described += [wire.value_bytes(n, trace.dtypes[v], trace.shapes[v]) for n, v in state.items()]
+        described += [
+            wire.value_bytes(n, trace.dtypes[v], trace.shapes[v]) for n, v in state.items()
+        ]
     initializers = [wire.tensor_bytes(name, array) for name, array in arrays.items()]
     if export_params:
-        initializers = [wire.tensor_bytes(n, trace.state_arrays[v]) for n, v in state.items()] + initializers
-    results = [wire.value_bytes(n, trace.dtypes[v], _dims(n, trace.shapes[v], words.get(n, {}))) for n, v in outputs]
-    return wire.model_bytes("main_graph", graph.encoded(), initializers, described, results, graph.opset, __version__)
+        initializers = [
+            wire.tensor_bytes(n, trace.state_arrays[v]) for n, v in state.items()
+        ] + initializers
+    results = [
+        wire.value_bytes(n, trace.dtypes[v], _dims(n, trace.shapes[v], words.get(n, {})))
+        for n, v in outputs
+    ]
+    return wire.model_bytes(
+        "main_graph", graph.encoded(), initializers, described, results, graph.opset, __version__
+    )
 
 
 def _dims(name: str, shape: Sequence[Any], words: dict[int, str]) -> list[int | str]:

@@ -96,16 +96,23 @@ class Graph:
             raise UnsupportedOperatorError("a size that is no multiple of a dynamic one")
         if not any(isinstance(n, Size) for n in numbers):
             return self.const(np.array([int(n) for n in numbers], np.int64))
-        parts = [self.size(n) if isinstance(n, Size) else self.const(np.array([n], np.int64)) for n in numbers]
+        parts = [
+            self.size(n) if isinstance(n, Size) else self.const(np.array([n], np.int64))
+            for n in numbers
+        ]
         return self.emit("Concat", parts, axis=0) if len(parts) > 1 else parts[0]
 
     def encoded(self) -> list[bytes]:
         """The nodes as protobuf messages."""
-        return [wire.node_bytes(n.op, n.inputs, n.outputs, n.attributes, f"{n.op}_{k}") for k, n in enumerate(self.nodes)]
+        return [
+            wire.node_bytes(n.op, n.inputs, n.outputs, n.attributes, f"{n.op}_{k}")
+            for k, n in enumerate(self.nodes)
+        ]
 
 
 class Context:
-    """One step, as its rule sees it: names of inputs, shapes, dtypes, parameters, and `emit` for nodes.
+    """One step, as its rule sees it: names of inputs, shapes, dtypes, parameters, and `emit` for
+    nodes.
 
     A rule (`onnx` of a record) returns the name of the result, or a list of names.
     """
@@ -204,11 +211,17 @@ class Context:
         return self.reduce(op, x, self.dims, self.p.get("keepdim", False))
 
     def reshape(self, name: str, shape: Any, before: Any) -> str:
-        """A Reshape that keeps dynamic sizes open: 0 copies a size from the same place, -1 stands for at most one more."""
+        """A Reshape that keeps dynamic sizes open: 0 copies a size from the same place, -1 stands
+        for at most one more.
+        """
         target: list[Any] = list(shape)
         if 0 in target:
             allow = 1 if self.graph.opset >= 14 else None
-            if allow is None and -1 not in target and any(n != 0 and before[k : k + 1] != (n,) for k, n in enumerate(target)):
+            if (
+                allow is None
+                and -1 not in target
+                and any(n != 0 and before[k : k + 1] != (n,) for k, n in enumerate(target))
+            ):
                 raise self.refuse("to a shape with a size of 0 needs opset 14")
             return self.emit("Reshape", name, self.ints(target), allowzero=allow)
         for k, n in enumerate(target):
@@ -228,8 +241,13 @@ class Context:
     def triangle(self, rows: Any, columns: Any, diagonal: int, upper: bool = False) -> str:
         """A bool matrix that is true up to a diagonal (or from it on), for opsets before Trilu."""
         ends = [self.emit("Squeeze", self.ints([n]), self.ints([0])) for n in (rows, columns)]
-        row, column = [self.emit("Range", self.const(np.array(0)), end, self.const(np.array(1))) for end in ends]
-        row = self.emit("Unsqueeze", self.emit("Add", row, self.const(np.array(diagonal))), self.ints([1]))
+        row, column = [
+            self.emit("Range", self.const(np.array(0)), end, self.const(np.array(1)))
+            for end in ends
+        ]
+        row = self.emit(
+            "Unsqueeze", self.emit("Add", row, self.const(np.array(diagonal))), self.ints([1])
+        )
         return self.emit("LessOrEqual" if upper else "GreaterOrEqual", row, column)
 
     def as_bool(self, k: int) -> str:
@@ -245,7 +263,12 @@ class Context:
 
     def truncated(self, x: str) -> str:
         """The whole part, towards zero."""
-        return self.emit("Where", self.emit("Less", x, self.number(0)), self.emit("Ceil", x), self.emit("Floor", x))
+        return self.emit(
+            "Where",
+            self.emit("Less", x, self.number(0)),
+            self.emit("Ceil", x),
+            self.emit("Floor", x),
+        )
 
     def clipped(self, low: Any, high: Any) -> str:
         """The first argument between two numbers; None for no limit."""
@@ -263,12 +286,16 @@ class Context:
         return isinstance(x, Size)
 
     def part_written(self) -> str:
-        """A base in which the part that a chain of views shows has new values: their places in the flat base are known."""
+        """A base in which the part that a chain of views shows has new values: their places in the
+        flat base are known.
+        """
         shape = self.fixed(self.shape())
         if any(isinstance(value, Ref) for _, how, _ in self.p["chain"] for value in how.values()):
             raise self.refuse("through an index that is a tensor")
         chain = tuple([(PRIMITIVES[name], how, k) for name, how, k in self.p["chain"]])
-        places = replay(numpy_cpu, np.arange(np.prod(shape, dtype=int)).reshape(shape), chain).reshape(-1)
+        places = replay(
+            numpy_cpu, np.arange(np.prod(shape, dtype=int)).reshape(shape), chain
+        ).reshape(-1)
         flat, part = [self.emit("Reshape", self[k], self.ints([-1])) for k in (0, 1)]
         written = self.emit("ScatterElements", flat, self.const(places), part, axis=0)
         return self.emit("Reshape", written, self.ints(shape))

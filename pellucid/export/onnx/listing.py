@@ -26,13 +26,19 @@ def _type(name: str, described: tuple[Any, Any]) -> str:
 
 
 def lines(graph: ReadGraph, inputs: list[str] | None = None, indent: str = "") -> Iterator[str]:
-    """Inputs, nodes and results of a graph; the graphs of branches and loops follow their node, indented."""
+    """Inputs, nodes and results of a graph; the graphs of branches and loops follow their node,
+    indented.
+    """
     names = list(graph.inputs) if inputs is None else inputs
     if names:
         yield indent + "inputs " + ", ".join(_type(name, graph.inputs[name]) for name in names)
     for node in graph.nodes:
-        inner = {key: value for key, value in node.attributes.items() if isinstance(value, ReadGraph)}
-        extra = [f"{key}={_value(value)}" for key, value in node.attributes.items() if key not in inner]
+        inner = {
+            key: value for key, value in node.attributes.items() if isinstance(value, ReadGraph)
+        }
+        extra = [
+            f"{key}={_value(value)}" for key, value in node.attributes.items() if key not in inner
+        ]
         extra += [f"{key}=@{name}" for key, name in node.refs.items()]
         op = f"{node.domain}.{node.op}" if node.domain else node.op
         yield f"{indent}{', '.join(node.outputs)} = {op}({', '.join([*node.inputs, *extra])})"

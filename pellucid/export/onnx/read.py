@@ -1,9 +1,11 @@
-"""ONNX files read without the `onnx` package: protobuf messages, tensors in all their encodings, external data.
+"""ONNX files read without the `onnx` package: protobuf messages, tensors in all their encodings,
+external data.
 
-Nothing is allocated for what a file merely announces: a tensor's shape must agree with the bytes that are there.
+Nothing is allocated for what a file merely announces: a tensor's shape must agree with the bytes
+that are there.
 
-Source: the field numbers of onnx.proto (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto) and the encoding described at
-https://protobuf.dev/programming-guides/encoding/.
+Source: the field numbers of onnx.proto (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto) and
+the encoding described at https://protobuf.dev/programming-guides/encoding/.
 """
 
 from __future__ import annotations
@@ -22,11 +24,22 @@ from pellucid.errors import OperationError, UnsupportedError
 
 from .wire import DATA_TYPES
 
-NUMPY_TYPES = {number: np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name) for name, number in DATA_TYPES.items()}
+NUMPY_TYPES = {
+    number: np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+    for name, number in DATA_TYPES.items()
+}
 _SMALL = {
-    17: "float8_e4m3fn", 18: "float8_e4m3fnuz", 19: "float8_e5m2", 20: "float8_e5m2fnuz", 21: "uint4", 22: "int4",
-    23: "float4_e2m1fn", 24: "float8_e8m0fnu", 25: "uint2", 26: "int2",
-}  # fmt: skip
+    17: "float8_e4m3fn",
+    18: "float8_e4m3fnuz",
+    19: "float8_e5m2",
+    20: "float8_e5m2fnuz",
+    21: "uint4",
+    22: "int4",
+    23: "float4_e2m1fn",
+    24: "float8_e8m0fnu",
+    25: "uint2",
+    26: "int2",
+}
 NUMPY_TYPES.update({n: np.dtype(getattr(ml_dtypes, _SMALL[n])) for n in (17, 19)})
 STRING = 8
 DEPTH = 64  # messages inside each other: subgraphs of subgraphs
@@ -34,7 +47,9 @@ DEPTH = 64  # messages inside each other: subgraphs of subgraphs
 
 def damaged(why: str) -> Exception:
     """The error for bytes that are no complete ONNX file."""
-    return OperationError(f"onnx: the file is damaged or cut short, or is not an ONNX model ({why})")
+    return OperationError(
+        f"onnx: the file is damaged or cut short, or is not an ONNX model ({why})"
+    )
 
 
 # ---- messages --------------------------------------------------------------------------------
@@ -51,26 +66,70 @@ def _message(name: str, /, **fields: str) -> None:
 
 
 _message(
-    "Model", ir_version="1 int", producer_name="2 str", producer_version="3 str", domain="4 str", graph="7 Graph",
-    opset_import="8 OperatorSetId*", metadata_props="14 Entry*", functions="25 Function*",
-)  # fmt: skip
+    "Model",
+    ir_version="1 int",
+    producer_name="2 str",
+    producer_version="3 str",
+    domain="4 str",
+    graph="7 Graph",
+    opset_import="8 OperatorSetId*",
+    metadata_props="14 Entry*",
+    functions="25 Function*",
+)
 _message("Entry", key="1 str", value="2 str")
 _message("OperatorSetId", domain="1 str", version="2 int")
 _message(
-    "Graph", node="1 Node*", name="2 str", initializer="5 Tensor*", input="11 ValueInfo*", output="12 ValueInfo*",
+    "Graph",
+    node="1 Node*",
+    name="2 str",
+    initializer="5 Tensor*",
+    input="11 ValueInfo*",
+    output="12 ValueInfo*",
     sparse_initializer="15 SparseTensor*",
-)  # fmt: skip
-_message("Node", input="1 str*", output="2 str*", name="3 str", op_type="4 str", attribute="5 Attribute*", domain="7 str")
+)
 _message(
-    "Attribute", name="1 str", f="2 float", i="3 int", s="4 bytes", t="5 Tensor", g="6 Graph", floats="7 float*", ints="8 int*",
-    strings="9 bytes*", tensors="10 Tensor*", graphs="11 Graph*", tp="14 Type", type="20 int", ref_attr_name="21 str",
+    "Node",
+    input="1 str*",
+    output="2 str*",
+    name="3 str",
+    op_type="4 str",
+    attribute="5 Attribute*",
+    domain="7 str",
+)
+_message(
+    "Attribute",
+    name="1 str",
+    f="2 float",
+    i="3 int",
+    s="4 bytes",
+    t="5 Tensor",
+    g="6 Graph",
+    floats="7 float*",
+    ints="8 int*",
+    strings="9 bytes*",
+    tensors="10 Tensor*",
+    graphs="11 Graph*",
+    tp="14 Type",
+    type="20 int",
+    ref_attr_name="21 str",
     sparse_tensor="22 SparseTensor",
-)  # fmt: skip
+)
 _message(
-    "Tensor", dims="1 int*", data_type="2 int", segment="3 bytes", float_data="4 float*", int32_data="5 int*",
-    string_data="6 bytes*", int64_data="7 int*", name="8 str", raw_data="9 bytes", double_data="10 double*", uint64_data="11 int*",
-    external_data="13 Entry*", data_location="14 int",
-)  # fmt: skip
+    "Tensor",
+    dims="1 int*",
+    data_type="2 int",
+    segment="3 bytes",
+    float_data="4 float*",
+    int32_data="5 int*",
+    string_data="6 bytes*",
+    int64_data="7 int*",
+    name="8 str",
+    raw_data="9 bytes",
+    double_data="10 double*",
+    uint64_data="11 int*",
+    external_data="13 Entry*",
+    data_location="14 int",
+)
 _message("SparseTensor", values="1 Tensor", indices="2 Tensor", dims="3 int*")
 _message("ValueInfo", name="1 str", type="2 Type")
 _message("Type", tensor_type="1 TensorType", sequence_type="4 Inner", optional_type="9 Inner")
@@ -79,9 +138,17 @@ _message("TensorType", elem_type="1 int", shape="2 Shape")
 _message("Shape", dim="1 Dimension*")
 _message("Dimension", dim_value="1 int", dim_param="2 str")
 _message(
-    "Function", name="1 str", input="4 str*", output="5 str*", attribute="6 str*", node="7 Node*", opset_import="9 OperatorSetId*",
-    domain="10 str", attribute_proto="11 Attribute*", overload="13 str",
-)  # fmt: skip
+    "Function",
+    name="1 str",
+    input="4 str*",
+    output="5 str*",
+    attribute="6 str*",
+    node="7 Node*",
+    opset_import="9 OperatorSetId*",
+    domain="10 str",
+    attribute_proto="11 Attribute*",
+    overload="13 str",
+)
 
 _FIXED = {"float": ("<f", 4, 5, np.dtype("<f4")), "double": ("<d", 8, 1, np.dtype("<f8"))}
 
@@ -215,7 +282,9 @@ def numpy_type(number: int | None, where: str) -> np.dtype[Any]:
         NotImplementedError: tensors here have no such type.
     """
     if number is None or number not in NUMPY_TYPES:
-        raise UnsupportedError(f"onnx: {where} has elements of the type {type_name(number)}, which is not supported")
+        raise UnsupportedError(
+            f"onnx: {where} has elements of the type {type_name(number)}, which is not supported"
+        )
     return NUMPY_TYPES[number]
 
 
@@ -224,13 +293,17 @@ def _external(t: Any, folder: str | None, wanted: int) -> Any:
     info = {e.key: e.value for e in t.external_data}
     where = info.get("location") or ""
     if folder is None:
-        raise UnsupportedError(f"onnx: {t.name!r} lies in another file ({where!r}); give the path of the model, not a stream")
+        raise UnsupportedError(
+            f"onnx: {t.name!r} lies in another file ({where!r}); give the path of the model, not a stream"
+        )
     if "\0" in where:
         raise damaged(f"the location of {t.name!r}")
     path = os.path.realpath(os.path.join(folder, where))
     root = os.path.realpath(folder)
     if not where or os.path.isabs(where) or os.path.commonpath([path, root]) != root:
-        raise UnsupportedError(f"onnx: {t.name!r} lies in the file {where!r}, outside of the model's folder")
+        raise UnsupportedError(
+            f"onnx: {t.name!r} lies in the file {where!r}, outside of the model's folder"
+        )
     try:
         offset, length = int(info.get("offset") or 0), int(info.get("length") or wanted)
     except ValueError as error:
@@ -279,7 +352,12 @@ def _typed(t: Any, dtype: np.dtype[Any], count: int, where: str) -> Any:
     if dtype.kind == "c":
         data, wanted = (t.float_data if dtype.itemsize == 8 else t.double_data), 2 * count
     else:
-        data = {"float32": t.float_data, "float64": t.double_data, "int64": t.int64_data, "uint64": t.uint64_data}.get(dtype.name)
+        data = {
+            "float32": t.float_data,
+            "float64": t.double_data,
+            "int64": t.int64_data,
+            "uint64": t.uint64_data,
+        }.get(dtype.name)
         data = t.uint64_data if dtype.name == "uint32" else t.int32_data if data is None else data
         wanted = count
     if len(data) != wanted:
@@ -287,7 +365,8 @@ def _typed(t: Any, dtype: np.dtype[Any], count: int, where: str) -> Any:
     if dtype.kind == "c":
         return data.astype(data.dtype.newbyteorder("=")).view(dtype)
     if dtype.name in ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"):
-        return data.astype(np.uint16 if dtype.itemsize == 2 else np.uint8).view(dtype)  # bits as integers
+        # bits as integers
+        return data.astype(np.uint16 if dtype.itemsize == 2 else np.uint8).view(dtype)
     return data.astype(dtype)
 
 
@@ -316,7 +395,9 @@ def _dense(s: Any, folder: str | None) -> Any:
 # ---- the graph -------------------------------------------------------------------------------
 @dataclass
 class ReadNode:
-    """A NodeProto that was read; attributes that refer to a function's attribute are in `refs` (own name -> its name)."""
+    """A NodeProto that was read; attributes that refer to a function's attribute are in `refs` (own
+    name -> its name).
+    """
 
     op: str
     inputs: list[str]
@@ -329,13 +410,16 @@ class ReadNode:
 
 @dataclass
 class ReadGraph:
-    """A graph: of the model, of a function or of a branch. Values are (dtype or None, shape or None)."""
+    """A graph: of the model, of a function or of a branch. Values are (dtype or None, shape or
+    None).
+    """
 
     nodes: list[ReadNode]
     initializers: dict[str, Any] = field(default_factory=dict)
     inputs: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     outputs: dict[str, tuple[Any, Any]] = field(default_factory=dict)
-    returns: list[str] = field(default_factory=list)  # the names of the outputs in order, some perhaps twice
+    # the names of the outputs in order, some perhaps twice
+    returns: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.returns = self.returns or list(self.outputs)
@@ -343,7 +427,9 @@ class ReadGraph:
 
 @dataclass
 class ReadFunction(ReadGraph):
-    """A function of the file: attributes without a default by name, others with their default, and its own opsets."""
+    """A function of the file: attributes without a default by name, others with their default, and
+    its own opsets.
+    """
 
     required: list[str] = field(default_factory=list)
     defaults: dict[str, Any] = field(default_factory=dict)
@@ -367,7 +453,9 @@ class ReadModel(ReadGraph):
 
 
 def _attribute(a: Any, folder: str | None) -> Any:
-    kind = a.type or next((n for n, v in ((1, a.f), (2, a.i), (3, a.s), (4, a.t), (5, a.g)) if v is not None), None)
+    kind = a.type or next(
+        (n for n, v in ((1, a.f), (2, a.i), (3, a.s), (4, a.t), (5, a.g)) if v is not None), None
+    )
     if kind in (1, 2):
         value = a.f if kind == 1 else a.i
         return 0 if value is None else value
@@ -419,9 +507,12 @@ def _graph(g: Any, folder: str | None) -> ReadGraph:
         array = _dense(s, folder)
         initializers[s.values.name or ""] = array
     return ReadGraph(
-        [_node(n, folder) for n in g.node], initializers, {v.name or "": _type(v.type) for v in g.input},
-        {v.name or "": _type(v.type) for v in g.output}, [v.name or "" for v in g.output],
-    )  # fmt: skip
+        [_node(n, folder) for n in g.node],
+        initializers,
+        {v.name or "": _type(v.type) for v in g.input},
+        {v.name or "": _type(v.type) for v in g.output},
+        [v.name or "" for v in g.output],
+    )
 
 
 def _opsets(entries: Any) -> dict[str, int]:
@@ -454,7 +545,10 @@ def read_model(data: Any, folder: str | None = None) -> ReadModel:
     if model.graph is None or not model.opset_import:
         raise damaged("no graph")
     graph = _graph(model.graph, folder)
-    functions = {("" if f.domain in (None, "ai.onnx") else f.domain, f.name): _function(f, folder) for f in model.functions}
+    functions = {
+        ("" if f.domain in (None, "ai.onnx") else f.domain, f.name): _function(f, folder)
+        for f in model.functions
+    }
     return ReadModel(
         nodes=graph.nodes,
         initializers=graph.initializers,

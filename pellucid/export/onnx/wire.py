@@ -1,7 +1,7 @@
 """ONNX files in the protobuf encoding, written without the `onnx` package.
 
-Source: the field numbers of onnx.proto (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto) and the encoding described at
-https://protobuf.dev/programming-guides/encoding/.
+Source: the field numbers of onnx.proto (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto) and
+the encoding described at https://protobuf.dev/programming-guides/encoding/.
 """
 
 from __future__ import annotations
@@ -17,10 +17,26 @@ from pellucid.errors import OperationError, UnsupportedError
 
 # TensorProto.DataType
 DATA_TYPES = {
-    "float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10, "float64": 11,
-    "uint32": 12, "uint64": 13, "complex64": 14, "complex128": 15, "bfloat16": 16,
-}  # fmt: skip
-NUMPY_TYPES = {number: np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name) for name, number in DATA_TYPES.items()}
+    "float32": 1,
+    "uint8": 2,
+    "int8": 3,
+    "uint16": 4,
+    "int16": 5,
+    "int32": 6,
+    "int64": 7,
+    "bool": 9,
+    "float16": 10,
+    "float64": 11,
+    "uint32": 12,
+    "uint64": 13,
+    "complex64": 14,
+    "complex128": 15,
+    "bfloat16": 16,
+}
+NUMPY_TYPES = {
+    number: np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+    for name, number in DATA_TYPES.items()
+}
 IR_VERSIONS = {13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
 LIMIT = 2**31 - 1  # a protobuf message is shorter
 
@@ -29,7 +45,9 @@ def data_type(dtype: Any) -> int:
     """The number that ONNX has for a NumPy dtype."""
     number = DATA_TYPES.get(np.dtype(dtype).name)
     if number is None:
-        raise UnsupportedError(f"onnx.export(): tensors of the dtype {np.dtype(dtype).name} cannot be stored")
+        raise UnsupportedError(
+            f"onnx.export(): tensors of the dtype {np.dtype(dtype).name} cannot be stored"
+        )
     return number
 
 
@@ -86,10 +104,18 @@ def attribute_bytes(name: str, value: Any) -> bytes:
     return head + b"".join(real(7, x) for x in value) + integer(20, 6)
 
 
-def node_bytes(op: str, inputs: Iterable[str], outputs: Iterable[str], attributes: dict[str, Any], name: str) -> bytes:
+def node_bytes(
+    op: str, inputs: Iterable[str], outputs: Iterable[str], attributes: dict[str, Any], name: str
+) -> bytes:
     """A NodeProto."""
-    parts = [chunk(1, x) for x in inputs] + [chunk(2, x) for x in outputs] + [chunk(3, name), chunk(4, op)]
-    return b"".join(parts + [chunk(5, attribute_bytes(key, value)) for key, value in attributes.items()])
+    parts = (
+        [chunk(1, x) for x in inputs]
+        + [chunk(2, x) for x in outputs]
+        + [chunk(3, name), chunk(4, op)]
+    )
+    return b"".join(
+        parts + [chunk(5, attribute_bytes(key, value)) for key, value in attributes.items()]
+    )
 
 
 def value_bytes(name: str, dtype: Any, shape: Iterable[int | str]) -> bytes:
@@ -99,8 +125,14 @@ def value_bytes(name: str, dtype: Any, shape: Iterable[int | str]) -> bytes:
 
 
 def model_bytes(
-    name: str, nodes: list[bytes], initializers: list[bytes], inputs: list[bytes], outputs: list[bytes], opset: int, version: str
-) -> bytes:  # fmt: skip
+    name: str,
+    nodes: list[bytes],
+    initializers: list[bytes],
+    inputs: list[bytes],
+    outputs: list[bytes],
+    opset: int,
+    version: str,
+) -> bytes:
     """A ModelProto.
 
     Raises:
@@ -108,7 +140,9 @@ def model_bytes(
     """
     parts = [(1, nodes), (5, initializers), (11, inputs), (12, outputs)]
     if sum(len(x) + 16 for _, items in parts for x in items) > LIMIT:
-        raise OperationError("onnx.export(): the model is larger than 2 GiB, the limit of a file; use export_params=False")
+        raise OperationError(
+            "onnx.export(): the model is larger than 2 GiB, the limit of a file; use export_params=False"
+        )
     graph = b"".join(chunk(key, x) for key, items in parts[:1] for x in items) + chunk(2, name)
     graph += b"".join(chunk(key, x) for key, items in parts[1:] for x in items)
     head = integer(1, IR_VERSIONS[opset]) + chunk(2, "pellucid") + chunk(3, version)

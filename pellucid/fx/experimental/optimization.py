@@ -15,7 +15,13 @@ from ..graph_module import GraphModule
 from ..interpreter import Transformer
 from ..node import Argument, Node, Target
 
-__all__ = ["extract_subgraph", "fuse", "matches_module_pattern", "remove_dropout", "replace_node_module"]
+__all__ = [
+    "extract_subgraph",
+    "fuse",
+    "matches_module_pattern",
+    "remove_dropout",
+    "replace_node_module",
+]
 
 
 def _parent_name(target: str) -> tuple[str, str]:
@@ -29,7 +35,11 @@ def matches_module_pattern(pattern: Iterable[type], node: Node, modules: dict[st
     if len(node.args) == 0:
         return False
     for expected, current in zip(pattern, (node.args[0], node)):
-        if not isinstance(current, Node) or current.op != "call_module" or not isinstance(current.target, str):
+        if (
+            not isinstance(current, Node)
+            or current.op != "call_module"
+            or not isinstance(current.target, str)
+        ):
             return False
         if type(modules.get(current.target)) is not expected:
             return False
@@ -52,7 +62,8 @@ def replace_node_module(node: Node, modules: dict[str, Any], new_module: Module)
 
 
 def fuse(model: Module, inplace: bool = False, no_trace: bool = False) -> Module:
-    """A module whose batch normalizations right after convolutions are part of these, for inference.
+    """A module whose batch normalizations right after convolutions are part of these, for
+    inference.
 
     Args:
         model: a module in evaluation mode that can be traced.
@@ -94,7 +105,9 @@ def remove_dropout(model: Module) -> Module:
     """A module without its `Dropout` modules."""
 
     class DropoutRemover(Transformer):
-        def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+        def call_module(
+            self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]
+        ) -> Any:
             if isinstance(self.submodules[str(target)], Dropout):
                 if len(args) != 1:
                     raise AssertionError(f"Expected 1 arg for Dropout, got {len(args)}")
@@ -104,7 +117,9 @@ def remove_dropout(model: Module) -> Module:
     return DropoutRemover(symbolic_trace(model)).transform()
 
 
-def extract_subgraph(orig_module: Module, nodes: list[Node], inputs: list[Node], outputs: list[Node]) -> GraphModule:
+def extract_subgraph(
+    orig_module: Module, nodes: list[Node], inputs: list[Node], outputs: list[Node]
+) -> GraphModule:
     """A module of its own from some nodes of a module's graph.
 
     Args:

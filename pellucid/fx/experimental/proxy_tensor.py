@@ -1,4 +1,5 @@
-"""Graphs of the operators that a function runs, gradients included (`torch.fx.experimental.proxy_tensor`).
+"""Graphs of the operators that a function runs, gradients included
+(`torch.fx.experimental.proxy_tensor`).
 
 >>> import pellucid as torch
 >>> from pellucid.fx.experimental.proxy_tensor import make_fx
@@ -43,12 +44,15 @@ CURRENT_DECOMPOSITION_TABLE: dict[Any, Callable[..., Any]] = {}
 
 
 class PythonKeyTracer(GraphAppendingTracer):
-    """Makes nodes of operators on tensors. Tensors that no node made become attributes of the module."""
+    """Makes nodes of operators on tensors. Tensors that no node made become attributes of the
+    module.
+    """
 
     def __init__(self) -> None:
         super().__init__(Graph())
         self.root = Module()
-        self.known: dict[int, tuple[Any, Proxy]] = {}  # by id of a tensor: a reference to it, and the proxy of what made it
+        # by id of a tensor: a reference to it, and the proxy of what made it
+        self.known: dict[int, tuple[Any, Proxy]] = {}
         self._constants: dict[int, str] = {}
 
     def track(self, value: Any, proxy: Proxy) -> None:
@@ -91,7 +95,9 @@ class PythonKeyTracer(GraphAppendingTracer):
 class ProxyTorchDispatchMode(TorchDispatchMode):
     """The mode that appends each operator to a graph."""
 
-    def __init__(self, tracer: PythonKeyTracer, tracing_mode: str = "real", pre_dispatch: bool = False) -> None:
+    def __init__(
+        self, tracer: PythonKeyTracer, tracing_mode: str = "real", pre_dispatch: bool = False
+    ) -> None:
         super().__init__()
         self.tracer, self.tracing_mode = tracer, tracing_mode
         self.decompositions: dict[Any, Callable[..., Any]] = {}
@@ -101,7 +107,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         """It is one of the library's own."""
         return True
 
-    def __torch_dispatch__(self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = kwargs or {}
         instead = self.decompositions.get(func)
         if instead is not None:
@@ -111,17 +119,27 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 return made
         tracer = self.tracer
         tensors = [t for t in dispatch.leaves(args, kwargs) if isinstance(t, Tensor)]
-        if Tag.data_dependent_output in func.tags and any(tracer.proxy_of(t) is not None for t in tensors):
+        if Tag.data_dependent_output in func.tags and any(
+            tracer.proxy_of(t) is not None for t in tensors
+        ):
             raise RuntimeError(
                 f"It appears that you're trying to get value out of a tracing tensor with {func} - erroring out! It's likely that this is "
                 "caused by data-dependent control flow or similar.  It may be possible to trace this with dynamic shapes; try setting "
                 "tracing_mode='symbolic' in your make_fx call."
             )
-        if not tensors and not any(isinstance(r.type.base, str) and r.type.base == "Tensor" for r in func._schema.returns):
+        if not tensors and not any(
+            isinstance(r.type.base, str) and r.type.base == "Tensor" for r in func._schema.returns
+        ):
             return func(*args, **kwargs)
         target = aten.lift_fresh_copy.default if func is aten.lift_fresh.default else func
         name = target.overloadpacket.__name__ if not func._opname.startswith("__") else None
-        proxy = tracer.create_proxy("call_function", target, tuple(args), kwargs, name=tracer.graph._target_to_str(name or "op"))
+        proxy = tracer.create_proxy(
+            "call_function",
+            target,
+            tuple(args),
+            kwargs,
+            name=tracer.graph._target_to_str(name or "op"),
+        )
         made = func(*args, **kwargs)
         if func is aten.lift_fresh.default and made is tensors[0]:
             made = aten.alias.default(made)
@@ -134,12 +152,17 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         elif isinstance(made, (tuple, list)):
             for k, part in enumerate(made):
                 if isinstance(part, Tensor):
-                    self._track(part, self.tracer.create_proxy("call_function", operator.getitem, (proxy, k), {}))
+                    self._track(
+                        part,
+                        self.tracer.create_proxy("call_function", operator.getitem, (proxy, k), {}),
+                    )
 
 
 def get_innermost_proxy_mode() -> ProxyTorchDispatchMode | None:
     """The innermost mode that makes a graph, or None."""
-    return next((m for m in reversed(dispatch.thread.modes) if isinstance(m, ProxyTorchDispatchMode)), None)
+    return next(
+        (m for m in reversed(dispatch.thread.modes) if isinstance(m, ProxyTorchDispatchMode)), None
+    )
 
 
 get_proxy_mode = get_innermost_proxy_mode
@@ -152,7 +175,9 @@ class _Decomposing(TorchDispatchMode):
         super().__init__()
         self.table = table
 
-    def __torch_dispatch__(self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         instead = self.table.get(func)
         if instead is None:
             return func(*args, **(kwargs or {}))
@@ -169,30 +194,46 @@ def decompose(decomposition_table: dict[Any, Callable[..., Any]] | None) -> Torc
 def _by_overload(table: dict[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
     made: dict[Any, Callable[..., Any]] = {}
     for op, function in table.items():
-        for overload in [getattr(op, name) for name in op.overloads()] if isinstance(op, OpOverloadPacket) else [op]:
+        for overload in (
+            [getattr(op, name) for name in op.overloads()]
+            if isinstance(op, OpOverloadPacket)
+            else [op]
+        ):
             made[overload] = function
     return made
 
 
 def make_fx(
-    f: Callable[..., Any], decomposition_table: dict[Any, Callable[..., Any]] | None = None, tracing_mode: str = "real",
-    _allow_non_fake_inputs: bool = False, *, pre_dispatch: bool = False, record_module_stack: bool = False,
-    _allow_fake_constant: bool = False, _error_on_data_dependent_ops: bool = True, record_stack_traces: bool = False,
-) -> Callable[..., GraphModule]:  # fmt: skip
+    f: Callable[..., Any],
+    decomposition_table: dict[Any, Callable[..., Any]] | None = None,
+    tracing_mode: str = "real",
+    _allow_non_fake_inputs: bool = False,
+    *,
+    pre_dispatch: bool = False,
+    record_module_stack: bool = False,
+    _allow_fake_constant: bool = False,
+    _error_on_data_dependent_ops: bool = True,
+    record_stack_traces: bool = False,
+) -> Callable[..., GraphModule]:
     """A function that runs `f` on its arguments and returns the graph of the operators that ran.
 
     Args:
         f: a function of tensors, numbers and containers of them; it may compute gradients.
-        decomposition_table: {operator: a function that stands for it}; what it calls is in the graph.
+        decomposition_table: {operator: a function that stands for it}; what it calls is in the
+            graph.
         tracing_mode: "real" runs on the arguments, "fake" on fake tensors of their shapes.
 
     Raises:
         NotImplementedError: `tracing_mode="symbolic"`: shapes are numbers here.
     """
     if tracing_mode not in ("real", "fake", "symbolic"):
-        raise AssertionError(f'expected tracing_mode in ["real", "fake", "symbolic"], got {tracing_mode}')
+        raise AssertionError(
+            f'expected tracing_mode in ["real", "fake", "symbolic"], got {tracing_mode}'
+        )
     if tracing_mode == "symbolic":
-        raise NotImplementedError("make_fx(tracing_mode='symbolic') is not supported: shapes are numbers; use 'fake' or 'real'")
+        raise NotImplementedError(
+            "make_fx(tracing_mode='symbolic') is not supported: shapes are numbers; use 'fake' or 'real'"
+        )
 
     def wrapped(*args: Any) -> GraphModule:
         tracer = PythonKeyTracer()
@@ -201,16 +242,18 @@ def make_fx(
         leaves, spec = tree_flatten(list(args))
         fake = None
         if tracing_mode == "fake":
-            fake = next((t.fake_mode for t in leaves if isinstance(t, FakeTensor)), None) or FakeTensorMode(
-                allow_non_fake_inputs=True
-            )
+            fake = next(
+                (t.fake_mode for t in leaves if isinstance(t, FakeTensor)), None
+            ) or FakeTensorMode(allow_non_fake_inputs=True)
         names = _names(f, len(args))
         flat = all(not isinstance(a, (list, tuple, dict)) for a in args)
         inputs = []
         for k, leaf in enumerate(leaves):
             name = f"{names[k]}_1" if flat else _leaf_name(names, args, k)
             proxy = tracer.create_proxy("placeholder", name, (), {})
-            value = fake.from_tensor(leaf) if fake is not None and isinstance(leaf, Tensor) else leaf
+            value = (
+                fake.from_tensor(leaf) if fake is not None and isinstance(leaf, Tensor) else leaf
+            )
             if isinstance(value, Tensor):
                 tracer.track(value, proxy)
             inputs.append(value)
@@ -228,7 +271,9 @@ def make_fx(
     return wrapped
 
 
-def _module(tracer: PythonKeyTracer, f: Any, made: Any, flat: bool, names: list[str], spec: Any, count: int) -> GraphModule:
+def _module(
+    tracer: PythonKeyTracer, f: Any, made: Any, flat: bool, names: list[str], spec: Any, count: int
+) -> GraphModule:
     """The traced graph, as a module."""
     results, out_spec = tree_flatten(made)
     nodes = [tracer.create_arg(r) for r in results]
@@ -246,11 +291,17 @@ def _plain(value: Any) -> Any:
         made = [_plain(v) for v in value]
         if isinstance(value, list):
             return made
-        return tuple(made) if type(value) is tuple or type(value) in TYPES.values() else type(value)(*made)
+        return (
+            tuple(made)
+            if type(value) is tuple or type(value) in TYPES.values()
+            else type(value)(*made)
+        )
     return value
 
 
-def dispatch_trace(root: Callable[..., Any], tracer: Any, concrete_args: tuple[Any, ...] = ()) -> GraphModule:
+def dispatch_trace(
+    root: Callable[..., Any], tracer: Any, concrete_args: tuple[Any, ...] = ()
+) -> GraphModule:
     """The graph of a function on arguments, as `make_fx` makes it."""
     return make_fx(root)(*concrete_args)
 

@@ -1,4 +1,5 @@
-"""Questions that models ask about sizes (`torch.fx.experimental.symbolic_shapes`). Sizes are always known here, so each has its plain answer.
+"""Questions that models ask about sizes (`torch.fx.experimental.symbolic_shapes`). Sizes are always
+known here, so each has its plain answer.
 
 >>> guard_or_false(2 == 3), statically_known_true(1 < 2), sym_eq((1, 2), (1, 2))
 (False, True, True)
@@ -11,12 +12,36 @@ from typing import Any
 from ...core.tensor import Tensor
 
 __all__ = [
-    "DimDynamic", "GuardOnDataDependentSymNode", "PendingUnbackedSymbolNotFound", "definitely_false", "definitely_true", "free_symbols",
-    "free_unbacked_symbols", "guard_bool", "guard_float", "guard_int", "guard_or_false", "guard_or_true", "guard_scalar",
-    "guard_size_oblivious", "has_free_symbols", "has_free_unbacked_symbols", "has_symbolic_sizes_strides", "hint_int", "is_accessor_node",
-    "is_concrete_bool", "is_concrete_float", "is_concrete_int", "is_symbolic", "size_hint", "statically_known_false",
-    "statically_known_true", "sym_and", "sym_eq", "sym_or",
-]  # fmt: skip
+    "DimDynamic",
+    "GuardOnDataDependentSymNode",
+    "PendingUnbackedSymbolNotFound",
+    "definitely_false",
+    "definitely_true",
+    "free_symbols",
+    "free_unbacked_symbols",
+    "guard_bool",
+    "guard_float",
+    "guard_int",
+    "guard_or_false",
+    "guard_or_true",
+    "guard_scalar",
+    "guard_size_oblivious",
+    "has_free_symbols",
+    "has_free_unbacked_symbols",
+    "has_symbolic_sizes_strides",
+    "hint_int",
+    "is_accessor_node",
+    "is_concrete_bool",
+    "is_concrete_float",
+    "is_concrete_int",
+    "is_symbolic",
+    "size_hint",
+    "statically_known_false",
+    "statically_known_true",
+    "sym_and",
+    "sym_eq",
+    "sym_or",
+]
 
 
 class GuardOnDataDependentSymNode(RuntimeError):  # noqa: N818 (PyTorch's name)
@@ -131,7 +156,13 @@ def has_symbolic_sizes_strides(elem: Tensor) -> bool:
 
 def is_accessor_node(node: Any) -> bool:
     """Whether a node of a graph asks for sizes, strides or an offset."""
-    name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "") if node.op == "call_function" else ""
+    name = (
+        node.target
+        if node.op == "call_method"
+        else getattr(node.target, "__name__", "")
+        if node.op == "call_function"
+        else ""
+    )
     return name in ("size", "stride", "storage_offset", "item") or str(name).startswith(
         ("sym_size", "sym_stride", "sym_storage_offset")
     )

@@ -1,4 +1,6 @@
-"""Graphs as pictures (`torch.fx.passes.graph_drawer`); needs the package pydot, and Graphviz to write images."""
+"""Graphs as pictures (`torch.fx.passes.graph_drawer`); needs the package pydot, and Graphviz to
+write images.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,23 @@ _COLOR_MAP = {
     "output": "PowderBlue",
 }
 _COLORS = [
-    "CadetBlue1", "Coral", "DarkOliveGreen1", "DarkSeaGreen1", "GhostWhite", "Khaki1", "LavenderBlush1", "LightSkyBlue", "MistyRose1",
-    "MistyRose2", "PaleTurquoise2", "PeachPuff1", "Salmon", "Thistle1", "Thistle3", "Wheat1",
-]  # fmt: skip
+    "CadetBlue1",
+    "Coral",
+    "DarkOliveGreen1",
+    "DarkSeaGreen1",
+    "GhostWhite",
+    "Khaki1",
+    "LavenderBlush1",
+    "LightSkyBlue",
+    "MistyRose1",
+    "MistyRose2",
+    "PaleTurquoise2",
+    "PeachPuff1",
+    "Salmon",
+    "Thistle1",
+    "Thistle3",
+    "Wheat1",
+]
 _TEMPLATE = {"fillcolor": "Yellow3", "style": '"filled,rounded"', "fontcolor": "#000000"}
 
 
@@ -64,15 +80,26 @@ class FxGraphDrawer:
         self._name = name
         self.dot_graph_shape = dot_graph_shape if dot_graph_shape is not None else "record"
         self.normalize_args = normalize_args
-        self._options = (ignore_getattr, ignore_parameters_and_buffers, skip_node_names_in_args, parse_stack_trace)
+        self._options = (
+            ignore_getattr,
+            ignore_parameters_and_buffers,
+            skip_node_names_in_args,
+            parse_stack_trace,
+        )
         self._dot_graphs = {name: self._to_dot(graph_module, name)}
         for child_name, child in graph_module.named_children():
             if isinstance(child, GraphModule):
-                self._dot_graphs[f"{name}_{child_name}"] = self._to_dot(child, f"{name}_{child_name}")
+                self._dot_graphs[f"{name}_{child_name}"] = self._to_dot(
+                    child, f"{name}_{child_name}"
+                )
 
     def get_dot_graph(self, submod_name: str | None = None) -> Any:
         """The pydot graph of the module, or of a submodule by its name."""
-        return self.get_main_dot_graph() if submod_name is None else self.get_submod_dot_graph(submod_name)
+        return (
+            self.get_main_dot_graph()
+            if submod_name is None
+            else self.get_submod_dot_graph(submod_name)
+        )
 
     def get_main_dot_graph(self) -> Any:
         """The pydot graph of the module."""
@@ -91,7 +118,12 @@ class FxGraphDrawer:
         if node.op in _COLOR_MAP:
             style["fillcolor"] = _COLOR_MAP[node.op]
         else:
-            number = int(hashlib.md5(str(_target_name(node)).encode(), usedforsecurity=False).hexdigest()[:8], 16)
+            number = int(
+                hashlib.md5(str(_target_name(node)).encode(), usedforsecurity=False).hexdigest()[
+                    :8
+                ],
+                16,
+            )
             style["fillcolor"] = _COLORS[number % len(_COLORS)]
         return style
 
@@ -101,18 +133,24 @@ class FxGraphDrawer:
         if node.op == "call_module":
             called: Any = module.get_submodule(str(node.target))
             lines.append(type(called).__module__ + "." + type(called).__name__)
-            lines += [f"{name}: {getattr(called, name)}" for name in getattr(called, "__constants__", ())]
+            lines += [
+                f"{name}: {getattr(called, name)}" for name in getattr(called, "__constants__", ())
+            ]
         else:
             lines.append(f"target={_target_name(node)}")
             args, kwargs = node.args, node.kwargs
             if self.normalize_args:
                 bound = node.normalized_arguments(module, normalize_to_only_use_kwargs=True)
                 args, kwargs = (bound.args, bound.kwargs) if bound is not None else (args, kwargs)
-            shown = lambda value: "" if skip_names and isinstance(value, Node) else _format_arg(value, 8)
+            shown = lambda value: (
+                "" if skip_names and isinstance(value, Node) else _format_arg(value, 8)
+            )
             if args:
                 lines.append(f"args=({', '.join(shown(value) for value in args)},)")
             if kwargs:
-                lines.append(f"kwargs={{{', '.join(f'{name}: {shown(value)}' for name, value in kwargs.items())}}}")
+                lines.append(
+                    f"kwargs={{{', '.join(f'{name}: {shown(value)}' for name, value in kwargs.items())}}}"
+                )
             lines.append(f"num_users={len(node.users)}")
         meta = node.meta.get("tensor_meta")
         if isinstance(meta, TensorMetadata):
@@ -124,7 +162,9 @@ class FxGraphDrawer:
             ]
         if parse and node.stack_trace is not None:
             place = _parse_stack_trace(node.stack_trace)
-            lines.append(f"file={place.file.rpartition('/')[2]}:{place.lineno} {place.code}" if place else "")
+            lines.append(
+                f"file={place.file.rpartition('/')[2]}:{place.lineno} {place.code}" if place else ""
+            )
         text = "|".join(_escaped(line) for line in lines)
         return "{" + text + r"\n}"
 
@@ -148,7 +188,11 @@ class FxGraphDrawer:
             if isinstance(called, GraphModule):
                 continue
             for part, value in (*called.named_parameters(), *called.named_buffers()):
-                label = "{" + f"name={_escaped(part)}|op_code=get_{'parameter' if value.requires_grad else 'buffer'}" + "}"
+                label = (
+                    "{"
+                    f"name={_escaped(part)}|op_code=get_{'parameter' if value.requires_grad else 'buffer'}"
+                    "}"
+                )
                 dot.add_node(pydot.Node(f"{node.name}.{part}", label=label, **style))
                 dot.add_edge(pydot.Edge(f"{node.name}.{part}", node.name))
         for node in module.graph.nodes:

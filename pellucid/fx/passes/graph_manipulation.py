@@ -10,11 +10,19 @@ from ..graph_module import GraphModule
 from ..node import Node, Target, map_arg
 from .shape_prop import ShapeProp
 
-__all__ = ["get_size_of_all_nodes", "get_size_of_node", "get_tensor_meta", "replace_target_nodes_with", "size_bytes"]
+__all__ = [
+    "get_size_of_all_nodes",
+    "get_size_of_node",
+    "get_tensor_meta",
+    "replace_target_nodes_with",
+    "size_bytes",
+]
 
 
 @compatibility(is_backward_compatible=False)
-def replace_target_nodes_with(fx_module: GraphModule, old_op: str, old_target: Target, new_op: str, new_target: Target) -> None:
+def replace_target_nodes_with(
+    fx_module: GraphModule, old_op: str, old_target: Target, new_op: str, new_target: Target
+) -> None:
     """Exchange the kind and target of all nodes that have the old ones."""
     made = Graph()
     copies: dict[Node, Node] = {}
@@ -58,7 +66,9 @@ def get_tensor_meta(node: Node) -> Any:
     """
     meta = node.meta.get("tensor_meta")
     if not meta:
-        raise RuntimeError(f"Node {node} has no tensor metadata associated with it! Check that shape propagation has run.")
+        raise RuntimeError(
+            f"Node {node} has no tensor metadata associated with it! Check that shape propagation has run."
+        )
     return meta
 
 

@@ -13,8 +13,14 @@ from .shape_prop import TensorMetadata
 from .tools_common import CALLABLE_NODE_OPS, get_node_target
 
 __all__ = [
-    "FunctionalOperatorSupport", "OpSupports", "OperatorSupport", "OperatorSupportBase", "any_chain", "chain", "create_op_support",
-]  # fmt: skip
+    "FunctionalOperatorSupport",
+    "OpSupports",
+    "OperatorSupport",
+    "OperatorSupportBase",
+    "any_chain",
+    "chain",
+    "create_op_support",
+]
 
 TargetTypeName = str
 SupportedArgumentDTypes = tuple[Sequence[Sequence[Any]], dict[str, Sequence[Any]]] | None
@@ -34,7 +40,9 @@ class OperatorSupportBase(abc.ABC):
 
 @compatibility(is_backward_compatible=False)
 class OperatorSupport(OperatorSupportBase):
-    """Supports the calls that a dictionary lists: names of targets, with the element types of arguments or None for any."""
+    """Supports the calls that a dictionary lists: names of targets, with the element types of
+    arguments or None for any.
+    """
 
     _support_dict: SupportDict
 
@@ -52,7 +60,10 @@ class OperatorSupport(OperatorSupportBase):
         if wanted is None:
             return True
         positional, named = wanted
-        pairs = [*zip(node.args, positional), *((node.kwargs.get(name), kinds) for name, kinds in named.items())]
+        pairs = [
+            *zip(node.args, positional),
+            *((node.kwargs.get(name), kinds) for name, kinds in named.items()),
+        ]
         return all(_dtype_of(arg) in kinds for arg, kinds in pairs if isinstance(arg, Node))
 
 
@@ -82,13 +93,17 @@ def create_op_support(is_node_supported: IsNodeSupported) -> OperatorSupportBase
 @compatibility(is_backward_compatible=False)
 def chain(*op_support: OperatorSupportBase) -> OperatorSupportBase:
     """What all of several support."""
-    return create_op_support(lambda mods, node: all(part.is_node_supported(mods, node) for part in op_support))
+    return create_op_support(
+        lambda mods, node: all(part.is_node_supported(mods, node) for part in op_support)
+    )
 
 
 @compatibility(is_backward_compatible=False)
 def any_chain(*op_support: OperatorSupportBase) -> OperatorSupportBase:
     """What one of several supports."""
-    return create_op_support(lambda mods, node: any(part.is_node_supported(mods, node) for part in op_support))
+    return create_op_support(
+        lambda mods, node: any(part.is_node_supported(mods, node) for part in op_support)
+    )
 
 
 @compatibility(is_backward_compatible=False)
@@ -98,7 +113,9 @@ class OpSupports:
     @classmethod
     def decline_if_input_dtype(cls, dtype: Any) -> OperatorSupportBase:
         """Supports nodes none of whose inputs has an element type."""
-        return create_op_support(lambda mods, node: all(_dtype_of(arg) != dtype for arg in node.all_input_nodes))
+        return create_op_support(
+            lambda mods, node: all(_dtype_of(arg) != dtype for arg in node.all_input_nodes)
+        )
 
     @classmethod
     def decline_if_node_in_names(cls, disallow_set: set[str]) -> OperatorSupportBase:

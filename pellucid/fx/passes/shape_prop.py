@@ -1,4 +1,6 @@
-"""Shapes and element types of all values of a graph, found by running it (`torch.fx.passes.shape_prop`)."""
+"""Shapes and element types of all values of a graph, found by running it
+(`torch.fx.passes.shape_prop`).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ __all__ = ["ShapeProp", "TensorMetadata"]
 
 @compatibility(is_backward_compatible=True)
 class TensorMetadata(NamedTuple):
-    """What is known of a tensor besides its values; `memory_format` is None where it is none of the known ones."""
+    """What is known of a tensor besides its values; `memory_format` is None where it is none of the
+    known ones.
+    """
 
     shape: Any
     dtype: Any
@@ -30,15 +34,25 @@ class TensorMetadata(NamedTuple):
 def _extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) -> TensorMetadata:
     formats = (dtypes.contiguous_format, dtypes.channels_last, dtypes.channels_last_3d)
     fits = (
-        form for form in formats if result.dim() == {dtypes.channels_last: 4, dtypes.channels_last_3d: 5}.get(form, result.dim())
+        form
+        for form in formats
+        if result.dim()
+        == {dtypes.channels_last: 4, dtypes.channels_last_3d: 5}.get(form, result.dim())
     )
-    memory_format = next((form for form in fits if result.is_contiguous(memory_format=form)), None) if include_contiguity else None
-    return TensorMetadata(result.shape, result.dtype, result.requires_grad, result.stride(), memory_format, False, {})
+    memory_format = (
+        next((form for form in fits if result.is_contiguous(memory_format=form)), None)
+        if include_contiguity
+        else None
+    )
+    return TensorMetadata(
+        result.shape, result.dtype, result.requires_grad, result.stride(), memory_format, False, {}
+    )
 
 
 @compatibility(is_backward_compatible=True)
 class ShapeProp(Interpreter):
-    """Runs a graph on example inputs and puts what it sees of each value into `node.meta["tensor_meta"]` and `["type"]`.
+    """Runs a graph on example inputs and puts what it sees of each value into
+    `node.meta["tensor_meta"]` and `["type"]`.
 
     Args:
         gm: the module.
@@ -69,7 +83,9 @@ class ShapeProp(Interpreter):
             result = super().run_node(n)
         except Exception as error:
             traceback.print_exc()
-            raise RuntimeError(f"ShapeProp error for: node={n.format_node()} with meta={n.meta}") from error
+            raise RuntimeError(
+                f"ShapeProp error for: node={n.format_node()} with meta={n.meta}"
+            ) from error
         found = False
 
         def extract(value: Any) -> Any:

@@ -59,7 +59,8 @@ def split_module(
         qualname_map: gets the dotted names of submodules in `m` by those in the result.
         keep_original_order: call the parts in the order in which their first nodes stood.
         keep_original_node_name: nodes keep their names.
-        keep_original_input_name: inputs of parts are called what their values are called; else `arg_0`, ...
+        keep_original_input_name: inputs of parts are called what their values are called; else
+            `arg_0`, ...
         partition_affix: stands before the number in the submodules' names.
         tuple_return: parts with one result return it in a tuple, too.
 
@@ -98,7 +99,9 @@ def split_module(
         part = parts[name]
         for at, given in enumerate(part.inputs):
             origin = nodes[given]
-            made = part.graph.placeholder(given if keep_original_input_name else f"arg_{at}", type_expr=origin.type)
+            made = part.graph.placeholder(
+                given if keep_original_input_name else f"arg_{at}", type_expr=origin.type
+            )
             made.meta = origin.meta.copy()
             part.environment[origin] = made
     for node in m.graph.nodes:
@@ -113,13 +116,17 @@ def split_module(
             part.targets[target] = _get_attr(m, str(node.target))
             if qualname_map is not None:
                 qualname_map[f"{part.submod_name}.{target}"] = str(node.target)
-        made = part.graph.create_node(node.op, target, args, kwargs, node.name if keep_original_node_name else None, node.type)
+        made = part.graph.create_node(
+            node.op, target, args, kwargs, node.name if keep_original_node_name else None, node.type
+        )
         made.meta = node.meta.copy()
         part.environment[node] = made
     return _assembled(m, [parts[name] for name in ordered], nodes, tuple_return)
 
 
-def _assembled(m: GraphModule, parts: list[Partition], nodes: dict[str, Node], tuple_return: bool) -> GraphModule:
+def _assembled(
+    m: GraphModule, parts: list[Partition], nodes: dict[str, Node], tuple_return: bool
+) -> GraphModule:
     """The module that calls the parts."""
     base = Graph()
     values: dict[str, Node] = {}

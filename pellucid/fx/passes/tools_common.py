@@ -15,7 +15,13 @@ from ..graph import Graph
 from ..graph_module import GraphModule
 from ..node import Node, _get_qualified_name
 
-__all__ = ["get_acc_ops_name", "get_node_target", "is_node_output_tensor", "legalize_graph", "stable_topological_sort"]
+__all__ = [
+    "get_acc_ops_name",
+    "get_node_target",
+    "is_node_output_tensor",
+    "legalize_graph",
+    "stable_topological_sort",
+]
 
 Tensors = tuple[Tensor, ...] | list[Tensor]
 TensorOrTensors = Tensor | Tensors
@@ -44,7 +50,9 @@ def get_node_target(submodules: Mapping[str, Module], node: Node) -> str:
         AssertionError: the node is no call.
     """
     if node.op not in CALLABLE_NODE_OPS:
-        raise AssertionError("Expect op types of " + ", ".join(CALLABLE_NODE_OPS) + f", but found {node.op}")
+        raise AssertionError(
+            "Expect op types of " + ", ".join(CALLABLE_NODE_OPS) + f", but found {node.op}"
+        )
     if node.op == "call_module":
         return _module_type(submodules[str(node.target)])
     if node.op == "call_function":
@@ -103,7 +111,9 @@ def _in_order(gm: GraphModule, stable: bool) -> GraphModule:
         for user in node.users:
             waiting[user] -= 1
             if not waiting[user]:
-                heapq.heappush(queue, (place[user], user)) if stable else queue.append((place[user], user))
+                heapq.heappush(queue, (place[user], user)) if stable else queue.append(
+                    (place[user], user)
+                )
     if output is not None:
         new = made.node_copy(output, lambda n: copies[n])
         new.name = output.name

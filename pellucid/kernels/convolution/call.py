@@ -1,12 +1,16 @@
-"""Convolution and its gradients on generated float32 kernels. See `conv_kernels` for how they work, and `conv_winograd`.
+"""Convolution and its gradients on generated float32 kernels. See `conv_kernels` for how they work,
+and `conv_winograd`.
 
-Layouts and conventions are those of the NumPy reference in `kernels.convolution.reference`: ``x`` is ``(N, C, *spatial)``, ``w``
-is ``(O, C // groups, *kernel)``, any number of spatial dimensions, any stride, padding, dilation and groups. Each function
-returns None where it does not apply (float64, integers, an empty array, no compiler), and the caller uses the reference.
-float16 and bfloat16 are computed in float32 and rounded once. Results do not depend on the number of threads.
+Layouts and conventions are those of the NumPy reference in `kernels.convolution.reference`:
+``x`` is ``(N, C, *spatial)``, ``w`` is ``(O, C // groups, *kernel)``, any number of spatial
+dimensions, any stride, padding, dilation and groups. Each function returns None where it does not
+apply (float64, integers, an empty array, no compiler), and the caller uses the reference. float16
+and bfloat16 are computed in float32 and rounded once. Results do not depend on the number of
+threads.
 
-3x3 convolutions with channels enough go by Winograd's method while `config.winograd` is set; where numbers differ too
-much in size for it, or a result is not finite, the definition is used, which has infinities and NaN where they belong.
+3x3 convolutions with channels enough go by Winograd's method while `config.winograd` is set; where
+numbers differ too much in size for it, or a result is not finite, the definition is used, which has
+infinities and NaN where they belong.
 """
 
 from __future__ import annotations
@@ -43,7 +47,8 @@ def conv(
     bias: np.ndarray | None = None,
     relu: bool = False,
 ) -> np.ndarray | None:
-    """Cross-correlate ``x`` with ``w``, add ``bias`` (O,), and with ``relu`` clip at zero (NaN stays).
+    """Cross-correlate ``x`` with ``w``, add ``bias`` (O,), and with ``relu`` clip at zero (NaN
+    stays).
 
     RuntimeError where the shapes do not fit.
 
@@ -54,7 +59,9 @@ def conv(
     if x.dtype != _FLOAT32 or w.dtype != _FLOAT32 or (bias is not None and bias.dtype != _FLOAT32):
         return in_float32(conv, (x, w, bias), stride, padding, dilation, groups, relu=relu)
     try:
-        out_shape, plan, other = _forward(config.winograd, x.shape, w.shape, stride, padding, dilation, groups)
+        out_shape, plan, other = _forward(
+            config.winograd, x.shape, w.shape, stride, padding, dilation, groups
+        )
     except TypeError:  # lists cannot be looked up
         key = (_key(stride), _key(padding), _key(dilation), groups)
         out_shape, plan, other = _forward(config.winograd, x.shape, w.shape, *key)
@@ -78,7 +85,8 @@ def conv_input_grad(
     groups: int = 1,
     bias: np.ndarray | None = None,
 ) -> np.ndarray | None:
-    """Gradient in the input of shape ``x_shape``; as transposed convolution it takes a ``bias`` of ``x_shape[1]`` values.
+    """Gradient in the input of shape
+    ``x_shape``; as transposed convolution it takes a ``bias`` of ``x_shape[1]`` values.
 
     >>> g, w = np.ones((1, 1, 4), np.float32), np.ones((1, 1, 2), np.float32)
     >>> out = conv_input_grad(g, w, (1, 1, 5))
@@ -88,7 +96,9 @@ def conv_input_grad(
     if g.dtype != _FLOAT32 or w.dtype != _FLOAT32 or (bias is not None and bias.dtype != _FLOAT32):
         return in_float32(conv_input_grad, (g, w, bias), x_shape, stride, padding, dilation, groups)
     try:
-        shape, plan, other = _input_grad(config.winograd, g.shape, w.shape, x_shape, stride, padding, dilation, groups)
+        shape, plan, other = _input_grad(
+            config.winograd, g.shape, w.shape, x_shape, stride, padding, dilation, groups
+        )
     except TypeError:
         key = (_key(x_shape), _key(stride), _key(padding), _key(dilation), groups)
         shape, plan, other = _input_grad(config.winograd, g.shape, w.shape, *key)
@@ -111,7 +121,8 @@ def conv_weight_grad(
     dilation: IntOrSeq = 1,
     groups: int = 1,
 ) -> np.ndarray | None:
-    """Gradient in the weight of shape ``w_shape``; images are added in an order that depends on shapes alone.
+    """Gradient in the weight of shape ``w_shape``; images are added in an order that depends on
+    shapes alone.
 
     >>> g, x = np.ones((1, 1, 4), np.float32), np.arange(5, dtype=np.float32).reshape(1, 1, 5)
     >>> out = conv_weight_grad(g, x, (1, 1, 2))
@@ -121,7 +132,9 @@ def conv_weight_grad(
     if g.dtype != _FLOAT32 or x.dtype != _FLOAT32:
         return in_float32(conv_weight_grad, (g, x), w_shape, stride, padding, dilation, groups)
     try:
-        geo, plan, other = _weight_grad(config.winograd, g.shape, x.shape, w_shape, stride, padding, dilation, groups)
+        geo, plan, other = _weight_grad(
+            config.winograd, g.shape, x.shape, w_shape, stride, padding, dilation, groups
+        )
     except TypeError:
         key = (_key(w_shape), _key(stride), _key(padding), _key(dilation), groups)
         geo, plan, other = _weight_grad(config.winograd, g.shape, x.shape, *key)
@@ -132,17 +145,25 @@ def conv_weight_grad(
     return conv_weight.run(plan, geo, g, x) if made is None else made
 
 
-def forward_plans(x_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any) -> tuple[Any, Any]:
-    """The plans of `conv` for contiguous float32 arrays: with lanes over pixels (None: no kernels), and a better one, if any."""
+def forward_plans(
+    x_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any
+) -> tuple[Any, Any]:
+    """The plans of `conv` for contiguous float32 arrays: with lanes over pixels (None: no kernels),
+    and a better one, if any.
+    """
     return _forward(config.winograd, x_shape, w_shape, *(_key(v) for v in args))[1:]
 
 
-def input_grad_plans(g_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any) -> tuple[Any, Any]:
+def input_grad_plans(
+    g_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any
+) -> tuple[Any, Any]:
     """The same of `conv_input_grad`."""
     return _input_grad(config.winograd, g_shape, w_shape, *(_key(v) for v in args))[1:]
 
 
-def weight_grad_plans(g_shape: tuple[int, ...], x_shape: tuple[int, ...], *args: Any) -> tuple[ConvGeometry, Any, Any]:
+def weight_grad_plans(
+    g_shape: tuple[int, ...], x_shape: tuple[int, ...], *args: Any
+) -> tuple[ConvGeometry, Any, Any]:
     """Geometry, plan (None: no kernels) and a better plan, if any, of `conv_weight_grad`."""
     return _weight_grad(config.winograd, g_shape, x_shape, *(_key(v) for v in args))
 
@@ -153,12 +174,15 @@ _FLOAT32 = np.dtype(np.float32)
 def in_float32(
     function: Callable[..., Any], arrays: tuple[np.ndarray | None, ...], *args: Any, **options: Any
 ) -> np.ndarray | None:
-    """`function` of float16 or bfloat16 arrays, computed in float32 and rounded once; None for other dtypes.
+    """`function` of float16 or bfloat16 arrays, computed in float32 and rounded once; None for
+    other dtypes.
 
     A third array is passed by name, as `bias`.
     """
     dtype = arrays[0].dtype if arrays[0] is not None else _FLOAT32
-    if dtype.name not in ("float16", "bfloat16") or any(a is not None and a.dtype != dtype for a in arrays):
+    if dtype.name not in ("float16", "bfloat16") or any(
+        a is not None and a.dtype != dtype for a in arrays
+    ):
         return None
     wide = [None if a is None else a.astype(_FLOAT32) for a in arrays]
     if len(wide) == 3:
@@ -178,13 +202,21 @@ def _ready() -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _forward(winograd: bool, x_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any) -> tuple[Any, Any, Any]:
-    """Output shape, the plan with lanes over pixels (None where kernels do not apply), and another one where better."""
+def _forward(
+    winograd: bool, x_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any
+) -> tuple[Any, Any, Any]:
+    """Output shape, the plan with lanes over pixels (None where kernels do not apply), and another
+    one where better.
+    """
     geo = conv_geometry(x_shape, w_shape, *args)
     if not _worked(geo) or not _ready():
         return geo.out_shape, None, None
     key, other = _shape_key(geo), conv_winograd.forward_plan(geo) if winograd else None
-    return geo.out_shape, _bands(key, False) or _whole(conv_plan.forward_plan(key)), other or conv_lanes.forward_plan(key)
+    return (
+        geo.out_shape,
+        _bands(key, False) or _whole(conv_plan.forward_plan(key)),
+        other or conv_lanes.forward_plan(key),
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -195,7 +227,11 @@ def _input_grad(
     if not _worked(geo) or not _ready():
         return geo.x_shape, None, None
     key, other = _shape_key(geo), conv_winograd.input_grad_plan(geo) if winograd else None
-    return geo.x_shape, _bands(key, True) or _whole(conv_plan.input_grad_plan(key)), other or conv_lanes.input_grad_plan(key)
+    return (
+        geo.x_shape,
+        _bands(key, True) or _whole(conv_plan.input_grad_plan(key)),
+        other or conv_lanes.input_grad_plan(key),
+    )
 
 
 Plans = list[tuple[conv_plan.Plan, int]]  # with the first pixel that each is for
@@ -215,7 +251,9 @@ def _weight_grad(
 ) -> tuple[ConvGeometry, Any, Any]:
     geo = conv_geometry(x_shape, w_shape, *args)
     if g_shape != geo.out_shape:
-        raise RuntimeError(f"Expected grad_output of shape {list(geo.out_shape)}, but got {list(g_shape)}")
+        raise RuntimeError(
+            f"Expected grad_output of shape {list(geo.out_shape)}, but got {list(g_shape)}"
+        )
     if not _worked(geo) or not _ready():
         return geo, None, None
     other = conv_winograd_weight.weight_grad_plan(geo) if winograd else None
@@ -231,10 +269,19 @@ def _shape_key(geo: ConvGeometry) -> ConvGeometry:
     """Plans hold for any number of images."""
     if geo.n == 1:
         return geo
-    return ConvGeometry(1, geo.c, geo.o, geo.groups, geo.x, geo.k, geo.out, geo.stride, geo.pads, geo.dilation)
+    return ConvGeometry(
+        1, geo.c, geo.o, geo.groups, geo.x, geo.k, geo.out, geo.stride, geo.pads, geo.dilation
+    )
 
 
-def _correlate(plans: Plans, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None, floor: float) -> np.ndarray:
+def _correlate(
+    plans: Plans,
+    x: np.ndarray,
+    w: np.ndarray,
+    out: np.ndarray,
+    bias: np.ndarray | None,
+    floor: float,
+) -> np.ndarray:
     x, w = np.ascontiguousarray(x), np.ascontiguousarray(w)
     plan = plans[0][0]
     bias = plan.zeros if bias is None else np.ascontiguousarray(bias)
@@ -248,7 +295,8 @@ def _correlate(plans: Plans, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias
         for gather, offset, tiles, tile_src, k, k_src, lane in plan.gathers:
             gather(address + offset, w, tiles, tile_src, k, k_src, lane)
         team = threads.team() if tasks > 1 else 0
-        # Each chunk of tasks clears its scratch once; two per thread even out what the machine does besides.
+        # Each chunk of tasks clears its scratch once; two per thread even out what the machine does
+        # besides.
         grain = -(-tasks // (2 * count)) if count > 1 else tasks
         own = address + plan.weight_bytes
         run = kernels.driver()["correlate"]

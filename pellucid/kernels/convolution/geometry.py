@@ -1,7 +1,8 @@
 """Shape arithmetic of convolution and pooling, in any number of spatial dimensions.
 
-Arrays are ``(N, C, *spatial)`` and weights ``(O, C // groups, *kernel)``. Everything here is pure Python on tuples, so the
-NumPy reference and the generated kernels agree on every size by construction.
+Arrays are ``(N, C, *spatial)`` and weights ``(O, C // groups, *kernel)``. Everything here is pure
+Python on tuples, so the NumPy reference and the generated kernels agree on every size by
+construction.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,8 @@ Pads = tuple[tuple[int, int], ...]
 
 
 def per_dim(value: IntOrSeq, dims: int, name: str) -> tuple[int, ...]:
-    """``value`` as a tuple of ``dims`` integers; an integer or a sequence of one stands for every dimension.
+    """``value`` as a tuple of ``dims`` integers; an integer or a sequence of one stands for every
+    dimension.
 
     >>> per_dim(2, 3, "stride")
     (2, 2, 2)
@@ -27,12 +29,15 @@ def per_dim(value: IntOrSeq, dims: int, name: str) -> tuple[int, ...]:
     if len(values) == 1:
         return values * dims
     if len(values) != dims:
-        raise RuntimeError(f"expected {name} to be a single integer value or a list of {dims} values, but got {values}")
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {dims} values, but got {values}"
+        )
     return values
 
 
 def pad_pairs(padding: int | Sequence[int | Sequence[int]], dims: int) -> Pads:
-    """``padding`` as one ``(before, after)`` pair per dimension; a plain integer means the same on both sides.
+    """``padding`` as one ``(before, after)`` pair per dimension; a plain integer means the same on
+    both sides.
 
     >>> pad_pairs((1, (0, 2)), 2)
     ((1, 1), (0, 2))
@@ -43,7 +48,9 @@ def pad_pairs(padding: int | Sequence[int | Sequence[int]], dims: int) -> Pads:
     if len(items) == 1:
         items = items * dims
     if len(items) != dims:
-        raise RuntimeError(f"expected padding to be a single integer value or a list of {dims} values, but got {items}")
+        raise RuntimeError(
+            f"expected padding to be a single integer value or a list of {dims} values, but got {items}"
+        )
     pairs = []
     for item in items:
         before, after = (item, item) if not isinstance(item, Sequence) else item
@@ -51,7 +58,9 @@ def pad_pairs(padding: int | Sequence[int | Sequence[int]], dims: int) -> Pads:
     return tuple(pairs)
 
 
-def conv_output_size(size: int, kernel: int, stride: int, pads: tuple[int, int], dilation: int) -> int:
+def conv_output_size(
+    size: int, kernel: int, stride: int, pads: tuple[int, int], dilation: int
+) -> int:
     """How many positions a window of ``kernel`` taps takes along one padded dimension.
 
     >>> conv_output_size(28, 3, 1, (0, 0), 1)
@@ -60,8 +69,11 @@ def conv_output_size(size: int, kernel: int, stride: int, pads: tuple[int, int],
     return (size + pads[0] + pads[1] - dilation * (kernel - 1) - 1) // stride + 1
 
 
-def pool_output_size(size: int, kernel: int, stride: int, pad: int, dilation: int, ceil_mode: bool) -> int:
-    """Output length of a pooling window; with ``ceil_mode`` a last window may hang over the end, but must start inside.
+def pool_output_size(
+    size: int, kernel: int, stride: int, pad: int, dilation: int, ceil_mode: bool
+) -> int:
+    """Output length of a pooling window; with ``ceil_mode`` a last window may hang over the end,
+    but must start inside.
 
     >>> pool_output_size(5, 2, 2, 0, 1, False), pool_output_size(5, 2, 2, 0, 1, True)
     (2, 3)
@@ -77,7 +89,8 @@ def pool_output_size(size: int, kernel: int, stride: int, pad: int, dilation: in
 class ConvGeometry:
     """The sizes of one convolution, all per spatial dimension except the channel counts.
 
-    ``x`` is the input, ``k`` the kernel, ``out`` the output; ``groups`` splits ``c`` inputs and ``o`` outputs.
+    ``x`` is the input, ``k`` the kernel, ``out`` the output; ``groups`` splits ``c`` inputs and
+    ``o`` outputs.
     """
 
     n: int
@@ -152,7 +165,9 @@ def _geometry(
             f"but got weight of size {list(w_shape)} instead"
         )
     x, k = x_shape[2:], w_shape[2:]
-    out = tuple(conv_output_size(*sizes) for sizes in zip(x, k, stride, pads, dilation, strict=True))
+    out = tuple(
+        conv_output_size(*sizes) for sizes in zip(x, k, stride, pads, dilation, strict=True)
+    )
     if any(size < 1 for size in out):
         padded = " x ".join(str(s + p[0] + p[1]) for s, p in zip(x, pads, strict=True))
         kernel = " x ".join(str(d * (s - 1) + 1) for s, d in zip(k, dilation, strict=True))
@@ -171,7 +186,8 @@ def conv_geometry(
     dilation: IntOrSeq = 1,
     groups: int = 1,
 ) -> ConvGeometry:
-    """All sizes of a convolution of ``x_shape`` with ``w_shape``; RuntimeError where the two do not fit.
+    """All sizes of a convolution of ``x_shape`` with ``w_shape``; RuntimeError where the two do not
+    fit.
 
     >>> conv_geometry((2, 3, 8, 8), (4, 3, 3, 3), stride=2, padding=1).out_shape
     (2, 4, 4, 4)
@@ -196,10 +212,11 @@ def input_grad_geometry(
     dilation: IntOrSeq = 1,
     groups: int = 1,
 ) -> ConvGeometry:
-    """The sizes for a gradient in an input of shape ``x_shape``, given the output's gradient of shape ``g_shape``.
+    """The sizes for a gradient in an input of shape
+    ``x_shape``, given the output's gradient of shape ``g_shape``.
 
-    Transposed convolution allows an output padding up to the dilation, even where that leaves room for more windows than
-    ``g_shape`` has; these then have no gradient.
+    Transposed convolution allows an output padding up to the dilation, even where that leaves room
+    for more windows than ``g_shape`` has; these then have no gradient.
 
     >>> input_grad_geometry((1, 1, 5), (1, 1, 2), (1, 1, 8), 1, 0, 2).out_shape
     (1, 1, 5)
@@ -212,7 +229,9 @@ def input_grad_geometry(
     if tuple(g_shape[:2]) != geo.out_shape[:2] or len(g_shape) != len(geo.out_shape):
         allowed = [-1] * len(allowed)
     if any(not 0 <= m <= most for m, most in zip(missing, allowed)):
-        raise RuntimeError(f"Expected grad_output of shape {list(geo.out_shape)}, but got {list(g_shape)}")
+        raise RuntimeError(
+            f"Expected grad_output of shape {list(geo.out_shape)}, but got {list(g_shape)}"
+        )
     pads = tuple((a, b - m * s) for (a, b), m, s in zip(geo.pads, missing, geo.stride, strict=True))
     return conv_geometry(x_shape, w_shape, geo.stride, pads, geo.dilation, groups)
 
@@ -226,10 +245,11 @@ def transposed_input_shape(
     dilation: IntOrSeq = 1,
     groups: int = 1,
 ) -> tuple[int, ...]:
-    """The shape that ``conv_input_grad`` must produce to act as a transposed convolution of ``g_shape``.
+    """The shape that
+    ``conv_input_grad`` must produce to act as a transposed convolution of ``g_shape``.
 
-    ``w_shape`` is PyTorch's layout for transposed convolution, ``(in, out // groups, *kernel)``, which is the layout of the
-    forward convolution whose gradient it is.
+    ``w_shape`` is PyTorch's layout for transposed convolution, ``(in, out // groups, *kernel)``,
+    which is the layout of the forward convolution whose gradient it is.
 
     >>> transposed_input_shape((1, 8, 4, 4), (8, 3, 2, 2), stride=2)
     (1, 3, 8, 8)
@@ -253,7 +273,9 @@ def transposed_input_shape(
 
 @dataclass(frozen=True)
 class PoolGeometry:
-    """The sizes of one pooling; ``padded`` is the input with its padding and what a last ceil-mode window hangs over."""
+    """The sizes of one pooling; ``padded`` is the input with its padding and what a last ceil-mode
+    window hangs over.
+    """
 
     x_shape: tuple[int, ...]
     k: tuple[int, ...]
@@ -273,7 +295,9 @@ class PoolGeometry:
     @property
     def padded(self) -> tuple[int, ...]:
         sizes = zip(self.x, self.pad, self.out, self.stride, self.dilation, self.k, strict=True)
-        return tuple(max(x + p, (out - 1) * s + d * (k - 1) + 1 - p) + p for x, p, out, s, d, k in sizes)
+        return tuple(
+            max(x + p, (out - 1) * s + d * (k - 1) + 1 - p) + p for x, p, out, s, d, k in sizes
+        )
 
     def divisors(self, count_include_pad: bool, divisor_override: int | None) -> np.ndarray:
         """What each window's sum is divided by, of shape ``out``."""
@@ -312,7 +336,10 @@ def _pool_geometry(
             raise RuntimeError(
                 f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={size} and dilation={step}"
             )
-    out = tuple(pool_output_size(*sizes, ceil_mode) for sizes in zip(x_shape[2:], k, stride, pad, dilation, strict=True))
+    out = tuple(
+        pool_output_size(*sizes, ceil_mode)
+        for sizes in zip(x_shape[2:], k, stride, pad, dilation, strict=True)
+    )
     if any(size < 1 for size in out):
         raise RuntimeError(
             f"Given input size: ({'x'.join(map(str, x_shape[1:]))}). Calculated output size: "
@@ -329,7 +356,8 @@ def pool_geometry(
     dilation: IntOrSeq = 1,
     ceil_mode: bool = False,
 ) -> PoolGeometry:
-    """All sizes of a pooling of ``x_shape`` (N, C, *spatial); ``stride`` defaults to ``kernel_size``.
+    """All sizes of a pooling of
+    ``x_shape`` (N, C, *spatial); ``stride`` defaults to ``kernel_size``.
 
     >>> pool_geometry((1, 2, 5, 5), 2, ceil_mode=True).out_shape
     (1, 2, 3, 3)
@@ -356,7 +384,8 @@ def adaptive_windows(size: int, out: int) -> list[tuple[int, int]]:
 
 
 def even_windows(x_shape: Sequence[int], output_size: IntOrSeq) -> tuple[int, ...] | None:
-    """The common window of an adaptive pooling whose windows neither overlap nor differ in size; None if they do.
+    """The common window of an adaptive pooling whose windows neither overlap nor differ in size;
+    None if they do.
 
     >>> even_windows((1, 1, 6, 4), (3, 1)), even_windows((1, 1, 5), 2)
     ((2, 4), None)

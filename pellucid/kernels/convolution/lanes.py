@@ -1,8 +1,9 @@
 """Convolution of small images: lanes over output channels instead of pixels.
 
-Vectors of neighbouring pixels are partly empty where rows are shorter than a vector. Where that costs more than a fifth,
-the weight gradient's tile computes the convolution instead, with the roles of pixels and taps exchanged:
-result[pixel, oc] += x[pixel + koff[k]] * w[k, oc] over all k; the result is then transposed.
+Vectors of neighbouring pixels are partly empty where rows are shorter than a vector. Where that
+costs more than a fifth, the weight gradient's tile computes the convolution instead, with the roles
+of pixels and taps exchanged: result[pixel, oc] += x[pixel + koff[k]] * w[k, oc] over all k; the
+result is then transposed.
 """
 
 from __future__ import annotations
@@ -23,11 +24,24 @@ from .geometry import ConvGeometry
 
 # Measured multiply-add rates, relative to the tile of vectors of pixels.
 SPEED = {4: 1.0, 2: 0.95, 1: 0.82}
-K_CHUNK = 96  # the weights of so many taps stay in the first-level cache while the tiles of pixels go by
+# the weights of so many taps stay in the first-level cache while the tiles of pixels go by
+K_CHUNK = 96
 MOST_TOGETHER = 256  # pixels of several small images
 MOST_PIXELS = 400  # results of a block of channels stay in the first-level cache
 
-(_PACK, _PACK_FUNCTION, _IMAGE, _CHANNELS, _CHANNEL, _PACKED, _BLOCKS, _BLOCK_TABLE, _SPLIT, _PIXELS, _OUT_IMAGE) = range(11)
+(
+    _PACK,
+    _PACK_FUNCTION,
+    _IMAGE,
+    _CHANNELS,
+    _CHANNEL,
+    _PACKED,
+    _BLOCKS,
+    _BLOCK_TABLE,
+    _SPLIT,
+    _PIXELS,
+    _OUT_IMAGE,
+) = range(11)
 (_SCRATCH, _RESULT, _PIXEL_TABLE, _K_TABLE, _K, _TRANSPOSE, _IMAGES) = range(11, 18)
 (_FUNCTION, _FIRST, _COUNT, _VECTORS, _X, _W, _TAPS) = range(7)
 _BLOCK_WORDS = 7
@@ -39,7 +53,8 @@ class LanesPlan:
 
     desc: np.ndarray
     tables: list[object]
-    turns: list[tuple[int, ...]]  # arguments of the weights' transposition, with byte offsets for addresses
+    # arguments of the weights' transposition, with byte offsets for addresses
+    turns: list[tuple[int, ...]]
     weight_bytes: int
     scratch: int
     blocks: int
@@ -48,7 +63,9 @@ class LanesPlan:
     zeros: np.ndarray  # a bias with room for whole vectors
 
     def shared(self, images: int, threads: int) -> tuple[np.ndarray, int, int]:
-        """The descriptor for so many images and threads, the number of tasks, and how many are taken together."""
+        """The descriptor for so many images and threads, the number of tasks, and how many are
+        taken together.
+        """
         groups = -(-images // self.images)
         split = 1 if groups >= threads else min(self.blocks, -(-threads // groups))
         desc = self.desc
@@ -58,7 +75,9 @@ class LanesPlan:
         tasks = groups * split
         return desc, tasks, -(-tasks // (2 * threads)) if threads > 1 else tasks
 
-    def run(self, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+    def run(
+        self, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None
+    ) -> np.ndarray:
         """Compute a planned convolution of contiguous arrays into `out`."""
         return run(self, x, w, out, bias)
 
@@ -87,10 +106,23 @@ def forward_plan(geo: ConvGeometry) -> LanesPlan | None:
     direct, layout = conv_plan.pixel_layout(geo)
     offsets = [offset for offset, _ in conv_plan.forward_taps(geo, layout)]
     per_group = geo.c_group * geo.taps
-    pixels = np.array(layout.steps) * np.array(geo.stride) @ np.indices(geo.out).reshape(len(geo.out), -1)
+    pixels = (
+        np.array(layout.steps)
+        * np.array(geo.stride)
+        @ np.indices(geo.out).reshape(len(geo.out), -1)
+    )
 
     def turn(group: int, first: int, count: int, row: int) -> tuple[int, ...]:
-        return 1, (group * geo.o_group + first) * per_group * 4, 0, 0, per_group, row, count, per_group
+        return (
+            1,
+            (group * geo.o_group + first) * per_group * 4,
+            0,
+            0,
+            per_group,
+            row,
+            count,
+            per_group,
+        )
 
     source, result = conv_plan.Side(geo.c, geo.x), conv_plan.Side(geo.o, geo.out)
     return _plan(geo.groups, source, result, layout, direct, pixels, offsets, turn)
@@ -98,7 +130,9 @@ def forward_plan(geo: ConvGeometry) -> LanesPlan | None:
 
 @lru_cache(maxsize=256)
 def input_grad_plan(geo: ConvGeometry) -> LanesPlan | None:
-    """The plan of the gradient in the input of a convolution without strides, or None where it does not apply."""
+    """The plan of the gradient in the input of a convolution without strides, or None where it does
+    not apply.
+    """
     if any(s > 1 for s in geo.stride) or geo.c_group < kernels.lanes() or prod(geo.x) > MOST_PIXELS:
         return None
     layout, job = conv_plan.plain_input_grad(geo)
@@ -109,7 +143,16 @@ def input_grad_plan(geo: ConvGeometry) -> LanesPlan | None:
 
     def turn(group: int, first: int, count: int, row: int) -> tuple[int, ...]:
         start = (group * geo.o_group * geo.c_group + first) * geo.taps
-        return geo.o_group, start * 4, geo.c_group * geo.taps, geo.taps * row, geo.taps, row, count, geo.taps
+        return (
+            geo.o_group,
+            start * 4,
+            geo.c_group * geo.taps,
+            geo.taps * row,
+            geo.taps,
+            row,
+            count,
+            geo.taps,
+        )
 
     source, result = conv_plan.Side(geo.o, geo.out), conv_plan.Side(geo.c, geo.x)
     return _plan(geo.groups, source, result, layout, False, pixels, offsets, turn)
@@ -161,7 +204,13 @@ def _plan(
                 turns.append((weights * 4, *turn(group, first, valid, row)))
                 weights += k * row
                 first = min(per_group, first + row)
-    images = 1 if direct else _together(count, max(block[_TAPS] for block in blocks), source.channels * layout.channel)
+    images = (
+        1
+        if direct
+        else _together(
+            count, max(block[_TAPS] for block in blocks), source.channels * layout.channel
+        )
+    )
     packed = 0 if direct else -(-images * source.channels * layout.channel // 16) * 64
     widest = max(block[_VECTORS] for block in blocks)
     rows = images * count + 16  # tiles may reach beyond the last pixel
@@ -196,17 +245,33 @@ def _plan(
     )
     keep.append(pack)
     zeros = np.zeros(result.channels + 4 * lanes, np.float32)
-    return LanesPlan(desc, keep, turns, -(-weights * 4 // 128) * 128, scratch, len(blocks), images, result.channels, zeros)
+    return LanesPlan(
+        desc,
+        keep,
+        turns,
+        -(-weights * 4 // 128) * 128,
+        scratch,
+        len(blocks),
+        images,
+        result.channels,
+        zeros,
+    )
 
 
 def _together(pixels: int, taps: int, packed: int) -> int:
-    """How many small images to compute at once: their pixels should fill tiles, and share each reading of the weights."""
+    """How many small images to compute at once: their pixels should fill tiles, and share each
+    reading of the weights.
+    """
     most = max(1, min(MOST_TOGETHER // pixels, 2 * conv_plan.CACHE_BYTES // (4 * packed)))
     few = max(1, most // 2)
-    return min(range(few, most + 1), key=lambda n: (-(-n * pixels // taps) * taps / (n * pixels), -n))
+    return min(
+        range(few, most + 1), key=lambda n: (-(-n * pixels // taps) * taps / (n * pixels), -n)
+    )
 
 
-def run(plan: LanesPlan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+def run(
+    plan: LanesPlan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None
+) -> np.ndarray:
     """Compute a planned convolution of contiguous arrays into `out`."""
     padded = plan.zeros
     if bias is not None:
@@ -221,7 +286,9 @@ def run(plan: LanesPlan, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np
         for to, times, start, *rest in plan.turns:
             turn(w, start, address + to, times, *rest)
         team = threads.team() if tasks > 1 else 0
-        _natives()["lanes"](team, desc, x, address, padded, out, address + plan.weight_bytes, images, tasks, grain)
+        _natives()["lanes"](
+            team, desc, x, address, padded, out, address + plan.weight_bytes, images, tasks, grain
+        )
     finally:
         conv_memory.give(memory)
     return out
@@ -294,7 +361,9 @@ def _emit(module: Module) -> None:
 
 
 def _fill(f: Function, result: Value, bias: Value, pixels: Value, vectors: Value) -> None:
-    """Start every pixel's channels from the bias; the rows beyond the last pixel too, which are computed and dropped."""
+    """Start every pixel's channels from the bias; the rows beyond the last pixel too, which are
+    computed and dropped.
+    """
     kind = vector("float", kernels.lanes())
     with f.loop(0, vectors) as v:
         value = f.load(kind, bias, v * kernels.lanes())

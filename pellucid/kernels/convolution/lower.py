@@ -1,7 +1,9 @@
-"""Convolution, its gradients and max pooling in a schedule: the calls that eager execution makes, on the step's memory.
+"""Convolution, its gradients and max pooling in a schedule: the calls that eager execution makes,
+on the step's memory.
 
-Plans hold addresses of tables; the schedule keeps the plans alive. Weights are laid out anew at each call: an update may have
-changed them. Working memory is shared by all calls of a schedule, and sized for the threads that there are when it is compiled.
+Plans hold addresses of tables; the schedule keeps the plans alive. Weights are laid out anew at
+each call: an update may have changed them. Working memory is shared by all calls of a schedule, and
+sized for the threads that there are when it is compiled.
 """
 
 from __future__ import annotations
@@ -16,7 +18,21 @@ import numpy as np
 from ...ir import Instruction, Value
 from ...ir.program import row_major
 from ...llvm import jit, threads
-from ..lowered import FLOAT, OTHER, Executable, Handed, Lowering, Native, compact, dense, places, room, served, team, value_of
+from ..lowered import (
+    FLOAT,
+    OTHER,
+    Executable,
+    Handed,
+    Lowering,
+    Native,
+    compact,
+    dense,
+    places,
+    room,
+    served,
+    team,
+    value_of,
+)
 from ..pointwise.loop import Access, Loop, Step, Write
 from ..pooling import call as pool
 from ..pooling import direct as pool_direct
@@ -34,7 +50,13 @@ DESCRIPTION = ("stride", "padding", "dilation", "groups")
 
 def _serves(*values: Any) -> bool:
     """Whether these are float32 values with elements; views are copied first."""
-    return all(isinstance(v, Value) and v.dtype == "float32" and v.size and not any(s % 4 for s in v.strides) for v in values)
+    return all(
+        isinstance(v, Value)
+        and v.dtype == "float32"
+        and v.size
+        and not any(s % 4 for s in v.strides)
+        for v in values
+    )
 
 
 def _table(schedule: Schedule, address: int) -> Place:
@@ -57,7 +79,15 @@ def convolution(i: Instruction, ex: Executable) -> Native | str:
     if not _serves(x, w) or not dense(bias, out):
         return OTHER
     geo = conv_geometry(x.shape, w.shape, *_described(i))
-    return _correlation(ex, "convolution", geo, _both(ex, x, w), bias, out, *conv.forward_plans(x.shape, w.shape, *_described(i)))
+    return _correlation(
+        ex,
+        "convolution",
+        geo,
+        _both(ex, x, w),
+        bias,
+        out,
+        *conv.forward_plans(x.shape, w.shape, *_described(i)),
+    )
 
 
 def input_grad(i: Instruction, ex: Executable) -> Native | str:
@@ -111,7 +141,15 @@ def _correlation(
 
 
 def _by_pixels(
-    schedule: Schedule, plans: conv.Plans, x: Place, w: Place, bias: Place | None, out: Place, images: int, count: int, title: str
+    schedule: Schedule,
+    plans: conv.Plans,
+    x: Place,
+    w: Place,
+    bias: Place | None,
+    out: Place,
+    images: int,
+    count: int,
+    title: str,
 ) -> None:
     """Lanes over pixels: what `conv` does in eager execution."""
     plan = plans[0][0]
@@ -122,7 +160,9 @@ def _by_pixels(
     for gather, offset, tiles, tile_src, k, k_src, lane in plan.gathers:
         tables = _table(schedule, tile_src), _table(schedule, k_src)
         schedule.native(
-            jit.address(gather), [schedule.work(size, offset), w, tiles, tables[0], k, tables[1], lane], f"weights of the {title}"
+            jit.address(gather),
+            [schedule.work(size, offset), w, tiles, tables[0], k, tables[1], lane],
+            f"weights of the {title}",
         )
     grain = -(-tasks // (2 * count)) if count > 1 else tasks
     function = jit.address(conv_kernels.driver()["correlate"])
@@ -161,12 +201,25 @@ def _by_channels(
     padded = Place("kept", schedule.keep(plan.zeros))
     if bias is not None:  # whole vectors of it are read
         padded = Place("kept", schedule.keep(plan.zeros.copy()))
-        schedule.loop(Loop((plan.channels,), (FLOAT,), (), (), (Write(("in", 0), FLOAT),)), [bias, padded], title="bias with room")
+        schedule.loop(
+            Loop((plan.channels,), (FLOAT,), (), (), (Write(("in", 0), FLOAT),)),
+            [bias, padded],
+            title="bias with room",
+        )
     turn = jit.address(conv_kernels.turning()["turn"])
     for to, times, start, *rest in plan.turns:
-        schedule.native(turn, [w, start, schedule.work(size, to), times, *rest], f"weights of the {title}")
+        schedule.native(
+            turn, [w, start, schedule.work(size, to), times, *rest], f"weights of the {title}"
+        )
     desc, tasks, grain = plan.shared(images, count)
-    arrays = [Place("kept", schedule.keep(desc)), x, schedule.work(size), padded, out, schedule.work(size, plan.weight_bytes)]
+    arrays = [
+        Place("kept", schedule.keep(desc)),
+        x,
+        schedule.work(size),
+        padded,
+        out,
+        schedule.work(size, plan.weight_bytes),
+    ]
     schedule.native(conv_lanes.function(), ["team", *arrays, images, tasks, grain], title)
 
 
@@ -181,14 +234,21 @@ def _by_winograd(
     count: int,
     title: str,
 ) -> AbstractContextManager[None]:
-    """Winograd's method: one call does it all; what is scheduled in the block is for data it does not suit."""
+    """Winograd's method: one call does it all; what is scheduled in the block is for data it does
+    not suit.
+    """
     schedule.plans.append(plan)
     size = plan.weight_bytes + plan.scratch * count
     tasks, grain = plan.shared(images, count)
-    desc, biased = Place("kept", schedule.keep(plan.desc)), bias or Place("kept", schedule.keep(plan.zeros))
+    desc, biased = (
+        Place("kept", schedule.keep(plan.desc)),
+        bias or Place("kept", schedule.keep(plan.zeros)),
+    )
     arrays = [desc, x, w, biased, out, schedule.work(size), schedule.work(size, plan.weight_bytes)]
     numbers = (images * plan.down, plan.groups, tasks, grain)
-    return schedule.unless(conv_winograd.function(), ["team", *arrays, *numbers], f"{title} (Winograd)")
+    return schedule.unless(
+        conv_winograd.function(), ["team", *arrays, *numbers], f"{title} (Winograd)"
+    )
 
 
 # ---- the gradient in the weight ------------------------------------------------------------------------
@@ -198,7 +258,9 @@ def weight_grad(i: Instruction, ex: Executable) -> Native | str:
     out = i.outputs[0]
     if not _serves(g, x) or not dense(out) or not out.size:
         return OTHER
-    geo, plan, other = conv.weight_grad_plans(g.shape, x.shape, tuple(i.params["w_shape"]), *_described(i))
+    geo, plan, other = conv.weight_grad_plans(
+        g.shape, x.shape, tuple(i.params["w_shape"]), *_described(i)
+    )
     if plan is None:
         return OTHER
     title = _title("convolution's weight gradient", geo)
@@ -218,28 +280,47 @@ def weight_grad(i: Instruction, ex: Executable) -> Native | str:
             schedule.work(other.bytes(geo.n, count)),
         ]
         numbers = (*other.shared(geo.n, count), other.groups)
-        with schedule.unless(conv_winograd_weight.function(), ["team", *arrays, *numbers], f"{title} (Winograd)"):
+        with schedule.unless(
+            conv_winograd_weight.function(), ["team", *arrays, *numbers], f"{title} (Winograd)"
+        ):
             _weight_by_pixels(schedule, plan, geo, *operands, count, title)
 
     return Native(emit, title, g.nbytes + x.nbytes + out.nbytes, 2 * geo.multiply_adds)
 
 
 def _weight_by_pixels(
-    schedule: Schedule, plan: conv_weight.WeightPlan, geo: ConvGeometry, g: Place, x: Place, to: Place, count: int, title: str
+    schedule: Schedule,
+    plan: conv_weight.WeightPlan,
+    geo: ConvGeometry,
+    g: Place,
+    x: Place,
+    to: Place,
+    count: int,
+    title: str,
 ) -> None:
     """The direct kernels."""
     schedule.plans.append(plan)
     turning, natives = conv_kernels.turning(), conv_weight.natives()
     slices, images = conv_weight.shares(plan, geo.n, count)
     results, size = conv_weight.sizes(plan, slices, images, count)
-    desc, result, packed = Place("kept", schedule.keep(plan.desc)), schedule.work(size), schedule.work(size, results)
+    desc, result, packed = (
+        Place("kept", schedule.keep(plan.desc)),
+        schedule.work(size),
+        schedule.work(size, results),
+    )
     schedule.zero(result, results)
     if slices:
         arrays = [desc, x, g, packed, result]
-        schedule.native(jit.address(natives["slices"]), ["team", *arrays, geo.n, slices, slices, 1], title)
+        schedule.native(
+            jit.address(natives["slices"]), ["team", *arrays, geo.n, slices, slices, 1], title
+        )
         for part in range(1, slices):
             where = result.at(part * plan.result_bytes)
-            schedule.native(jit.address(turning["add"]), [result, where, plan.result_bytes // 4], f"sum of the {title}")
+            schedule.native(
+                jit.address(turning["add"]),
+                [result, where, plan.result_bytes // 4],
+                f"sum of the {title}",
+            )
     else:
         prepared = plan.packed_bytes * images + 128
         schedule.zero(packed, prepared)
@@ -248,13 +329,21 @@ def _weight_by_pixels(
         for first in range(0, geo.n, images):
             some = min(images, geo.n - first)
             if plan.packed_bytes or plan.turned_bytes:
-                schedule.native(jit.address(natives["prepare"]), ["team", *arrays, first, some, 1], f"operands of the {title}")
+                schedule.native(
+                    jit.address(natives["prepare"]),
+                    ["team", *arrays, first, some, 1],
+                    f"operands of the {title}",
+                )
             share = (first, some, plan.tasks, 1)
-            schedule.native(jit.address(natives["accumulate"]), ["team", *arrays, result, *share], title)
+            schedule.native(
+                jit.address(natives["accumulate"]), ["team", *arrays, result, *share], title
+            )
     taps = geo.c_group * geo.taps
     if not plan.turned_bytes:
         numbers = (geo.o, taps, plan.padded_taps)
-        schedule.native(jit.address(turning["sum_lanes"]), [result, to, *numbers], f"result of the {title}")
+        schedule.native(
+            jit.address(turning["sum_lanes"]), [result, to, *numbers], f"result of the {title}"
+        )
         return
     for offset, channel, channels, row in plan.parts:
         moved = [result.at(offset), row, to.at(channel * taps * 4), taps, taps, channels]
@@ -272,9 +361,16 @@ def max_pool(i: Instruction, ex: Executable) -> Native | str:
 
 
 def pooled(
-    ex: Executable, x: Any, out: Value | None, index: Value | None, shape: tuple[int, ...], window: Sequence[Any]
+    ex: Executable,
+    x: Any,
+    out: Value | None,
+    index: Value | None,
+    shape: tuple[int, ...],
+    window: Sequence[Any],
 ) -> Native | str:
-    """Maxima of windows, a result of that shape, and their positions; either may go to memory that nobody reads."""
+    """Maxima of windows, a result of that shape, and their positions; either may go to memory that
+    nobody reads.
+    """
     if isinstance(x, Value) and x.dtype in ("float64", "int64"):
         return _pooled_directly(ex, x, out, index, shape, window)
     if (
@@ -287,7 +383,11 @@ def pooled(
     plan, function = pool.max_plan(x.shape, *window), pool.function("max_pool")
     if plan is None or function is None:
         return OTHER
-    planes, size, title = math.prod(x.shape[:2]), math.prod(shape), f"max pooling of {'x'.join(map(str, x.shape))}"
+    planes, size, title = (
+        math.prod(x.shape[:2]),
+        math.prod(shape),
+        f"max pooling of {'x'.join(map(str, x.shape))}",
+    )
 
     def emit(schedule: Schedule) -> None:
         count = team(ex)
@@ -306,17 +406,29 @@ def pooled(
 
 
 def _pooled_directly(
-    ex: Executable, x: Value, out: Value | None, index: Value | None, shape: tuple[int, ...], window: Sequence[Any]
+    ex: Executable,
+    x: Value,
+    out: Value | None,
+    index: Value | None,
+    shape: tuple[int, ...],
+    window: Sequence[Any],
 ) -> Native | str:
     """The same of eight-byte elements, window by window."""
     made = pool_direct.native_max(x.shape, x.dtype, *window) if served(x) and x.size else None
-    if made is None or not dense(out, dtype=x.dtype) or not dense(index, dtype="int64") or made[1] != shape:
+    if (
+        made is None
+        or not dense(out, dtype=x.dtype)
+        or not dense(index, dtype="int64")
+        or made[1] != shape
+    ):
         return OTHER
     function, _, table, numbers = made
     size, title = math.prod(shape), f"max pooling of {'x'.join(map(str, x.shape))}"
 
     def emit(schedule: Schedule) -> None:
-        results = [schedule.room(8 * size) if v is None else ex.place(v, schedule) for v in (out, index)]
+        results = [
+            schedule.room(8 * size) if v is None else ex.place(v, schedule) for v in (out, index)
+        ]
         arrays = [compact(ex, schedule, x), *results, Place("kept", schedule.keep(table))]
         schedule.native(function, ["team", *arrays, *numbers], title)
 
@@ -330,11 +442,25 @@ def max_pool_grad(i: Instruction, ex: Executable) -> Native | str:
     """One call."""
     g, out, index = i.inputs[0], i.outputs[0], value_of(i.params["index"])
     function = pool.function("max_pool_grad")
-    if not _serves(g) or not dense(out) or not out.size or function is None or not isinstance(index, Value):
+    if (
+        not _serves(g)
+        or not dense(out)
+        or not out.size
+        or function is None
+        or not isinstance(index, Value)
+    ):
         return OTHER
-    if index.dtype != "int64" or not index.contiguous or index.shape != g.shape or out.shape[:2] != g.shape[:2]:
+    if (
+        index.dtype != "int64"
+        or not index.contiguous
+        or index.shape != g.shape
+        or out.shape[:2] != g.shape[:2]
+    ):
         return OTHER
-    planes, title = math.prod(out.shape[:2]), f"max pooling's gradient of {'x'.join(map(str, out.shape))}"
+    planes, title = (
+        math.prod(out.shape[:2]),
+        f"max pooling's gradient of {'x'.join(map(str, out.shape))}",
+    )
 
     def emit(schedule: Schedule) -> None:
         count = threads.get_num_threads()
@@ -351,10 +477,18 @@ HANDED: dict[str, Handed] = {"max_pool": lambda arrays: arrays[0]}
 
 
 # ---- average pooling -----------------------------------------------------------------------------------
-def _divided(schedule: Schedule, origin: Place, target: Place, shape: tuple[int, ...], divisor: Any) -> None:
-    """Sums of windows, (planes, *outputs), divided by their sizes: one number, or one for each output."""
+def _divided(
+    schedule: Schedule, origin: Place, target: Place, shape: tuple[int, ...], divisor: Any
+) -> None:
+    """Sums of windows, (planes, *outputs), divided by their sizes: one number, or one for each
+    output.
+    """
     access = Access("float32", row_major(shape, 1))
-    reads, given, by = [access], [origin], ("const", float(divisor) if np.ndim(divisor) == 0 else 0.0)
+    reads, given, by = (
+        [access],
+        [origin],
+        ("const", float(divisor) if np.ndim(divisor) == 0 else 0.0),
+    )
     if np.ndim(divisor):
         reads.append(Access("float32", (0, *access.strides[1:])))
         given.append(Place("kept", schedule.keep(divisor)))
@@ -365,9 +499,18 @@ def _divided(schedule: Schedule, origin: Place, target: Place, shape: tuple[int,
 
 
 def _pooling(i: Instruction, large: Value, small: Value) -> tuple[Any, ...]:
-    """Planes, shapes of a convolution with ones, those, the divisor, and what describes the convolution."""
+    """Planes, shapes of a convolution with ones, those, the divisor, and what describes the
+    convolution.
+    """
     p = i.params
-    window = p["kernel"], p["stride"], p["padding"], p["ceil_mode"], bool(p["include_pad"]), p["divisor"]
+    window = (
+        p["kernel"],
+        p["stride"],
+        p["padding"],
+        p["ceil_mode"],
+        bool(p["include_pad"]),
+        p["divisor"],
+    )
     geo, divisor, pads = pool.average(large.shape, *window)
     planes = math.prod(large.shape[:2])
     ones = pool.ones(geo.k)
@@ -383,7 +526,15 @@ def avg_pool(i: Instruction, ex: Executable) -> Native | str:
     planes, x_shape, _, ones, divisor, described = _pooling(i, x, out)
     geo = conv_geometry(x_shape, ones.shape, *described)
     plans = conv.forward_plans(x_shape, ones.shape, *described)
-    made = _correlation(ex, "average pooling", geo, lambda s: (compact(ex, s, x), Place("kept", s.keep(ones))), None, out, *plans)
+    made = _correlation(
+        ex,
+        "average pooling",
+        geo,
+        lambda s: (compact(ex, s, x), Place("kept", s.keep(ones))),
+        None,
+        out,
+        *plans,
+    )
     if isinstance(made, str):
         return made
 
@@ -413,6 +564,11 @@ def avg_pool_grad(i: Instruction, ex: Executable) -> Native | str:
 
 
 LOWERINGS: dict[str, Lowering] = {
-    "conv": convolution, "conv_input_grad": input_grad, "conv_weight_grad": weight_grad, "max_pool": max_pool,
-    "max_pool_grad": max_pool_grad, "avg_pool": avg_pool, "avg_pool_grad": avg_pool_grad,
-}  # fmt: skip
+    "conv": convolution,
+    "conv_input_grad": input_grad,
+    "conv_weight_grad": weight_grad,
+    "max_pool": max_pool,
+    "max_pool_grad": max_pool_grad,
+    "avg_pool": avg_pool,
+    "avg_pool_grad": avg_pool_grad,
+}

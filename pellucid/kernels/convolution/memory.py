@@ -1,4 +1,6 @@
-"""Scratch memory of the convolution kernels, kept between calls: fresh memory costs a page fault for every 4 KB."""
+"""Scratch memory of the convolution kernels, kept between calls: fresh memory costs a page fault
+for every 4 KB.
+"""
 
 from __future__ import annotations
 

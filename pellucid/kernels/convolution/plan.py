@@ -1,8 +1,10 @@
-"""Tables for the convolution kernels: where every row, tap, vector of pixels and weight lies. Computed once per shape.
+"""Tables for the convolution kernels: where every row, tap, vector of pixels and weight lies.
+Computed once per shape.
 
-A strided convolution is made stride-free by splitting the padded input's positions by their remainder modulo the stride
-("phases"): then every kernel tap is one constant offset. The input gradient is the mirror image: each phase of the input
-receives a stride-free correlation of the output's gradient with the taps that reach it.
+A strided convolution is made stride-free by splitting the padded input's positions by their
+remainder modulo the stride ("phases"): then every kernel tap is one constant offset. The input
+gradient is the mirror image: each phase of the input receives a stride-free correlation of the
+output's gradient with the taps that reach it.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from ...llvm import jit
 from . import tiles as kernels
 from .geometry import ConvGeometry
 
-# A block of images is packed, then used by every tile of output channels: it should stay in a second-level cache.
+# A block of images is packed, then used by every tile of output channels: it should stay in a
+# second-level cache.
 CACHE_BYTES = 512 << 10
 # Tiles take whole vectors of pixels; blocks of this many make the remainder of a tile negligible.
 BLOCK_VECTORS = 48
@@ -45,8 +48,16 @@ class Layout:
         return phase * self.phase_size + flat
 
 
-def make_layout(x: tuple[int, ...], stride: tuple[int, ...], pad: tuple[int, ...], extent: tuple[int, ...], columns: int) -> Layout:
-    """The layout that gives every phase `extent` positions of an array of spatial sizes `x`, for `columns` results a row."""
+def make_layout(
+    x: tuple[int, ...],
+    stride: tuple[int, ...],
+    pad: tuple[int, ...],
+    extent: tuple[int, ...],
+    columns: int,
+) -> Layout:
+    """The layout that gives every phase `extent` positions of an array of spatial sizes `x`, for
+    `columns` results a row.
+    """
     pitch = extent[-1]
     if stride[-1] == 1:
         # The zeros after one row serve as the zeros before the next.
@@ -97,17 +108,28 @@ def pack_tables(layout: Layout, x: tuple[int, ...]) -> list[np.ndarray]:
     count = phases[0][1]
     if stride == 1 and len(sources) > 1 and count == x[-1] == layout.steps[-2]:
         row = np.arange(len(sources)) * count
-        if np.array_equal(np.array(sources) - sources[0], row) and np.array_equal(np.array(targets) - targets[0], row):
+        if np.array_equal(np.array(sources) - sources[0], row) and np.array_equal(
+            np.array(targets) - targets[0], row
+        ):
             phases[0] = (phases[0][0], count * len(sources), phases[0][2])
             sources, targets = sources[:1], targets[:1]
-    arrays = [np.array(sources or [0], np.int64), np.array(targets or [0], np.int64), np.array(phases, np.int64)]
-    desc = np.array([len(sources), arrays[0].ctypes.data, arrays[1].ctypes.data, stride, arrays[2].ctypes.data], np.int64)
+    arrays = [
+        np.array(sources or [0], np.int64),
+        np.array(targets or [0], np.int64),
+        np.array(phases, np.int64),
+    ]
+    desc = np.array(
+        [len(sources), arrays[0].ctypes.data, arrays[1].ctypes.data, stride, arrays[2].ctypes.data],
+        np.int64,
+    )
     return [desc, *arrays]
 
 
 @dataclass
 class Vectors:
-    """The vectors of pixels of one output grid: start (elements), valid lanes, first output position."""
+    """The vectors of pixels of one output grid: start (elements), valid lanes, first output
+    position.
+    """
 
     start: np.ndarray
     mask: np.ndarray
@@ -115,10 +137,11 @@ class Vectors:
 
 
 def cover(grid: tuple[int, ...], steps: tuple[int, ...], keep_inside: bool) -> Vectors:
-    """Vectors that cover the positions of `grid`, taken along the packed rows and over their ends where that pays.
+    """Vectors that cover the positions of `grid`, taken along the packed rows and over their ends
+    where that pays.
 
-    With `keep_inside` no vector reaches beyond the last position. A vector that would is moved back, over positions of its own run: so
-    the caller makes sure of `runs_fill_vectors`.
+    With `keep_inside` no vector reaches beyond the last position. A vector that would is moved
+    back, over positions of its own run: so the caller makes sure of `runs_fill_vectors`.
     """
     lanes = kernels.lanes()
     position = np.zeros((1,) * len(grid), np.int64)
@@ -154,13 +177,16 @@ def cover(grid: tuple[int, ...], steps: tuple[int, ...], keep_inside: bool) -> V
 
 
 def _run(grid: tuple[int, ...], steps: tuple[int, ...]) -> int:
-    """How many positions of a grid are neighbours in the packed rows: a row's, or a plane's where its rows touch."""
+    """How many positions of a grid are neighbours in the packed rows: a row's, or a plane's where
+    its rows touch.
+    """
     return grid[-1] if len(grid) == 1 or steps[-2] != grid[-1] else grid[-1] * grid[-2]
 
 
 def runs_fill_vectors(grid: tuple[int, ...], steps: tuple[int, ...]) -> bool:
-    """Whether a vector can be moved back over the positions before it without leaving its run, so that its lanes stay neighbours in the
-    result. Processors that pack lanes together do not need that.
+    """Whether a vector can be moved back over the positions before it without leaving its run, so
+    that its lanes stay neighbours in the result. Processors that pack lanes together do not need
+    that.
     """
     contiguous = all(step == prod(grid[d + 1 :]) for d, step in enumerate(steps))
     return kernels.compresses() or contiguous or _run(grid, steps) >= kernels.lanes()
@@ -168,10 +194,12 @@ def runs_fill_vectors(grid: tuple[int, ...], steps: tuple[int, ...]) -> bool:
 
 @dataclass
 class Job:
-    """One stride-free correlation: taps as (source offset, index of the weight's tap), and its output grid.
+    """One stride-free correlation: taps as (source offset, index of the weight's tap), and its
+    output grid.
 
-    A grid that is one phase of a strided result lies in a tile's temporary, at `temp` (in elements), and the last job of
-    each row's phases has the descriptor (and tables) that interleave them.
+    A grid that is one phase of a strided result lies in a tile's temporary, at `temp` (in
+    elements), and the last job of each row's phases has the descriptor (and tables) that interleave
+    them.
     """
 
     taps: list[tuple[int, int]]
@@ -221,7 +249,9 @@ class Weights:
 
 @dataclass
 class Plan:
-    """All that a correlation needs beside the data; addresses in `desc` point into `tables`, which stay alive here."""
+    """All that a correlation needs beside the data; addresses in `desc` point into `tables`, which
+    stay alive here.
+    """
 
     desc: np.ndarray
     tables: list[object]
@@ -233,7 +263,9 @@ class Plan:
     zeros: np.ndarray
 
     def tasks(self, images: int, threads: int) -> tuple[int, int]:
-        """Blocks of images, and into how many parts the channels of each are split to keep `threads` busy."""
+        """Blocks of images, and into how many parts the channels of each are split to keep
+        `threads` busy.
+        """
         blocks = -(-images // self.block)
         return blocks, 1 if blocks >= threads else min(self.tiles, -(-threads // blocks))
 
@@ -247,7 +279,17 @@ def forward_plan(geo: ConvGeometry) -> Plan | None:
     block = block_images(len(job.vectors.start), geo.c * layout.channel)
     per_group = geo.c_group * geo.taps
     weights = Weights(per_group, geo.taps, geo.o_group * per_group)
-    return _plan(geo.groups, layout, [job], block, 0, Side(geo.c, geo.x), Side(geo.o, geo.out), weights, direct)
+    return _plan(
+        geo.groups,
+        layout,
+        [job],
+        block,
+        0,
+        Side(geo.c, geo.x),
+        Side(geo.o, geo.out),
+        weights,
+        direct,
+    )
 
 
 def source_layout(geo: ConvGeometry) -> Layout:
@@ -267,18 +309,28 @@ def forward_taps(geo: ConvGeometry, layout: Layout) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=256)
 def band_plans(geo: ConvGeometry, mirrored: bool) -> list[tuple[Plan, int]] | None:
-    """Plans for bands of a large 1x1 convolution (`mirrored`: of its gradient in the input), with their first pixels.
+    """Plans for bands of a large 1x1 convolution (`mirrored`: of its gradient in the input), with
+    their first pixels.
 
-    None where that does not apply. Reading many long planes side by side defeats caches and address translation; a band
-    of them, packed, does not.
+    None where that does not apply. Reading many long planes side by side defeats caches and address
+    translation; a band of them, packed, does not.
     """
     pixels, per_group = prod(geo.x), geo.c_group * geo.taps
     source, result = (geo.o, geo.c) if mirrored else (geo.c, geo.o)
-    if geo.taps != 1 or geo.x != geo.out or any(s != 1 for s in geo.stride) or 4 * source * pixels < 4 * CACHE_BYTES:
+    if (
+        geo.taps != 1
+        or geo.x != geo.out
+        or any(s != 1 for s in geo.stride)
+        or 4 * source * pixels < 4 * CACHE_BYTES
+    ):
         return None
     lanes = kernels.lanes()
     size = max(8 * lanes, CACHE_BYTES // (4 * source) // lanes * lanes)
-    weights = Weights(1, per_group, geo.o_group * per_group) if mirrored else Weights(per_group, 1, geo.o_group * per_group)
+    weights = (
+        Weights(1, per_group, geo.o_group * per_group)
+        if mirrored
+        else Weights(per_group, 1, geo.o_group * per_group)
+    )
     made: dict[int, Plan | None] = {}
     bands = []
     for first in range(0, pixels, size):
@@ -303,7 +355,9 @@ def forward_vectors(geo: ConvGeometry) -> int:
 
 
 def pixel_layout(geo: ConvGeometry) -> tuple[bool, Layout]:
-    """A layout for kernels that read the input pixel by pixel, so that the stride needs no phases; whether it is as is."""
+    """A layout for kernels that read the input pixel by pixel, so that the stride needs no phases;
+    whether it is as is.
+    """
     if not any(a or b for a, b in geo.pads):
         return True, direct_layout(geo.x)
     sizes = zip(geo.out, geo.stride, geo.k, geo.dilation, strict=True)
@@ -312,17 +366,25 @@ def pixel_layout(geo: ConvGeometry) -> tuple[bool, Layout]:
 
 
 def _direct(geo: ConvGeometry) -> bool:
-    """Whether the input can be read where it is: no padding or stride, and planes that do not compete for cache sets."""
+    """Whether the input can be read where it is: no padding or stride, and planes that do not
+    compete for cache sets.
+    """
     if any(s != 1 for s in geo.stride) or any(a or b for a, b in geo.pads):
         return False
     last = 0  # position of the last output, along packed rows
     for out, size in zip(geo.out, geo.x, strict=True):
         last = last * size + out - 1
-    return last >= kernels.lanes() and prod(geo.x) % 256 != 0 and runs_fill_vectors(geo.out, direct_layout(geo.x).steps)
+    return (
+        last >= kernels.lanes()
+        and prod(geo.x) % 256 != 0
+        and runs_fill_vectors(geo.out, direct_layout(geo.x).steps)
+    )
 
 
 def block_images(vectors: int, packed: int) -> int:
-    """How many images are packed together: enough vectors for whole tiles, no more than the cache holds."""
+    """How many images are packed together: enough vectors for whole tiles, no more than the cache
+    holds.
+    """
     wanted = -(-BLOCK_VECTORS // vectors)
     return max(1, min(wanted, CACHE_BYTES // (4 * packed)))
 
@@ -331,29 +393,42 @@ Phases = list[list[tuple[int, int, list[tuple[int, int]]]]]
 
 
 def _phases(geo: ConvGeometry) -> tuple[Phases, list[int], Layout] | None:
-    """Per dimension and phase of the input: its first and last position and its taps (index, shift).
+    """Per dimension and phase of the input: its first and last position and its taps (index,
+    shift).
 
-    Then the lowest position of the output's gradient that any of them needs, and how the gradient is packed. None where no
-    tap reaches the input at all.
+    Then the lowest position of the output's gradient that any of them needs, and how the gradient
+    is packed. None where no tap reaches the input at all.
     """
     phases: Phases = []
     low, high = [], []
-    for size, k, stride, (pad, _), dilation in zip(geo.x, geo.k, geo.stride, geo.pads, geo.dilation, strict=True):
+    for size, k, stride, (pad, _), dilation in zip(
+        geo.x, geo.k, geo.stride, geo.pads, geo.dilation, strict=True
+    ):
         phases.append([])
         for rho in range(stride):
             taps = [(r, r * dilation // stride) for r in range(k) if r * dilation % stride == rho]
             phases[-1].append((-((rho - pad) // stride), (size - 1 + pad - rho) // stride, taps))
-        used = [(first, last, [s for _, s in taps]) for first, last, taps in phases[-1] if taps and last >= first]
+        used = [
+            (first, last, [s for _, s in taps])
+            for first, last, taps in phases[-1]
+            if taps and last >= first
+        ]
         if not used:
             return None
         low.append(min(first - max(shifts) for first, _, shifts in used))
         high.append(max(last - min(shifts) for _, last, shifts in used))
     extent = tuple(h - lo + 1 for lo, h in zip(low, high, strict=True))
     columns = max(last - first + 1 for first, last, _ in phases[-1])
-    return phases, low, make_layout(geo.out, (1,) * len(geo.x), tuple(-lo for lo in low), extent, columns)
+    return (
+        phases,
+        low,
+        make_layout(geo.out, (1,) * len(geo.x), tuple(-lo for lo in low), extent, columns),
+    )
 
 
-def _phase_job(geo: ConvGeometry, phases: Phases, low: list[int], layout: Layout, rho: tuple[int, ...]) -> Job:
+def _phase_job(
+    geo: ConvGeometry, phases: Phases, low: list[int], layout: Layout, rho: tuple[int, ...]
+) -> Job:
     parts = [of_dim[r] for of_dim, r in zip(phases, rho, strict=True)]
     taps = []
     for combination in product(*(part[2] for part in parts)):
@@ -410,7 +485,9 @@ def input_grad_plan(geo: ConvGeometry) -> Plan | None:
             places.append((first if one.grid[-1] else geo.x[-1], one.grid[-1], at))
             at += kernels.widest_tile() * block * prod(one.grid)
         temp = max(temp, at)
-        starts = [phases[d][rho][0] * geo.stride[d] + rho - geo.pads[d][0] for d, rho in enumerate(lead)]
+        starts = [
+            phases[d][rho][0] * geo.stride[d] + rho - geo.pads[d][0] for d, rho in enumerate(lead)
+        ]
         last = max((one for one in of_rows if one.grid[-1]), key=lambda one: one.temp or 0)
         last.unpack = _unpack_tables(geo, starts, of_rows[0].grid[:-1], sorted(places))
         jobs += [one for one in of_rows if one.grid[-1]]
@@ -420,7 +497,9 @@ def input_grad_plan(geo: ConvGeometry) -> Plan | None:
 def _unpack_tables(
     geo: ConvGeometry, starts: list[int], rows: tuple[int, ...], columns: list[tuple[int, int, int]]
 ) -> list[np.ndarray]:
-    """Where each row of a strided result goes, and its columns' phases in the order of their first column."""
+    """Where each row of a strided result goes, and its columns' phases in the order of their first
+    column.
+    """
     targets = []
     for row in np.ndindex(rows):
         flat = 0
@@ -428,7 +507,9 @@ def _unpack_tables(
             flat = flat * geo.x[d] + starts[d] + i * geo.stride[d]
         targets.append(flat * geo.x[-1])
     arrays = [np.array(targets, np.int64), np.array(columns, np.int64)]
-    desc = np.array([len(targets), arrays[0].ctypes.data, geo.stride[-1], arrays[1].ctypes.data], np.int64)
+    desc = np.array(
+        [len(targets), arrays[0].ctypes.data, geo.stride[-1], arrays[1].ctypes.data], np.int64
+    )
     return [desc, *arrays]
 
 
@@ -444,7 +525,9 @@ def _plan(
     direct: bool,
     pitch: int = 0,
 ) -> Plan | None:
-    """Tables and descriptor; `pitch` is the distance between planes where these are longer than the sides' sizes."""
+    """Tables and descriptor; `pitch` is the distance between planes where these are longer than the
+    sides' sizes.
+    """
     parts = segments(result.channels // groups)
     packing = kernels.packing()
     unpacking = kernels.unpacking() if any(job.unpack for job in jobs) else None
@@ -473,7 +556,10 @@ def _plan(
         k = len(koff)
         of_segment = []
         for part in parts:
-            first = np.arange(groups)[:, None] * weights.group + (part.first + np.arange(part.tiles) * part.width) * weights.lane
+            first = (
+                np.arange(groups)[:, None] * weights.group
+                + (part.first + np.arange(part.tiles) * part.width) * weights.lane
+            )
             of_segment.append(weight_total)
             gathers.append(
                 (
@@ -511,9 +597,16 @@ def _plan(
     pack = pack_tables(layout, source.x)
     keep += pack
     most = max(len(job.vectors.start) for job in jobs)
-    # All tiles go over one stretch of vectors before the next, so that its input stays in the cache.
-    chunk = max(24, CACHE_BYTES // (4 * kernels.lanes() * per_group) // 24 * 24) if len(jobs) == 1 else most * block
-    packed_bytes = 0 if direct else 4 * (block * source.channels * layout.channel + 4 * kernels.lanes())
+    # All tiles go over one stretch of vectors before the next, so that its input stays in the
+    # cache.
+    chunk = (
+        max(24, CACHE_BYTES // (4 * kernels.lanes() * per_group) // 24 * 24)
+        if len(jobs) == 1
+        else most * block
+    )
+    packed_bytes = (
+        0 if direct else 4 * (block * source.channels * layout.channel + 4 * kernels.lanes())
+    )
     packed_bytes = -(-packed_bytes // 64) * 64
     scratch = -(-(packed_bytes + temp * 4 + 64) // 128) * 128
     desc = np.zeros(kernels.CORRELATION_WORDS, np.int64)
@@ -528,7 +621,9 @@ def _plan(
         (kernels.SEGMENTS, len(parts)),
         (
             kernels.SEGMENT_TABLE,
-            table([[jit.address(tiles[p.width]["tile"]), p.tiles, p.first, p.width] for p in parts]),
+            table(
+                [[jit.address(tiles[p.width]["tile"]), p.tiles, p.first, p.width] for p in parts]
+            ),
         ),
         (kernels.JOBS, len(jobs)),
         (kernels.JOB_TABLE, table(job_rows)),
@@ -548,4 +643,6 @@ def _plan(
         desc[index] = value
     tiles_total = max(part.tiles for part in parts)
     zeros = np.zeros(result.channels, np.float32)
-    return Plan(desc, keep, gathers, -(-weight_total * 4 // 128) * 128, scratch, block, tiles_total, zeros)
+    return Plan(
+        desc, keep, gathers, -(-weight_total * 4 // 128) * 128, scratch, block, tiles_total, zeros
+    )

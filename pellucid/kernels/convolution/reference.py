@@ -1,9 +1,10 @@
 """Convolution in plain NumPy: any number of spatial dimensions, any dtype, always available.
 
 The cross-correlation convention and layouts are PyTorch's: ``x`` is ``(N, C, *spatial)``, ``w`` is
-``(O, C // groups, *kernel)``, ``g`` (a gradient of the output) is ``(N, O, *out)``. ``padding`` is an integer, one integer
-per dimension, or ``(before, after)`` pairs. The patches of a block of images are laid out as columns ("im2col": K.
-Chellapilla, S. Puri, P. Simard, 2006) and multiplied as one matrix product per group.
+``(O, C // groups, *kernel)``, ``g`` (a gradient of the output) is ``(N, O, *out)``. ``padding`` is
+an integer, one integer per dimension, or ``(before, after)`` pairs. The patches of a block of
+images are laid out as columns ("im2col": K. Chellapilla, S. Puri, P. Simard, 2006) and multiplied
+as one matrix product per group.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,8 @@ from .geometry import ConvGeometry, IntOrSeq, conv_geometry, input_grad_geometry
 
 Padding = int | Sequence[int | Sequence[int]]
 
-# Columns of one block of images stay near the size of a second-level cache; larger blocks only move more memory.
+# Columns of one block of images stay near the size of a second-level cache; larger blocks only move
+# more memory.
 _BLOCK_ELEMENTS = 1 << 20
 
 
@@ -29,7 +31,8 @@ def conv(
     dilation: IntOrSeq = 1,
     groups: int = 1,
 ) -> np.ndarray:
-    """Cross-correlate ``x`` (N, C, *spatial) with ``w`` (O, C // groups, *kernel), giving (N, O, *out).
+    """Cross-correlate ``x`` (N, C, *spatial) with ``w`` (O, C // groups, *kernel), giving (N, O,
+    *out).
 
     RuntimeError where the shapes do not fit. float16 and bfloat16 are summed in float32.
 
@@ -64,9 +67,11 @@ def conv_input_grad(
     dilation: IntOrSeq = 1,
     groups: int = 1,
 ) -> np.ndarray:
-    """Gradient with respect to the input of shape ``x_shape``, given the output's gradient ``g`` (N, O, *out).
+    """Gradient with respect to the input of shape ``x_shape``, given the output's gradient ``g``
+    (N, O, *out).
 
-    This is also transposed convolution: ``transposed_input_shape`` gives the ``x_shape`` for an ``output_padding``.
+    This is also transposed convolution:
+    ``transposed_input_shape`` gives the ``x_shape`` for an ``output_padding``.
 
     >>> conv_input_grad(np.ones((1, 1, 4)), np.ones((1, 1, 2)), (1, 1, 5)).ravel()
     array([1., 2., 2., 2., 1.])
@@ -75,7 +80,8 @@ def conv_input_grad(
     dtype = np.result_type(g, w)
     acc = _accumulator(dtype)
     g, w = g.astype(acc, copy=False), w.astype(acc, copy=False)
-    # Rows beyond the last window's reach (a remainder of the stride) get no gradient, hence sizes of the padded input.
+    # Rows beyond the last window's reach (a remainder of the stride) get no gradient, hence sizes
+    # of the padded input.
     before = tuple(max(p[0], 0) for p in geo.pads)
     after = tuple(max(p[1], 0) for p in geo.pads)
     sizes = tuple(b + s + a for b, s, a in zip(before, geo.x, after, strict=True))
@@ -87,12 +93,16 @@ def conv_input_grad(
         count = block.stop - block.start
         padded = np.zeros((count, geo.c, *sizes), acc)
         # A negative padding crops the input: the window grid then starts inside the array.
-        grid = padded[(..., *(slice(b - p[0], None) for b, p in zip(before, geo.pads, strict=True)))]
+        grid = padded[
+            (..., *(slice(b - p[0], None) for b, p in zip(before, geo.pads, strict=True)))
+        ]
         if depthwise:
             for tap in np.ndindex(geo.k):
                 grid[_tap_slices(geo, tap)] += g[block] * _per_channel(w, tap, geo)
         else:
-            columns = blas.matmul(weights, g[block].reshape(count, geo.groups, geo.o_group, prod(geo.out)))
+            columns = blas.matmul(
+                weights, g[block].reshape(count, geo.groups, geo.o_group, prod(geo.out))
+            )
             columns = columns.reshape(count, geo.c, *geo.k, *geo.out)
             for tap in np.ndindex(geo.k):
                 grid[_tap_slices(geo, tap)] += columns[(slice(None), slice(None), *tap)]
@@ -109,7 +119,8 @@ def conv_weight_grad(
     dilation: IntOrSeq = 1,
     groups: int = 1,
 ) -> np.ndarray:
-    """Gradient with respect to the weight of shape ``w_shape``, given the output's gradient ``g`` and the input ``x``.
+    """Gradient with respect to the weight of shape
+    ``w_shape``, given the output's gradient ``g`` and the input ``x``.
 
     >>> conv_weight_grad(np.ones((1, 1, 4)), np.arange(5.0).reshape(1, 1, 5), (1, 1, 2)).ravel()
     array([ 6., 10.])
@@ -135,7 +146,9 @@ def conv_weight_grad(
 
 
 def _accumulator(dtype: np.dtype) -> np.dtype:
-    """Two-byte floats (float16, and bfloat16, which NumPy sees as a void-like kind) are summed in float32."""
+    """Two-byte floats (float16, and bfloat16, which NumPy sees as a void-like kind) are summed in
+    float32.
+    """
     if dtype.itemsize <= 2 and (dtype.kind == "f" or dtype.name.startswith(("bfloat", "float8"))):
         return np.dtype(np.float32)
     return dtype
@@ -143,7 +156,9 @@ def _accumulator(dtype: np.dtype) -> np.dtype:
 
 def _check_grad(g: np.ndarray, geo: ConvGeometry) -> None:
     if g.shape != geo.out_shape:
-        raise RuntimeError(f"Expected grad_output of shape {list(geo.out_shape)}, but got {list(g.shape)}")
+        raise RuntimeError(
+            f"Expected grad_output of shape {list(geo.out_shape)}, but got {list(g.shape)}"
+        )
 
 
 def _is_depthwise(geo: ConvGeometry) -> bool:
@@ -163,7 +178,9 @@ def _blocks(geo: ConvGeometry) -> Iterator[slice]:
 
 def _pad(x: np.ndarray, geo: ConvGeometry) -> np.ndarray:
     """``x`` with zeros around it; a negative padding crops."""
-    crop = tuple(slice(max(-p[0], 0), s - max(-p[1], 0)) for p, s in zip(geo.pads, geo.x, strict=True))
+    crop = tuple(
+        slice(max(-p[0], 0), s - max(-p[1], 0)) for p, s in zip(geo.pads, geo.x, strict=True)
+    )
     x = x[(..., *crop)]
     pads = tuple((max(a, 0), max(b, 0)) for a, b in geo.pads)
     if not any(a or b for a, b in pads):

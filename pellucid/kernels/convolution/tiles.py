@@ -1,9 +1,11 @@
-"""The native parts of convolution, written in LLVM IR: packing, register tiles, drivers. `conv.py` puts them together.
+"""The native parts of convolution, written in LLVM IR: packing, register tiles, drivers. `conv.py`
+puts them together.
 
-Everything works on tables that `conv_plan` computes once per shape, so one compiled kernel serves every kernel size,
-stride, dilation, padding and number of dimensions. The central one is the tile: with packed input rows, each kernel tap is
-a constant offset, so `width` output channels x `vectors` vectors of neighbouring pixels stay in registers while the
-input channels and taps go by:  out[oc, p] = sum_k w[k, oc] * x[koff[k] + p]  (an "indirect" convolution: M. Dukhan, 2019).
+Everything works on tables that `conv_plan` computes once per shape, so one compiled kernel serves
+every kernel size, stride, dilation, padding and number of dimensions. The central one is the tile:
+with packed input rows, each kernel tap is a constant offset, so `width` output channels x `vectors`
+vectors of neighbouring pixels stay in registers while the input channels and taps go by:  out[oc,
+p] = sum_k w[k, oc] * x[koff[k] + p]  (an "indirect" convolution: M. Dukhan, 2019).
 """
 
 from __future__ import annotations
@@ -52,7 +54,18 @@ UNPACK_ROWS, UNPACK_TARGETS, UNPACK_STEP, UNPACK_PHASES = range(4)
 CORRELATION_WORDS = 23
 SEG_FUNCTION, SEG_TILES, SEG_FIRST, SEG_WIDTH = range(4)
 SEGMENT_WORDS = 4
-JOB_K, JOB_KOFF, JOB_BASE, JOB_MASK, JOB_DST, JOB_VECTORS, JOB_OFFSET, JOB_PLANE, JOB_UNPACK, JOB_WEIGHTS = range(10)
+(
+    JOB_K,
+    JOB_KOFF,
+    JOB_BASE,
+    JOB_MASK,
+    JOB_DST,
+    JOB_VECTORS,
+    JOB_OFFSET,
+    JOB_PLANE,
+    JOB_UNPACK,
+    JOB_WEIGHTS,
+) = range(10)
 JOB_WORDS = 10
 
 
@@ -67,8 +80,11 @@ def compresses() -> bool:
 
 
 def tile_vectors(width: int) -> int:
-    """Vectors of pixels beside `width` output channels that fill the register file without spilling."""
-    if target.host().arch == "x86" and target.host().vector_bits < 512:  # 16 registers instead of 32
+    """Vectors of pixels beside `width` output channels that fill the register file without
+    spilling.
+    """
+    # 16 registers instead of 32
+    if target.host().arch == "x86" and target.host().vector_bits < 512:
         return {8: 1, 4: 3, 2: 4, 1: 4}[width]
     return {8: 3, 4: 6, 2: 8, 1: 8}[width]
 
@@ -150,9 +166,19 @@ def turning() -> Natives:
 
 
 def _emit_pack(module: Module) -> None:
-    """Copy rows of images into the padded layout, columns split by their remainder modulo the stride."""
+    """Copy rows of images into the padded layout, columns split by their remainder modulo the
+    stride.
+    """
     f = module.function(
-        "pack", desc="ptr", src="ptr", dst="ptr", images="i64", image="i64", channels="i64", channel="i64", packed="i64"
+        "pack",
+        desc="ptr",
+        src="ptr",
+        dst="ptr",
+        images="i64",
+        image="i64",
+        channels="i64",
+        channel="i64",
+        packed="i64",
     )
     rows, step = _words(f, f.desc, PACK_ROWS), _words(f, f.desc, PACK_STEP)
     sources, targets = _pointer(f, f.desc, PACK_SOURCES), _pointer(f, f.desc, PACK_TARGETS)
@@ -163,7 +189,10 @@ def _emit_pack(module: Module) -> None:
             from_plane = f.at(f.src, n * f.image + c * f.channel)
             to_plane = f.at(f.dst, (n * f.channels + c) * f.packed)
             with f.loop(0, rows) as r:
-                copy(f.at(from_plane, f.load("i64", sources, r)), f.at(to_plane, f.load("i64", targets, r)))
+                copy(
+                    f.at(from_plane, f.load("i64", sources, r)),
+                    f.at(to_plane, f.load("i64", targets, r)),
+                )
 
     def plain() -> None:
         first, count, offset = (_words(f, phases, i) for i in range(3))
@@ -182,8 +211,18 @@ def _emit_pack(module: Module) -> None:
             with f.loop(0, most, width) as i:
                 a = f.load(kind, src, i * 2, mask=f.tail_mask(reach - i * 2, width))
                 b = f.load(kind, src, i * 2 + width, mask=f.tail_mask(reach - i * 2 - width, width))
-                f.store(f.shuffle(a, b, list(range(0, 2 * width, 2))), f.at(dst, to_even), i, f.tail_mask(even - i, width))
-                f.store(f.shuffle(a, b, list(range(1, 2 * width, 2))), f.at(dst, to_odd), i, f.tail_mask(odd - i, width))
+                f.store(
+                    f.shuffle(a, b, list(range(0, 2 * width, 2))),
+                    f.at(dst, to_even),
+                    i,
+                    f.tail_mask(even - i, width),
+                )
+                f.store(
+                    f.shuffle(a, b, list(range(1, 2 * width, 2))),
+                    f.at(dst, to_odd),
+                    i,
+                    f.tail_mask(odd - i, width),
+                )
 
         each_row(copy)
 
@@ -215,7 +254,8 @@ def _copy(f: Function, src: Value, dst: Value, count: Value) -> None:
 
 
 def _emit_unpack(module: Module) -> None:
-    """Rows of `step` separate column grids (remainders of the stride) interleaved into rows of the result.
+    """Rows of `step` separate column grids (remainders of the stride) interleaved into rows of the
+    result.
 
     A grid lies in `temp` as [lane][image][row][column], images counted by `block`.
     """
@@ -280,8 +320,12 @@ def _emit_unpack(module: Module) -> None:
 
 
 def _emit_transpose(module: Module) -> None:
-    """dst[j * to_row + i] = src[i * from_row + j] for i < rows, j < columns, one vector-sized square at a time."""
-    f = module.function("transpose", src="ptr", from_row="i64", dst="ptr", to_row="i64", rows="i64", columns="i64")
+    """dst[j * to_row + i] = src[i * from_row + j] for i < rows, j < columns, one vector-sized
+    square at a time.
+    """
+    f = module.function(
+        "transpose", src="ptr", from_row="i64", dst="ptr", to_row="i64", rows="i64", columns="i64"
+    )
     width = lanes()
     kind = vector("float", width)
     with f.loop(0, f.rows, width) as i0, f.loop(0, f.columns, width) as j0:
@@ -294,14 +338,22 @@ def _emit_transpose(module: Module) -> None:
             for j in range(width):
                 f.store(square[j], dst, f.to_row * j)
 
-        def edge(src: Value = src, dst: Value = dst, rows: Value = rows, columns: Value = columns) -> None:
+        def edge(
+            src: Value = src, dst: Value = dst, rows: Value = rows, columns: Value = columns
+        ) -> None:
             in_row, in_column = f.tail_mask(columns, width), f.tail_mask(rows, width)
             none = f.const(0, vector("i1", width))
 
             def there(count: Value, i: int, mask: Value) -> Value:
                 return f.select(f.splat(count.compare("sgt", i), vector("i1", width)), mask, none)
 
-            square = _turned(f, [f.load(kind, src, f.from_row * i, mask=there(rows, i, in_row)) for i in range(width)])
+            square = _turned(
+                f,
+                [
+                    f.load(kind, src, f.from_row * i, mask=there(rows, i, in_row))
+                    for i in range(width)
+                ],
+            )
             for j in range(width):
                 f.store(square[j], dst, f.to_row * j, mask=there(columns, j, in_column))
 
@@ -319,7 +371,15 @@ def _turned(f: Function, square: list[Value]) -> list[Value]:
 
     def within(a: Value, b: Value, pattern: list[int]) -> Value:
         """The same pattern of a (0..3) and b (4..7) in every quarter."""
-        return f.shuffle(a, b, [4 * q + p if p < 4 else width + 4 * q + p - 4 for q in range(quarters) for p in pattern])
+        return f.shuffle(
+            a,
+            b,
+            [
+                4 * q + p if p < 4 else width + 4 * q + p - 4
+                for q in range(quarters)
+                for p in pattern
+            ],
+        )
 
     def across(a: Value, b: Value, pick: list[int]) -> Value:
         """Quarters of a (0 ..) and b (quarters ..)."""
@@ -331,14 +391,19 @@ def _turned(f: Function, square: list[Value]) -> list[Value]:
         ab, cd = within(first, second, [0, 4, 1, 5]), within(third, fourth, [0, 4, 1, 5])
         ab_high, cd_high = within(first, second, [2, 6, 3, 7]), within(third, fourth, [2, 6, 3, 7])
         pairs = ((ab, cd), (ab_high, cd_high))
-        turned.append([within(x, y, pattern) for x, y in pairs for pattern in ([0, 1, 4, 5], [2, 3, 6, 7])])
+        turned.append(
+            [within(x, y, pattern) for x, y in pairs for pattern in ([0, 1, 4, 5], [2, 3, 6, 7])]
+        )
     if quarters == 1:
         return turned[0]
     columns: list[Value | None] = [None] * width
     for i in range(4):
         rows = [group[i] for group in turned]
         if quarters == 2:
-            columns[i], columns[4 + i] = across(rows[0], rows[1], [0, 2]), across(rows[0], rows[1], [1, 3])
+            columns[i], columns[4 + i] = (
+                across(rows[0], rows[1], [0, 2]),
+                across(rows[0], rows[1], [1, 3]),
+            )
             continue
         for q, half in ((0, [0, 1, 4, 5]), (2, [2, 3, 6, 7])):
             left, right = across(rows[0], rows[1], half), across(rows[2], rows[3], half)
@@ -348,7 +413,9 @@ def _turned(f: Function, square: list[Value]) -> list[Value]:
 
 
 def _emit_turns(module: Module) -> None:
-    """`times` transpositions, `src_step` and `dst_step` elements apart, from the byte `start` of the source on."""
+    """`times` transpositions, `src_step` and `dst_step` elements apart, from the byte `start` of
+    the source on.
+    """
     numbers = ("times", "src_step", "dst_step", "from_row", "to_row", "rows", "columns")
     params = {"src": "ptr", "start": "i64", "dst": "ptr", **dict.fromkeys(numbers, "i64")}
     f = module.function("turn", "void", False, **params)
@@ -373,7 +440,9 @@ def _emit_sum_lanes(module: Module) -> None:
 
 @cache
 def tile(width: int) -> Natives:
-    """`tile` (see the module's text) and `weights`, which lays the weights out for it, for `width` output channels."""
+    """`tile` (see the module's text) and `weights`, which lays the weights out for it, for `width`
+    output channels.
+    """
 
     def build(module: Module) -> None:
         _emit_tile(module, width, tile_vectors(width))
@@ -459,14 +528,25 @@ def _expand(f: Function, value: Value, valid: Value) -> Value:
 
 def _intrinsic512(f: Function, name: str, value: Value, other: Value, mask: Value) -> Value:
     full = f"llvm.x86.avx512.mask.{name}.v16f32"
-    f.module.declarations.add(f"declare {value.ctype} @{full}({value.ctype}, {value.ctype}, {mask.ctype})")
+    f.module.declarations.add(
+        f"declare {value.ctype} @{full}({value.ctype}, {value.ctype}, {mask.ctype})"
+    )
     operands = f"{value.ctype} {value.name}, {value.ctype} {other.name}, {mask.ctype} {mask.name}"
     return f.emit(f"call {value.ctype} @{full}({operands})", value.ctype)
 
 
 def _emit_weights(module: Module, width: int) -> None:
     """dst[t, k, i] = src[tile_src[t] + k_src[k] + i * lane] for `width` lanes i."""
-    f = module.function("weights", dst="ptr", src="ptr", tiles="i64", tile_src="ptr", k="i64", k_src="ptr", lane="i64")
+    f = module.function(
+        "weights",
+        dst="ptr",
+        src="ptr",
+        tiles="i64",
+        tile_src="ptr",
+        k="i64",
+        k_src="ptr",
+        lane="i64",
+    )
     with f.loop(0, f.tiles) as t:
         start = f.at(f.src, f.load("i64", f.tile_src, t))
         to = f.at(f.dst, t * f.k * width)
@@ -482,7 +562,9 @@ def _emit_weights(module: Module, width: int) -> None:
 
 @cache
 def driver() -> Natives:
-    """`correlate(team, desc, x, w, bias, out, scratch, images, floor, n, grain)` runs a whole correlation."""
+    """`correlate(team, desc, x, w, bias, out, scratch, images, floor, n, grain)` runs a whole
+    correlation.
+    """
     return _compiled("conv_drive", {"correlate": "paapaapidii"}, _emit_correlate)
 
 
@@ -532,7 +614,10 @@ def _emit_correlate(module: Module) -> None:
         with f.loop(0, word(GROUPS)) as group:
             x = f.at(packed, group * word(GROUP_CHANNELS) * word(PACKED_CHANNEL))
             out = _bytes(f, f.out, first_image * word(OUT_IMAGE) + group * word(OUT_GROUP) * plane)
-            with f.loop(0, word(VECTORS) * count, chunk) as start, f.loop(0, word(SEGMENTS)) as segment:
+            with (
+                f.loop(0, word(VECTORS) * count, chunk) as start,
+                f.loop(0, word(SEGMENTS)) as segment,
+            ):
                 record = f.at(_pointer(f, f.desc, SEGMENT_TABLE), segment * SEGMENT_WORDS, "i64")
                 tiles, width = _words(f, record, SEG_TILES), _words(f, record, SEG_WIDTH)
                 with f.loop(part * tiles // split, (part + 1) * tiles // split) as t:
@@ -547,9 +632,19 @@ def _emit_correlate(module: Module) -> None:
                         w = f.at(f.w, w_first + (group * tiles + t) * k * width)
                         through = _words(f, job, JOB_UNPACK).compare("ne", 0)
                         last = f.smaller(start + chunk, _words(f, job, JOB_VECTORS) * count)
-                        into = f.select(_words(f, job, JOB_PLANE).compare("eq", 0), to, _bytes(f, temp, _words(f, job, JOB_OFFSET)))
-                        step = f.select(_words(f, job, JOB_PLANE).compare("eq", 0), plane, _words(f, job, JOB_PLANE))
-                        arrays = [_pointer(f, job, i) for i in (JOB_KOFF, JOB_BASE, JOB_MASK, JOB_DST)]
+                        into = f.select(
+                            _words(f, job, JOB_PLANE).compare("eq", 0),
+                            to,
+                            _bytes(f, temp, _words(f, job, JOB_OFFSET)),
+                        )
+                        step = f.select(
+                            _words(f, job, JOB_PLANE).compare("eq", 0),
+                            plane,
+                            _words(f, job, JOB_PLANE),
+                        )
+                        arrays = [
+                            _pointer(f, job, i) for i in (JOB_KOFF, JOB_BASE, JOB_MASK, JOB_DST)
+                        ]
                         f.line(
                             f"call void {_pointer(f, record, SEG_FUNCTION).name}(ptr {x.name}, ptr {arrays[0].name}, "
                             f"ptr {w.name}, ptr {bias.name}, ptr {arrays[1].name}, ptr {arrays[2].name}, "
@@ -584,7 +679,8 @@ def copy(f: Function, source: Value, target: Value, count: Value) -> None:
 def outer(vectors: int) -> Natives:
     """`outer`: the weight gradient's tile of several taps x `vectors` vectors of output channels.
 
-    result[k, oc] += sum over pixels of x[koff[k] + pixel[p]] * g[p, oc], with g transposed to channels last.
+    result[k, oc] += sum over pixels of x[koff[k] + pixel[p]] * g[p, oc], with g transposed to
+    channels last.
     """
 
     def build(module: Module) -> None:
@@ -594,7 +690,10 @@ def outer(vectors: int) -> Natives:
         with f.loop(0, f.tiles) as t:
             xs = [_bytes(f, f.x, f.load("i64", f.koff, t * taps + j)) for j in range(taps)]
             result = f.at(f.result, t * (taps * vectors * lanes()))
-            where = [[f.at(result, (j * vectors + i) * lanes()) for i in range(vectors)] for j in range(taps)]
+            where = [
+                [f.at(result, (j * vectors + i) * lanes()) for i in range(vectors)]
+                for j in range(taps)
+            ]
             sums = [[f.var(kind, f.load(kind, place)) for place in row] for row in where]
             with f.loop(0, f.count) as p:
                 offset = f.emit(f"zext i32 {f.load('i32', f.table0, p).name} to i64", "i64")
@@ -614,7 +713,9 @@ def outer(vectors: int) -> Natives:
 
 @cache
 def dot() -> Natives:
-    """`dot`: the weight gradient's tile for one output channel, with pixels in the lanes; the lanes are summed later."""
+    """`dot`: the weight gradient's tile for one output channel, with pixels in the lanes; the lanes
+    are summed later.
+    """
 
     def build(module: Module) -> None:
         f = _weight_tile(module, "dot")

@@ -1,9 +1,10 @@
 """The convolution's gradient in the weight: plan, driver and call. The tiles are in `conv_kernels`.
 
-Each image is packed, its output gradient is transposed to channels last in blocks, and tiles of taps x output channels add
-up its pixels. Small weights: the images are cut into slices, each with a result of its own, added at the end. Large ones:
-blocks of images are prepared by all threads together, then the tiles are shared out. Which of the two, and where the slices
-are cut, depends on shapes alone, so results do not depend on the number of threads.
+Each image is packed, its output gradient is transposed to channels last in blocks, and tiles of
+taps x output channels add up its pixels. Small weights: the images are cut into slices, each with a
+result of its own, added at the end. Large ones: blocks of images are prepared by all threads
+together, then the tiles are shared out. Which of the two, and where the slices are cut, depends on
+shapes alone, so results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -23,14 +24,28 @@ from . import plan as conv_plan
 from . import tiles as kernels
 from .geometry import ConvGeometry
 
-# Below this many output channels in a group, lanes over channels would be mostly empty; lanes over pixels then win.
+# Below this many output channels in a group, lanes over channels would be mostly empty; lanes over
+# pixels then win.
 FEWEST_OUTER = 6
 # Slices of the images, by the number of floats in a result: adding them up must stay cheap.
 SLICES = ((1 << 14, 16), (1 << 15, 8), (1 << 16, 4))
 
 # Words of the descriptor.
-(_PACK, _PACK_DESC, _X_IMAGE, _CHANNELS, _X_CHANNEL, _PACKED_CHANNEL, _TURN, _ROWS, _PIXELS, _ROW_VECTORS) = range(10)
-(_GROUPS, _TASKS, _TASK_TABLE, _RESULT, _PACKED, _TURNED, _G_IMAGE, _SCRATCH, _CLEAR, _BAND) = range(10, 20)
+(
+    _PACK,
+    _PACK_DESC,
+    _X_IMAGE,
+    _CHANNELS,
+    _X_CHANNEL,
+    _PACKED_CHANNEL,
+    _TURN,
+    _ROWS,
+    _PIXELS,
+    _ROW_VECTORS,
+) = range(10)
+(_GROUPS, _TASKS, _TASK_TABLE, _RESULT, _PACKED, _TURNED, _G_IMAGE, _SCRATCH, _CLEAR, _BAND) = (
+    range(10, 20)
+)
 # Words of a task: the tile's function, where it reads and writes (in bytes), its tables.
 (_FUNCTION, _G, _X, _KOFF, _TILES, _TABLE0, _TABLE1, _TABLE2, _COUNT, _TO, _ROW) = range(11)
 _TASK_WORDS = 11
@@ -49,7 +64,8 @@ class WeightPlan:
     turned_bytes: int  # per image, 0 where gradients are read where they are
     result_bytes: int
     scratch: int  # bytes per thread, for slices
-    parts: list[tuple[int, int, int, int]]  # result offset, first output channel, channels, row length
+    # result offset, first output channel, channels, row length
+    parts: list[tuple[int, int, int, int]]
     padded_taps: int
 
 
@@ -70,14 +86,22 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
     if by_dot:
         direct, layout = False, conv_plan.source_layout(geo)
         vectors = conv_plan.cover(geo.out, layout.steps, False)
-        tables = [table(vectors.start * 4), table(vectors.mask, np.uint16), table(vectors.first * 4)]
+        tables = [
+            table(vectors.start * 4),
+            table(vectors.mask, np.uint16),
+            table(vectors.first * 4),
+        ]
         count, row_vectors = len(vectors.start), 0
         columns = [(channel, 1) for channel in range(geo.o_group)]
         functions, taps_of = {1: kernels.dot()}, {1: kernels.DOT_TAPS}
     else:
         direct, layout = conv_plan.pixel_layout(geo)
         steps = np.array(layout.steps) * np.array(geo.stride)
-        tables = [table((steps @ np.indices(geo.out).reshape(len(geo.out), -1)) * 4, np.uint32), 0, 0]
+        tables = [
+            table((steps @ np.indices(geo.out).reshape(len(geo.out), -1)) * 4, np.uint32),
+            0,
+            0,
+        ]
         count, row_vectors = pixels, -(-geo.o_group // lanes)
         columns, at = [], 0
         taps_of = kernels.outer_tiles()
@@ -110,8 +134,12 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
                 where = (result + t * tile * per_tap) * 4
                 start, some = koff_table + t * tile * 8, min(step, tiles - t)
                 row = 0 if by_dot else per_tap * 4
-                tasks.append([function, g_channel * 4, x_offset * 4, start, some, *tables, count, where, row])
-            parts.append((result * 4, channel, 1 if by_dot else min(geo.o_group - first, per_tap), per_tap))
+                tasks.append(
+                    [function, g_channel * 4, x_offset * 4, start, some, *tables, count, where, row]
+                )
+            parts.append(
+                (result * 4, channel, 1 if by_dot else min(geo.o_group - first, per_tap), per_tap)
+            )
             result += padded_taps * per_tap
     pack = conv_plan.pack_tables(layout, geo.x) if not direct else []
     keep.append(pack)
@@ -119,7 +147,11 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
     turned = -(-geo.groups * row_vectors * lanes * pixels // 32) * 128
     # All tiles go over one band of pixels before the next, so that its data stay in the cache.
     per_pixel = 4 * (geo.c * prod(geo.stride) + geo.groups * row_vectors * lanes)
-    band = count if by_dot else min(count, max(128, conv_plan.CACHE_BYTES // per_pixel // lanes * lanes))
+    band = (
+        count
+        if by_dot
+        else min(count, max(128, conv_plan.CACHE_BYTES // per_pixel // lanes * lanes))
+    )
     # A packed channel's last vector may reach beyond it.
     scratch = packed + 128 + -(-geo.groups * row_vectors * lanes * band // 32) * 128
     desc = [
@@ -145,13 +177,28 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
         band,
     ]
     slices = next((count for floats, count in SLICES if result <= floats), 0)
-    block = max(1, 2 * conv_plan.CACHE_BYTES // max(packed + turned, 1) // 4) * 4  # so that a few threads share evenly
+    # so that a few threads share evenly
+    block = max(1, 2 * conv_plan.CACHE_BYTES // max(packed + turned, 1) // 4) * 4
     array = np.array(desc, np.int64)
-    return WeightPlan(array, keep, len(tasks), slices, block, packed, turned, result * 4, scratch, parts, padded_taps)
+    return WeightPlan(
+        array,
+        keep,
+        len(tasks),
+        slices,
+        block,
+        packed,
+        turned,
+        result * 4,
+        scratch,
+        parts,
+        padded_taps,
+    )
 
 
 def shares(plan: WeightPlan, images: int, threads: int) -> tuple[int, int]:
-    """Into how many slices `images` images are cut, and (where that is 0) how many are prepared together."""
+    """Into how many slices `images` images are cut, and (where that is 0) how many are prepared
+    together.
+    """
     slices = min(plan.slices, images)
     if slices < 2 <= threads and plan.tasks >= 2:
         slices = 0
@@ -161,7 +208,9 @@ def shares(plan: WeightPlan, images: int, threads: int) -> tuple[int, int]:
 def sizes(plan: WeightPlan, slices: int, images: int, threads: int) -> tuple[int, int]:
     """Bytes of the results, and of all working memory."""
     results = plan.result_bytes * max(slices, 1)
-    return results, results + (plan.scratch * threads if slices else (plan.packed_bytes + plan.turned_bytes) * images + 128)
+    return results, results + (
+        plan.scratch * threads if slices else (plan.packed_bytes + plan.turned_bytes) * images + 128
+    )
 
 
 def run(plan: WeightPlan, geo: ConvGeometry, g: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -186,12 +235,16 @@ def run(plan: WeightPlan, geo: ConvGeometry, g: np.ndarray, x: np.ndarray) -> np
                 some = min(images, geo.n - first)
                 if plan.packed_bytes or plan.turned_bytes:
                     functions["prepare"](team, plan.desc, x, g, packed, turned, first, some, 1)
-                functions["accumulate"](team, plan.desc, x, g, packed, turned, result, first, some, plan.tasks, 1)
+                functions["accumulate"](
+                    team, plan.desc, x, g, packed, turned, result, first, some, plan.tasks, 1
+                )
         taps = geo.c_group * geo.taps
         if plan.turned_bytes:
             where = out.ctypes.data
             for offset, channel, channels, row in plan.parts:
-                turning["transpose"](result + offset, row, where + channel * taps * 4, taps, taps, channels)
+                turning["transpose"](
+                    result + offset, row, where + channel * taps * 4, taps, taps, channels
+                )
         else:
             turning["sum_lanes"](result, out, geo.o, taps, plan.padded_taps)
     finally:
@@ -224,7 +277,11 @@ def _pointer(f: Function, index: int, table: Value | None = None) -> Value:
 
 def _emit_slices(module: Module) -> None:
     """Slice i of the images, with its own result, by one thread."""
-    params = {**dict.fromkeys(("desc", "x", "g", "scratch", "result"), "ptr"), "images": "i64", "slices": "i64"}
+    params = {
+        **dict.fromkeys(("desc", "x", "g", "scratch", "result"), "ptr"),
+        "images": "i64",
+        "slices": "i64",
+    }
     f = threads.parallel_export(module, "slices", params)
     packed = f.at(f.scratch, f.thread * _word(f, _SCRATCH), "i8")
     turned = f.at(packed, _word(f, _CLEAR), "i8")
@@ -249,7 +306,10 @@ def _emit_prepare(module: Module) -> None:
     params = {**dict.fromkeys(("desc", "x", "g", "packed", "turned"), "ptr"), "first": "i64"}
     f = threads.parallel_export(module, "prepare", params)
     with f.loop(f.begin, f.end) as n:
-        packed, turned = (f.at(p, n * _word(f, size), "i8") for p, size in ((f.packed, _PACKED), (f.turned, _TURNED)))
+        packed, turned = (
+            f.at(p, n * _word(f, size), "i8")
+            for p, size in ((f.packed, _PACKED), (f.turned, _TURNED))
+        )
         _emit_pack(f, f.first + n, packed)
         _emit_turn(f, f.first + n, f.const(0, "i64"), _word(f, _PIXELS), turned)
     f.ret()
@@ -257,10 +317,17 @@ def _emit_prepare(module: Module) -> None:
 
 def _emit_accumulate(module: Module) -> None:
     """Add `images` prepared images, `first` on, to the results of some tasks."""
-    params = {**dict.fromkeys(("desc", "x", "g", "packed", "turned", "result"), "ptr"), "first": "i64", "images": "i64"}
+    params = {
+        **dict.fromkeys(("desc", "x", "g", "packed", "turned", "result"), "ptr"),
+        "first": "i64",
+        "images": "i64",
+    }
     f = threads.parallel_export(module, "accumulate", params)
     with f.loop(f.begin, f.end) as t, f.loop(0, f.images) as n:
-        packed, turned = (f.at(p, n * _word(f, size), "i8") for p, size in ((f.packed, _PACKED), (f.turned, _TURNED)))
+        packed, turned = (
+            f.at(p, n * _word(f, size), "i8")
+            for p, size in ((f.packed, _PACKED), (f.turned, _TURNED))
+        )
         count = f.load("i64", _pointer(f, _TASK_TABLE), _COUNT)
         with f.loop(0, count, _word(f, _BAND)) as start:
             _emit_task(f, t, f.first + n, start, start, _word(f, _PIXELS), packed, turned, f.result)
@@ -300,9 +367,18 @@ def _emit_turn(f: Function, n: Value, start: Value, count: Value, turned: Value)
 
 
 def _emit_task(
-    f: Function, t: Value, n: Value, start: Value, row: Value, pixels: Value, packed: Value, turned: Value, result: Value
+    f: Function,
+    t: Value,
+    n: Value,
+    start: Value,
+    row: Value,
+    pixels: Value,
+    packed: Value,
+    turned: Value,
+    result: Value,
 ) -> None:
-    """Run one task's tiles on a band of image n, from pixel `start` on; its data are the prepared ones where there are any.
+    """Run one task's tiles on a band of image n, from pixel `start` on; its data are the prepared
+    ones where there are any.
 
     The gradients lie in planes or blocks of `pixels` pixels, of which `row` is the first.
     """

@@ -1,21 +1,27 @@
-"""Convolution by Winograd's method: 3x3 taps, no stride, no dilation, one group; also its gradient in the input.
+"""Convolution by Winograd's method: 3x3 taps, no stride, no dilation, one group; also its gradient
+in the input.
 
-Lavin & Gray, "Fast Algorithms for Convolutional Neural Networks" (2015), F(4x4, 3x3): each tile of 4x4 results takes 36 products
-a pair of channels instead of 144. `winograd_parts` has the transforms.
+Lavin & Gray, "Fast Algorithms for Convolutional Neural Networks" (2015), F(4x4, 3x3): each tile of
+4x4 results takes 36 products a pair of channels instead of 144. `winograd_parts` has the
+transforms.
 
-A block of rows of tiles is the work of one task, and stays in the second-level cache: its source rows are transposed to channels
-last, each tile of 6x6 pixels is transformed (lanes are channels), then for each panel of output channels 36 products of
-(tiles x channels) with (channels x panel) follow, and each tile's 36 products become 4x4 results, transposed back. The weights
-are transformed once a call. Every result is computed in one order, so results depend neither on blocks nor on threads.
+A block of rows of tiles is the work of one task, and stays in the second-level cache: its source
+rows are transposed to channels last, each tile of 6x6 pixels is transformed (lanes are channels),
+then for each panel of output channels 36 products of (tiles x channels) with (channels x panel)
+follow, and each tile's 36 products become 4x4 results, transposed back. The weights are transformed
+once a call. Every result is computed in one order, so results depend neither on blocks nor on
+threads.
 
-Errors, against float64 on normally distributed data, with 16 to 256 channels: the root of the mean square error is 4e-7 to 1.6e-6
-of the results' root mean square, up to 3 times that of the direct kernels; the largest one up to 4 times (the gradient in the
-weight: as the direct kernels). Tests hold all three below BOUND_RMS and BOUND_MAX times the direct ones, and below BOUND.
+Errors, against float64 on normally distributed data, with 16 to 256 channels: the root of the mean
+square error is 4e-7 to 1.6e-6 of the results' root mean square, up to 3 times that of the direct
+kernels; the largest one up to 4 times (the gradient in the weight: as the direct kernels). Tests
+hold all three below BOUND_RMS and BOUND_MAX times the direct ones, and below BOUND.
 `PELLUCID_WINOGRAD=0` switches the method off.
 
-Pixels and weights of very different sizes would spoil results that have nothing to do with them. `winograd_range` finds the tiles,
-and the weights, for which the definition is used. Infinities and NaN would reach all 16 results of their tiles, most as NaN, and
-large numbers could overflow on the way. So each result is looked at, and where one is not finite the caller is told, and computes
+Pixels and weights of very different sizes would spoil results that have nothing to do with them.
+`winograd_range` finds the tiles, and the weights, for which the definition is used. Infinities and
+NaN would reach all 16 results of their tiles, most as NaN, and large numbers could overflow on the
+way. So each result is looked at, and where one is not finite the caller is told, and computes
 everything with the direct kernels.
 """
 
@@ -33,7 +39,19 @@ from . import memory as conv_memory
 from . import tiles as kernels
 from . import winograd_range as tame
 from .geometry import ConvGeometry
-from .winograd_parts import POINTS, REACH, TILE, call, data_line, emit_products, panels, result_line, square, taps_line, tiles
+from .winograd_parts import (
+    POINTS,
+    REACH,
+    TILE,
+    call,
+    data_line,
+    emit_products,
+    panels,
+    result_line,
+    square,
+    taps_line,
+    tiles,
+)
 
 BOUND_RMS, BOUND_MAX = 4.0, 6.0  # errors, in those of the direct kernels
 BOUND = 2e-6  # root mean square error, in the root mean square of the result
@@ -41,12 +59,37 @@ BOUND = 2e-6  # root mean square error, in the root mean square of the result
 BLOCK_BYTES = 384 << 10
 FEWEST_CHANNELS = 16  # of source and of result
 FEWEST_TILES = 8
-MOST_WEIGHTS = 64 << 20  # bytes of transformed weights (and, for the gradient in the weight, of sums)
-STATUS = 128  # bytes before everything else: a word that is 1 when all must be computed by the definition
+# bytes of transformed weights (and, for the gradient in the weight, of sums)
+MOST_WEIGHTS = 64 << 20
+# bytes before everything else: a word that is 1 when all must be computed by the definition
+STATUS = 128
 
 # Words of the descriptor. The source is what is correlated: the input, or the output's gradient.
-(_CHANNELS, _ROWS, _COLUMNS, _ROOM, _RESULTS, _OUT_ROWS, _OUT_COLUMNS, _TOP, _LEFT, _DOWN, _ACROSS, _BLOCK) = range(12)
-(_PANELS, _PANEL_TABLE, _VECTORS, _VECTOR_TABLE, _IN_STEP, _OUT_STEP, _TURNED, _TRANSPOSE, _SCRATCH) = range(12, 21)
+(
+    _CHANNELS,
+    _ROWS,
+    _COLUMNS,
+    _ROOM,
+    _RESULTS,
+    _OUT_ROWS,
+    _OUT_COLUMNS,
+    _TOP,
+    _LEFT,
+    _DOWN,
+    _ACROSS,
+    _BLOCK,
+) = range(12)
+(
+    _PANELS,
+    _PANEL_TABLE,
+    _VECTORS,
+    _VECTOR_TABLE,
+    _IN_STEP,
+    _OUT_STEP,
+    _TURNED,
+    _TRANSPOSE,
+    _SCRATCH,
+) = range(12, 21)
 (_V, _M, _Y, _V_POINT, _M_POINT, _MAP, _MAP_WORK, _FLAGS, _PITCH, _TAPS) = range(21, 31)
 _WORDS = 31
 
@@ -69,8 +112,12 @@ class WinogradPlan:
         tasks = -(-images * self.down // self.block)
         return tasks, -(-tasks // (4 * count)) if count > 1 else tasks
 
-    def run(self, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None) -> np.ndarray | None:
-        """Compute a planned convolution of contiguous arrays into `out`; None where the definition must be used."""
+    def run(
+        self, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None
+    ) -> np.ndarray | None:
+        """Compute a planned convolution of contiguous arrays into `out`; None where the definition
+        must be used.
+        """
         count, images = threads.get_num_threads(), len(x)
         tasks, grain = self.shared(images, count)
         bias = self.zeros if bias is None else np.ascontiguousarray(bias)
@@ -78,28 +125,43 @@ class WinogradPlan:
         try:
             u, own = memory.address, memory.address + self.weight_bytes
             numbers = (images * self.down, self.groups, tasks, grain)
-            bad = _natives()["winograd"](threads.team(), self.desc, x, w, bias, out, u, own, *numbers)
+            bad = _natives()["winograd"](
+                threads.team(), self.desc, x, w, bias, out, u, own, *numbers
+            )
         finally:
             conv_memory.give(memory)
         return None if bad else out
 
 
 def function() -> int:
-    """The native address of the whole convolution, for a schedule; only where there is a plan. It gives 0 if all is well."""
+    """The native address of the whole convolution, for a schedule; only where there is a plan. It
+    gives 0 if all is well.
+    """
     return jit.address(_natives()["winograd"])
 
 
 def possible(geo: ConvGeometry) -> bool:
     """Whether the method applies at all."""
-    if len(geo.k) != 2 or geo.k != (3, 3) or geo.groups != 1 or any(s != 1 for s in (*geo.stride, *geo.dilation)):
+    if (
+        len(geo.k) != 2
+        or geo.k != (3, 3)
+        or geo.groups != 1
+        or any(s != 1 for s in (*geo.stride, *geo.dilation))
+    ):
         return False
     return all(0 <= p <= 2 for pair in geo.pads for p in pair)
 
 
 def worthwhile(images: int, source: int, result: int, plane: tuple[int, ...]) -> bool:
-    """Whether it beats the direct kernels, as measured: enough channels and tiles, and tiles that are at least half full."""
+    """Whether it beats the direct kernels, as measured: enough channels and tiles, and tiles that
+    are at least half full.
+    """
     together = prod(-(-size // TILE) for size in plane)
-    if min(source, result) < FEWEST_CHANNELS or images * together < FEWEST_TILES or 4 * POINTS * source * result > MOST_WEIGHTS:
+    if (
+        min(source, result) < FEWEST_CHANNELS
+        or images * together < FEWEST_TILES
+        or 4 * POINTS * source * result > MOST_WEIGHTS
+    ):
         return False
     lanes = kernels.lanes()
     computed = -(-result // lanes) * lanes  # columns of the product, whole vectors
@@ -107,14 +169,18 @@ def worthwhile(images: int, source: int, result: int, plane: tuple[int, ...]) ->
 
 
 def forward_plan(geo: ConvGeometry) -> WinogradPlan | None:
-    """The plan of a convolution, or None where the direct kernels do better (or this cannot be compiled)."""
+    """The plan of a convolution, or None where the direct kernels do better (or this cannot be
+    compiled).
+    """
     if not possible(geo) or not worthwhile(geo.n, geo.c, geo.o, geo.out):
         return None
     return _plan(geo.c, geo.x, geo.o, geo.out, geo.pads[0][0], geo.pads[1][0], False)
 
 
 def input_grad_plan(geo: ConvGeometry) -> WinogradPlan | None:
-    """The plan of the gradient in the input: a convolution of the gradient, padded the other way round, with turned weights."""
+    """The plan of the gradient in the input: a convolution of the gradient, padded the other way
+    round, with turned weights.
+    """
     if not possible(geo) or not worthwhile(geo.n, geo.o, geo.c, geo.x):
         return None
     return _plan(geo.o, geo.out, geo.c, geo.x, 2 - geo.pads[0][0], 2 - geo.pads[1][0], True)
@@ -122,7 +188,13 @@ def input_grad_plan(geo: ConvGeometry) -> WinogradPlan | None:
 
 @lru_cache(maxsize=256)
 def _plan(
-    channels: int, plane: tuple[int, ...], results: int, out: tuple[int, ...], top: int, left: int, turned: bool
+    channels: int,
+    plane: tuple[int, ...],
+    results: int,
+    out: tuple[int, ...],
+    top: int,
+    left: int,
+    turned: bool,
 ) -> WinogradPlan | None:
     lanes, turning = kernels.lanes(), kernels.turning()
     if turning is None or _natives() is None:
@@ -134,34 +206,77 @@ def _plan(
     block = max(1, BLOCK_BYTES // (4 * POINTS * (room + widest) * across))
     block = min(block, max(1, 4 * down))
     together = block * across
-    # Points a cache line more than a multiple of pages apart do not compete for the same cache sets.
+    # Points a cache line more than a multiple of pages apart do not compete for the same cache
+    # sets.
     v_point, m_point = together * room + lanes, together * widest + lanes
     # The source's rows in channels last; one vector more, since edges are masked in whole vectors.
-    sizes = [REACH * plane[1] * room + lanes, POINTS * v_point, POINTS * m_point, TILE * out[1] * widest]
-    # Weights are transposed there before, and patches of tiles that are not tame lie there at the end.
+    sizes = [
+        REACH * plane[1] * room + lanes,
+        POINTS * v_point,
+        POINTS * m_point,
+        TILE * out[1] * widest,
+    ]
+    # Weights are transposed there before, and patches of tiles that are not tame lie there at the
+    # end.
     sizes[0] = max(sizes[0], 9 * lanes * lanes, tame.TAPS * tame.SIDE * channels)
     pitch = tame.pitch(across)
-    sizes += [REACH * pitch, 2 * pitch, 2 * together]  # sizes of pixels; what marks tiles; marks, which are i64
+    # sizes of pixels; what marks tiles; marks, which are i64
+    sizes += [REACH * pitch, 2 * pitch, 2 * together]
     starts = np.cumsum([0, *(-(-size // 32) * 128 for size in sizes)])
-    panel_table = np.array([[first, width, first * POINTS * channels * lanes] for first, width in cut], np.int64)
+    panel_table = np.array(
+        [[first, width, first * POINTS * channels * lanes] for first, width in cut], np.int64
+    )
     vector_table = np.array(
-        [[(first * POINTS * channels + v) * lanes, width * lanes] for first, width in cut for v in range(width)], np.int64
+        [
+            [(first * POINTS * channels + v) * lanes, width * lanes]
+            for first, width in cut
+            for v in range(width)
+        ],
+        np.int64,
     )
     in_step, out_step = (results * 9, 9) if turned else (9, channels * 9)
-    taps = -(-POINTS * channels * len(vector_table) * lanes // 32) * 128  # bytes of transformed weights: sums of taps follow
+    # bytes of transformed weights: sums of taps follow
+    taps = -(-POINTS * channels * len(vector_table) * lanes // 32) * 128
     values = {
-        _CHANNELS: channels, _ROWS: plane[0], _COLUMNS: plane[1], _ROOM: room, _RESULTS: results, _OUT_ROWS: out[0], _OUT_COLUMNS: out[1],
-        _TOP: top, _LEFT: left, _DOWN: down, _ACROSS: across, _BLOCK: block, _PANELS: len(cut), _PANEL_TABLE: panel_table.ctypes.data,
-        _VECTORS: len(vector_table), _VECTOR_TABLE: vector_table.ctypes.data, _IN_STEP: in_step, _OUT_STEP: out_step,
-        _TURNED: int(turned), _TRANSPOSE: jit.address(turning["transpose"]), _SCRATCH: starts[-1], _V: starts[1],
-        _M: starts[2], _Y: starts[3], _V_POINT: v_point, _M_POINT: m_point, _MAP: starts[4], _MAP_WORK: starts[5], _FLAGS: starts[6],
-        _PITCH: pitch, _TAPS: taps,
-    }  # fmt: skip
+        _CHANNELS: channels,
+        _ROWS: plane[0],
+        _COLUMNS: plane[1],
+        _ROOM: room,
+        _RESULTS: results,
+        _OUT_ROWS: out[0],
+        _OUT_COLUMNS: out[1],
+        _TOP: top,
+        _LEFT: left,
+        _DOWN: down,
+        _ACROSS: across,
+        _BLOCK: block,
+        _PANELS: len(cut),
+        _PANEL_TABLE: panel_table.ctypes.data,
+        _VECTORS: len(vector_table),
+        _VECTOR_TABLE: vector_table.ctypes.data,
+        _IN_STEP: in_step,
+        _OUT_STEP: out_step,
+        _TURNED: int(turned),
+        _TRANSPOSE: jit.address(turning["transpose"]),
+        _SCRATCH: starts[-1],
+        _V: starts[1],
+        _M: starts[2],
+        _Y: starts[3],
+        _V_POINT: v_point,
+        _M_POINT: m_point,
+        _MAP: starts[4],
+        _MAP_WORK: starts[5],
+        _FLAGS: starts[6],
+        _PITCH: pitch,
+        _TAPS: taps,
+    }
     desc = np.array([values[i] for i in range(_WORDS)], np.int64)
     groups = -(-channels // lanes)
     weights = STATUS + taps - (-groups * tame.TAPS * len(vector_table) * lanes // 32) * 128
     zeros = np.zeros(results, np.float32)
-    return WinogradPlan(desc, [panel_table, vector_table], weights, int(starts[-1]), down, block, groups, zeros)
+    return WinogradPlan(
+        desc, [panel_table, vector_table], weights, int(starts[-1]), down, block, groups, zeros
+    )
 
 
 # ---- native code -------------------------------------------------------------------------------------
@@ -179,13 +294,40 @@ def _text() -> str:
     _emit_blocks(module)
     names = ("desc", "x", "w", "bias", "out", "memory", "scratch")
     f = module.function(
-        "winograd", "i64", team="ptr", **dict.fromkeys(names, "ptr"), **dict.fromkeys(("rows", "groups", "tasks", "grain"), "i64")
+        "winograd",
+        "i64",
+        team="ptr",
+        **dict.fromkeys(names, "ptr"),
+        **dict.fromkeys(("rows", "groups", "tasks", "grain"), "i64"),
     )
     u = f.at(f.memory, STATUS, "i8")
     f.store(f.const(0, "i64"), f.memory)
     call(f, "weights", f.team, f.desc, f.w, u, f.scratch, f.groups, 1)
-    call(f, "taps", f.at(u, word(f, _TAPS), "i8"), f.groups, word(f, _VECTORS) * kernels.lanes(), word(f, _RESULTS), f.memory)
-    call(f, "blocks", f.team, f.desc, f.x, f.w, u, f.bias, f.out, f.memory, f.scratch, f.rows, f.tasks, f.grain)
+    call(
+        f,
+        "taps",
+        f.at(u, word(f, _TAPS), "i8"),
+        f.groups,
+        word(f, _VECTORS) * kernels.lanes(),
+        word(f, _RESULTS),
+        f.memory,
+    )
+    call(
+        f,
+        "blocks",
+        f.team,
+        f.desc,
+        f.x,
+        f.w,
+        u,
+        f.bias,
+        f.out,
+        f.memory,
+        f.scratch,
+        f.rows,
+        f.tasks,
+        f.grain,
+    )
     f.ret(f.load("i64", f.memory))
     return module.text()
 
@@ -199,7 +341,9 @@ class Finite:
 
     def look(self, value: Value, valid: Value) -> None:
         """At the `valid` lanes of a result; the others may hold anything."""
-        self.seen.set(self.f.select(valid, self.f.fma(value, 0.0, self.seen.get()), self.seen.get()))
+        self.seen.set(
+            self.f.select(valid, self.f.fma(value, 0.0, self.seen.get()), self.seen.get())
+        )
 
     def tell(self, status: Value) -> None:
         """Store 1 in the word `status` if anything was not finite; several threads may."""
@@ -224,16 +368,27 @@ def transpose(f: Function, function: Value, *arguments: Value | int) -> None:
 
 def _emit_weights(module: Module) -> None:
     """Transform the weights of some groups of source channels, as many as there are lanes."""
-    f = threads.parallel_export(module, "weights", dict.fromkeys(("desc", "w", "u", "scratch"), "ptr"))
+    f = threads.parallel_export(
+        module, "weights", dict.fromkeys(("desc", "w", "u", "scratch"), "ptr")
+    )
     lanes = kernels.lanes()
     kind = vector("float", lanes)
     own = f.at(f.scratch, f.thread * word(f, _SCRATCH), "i8")
-    channels, results, in_step, out_step = (word(f, i) for i in (_CHANNELS, _RESULTS, _IN_STEP, _OUT_STEP))
-    turned, function, table = word(f, _TURNED).compare("ne", 0), pointer(f, _TRANSPOSE), pointer(f, _VECTOR_TABLE)
+    channels, results, in_step, out_step = (
+        word(f, i) for i in (_CHANNELS, _RESULTS, _IN_STEP, _OUT_STEP)
+    )
+    turned, function, table = (
+        word(f, _TURNED).compare("ne", 0),
+        pointer(f, _TRANSPOSE),
+        pointer(f, _VECTOR_TABLE),
+    )
     tap_sums = f.at(f.u, word(f, _TAPS), "i8")
     kernels.clear(f, own, f.const(9 * lanes * lanes * 4, "i64"))
     # The other way round, taps run backwards.
-    first, step = f.select(turned, f.const(8 * lanes, "i64"), 0), f.select(turned, f.const(-lanes, "i64"), lanes)
+    first, step = (
+        f.select(turned, f.const(8 * lanes, "i64"), 0),
+        f.select(turned, f.const(-lanes, "i64"), lanes),
+    )
     with f.loop(f.begin, f.end) as group:
         start = group * lanes
         count = f.smaller(channels - start, lanes)
@@ -243,7 +398,16 @@ def _emit_weights(module: Module) -> None:
             some = f.smaller(results - v * lanes, lanes)
             source = f.at(f.w, start * in_step + v * lanes * out_step)
             with f.loop(0, times) as t:
-                transpose(f, function, f.at(source, t * in_step), out_step, f.at(own, t * (9 * lanes)), lanes, some, columns)
+                transpose(
+                    f,
+                    function,
+                    f.at(source, t * in_step),
+                    out_step,
+                    f.at(own, t * (9 * lanes)),
+                    lanes,
+                    some,
+                    columns,
+                )
             row = f.load("i64", table, v * 2 + 1)
             to = f.at(f.u, f.load("i64", table, v * 2) + start * row)
             sums = [f.var(kind, 0.0) for _ in range(tame.TAPS)]
@@ -255,21 +419,33 @@ def _emit_weights(module: Module) -> None:
                 for p, value in enumerate(x for line in square(f, taps_line, g) for x in line):
                     f.store(value, to, (channels * p + c) * row)
             for tap_number, total in enumerate(sums):
-                f.store(total.get(), tap_sums, ((group * tame.TAPS + tap_number) * word(f, _VECTORS) + v) * lanes)
+                f.store(
+                    total.get(),
+                    tap_sums,
+                    ((group * tame.TAPS + tap_number) * word(f, _VECTORS) + v) * lanes,
+                )
     f.ret()
 
 
 def _emit_blocks(module: Module) -> None:
     """All of the work on blocks of rows of tiles; rows are counted through all images."""
-    params = {**dict.fromkeys(("desc", "x", "w", "u", "bias", "out", "status", "scratch"), "ptr"), "rows": "i64"}
+    params = {
+        **dict.fromkeys(("desc", "x", "w", "u", "bias", "out", "status", "scratch"), "ptr"),
+        "rows": "i64",
+    }
     f = threads.parallel_export(module, "blocks", params)
     own = f.at(f.scratch, f.thread * word(f, _SCRATCH), "i8")
     block = word(f, _BLOCK)
     with f.loop(f.begin, f.end) as task:
         start = task * block
         stop = f.smaller(start + block, f.rows)
-        # Where something has been found that makes the caller compute all of it by the definition, nothing is lost.
-        with f.when(f.emit(f"load atomic i64, ptr {f.status.name} monotonic, align 8", "i64").compare("eq", 0)):
+        # Where something has been found that makes the caller compute all of it by the definition,
+        # nothing is lost.
+        with f.when(
+            f.emit(f"load atomic i64, ptr {f.status.name} monotonic, align 8", "i64").compare(
+                "eq", 0
+            )
+        ):
             _emit_block(f, own, start, stop)
     f.ret()
 
@@ -285,10 +461,18 @@ def _emit_block(f: Function, own: Value, start: Value, stop: Value) -> None:
     table = pointer(f, _PANEL_TABLE)
     uneven = f.var("i64", 0)
     with f.loop(start, stop) as row:
-        sizes = Sizes(*(word(f, i) for i in (_CHANNELS, _ROOM, _ROWS, _COLUMNS, _TOP, _LEFT, _DOWN, _ACROSS, _V_POINT)))
+        sizes = Sizes(
+            *(
+                word(f, i)
+                for i in (_CHANNELS, _ROOM, _ROWS, _COLUMNS, _TOP, _LEFT, _DOWN, _ACROSS, _V_POINT)
+            )
+        )
         data_row(f, f.x, own, v, row, sizes, start, start, pointer(f, _TRANSPOSE), seen)
         marks = f.at(flags, (row - start) * across, "i64")
-        uneven.set(uneven.get() + tame.mark(f, seen, rows - row % down * TILE, columns, across, marks, work))
+        uneven.set(
+            uneven.get()
+            + tame.mark(f, seen, rows - row % down * TILE, columns, across, marks, work)
+        )
     with f.loop(0, word(f, _PANELS)) as panel:
         first, width, weights = (f.load("i64", table, panel * 3 + i) for i in range(3))
         size = width * lanes
@@ -298,10 +482,20 @@ def _emit_block(f: Function, own: Value, start: Value, stop: Value) -> None:
             products(f, width, a, room, 1, b, size, to, size, (stop - start) * across, channels, 1)
         with f.loop(start, stop) as row:
             _emit_result_row(f, m, y, row, (row - start) * across, first * lanes, width)
-    with f.when(uneven.get().compare("ne", 0)), f.loop(start, stop) as row, f.loop(0, across) as tile:
+    with (
+        f.when(uneven.get().compare("ne", 0)),
+        f.loop(start, stop) as row,
+        f.loop(0, across) as tile,
+    ):
         with f.when(f.load("i64", flags, (row - start) * across + tile).compare("ne", 0)):
             top, left = row % down * TILE, tile * TILE
-            source = (channels, word(f, _ROWS), word(f, _COLUMNS), top - word(f, _TOP), left - word(f, _LEFT))
+            source = (
+                channels,
+                word(f, _ROWS),
+                word(f, _COLUMNS),
+                top - word(f, _TOP),
+                left - word(f, _LEFT),
+            )
             result = (word(f, _RESULTS), rows, columns, top, left, row // down)
             steps = (word(f, _IN_STEP), word(f, _OUT_STEP), word(f, _TURNED))
             call(f, "by_definition", f.x, f.w, f.bias, f.out, own, *source, *result, *steps)
@@ -316,8 +510,9 @@ def products(f: Function, width: Value, *arguments: Value | int) -> None:
 
 @dataclass
 class Sizes:
-    """Of an array whose tiles are transformed: channels, and what they take in memory; rows, columns; the padding before them;
-    tiles of an image down and across; the distance between points.
+    """Of an array whose tiles are transformed: channels, and what they take in memory; rows,
+    columns; the padding before them; tiles of an image down and across; the distance between
+    points.
     """
 
     channels: Value
@@ -344,9 +539,11 @@ def data_row(
     seen: tame.Map,
     reach: int = REACH,
 ) -> None:
-    """Transform the tiles of a row: v[point][tile, counted from row `first`][channel]. With `reach` 4 they are a gradient's.
+    """Transform the tiles of a row: v[point][tile, counted from row `first`][channel]. With `reach`
+    4 they are a gradient's.
 
-    `own` holds rows in channels last, those of the row before too, unless this is row `begin`. The pixels' sizes go to `seen`.
+    `own` holds rows in channels last, those of the row before too, unless this is row `begin`. The
+    pixels' sizes go to `seen`.
     """
     lanes = kernels.lanes()
     kind = vector("float", lanes)
@@ -361,18 +558,31 @@ def data_row(
         # The last rows of the tiles above are the first of these.
         with f.when((row - begin).compare("sgt", 0) & (row % down).compare("sgt", 0)):
             kernels.copy(f, f.at(own, line * TILE), own, line * (reach - TILE))
-            kernels.copy(f, f.at(seen.before, seen.pitch * TILE), seen.at, seen.pitch * (reach - TILE))
+            kernels.copy(
+                f, f.at(seen.before, seen.pitch * TILE), seen.at, seen.pitch * (reach - TILE)
+            )
             have.set(reach - TILE)
     with f.when(have.get().compare("eq", low) & low.compare("sgt", 0)):
         kernels.clear(f, own, low * line * 4)
     with f.when(high.compare("slt", reach)):
         kernels.clear(f, f.at(own, high * line), (f.const(reach, "i64") - high) * line * 4)
     new = f.select(have.get().compare("eq", low), f.const(0, "i64"), have.get())
-    kernels.clear(f, f.at(seen.at, new * seen.pitch), (f.const(reach, "i64") - new) * seen.pitch * 4)
+    kernels.clear(
+        f, f.at(seen.at, new * seen.pitch), (f.const(reach, "i64") - new) * seen.pitch * 4
+    )
     low = have.get()
     source = f.at(x, image * sizes.channels * plane + (top + low) * columns)
     with f.when(low.compare("slt", high)):
-        transpose(f, function, source, plane, f.at(own, low * line), room, sizes.channels, (high - low) * columns)
+        transpose(
+            f,
+            function,
+            source,
+            plane,
+            f.at(own, low * line),
+            room,
+            sizes.channels,
+            (high - low) * columns,
+        )
         tame.sizes_of_rows(f, seen, own, low, high, sizes.left, columns, sizes.channels, room)
     flags = vector("i1", lanes)
     with f.loop(0, sizes.across) as tile:
@@ -383,17 +593,28 @@ def data_row(
             there.append(f.splat(at.compare("sge", 0) & at.compare("slt", columns), flags))
         with f.loop(0, room, lanes) as c:
             corner = f.at(own, left * room + c)
-            d = [[f.load(kind, corner, line * i + room * j, mask=there[j]) for j in range(reach)] for i in range(reach)]
+            d = [
+                [f.load(kind, corner, line * i + room * j, mask=there[j]) for j in range(reach)]
+                for i in range(reach)
+            ]
             to = f.at(v, ((row - first) * sizes.across + tile) * room + c)
-            for p, value in enumerate(x for made in square(f, data_line if reach == REACH else taps_line, d) for x in made):
+            for p, value in enumerate(
+                x for made in square(f, data_line if reach == REACH else taps_line, d) for x in made
+            ):
                 f.store(value, to, sizes.point * p)
 
 
-def _emit_result_row(f: Function, m: Value, y: Value, row: Value, first: Value, channel: Value, width: Value) -> None:
-    """The results of a row of tiles for a panel of channels, from m[point][first + tile][channel of the panel]."""
+def _emit_result_row(
+    f: Function, m: Value, y: Value, row: Value, first: Value, channel: Value, width: Value
+) -> None:
+    """The results of a row of tiles for a panel of channels, from m[point][first + tile][channel of
+    the panel].
+    """
     lanes = kernels.lanes()
     kind, flags = vector("float", lanes), vector("i1", lanes)
-    down, rows, columns, results, point = (word(f, i) for i in (_DOWN, _OUT_ROWS, _OUT_COLUMNS, _RESULTS, _M_POINT))
+    down, rows, columns, results, point = (
+        word(f, i) for i in (_DOWN, _OUT_ROWS, _OUT_COLUMNS, _RESULTS, _M_POINT)
+    )
     panel = width * lanes
     image, top = row // down, row % down * TILE
     plane = rows * columns
@@ -405,9 +626,14 @@ def _emit_result_row(f: Function, m: Value, y: Value, row: Value, first: Value, 
         bias = f.load(kind, f.bias, channel + v * lanes, mask=valid)
         with f.loop(0, word(f, _ACROSS)) as tile:
             source = f.at(m, (first + tile) * panel + v * lanes)
-            products = [[f.load(kind, source, point * (REACH * i + j)) for j in range(REACH)] for i in range(REACH)]
+            products = [
+                [f.load(kind, source, point * (REACH * i + j)) for j in range(REACH)]
+                for i in range(REACH)
+            ]
             corner = f.at(y, tile * TILE * panel + v * lanes)
-            inside = [f.splat((tile * TILE + j).compare("slt", columns), flags) for j in range(TILE)]
+            inside = [
+                f.splat((tile * TILE + j).compare("slt", columns), flags) for j in range(TILE)
+            ]
             for i, line in enumerate(square(f, result_line(TILE), products)):
                 for j, value in enumerate(line):
                     total = value + bias

@@ -1,13 +1,15 @@
-"""The pieces that Winograd's convolutions are made of: one-dimensional transforms, their two-dimensional use, and the product.
+"""The pieces that Winograd's convolutions are made of: one-dimensional transforms, their
+two-dimensional use, and the product.
 
-A correlation of 6 values with 3 taps gives 4 results, and needs only 6 multiplications (Winograd 1980; Lavin & Gray 2015): both
-sides are polynomials, evaluated at the points 0, ±3/4, ±3/2 and infinity, multiplied there, and interpolated (Toom and Cook). In
-two dimensions that is 36 products in the place of 144. The points decide the rounding errors; among pairs ±a, ±b, which keep the
-transforms short, and whose squares are exact in float32, these gave half the error of the usual ±1, ±2 (and a third of the
-largest ones).
+A correlation of 6 values with 3 taps gives 4 results, and needs only 6 multiplications (Winograd
+1980; Lavin & Gray 2015): both sides are polynomials, evaluated at the points 0, ±3/4, ±3/2 and
+infinity, multiplied there, and interpolated (Toom and Cook). In two dimensions that is 36 products
+in the place of 144. The points decide the rounding errors; among pairs ±a, ±b, which keep the
+transforms short, and whose squares are exact in float32, these gave half the error of the usual ±1,
+±2 (and a third of the largest ones).
 
-The gradient in the weight correlates 6 values with 4 of the output's gradient, and has 3 results: the same points, with the roles
-of 3 and 4 exchanged. Its data transform is the same.
+The gradient in the weight correlates 6 values with 4 of the output's gradient, and has 3 results:
+the same points, with the roles of 3 and 4 exchanged. Its data transform is the same.
 
 Every value is a vector; its lanes are channels.
 """
@@ -28,7 +30,9 @@ Line = Callable[[Function, Sequence[Value]], list[Value]]
 
 
 def data_line(f: Function, d: Sequence[Value]) -> list[Value]:
-    """Six source values at the six points: coefficients of x^4 - (A²+B²) x² + A²B² and of its parts without one root."""
+    """Six source values at the six points: coefficients of x^4 - (A²+B²) x² + A²B² and of its parts
+    without one root.
+    """
     a2, b2 = A * A, B * B
     middle, end = f.const(-(a2 + b2), d[0].ctype), f.const(a2 * b2, d[0].ctype)
     made = [f.fma(d[0], end, f.fma(d[2], middle, d[4]))]
@@ -43,7 +47,10 @@ def taps_line(f: Function, g: Sequence[Value]) -> list[Value]:
     """Three or four taps at the six points, divided by what interpolation has to divide by."""
     a2, b2 = A * A, B * B
     made = [g[0] * (1 / (a2 * b2))]
-    for root, square, scale in ((A, a2, 1 / (2 * a2 * (a2 - b2))), (B, b2, 1 / (2 * b2 * (b2 - a2)))):
+    for root, square, scale in (
+        (A, a2, 1 / (2 * a2 * (a2 - b2))),
+        (B, b2, 1 / (2 * b2 * (b2 - a2))),
+    ):
         even, odd = f.fma(g[2], square, g[0]) * scale, g[1]
         if len(g) == 4:
             odd = f.fma(g[3], square, odd)
@@ -75,8 +82,11 @@ def square(f: Function, line: Line, rows: Sequence[Sequence[Value]]) -> list[lis
 
 # ---- the product -------------------------------------------------------------------------------------
 def tiles() -> dict[int, int]:
-    """Vectors of columns in a tile of the product -> its rows: what registers hold without spilling, widest first."""
-    if target.host().arch == "x86" and target.host().vector_bits < 512:  # 16 registers instead of 32
+    """Vectors of columns in a tile of the product -> its rows: what registers hold without
+    spilling, widest first.
+    """
+    # 16 registers instead of 32
+    if target.host().arch == "x86" and target.host().vector_bits < 512:
         return {2: 6, 1: 8}
     return {4: 6, 2: 12, 1: 14}
 
@@ -96,22 +106,37 @@ def panels(channels: int, lanes: int) -> list[tuple[int, int]]:
 
 
 def emit_products(module: Module) -> None:
-    """`product.W(a, a_row, a_k, b, b_row, out, out_row, rows, depth, fresh)` for panels of W vectors.
+    """`product.W(a, a_row, a_k, b, b_row, out, out_row, rows, depth, fresh)` for panels of W
+    vectors.
 
-    out[i, :] = (fresh ? 0 : out[i, :]) + (sum over k of a[i * a_row + k * a_k] * b[k * b_row + :], in the order of k).
+    out[i, :] = (fresh ? 0 : out[i, :]) + (sum over k of a[i * a_row + k * a_k] * b[k * b_row + :],
+    in the order of k).
     """
     lanes = target.host().lanes("float")
     kind = vector("float", lanes)
     for width, most in tiles().items():
         f = module.function(
-            f"product.{width}", internal=True, a="ptr", a_row="i64", a_k="i64", b="ptr", b_row="i64", out="ptr", out_row="i64",
-            rows="i64", depth="i64", fresh="i64",
-        )  # fmt: skip
+            f"product.{width}",
+            internal=True,
+            a="ptr",
+            a_row="i64",
+            a_k="i64",
+            b="ptr",
+            b_row="i64",
+            out="ptr",
+            out_row="i64",
+            rows="i64",
+            depth="i64",
+            fresh="i64",
+        )
         f.noinline = True
 
         def some(i: Value, count: int, f: Function = f, width: int = width) -> None:
             sources = [f.at(f.a, (i + r) * f.a_row) for r in range(count)]
-            places = [[f.at(f.out, (i + r) * f.out_row + v * lanes) for v in range(width)] for r in range(count)]
+            places = [
+                [f.at(f.out, (i + r) * f.out_row + v * lanes) for v in range(width)]
+                for r in range(count)
+            ]
             sums = [[f.var(kind, 0.0) for _ in range(width)] for _ in range(count)]
             with f.loop(0, f.depth) as k:
                 line = f.at(f.b, k * f.b_row)

@@ -1,16 +1,20 @@
 """Where Winograd's method may be used: values whose sizes do not differ too much within a tile.
 
-The transforms add and subtract all pixels of a tile, so a result has rounding errors in the size of the tile's largest pixel, and not
-of the nine pixels that the result is made of. So the size of each pixel is computed, which is the sum of its channels' absolute
-values, and for each window of 3x3 pixels the sum of their sizes.
+The transforms add and subtract all pixels of a tile, so a result has rounding errors in the size of
+the tile's largest pixel, and not of the nine pixels that the result is made of. So the size of each
+pixel is computed, which is the sum of its channels' absolute values, and for each window of 3x3
+pixels the sum of their sizes.
 
-- A tile is *tame* if none of its pixels is larger than SPREAD times its smallest window. The others are computed by the definition
-  (`emit_by_definition`), each by itself. So errors stay in proportion to the result's own window, up to that factor.
-- Weights are tame if for each result the sums of absolute values of its nine taps, over all source channels, differ by no more than
-  TAP_SPREAD. Otherwise nothing is computed by Winograd's method: the taps that count might miss the pixels that do.
-- The gradient in the weight is a sum over all pixels. What bounds its errors is the sum over tiles of (largest pixel of the input times
-  largest pixel of the gradient); it must not exceed SPREAD times the smallest of the nine sums of |pixel| times |pixel| that the taps
-  are made of. Neither side may have a pixel with more than 1 / FEWEST of the whole.
+- A tile is *tame* if none of its pixels is larger than SPREAD times its smallest window. The others
+  are computed by the definition (`emit_by_definition`), each by itself. So errors stay in
+  proportion to the result's own window, up to that factor.
+- Weights are tame if for each result the sums of absolute values of its nine taps, over all source
+  channels, differ by no more than TAP_SPREAD. Otherwise nothing is computed by Winograd's method:
+  the taps that count might miss the pixels that do.
+- The gradient in the weight is a sum over all pixels. What bounds its errors is the sum over tiles
+  of (largest pixel of the input times largest pixel of the gradient); it must not exceed SPREAD
+  times the smallest of the nine sums of |pixel| times |pixel| that the taps are made of. Neither
+  side may have a pixel with more than 1 / FEWEST of the whole.
 
 Sizes below SMALLEST would lose digits to denormal numbers on the way, and count as too small.
 """
@@ -34,14 +38,18 @@ TAPS = 9
 
 
 def pitch(across: int) -> int:
-    """Floats of a row of sizes for `across` tiles, with room for reading whole vectors at each of them."""
+    """Floats of a row of sizes for `across` tiles, with room for reading whole vectors at each of
+    them.
+    """
     lanes = kernels.lanes()
     return -(-(across * TILE + 2) // lanes) * lanes + lanes
 
 
 @dataclass
 class Map:
-    """Sizes of the pixels under a row of tiles: rows of `pitch` floats, from the first tile's first column on, zeros around."""
+    """Sizes of the pixels under a row of tiles: rows of `pitch` floats, from the first tile's first
+    column on, zeros around.
+    """
 
     at: Value
     before: Value  # of the row of tiles before this one (or the same memory)
@@ -49,7 +57,15 @@ class Map:
 
 
 def sizes_of_rows(
-    f: Function, sizes: Map, own: Value, low: Value, high: Value, left: Value, columns: Value, channels: Value, room: Value
+    f: Function,
+    sizes: Map,
+    own: Value,
+    low: Value,
+    high: Value,
+    left: Value,
+    columns: Value,
+    channels: Value,
+    room: Value,
 ) -> None:
     """Sizes of the pixels of rows `low` to `high`, from `own` in channels last."""
     lanes = kernels.lanes()
@@ -60,7 +76,9 @@ def sizes_of_rows(
 
         def add(c: Value, mask: Value | None) -> None:
             for k, total in enumerate(totals):
-                total.set(total.get() + f.fabs(f.load(kind, f.at(line, (j + k) * room), c, mask=mask)))
+                total.set(
+                    total.get() + f.fabs(f.load(kind, f.at(line, (j + k) * room), c, mask=mask))
+                )
 
         f.vector_loop(channels, lanes, add)
         f.store(_sums(f, [total.get() for total in totals]), to, j)
@@ -87,19 +105,28 @@ def _sums(f: Function, values: list[Value]) -> Value:
             pairs = list(zip(values[::2], values[1::2], strict=True))
         else:
             pairs = [(values[0], values[0])]
-        values = [f.shuffle(a, b, low) + f.shuffle(a, b, [k + size // 2 for k in low]) for a, b in pairs]
+        values = [
+            f.shuffle(a, b, low) + f.shuffle(a, b, [k + size // 2 for k in low]) for a, b in pairs
+        ]
         size //= 2
     return values[0]
 
 
-def mark(f: Function, sizes: Map, rows: Value, columns: Value, across: Value, flags: Value, work: Value) -> Value:
-    """flags[tile] = 1 for tiles that are not tame; `rows` and `columns` of results count. Returns how many there are."""
+def mark(
+    f: Function, sizes: Map, rows: Value, columns: Value, across: Value, flags: Value, work: Value
+) -> Value:
+    """flags[tile] = 1 for tiles that are not tame; `rows` and `columns` of results count. Returns
+    how many there are.
+    """
     lanes = kernels.lanes()
     kind = vector("float", lanes)
     infinity = float("inf")
     most = f.at(work, sizes.pitch)
     with f.loop(0, across * TILE + 2, lanes) as k:
-        lines = [[f.load(kind, sizes.at, sizes.pitch * i + k + j) for j in range(3)] for i in range(REACH)]
+        lines = [
+            [f.load(kind, sizes.at, sizes.pitch * i + k + j) for j in range(3)]
+            for i in range(REACH)
+        ]
         beside = [a + b + c for a, b, c in lines]
         least, largest = None, lines[0][0]
         for i in range(TILE):
@@ -107,7 +134,11 @@ def mark(f: Function, sizes: Map, rows: Value, columns: Value, across: Value, fl
             if least is None:
                 least = window
             else:
-                least = f.select(f.splat(rows.compare("sgt", i), vector("i1", lanes)), f.smaller(window, least), least)
+                least = f.select(
+                    f.splat(rows.compare("sgt", i), vector("i1", lanes)),
+                    f.smaller(window, least),
+                    least,
+                )
         for line in lines[1:]:
             largest = f.larger(line[0], largest)
         assert least is not None
@@ -141,8 +172,12 @@ def tell(f: Function, uneven: Value, status: Value) -> None:
 
 # ---- weights -----------------------------------------------------------------------------------------
 def emit_taps(module: Module) -> None:
-    """`taps(sums, groups, width, results, status)`: looks at the sums of each tap's absolute values, [group][tap][result]."""
-    f = module.function("taps", internal=True, sums="ptr", groups="i64", width="i64", results="i64", status="ptr")
+    """`taps(sums, groups, width, results, status)`: looks at the sums of each tap's absolute
+    values, [group][tap][result].
+    """
+    f = module.function(
+        "taps", internal=True, sums="ptr", groups="i64", width="i64", results="i64", status="ptr"
+    )
     lanes = kernels.lanes()
     kind = vector("float", lanes)
     with f.loop(0, f.results, lanes) as o:
@@ -155,7 +190,9 @@ def emit_taps(module: Module) -> None:
             largest = value if largest is None else f.larger(value, largest)
             least = value if least is None else f.smaller(value, least)
         assert largest is not None and least is not None
-        tell(f, _uneven(f, largest, least * TAP_SPREAD) & f.tail_mask(f.results - o, lanes), f.status)
+        tell(
+            f, _uneven(f, largest, least * TAP_SPREAD) & f.tail_mask(f.results - o, lanes), f.status
+        )
     f.ret()
 
 
@@ -164,14 +201,31 @@ TOGETHER = 4  # results' channels at a time
 
 
 def emit_by_definition(module: Module) -> None:
-    """`by_definition`: one tile's results of all channels, from the arrays as they are; lanes are the tile's 4x4 results.
+    """`by_definition`: one tile's results of all channels, from the arrays as they are; lanes are
+    the tile's 4x4 results.
 
-    x, w, bias and out are the call's; `patches` holds TAPS x SIDE floats a source channel; the numbers say where the tile lies.
+    x, w, bias and out are the call's; `patches` holds TAPS x SIDE floats a source channel; the
+    numbers say where the tile lies.
     """
     pointers = dict.fromkeys(("x", "w", "bias", "out", "patches"), "ptr")
-    names = ("channels", "rows", "columns", "top", "left", "results", "out_rows", "out_columns", "out_top", "out_left", "image")
+    names = (
+        "channels",
+        "rows",
+        "columns",
+        "top",
+        "left",
+        "results",
+        "out_rows",
+        "out_columns",
+        "out_top",
+        "out_left",
+        "image",
+    )
     f = module.function(
-        "by_definition", internal=True, **pointers, **dict.fromkeys((*names, "in_step", "out_step", "turned"), "i64")
+        "by_definition",
+        internal=True,
+        **pointers,
+        **dict.fromkeys((*names, "in_step", "out_step", "turned"), "i64"),
     )
     f.noinline = True
     four, flags, kind = vector("float", TILE), vector("i1", TILE), vector("float", SIDE)
@@ -210,10 +264,18 @@ def emit_by_definition(module: Module) -> None:
         wanted = f.iota(wide).compare("slt", f.splat(f.out_columns - f.out_left, wide))
         for o, total in zip(channels, sums, strict=True):
             made = total.get() + f.splat(f.load("float", f.bias, o), kind)
-            to = f.at(f.out, ((f.image * f.results + o) * f.out_rows + f.out_top) * f.out_columns + f.out_left)
+            to = f.at(
+                f.out,
+                ((f.image * f.results + o) * f.out_rows + f.out_top) * f.out_columns + f.out_left,
+            )
             for i in range(TILE):
                 with f.when((f.out_top + i).compare("slt", f.out_rows)):
-                    f.store(f.shuffle(made, made, list(range(i * TILE, i * TILE + TILE))), to, f.out_columns * i, mask=wanted)
+                    f.store(
+                        f.shuffle(made, made, list(range(i * TILE, i * TILE + TILE))),
+                        to,
+                        f.out_columns * i,
+                        mask=wanted,
+                    )
     f.ret()
 
 
@@ -223,7 +285,9 @@ _BOUND, _SIZES, _LARGEST = 9, 10, 12
 
 
 def sums_of_row(f: Function, x: Map, g: Map, across: Value, to: Value, work: Value) -> None:
-    """What the row of tiles adds to the sums that decide about the gradient in the weight: SUMS floats."""
+    """What the row of tiles adds to the sums that decide about the gradient in the weight: SUMS
+    floats.
+    """
     lanes = kernels.lanes()
     kind = vector("float", lanes)
     sums = [f.var(kind, 0.0) for _ in range(TAPS + 1 + 2)]
@@ -248,7 +312,9 @@ def sums_of_row(f: Function, x: Map, g: Map, across: Value, to: Value, work: Val
     bound = f.var("float", 0.0)
     with f.loop(0, across) as tile:
         at = tile * TILE
-        of_x = f.fold(f.larger(*(f.load(vector("float", 4), most[0], at + i) for i in (0, 2))), f.larger)
+        of_x = f.fold(
+            f.larger(*(f.load(vector("float", 4), most[0], at + i) for i in (0, 2))), f.larger
+        )
         of_g = f.fold(f.load(vector("float", 4), most[1], at), f.larger)
         bound.set(f.fma(of_x, of_g, bound.get()))
     for index, held in enumerate(sums):

@@ -1,13 +1,16 @@
-"""The convolution's gradient in the weight by Winograd's method: F(3x3, 4x4), for the same convolutions as `conv_winograd`.
+"""The convolution's gradient in the weight by Winograd's method: F(3x3, 4x4), for the same
+convolutions as `conv_winograd`.
 
-Each tile of 4x4 values of the output's gradient is a filter over the 6x6 pixels of the input that it came from, with the 3x3 taps
-for results. Both are transformed with lanes over channels; for each of the 36 points the products
-(channels x tiles) @ (tiles x output channels) are added up over all tiles, and one inverse transform at the end gives the gradient.
+Each tile of 4x4 values of the output's gradient is a filter over the 6x6 pixels of the input that
+it came from, with the 3x3 taps for results. Both are transformed with lanes over channels; for each
+of the 36 points the products (channels x tiles) @ (tiles x output channels) are added up over all
+tiles, and one inverse transform at the end gives the gradient.
 
-All rows of tiles are cut into slices, and these into blocks, by shapes alone. Each slice has sums of its own, which are added at
-the end. With threads for no more than the slices, a thread takes a slice, and the transformed values stay in its second-level
-cache; with more of them all threads together transform a block, and share out the points. Every sum is computed in one order,
-so results do not depend on threads. `conv_winograd` says what holds for errors.
+All rows of tiles are cut into slices, and these into blocks, by shapes alone. Each slice has sums
+of its own, which are added at the end. With threads for no more than the slices, a thread takes a
+slice, and the transformed values stay in its second-level cache; with more of them all threads
+together transform a block, and share out the points. Every sum is computed in one order, so results
+do not depend on threads. `conv_winograd` says what holds for errors.
 """
 
 from __future__ import annotations
@@ -25,7 +28,18 @@ from . import memory as conv_memory
 from . import tiles as kernels
 from . import winograd_range as tame
 from .geometry import ConvGeometry
-from .winograd import STATUS, Finite, Sizes, data_row, pointer, possible, products, transpose, word, worthwhile
+from .winograd import (
+    STATUS,
+    Finite,
+    Sizes,
+    data_row,
+    pointer,
+    possible,
+    products,
+    transpose,
+    word,
+    worthwhile,
+)
 from .winograd_parts import POINTS, REACH, TILE, emit_products, panels, result_line, square
 
 # Both transformed sides of a block of tiles.
@@ -33,11 +47,25 @@ BLOCK_BYTES = 768 << 10
 ROWS = 4  # rows of tiles that a thread transforms at a time
 SLICES, MOST_SUMS = 4, 640 << 10  # slices, while a slice's sums take no more bytes than this
 
-# Words of the descriptor: sizes of the input (first nine) and of the output's gradient, as `Sizes` has them.
+# Words of the descriptor: sizes of the input (first nine) and of the output's gradient, as `Sizes`
+# has them.
 _DATA, _GRADIENT = 0, 9
-(_BLOCK, _PANELS, _PANEL_TABLE, _TRANSPOSE, _G, _ROWS, _OWN, _SUMS, _M_POINT, _CHANNELS, _RESULTS, _ROOM, _MAPS, _PITCH) = range(
-    18, 32
-)
+(
+    _BLOCK,
+    _PANELS,
+    _PANEL_TABLE,
+    _TRANSPOSE,
+    _G,
+    _ROWS,
+    _OWN,
+    _SUMS,
+    _M_POINT,
+    _CHANNELS,
+    _RESULTS,
+    _ROOM,
+    _MAPS,
+    _PITCH,
+) = range(18, 32)
 _WORDS = 32
 
 
@@ -71,24 +99,32 @@ class WinogradWeightPlan:
         memory = conv_memory.take(self.bytes(len(x), count))
         try:
             numbers = (*self.shared(len(x), count), self.groups)
-            bad = _natives()["gradient"](threads.team(), self.desc, x, g, out, memory.address, *numbers)
+            bad = _natives()["gradient"](
+                threads.team(), self.desc, x, g, out, memory.address, *numbers
+            )
         finally:
             conv_memory.give(memory)
         return None if bad else out
 
 
 def _looked_at(rows: Any) -> Any:
-    """Bytes of what is known of the sizes in `rows` rows of tiles, a number or a value of native code."""
+    """Bytes of what is known of the sizes in `rows` rows of tiles, a number or a value of native
+    code.
+    """
     return (rows + 1) // 2 * (2 * 4 * tame.SUMS)
 
 
 def function() -> int:
-    """The native address of the whole gradient, for a schedule; only where there is a plan. It gives 0 if all is well."""
+    """The native address of the whole gradient, for a schedule; only where there is a plan. It
+    gives 0 if all is well.
+    """
     return jit.address(_natives()["gradient"])
 
 
 def weight_grad_plan(geo: ConvGeometry) -> WinogradWeightPlan | None:
-    """The plan of the gradient in the weight, or None where the direct kernels do better (or this cannot be compiled)."""
+    """The plan of the gradient in the weight, or None where the direct kernels do better (or this
+    cannot be compiled).
+    """
     if not possible(geo) or not worthwhile(geo.n, geo.c, geo.o, geo.out):
         return None
     return _plan(geo.c, geo.x, geo.o, geo.out, geo.pads[0][0], geo.pads[1][0])
@@ -105,25 +141,56 @@ def _plan(
     down, across = (-(-size // TILE) for size in out)
     block = max(1, BLOCK_BYTES // (4 * POINTS * (c_room + o_room) * across))
     together = block * across
-    v_point, g_point, m_point = together * c_room + lanes, together * o_room + lanes, channels * o_room + lanes
+    v_point, g_point, m_point = (
+        together * c_room + lanes,
+        together * o_room + lanes,
+        channels * o_room + lanes,
+    )
     cut = np.array(panels(results, lanes), np.int64)
     rows = max(REACH * plane[1] * c_room, TILE * out[1] * o_room, 9 * lanes * lanes) + lanes
-    # Sizes of pixels: of each row of tiles of the input, of one of the gradient; and what the largest are found with.
+    # Sizes of pixels: of each row of tiles of the input, of one of the gradient; and what the
+    # largest are found with.
     pitch = tame.pitch(across)
-    sizes = [POINTS * v_point, POINTS * g_point, (block * REACH + TILE + 2) * pitch, rows, POINTS * m_point]
+    sizes = [
+        POINTS * v_point,
+        POINTS * g_point,
+        (block * REACH + TILE + 2) * pitch,
+        rows,
+        POINTS * m_point,
+    ]
     *starts, sums = (-(-size // 32) * 128 for size in sizes)
     desc = np.array(
         [
             *(channels, c_room, *plane, top, left, down, across, v_point),
             *(results, o_room, *out, 0, 0, down, across, g_point),
             *(block, len(cut), cut.ctypes.data, jit.address(turning["transpose"])),
-            *(starts[0], sum(starts[:3]), sum(starts), sums, m_point, channels, results, o_room, starts[0] + starts[1], pitch),
+            *(
+                starts[0],
+                sum(starts[:3]),
+                sum(starts),
+                sums,
+                m_point,
+                channels,
+                results,
+                o_room,
+                starts[0] + starts[1],
+                pitch,
+            ),
         ],
         np.int64,
     )
     assert len(desc) == _WORDS
     slices = SLICES if sums <= MOST_SUMS else 1
-    return WinogradWeightPlan(desc, [cut], (results, channels, 3, 3), sums, sum(starts), slices, down, -(-channels // lanes))
+    return WinogradWeightPlan(
+        desc,
+        [cut],
+        (results, channels, 3, 3),
+        sums,
+        sum(starts),
+        slices,
+        down,
+        -(-channels // lanes),
+    )
 
 
 # ---- native code -------------------------------------------------------------------------------------
@@ -144,7 +211,11 @@ def _text() -> str:
     _emit_finish(module)
     names = ("desc", "x", "g", "out", "memory")
     f = module.function(
-        "gradient", "i64", team="ptr", **dict.fromkeys(names, "ptr"), **dict.fromkeys(("rows", "slices", "apart", "groups"), "i64")
+        "gradient",
+        "i64",
+        team="ptr",
+        **dict.fromkeys(names, "ptr"),
+        **dict.fromkeys(("rows", "slices", "apart", "groups"), "i64"),
     )
     one = f.const(1, "i64")
     f.store(f.const(0, "i64"), f.memory)
@@ -161,9 +232,22 @@ def _text() -> str:
             begin, end = k * f.rows // f.slices, (k + 1) * f.rows // f.slices
             with f.loop(begin, end, word(f, _BLOCK)) as start:
                 count = f.smaller(end - start, word(f, _BLOCK))
-                f.call("prepare", f.team, f.desc, f.x, f.g, own, seen, start, count, f.const(ROWS, "i64"))
+                f.call(
+                    "prepare",
+                    f.team,
+                    f.desc,
+                    f.x,
+                    f.g,
+                    own,
+                    seen,
+                    start,
+                    count,
+                    f.const(ROWS, "i64"),
+                )
                 fresh = f.select(start.compare("eq", begin), one, 0)
-                f.call("accumulate", f.team, f.desc, own, m, count, fresh, f.const(POINTS, "i64"), one)
+                f.call(
+                    "accumulate", f.team, f.desc, own, m, count, fresh, f.const(POINTS, "i64"), one
+                )
 
     f.branch(f.apart.compare("ne", 0), apart, together)
     f.call("balance", seen, f.rows, f.memory)
@@ -173,7 +257,9 @@ def _text() -> str:
 
 
 def _emit_rows(module: Module) -> None:
-    """Transform rows of tiles `begin` to `end` of both sides, to `into` (of a thread's layout), where `first` comes first."""
+    """Transform rows of tiles `begin` to `end` of both sides, to `into` (of a thread's layout),
+    where `first` comes first.
+    """
     f = module.function(
         "rows",
         internal=True,
@@ -182,7 +268,8 @@ def _emit_rows(module: Module) -> None:
     )
     f.noinline = True
     pitch = word(f, _PITCH)
-    # `own` is a thread's rows in channels last; its sizes of a row of the gradient and what follows are a thread's too.
+    # `own` is a thread's rows in channels last; its sizes of a row of the gradient and what follows
+    # are a thread's too.
     maps, lines = f.at(f.into, word(f, _MAPS), "i8"), f.at(f.own, word(f, _ROWS), "i8")
     line = f.at(f.at(f.own, word(f, _MAPS), "i8"), word(f, _BLOCK) * REACH * pitch)
 
@@ -191,35 +278,86 @@ def _emit_rows(module: Module) -> None:
         return tame.Map(at, f.at(at, (f.const(0, "i64") - pitch) * REACH), pitch)
 
     of_g = tame.Map(line, line, pitch)
-    for source, to, at, reach in ((f.x, f.into, _DATA, REACH), (f.g, f.at(f.into, word(f, _G), "i8"), _GRADIENT, TILE)):
+    for source, to, at, reach in (
+        (f.x, f.into, _DATA, REACH),
+        (f.g, f.at(f.into, word(f, _G), "i8"), _GRADIENT, TILE),
+    ):
         with f.loop(f.begin, f.end) as row:
             sizes = Sizes(*(word(f, at + k) for k in range(9)))
             of_row = seen(row) if reach == REACH else of_g
-            data_row(f, source, lines, to, row, sizes, f.first, f.begin, pointer(f, _TRANSPOSE), of_row, reach)
+            data_row(
+                f,
+                source,
+                lines,
+                to,
+                row,
+                sizes,
+                f.first,
+                f.begin,
+                pointer(f, _TRANSPOSE),
+                of_row,
+                reach,
+            )
             if reach == TILE:
-                tame.sums_of_row(f, seen(row), of_g, sizes.across, f.at(f.seen, row * tame.SUMS), f.at(line, pitch * TILE))
+                tame.sums_of_row(
+                    f,
+                    seen(row),
+                    of_g,
+                    sizes.across,
+                    f.at(f.seen, row * tame.SUMS),
+                    f.at(line, pitch * TILE),
+                )
     f.ret()
 
 
 def _emit_point(module: Module) -> None:
     """The products of a block's tiles for one point; with `fresh` they start the sums."""
-    f = module.function("point", internal=True, desc="ptr", into="ptr", sums="ptr", point="i64", rows="i64", fresh="i64")
+    f = module.function(
+        "point",
+        internal=True,
+        desc="ptr",
+        into="ptr",
+        sums="ptr",
+        point="i64",
+        rows="i64",
+        fresh="i64",
+    )
     f.noinline = True
     lanes, table = kernels.lanes(), pointer(f, _PANEL_TABLE)
     c_room, o_room = word(f, _DATA + 1), word(f, _GRADIENT + 1)
-    v, g = f.at(f.into, f.point * word(f, _DATA + 8)), f.at(f.at(f.into, word(f, _G), "i8"), f.point * word(f, _GRADIENT + 8))
+    v, g = (
+        f.at(f.into, f.point * word(f, _DATA + 8)),
+        f.at(f.at(f.into, word(f, _G), "i8"), f.point * word(f, _GRADIENT + 8)),
+    )
     m = f.at(f.sums, f.point * word(f, _M_POINT))
     tiles = f.rows * word(f, _DATA + 7)
     with f.loop(0, word(f, _PANELS)) as panel:
         at, width = f.load("i64", table, panel * 2) * lanes, f.load("i64", table, panel * 2 + 1)
         to = f.at(m, at)
-        products(f, width, v, 1, c_room, f.at(g, at), o_room, to, o_room, word(f, _CHANNELS), tiles, f.fresh)
+        products(
+            f,
+            width,
+            v,
+            1,
+            c_room,
+            f.at(g, at),
+            o_room,
+            to,
+            o_room,
+            word(f, _CHANNELS),
+            tiles,
+            f.fresh,
+        )
     f.ret()
 
 
 def _emit_slices(module: Module) -> None:
     """Some slices, each by one thread."""
-    params = {**dict.fromkeys(("desc", "x", "g", "memory", "own", "seen"), "ptr"), "rows": "i64", "slices": "i64"}
+    params = {
+        **dict.fromkeys(("desc", "x", "g", "memory", "own", "seen"), "ptr"),
+        "rows": "i64",
+        "slices": "i64",
+    }
     f = threads.parallel_export(module, "slices", params)
     own, block = f.at(f.own, f.thread * word(f, _OWN), "i8"), word(f, _BLOCK)
     with f.loop(f.begin, f.end) as k:
@@ -239,13 +377,19 @@ def _emit_prepare(module: Module) -> None:
     params = {**dict.fromkeys(("desc", "x", "g", "own", "seen"), "ptr"), "first": "i64"}
     f = threads.parallel_export(module, "prepare", params)
     own = f.at(f.own, f.thread * word(f, _OWN), "i8")
-    f.call("rows", f.desc, f.x, f.g, f.own, own, f.seen, f.first, f.first + f.begin, f.first + f.end)
+    f.call(
+        "rows", f.desc, f.x, f.g, f.own, own, f.seen, f.first, f.first + f.begin, f.first + f.end
+    )
     f.ret()
 
 
 def _emit_accumulate(module: Module) -> None:
     """Add the products of a block's rows for some points."""
-    f = threads.parallel_export(module, "accumulate", {"desc": "ptr", "own": "ptr", "sums": "ptr", "rows": "i64", "fresh": "i64"})
+    f = threads.parallel_export(
+        module,
+        "accumulate",
+        {"desc": "ptr", "own": "ptr", "sums": "ptr", "rows": "i64", "fresh": "i64"},
+    )
     with f.loop(f.begin, f.end) as p:
         f.call("point", f.desc, f.own, f.sums, p, f.rows, f.fresh)
     f.ret()
@@ -267,19 +411,36 @@ def _emit_finish(module: Module) -> None:
             with f.loop(0, count) as c:
                 place = f.at(f.memory, (start + c) * room + o)
                 # The slices' sums are added here, one after the other.
-                sums = [[f.var(kind, f.load(kind, place, point * (REACH * i + j))) for j in range(REACH)] for i in range(REACH)]
+                sums = [
+                    [
+                        f.var(kind, f.load(kind, place, point * (REACH * i + j)))
+                        for j in range(REACH)
+                    ]
+                    for i in range(REACH)
+                ]
                 with f.loop(1, f.slices) as k:
                     other = f.at(place, k * word(f, _SUMS), "i8")
                     for i, line in enumerate(sums):
                         for j, total in enumerate(line):
                             total.set(total.get() + f.load(kind, other, point * (REACH * i + j)))
                 for tap, value in enumerate(
-                    x for line in square(f, result_line(3), [[v.get() for v in row] for row in sums]) for x in line
+                    x
+                    for line in square(f, result_line(3), [[v.get() for v in row] for row in sums])
+                    for x in line
                 ):
                     finite.look(value, f.tail_mask(results - o, lanes))
                     f.store(value, own, (c * 9 + tap) * lanes)
             to = f.at(f.out, o * channels * 9 + start * 9)
             some = f.smaller(results - o, lanes)
-            transpose(f, pointer(f, _TRANSPOSE), own, f.const(lanes, "i64"), to, channels * 9, count * 9, some)
+            transpose(
+                f,
+                pointer(f, _TRANSPOSE),
+                own,
+                f.const(lanes, "i64"),
+                to,
+                channels * 9,
+                count * 9,
+                some,
+            )
     finite.tell(f.status)
     f.ret()

@@ -1,8 +1,10 @@
-"""Connectionist temporal classification: losses of label sequences under all alignments, and their gradients (float32 and float64).
+"""Connectionist temporal classification: losses of label sequences under all alignments, and their
+gradients (float32 and float64).
 
-Labels with blanks between and around them are the states of a sample, 2 * labels + 1 of them. Forward variables of all steps are kept for
-the gradient. A sample's rows of them have two cells of minus infinity in front, so that vectors may look back from the first states.
-Targets are padded `(N, S)`, or all in one row. Source: Graves et al., "Connectionist Temporal Classification", 2006.
+Labels with blanks between and around them are the states of a sample, 2 * labels + 1 of them.
+Forward variables of all steps are kept for the gradient. A sample's rows of them have two cells of
+minus infinity in front, so that vectors may look back from the first states. Targets are padded
+`(N, S)`, or all in one row. Source: Graves et al., "Connectionist Temporal Classification", 2006.
 
     >>> args = np.zeros(1, np.int64), np.ones(1, np.int64), np.zeros(1, np.int64)
     >>> made = losses(np.log(np.array([[[0.25, 0.75]]])), *args, 0)
@@ -68,7 +70,9 @@ class _Sample:
         self.pitch = self.states + 2
         self.labels = f.at(f.scratch, self.cell, "i64")
         reals = f.at(f.scratch, f.cells, "i64")
-        self.skips, self.ahead, self.behind, self.posterior = (f.at(reals, f.cells * k + self.cell, ctype) for k in range(4))
+        self.skips, self.ahead, self.behind, self.posterior = (
+            f.at(reals, f.cells * k + self.cell, ctype) for k in range(4)
+        )
         with f.loop(0, self.states) as s:
             odd = (s & 1).compare("ne", 0)
             label = f.var("i64", f.blank)
@@ -76,7 +80,11 @@ class _Sample:
                 label.set(f.load("i64", f.targets, self.start + (s >> 1)))
             f.store(label.get(), self.labels, s)
             before = f.load("i64", self.labels, f.larger(s - 2, 0))
-            may = s.compare("sge", 2) & label.get().compare("ne", f.blank) & label.get().compare("ne", before)
+            may = (
+                s.compare("sge", 2)
+                & label.get().compare("ne", f.blank)
+                & label.get().compare("ne", before)
+            )
             f.store(f.select(may, f.const(0.0, ctype), f.const(_LOW, ctype)), self.skips, s)
         self.clear(f.at(self.skips, self.states, ctype))
 
@@ -102,27 +110,53 @@ class _Sample:
 
 
 def _losses(module: Module, ctype: str) -> None:
-    params = {**dict.fromkeys(("x", "targets", "used", "lengths", "loss", "alpha", "scratch"), "ptr"), **_NUMBERS}
+    params = {
+        **dict.fromkeys(("x", "targets", "used", "lengths", "loss", "alpha", "scratch"), "ptr"),
+        **_NUMBERS,
+    }
     f = threads.parallel_export(module, f"losses.{ctype}", params)
     with f.loop(f.begin, f.end) as n:
         one = _Sample(f, n, ctype)
         first = one.alpha(0)
-        f.vector_loop(one.states, one.width, lambda s, mask: f.store(f.const(_LOW, one.kind), first, s, mask=mask))
-        with f.loop(0, f.smaller(f.select(one.steps.compare("sgt", 0), f.const(2, "i64"), f.const(0, "i64")), one.states)) as s:
-            f.store(f.load(ctype, one.line(f.x, f.const(0, "i64")), f.load("i64", one.labels, s)), first, s)
+        f.vector_loop(
+            one.states,
+            one.width,
+            lambda s, mask: f.store(f.const(_LOW, one.kind), first, s, mask=mask),
+        )
+        with f.loop(
+            0,
+            f.smaller(
+                f.select(one.steps.compare("sgt", 0), f.const(2, "i64"), f.const(0, "i64")),
+                one.states,
+            ),
+        ) as s:
+            f.store(
+                f.load(ctype, one.line(f.x, f.const(0, "i64")), f.load("i64", one.labels, s)),
+                first,
+                s,
+            )
         one.clear(f.at(first, -2, ctype))
         with f.loop(1, one.steps) as t:
             line, before, here = one.line(f.x, t), one.alpha(t - 1), one.alpha(t)
             one.clear(f.at(here, -2, ctype))
 
-            def states(s: Value, mask: Value | None, line: Value = line, before: Value = before, here: Value = here) -> None:
+            def states(
+                s: Value,
+                mask: Value | None,
+                line: Value = line,
+                before: Value = before,
+                here: Value = here,
+            ) -> None:
                 a, b, c = (f.load(one.kind, before, s - k, mask=mask) for k in range(3))
                 skip = f.load(one.kind, one.skips, s, mask=mask)
-                f.store(_together(f, a, b, c + skip) + one.emitted(line, s, mask), here, s, mask=mask)
+                f.store(
+                    _together(f, a, b, c + skip) + one.emitted(line, s, mask), here, s, mask=mask
+                )
 
             f.vector_loop(one.states, one.width, states)
         last = one.alpha(f.larger(one.steps - 1, 0))
-        ends = [f.load(ctype, last, one.states - k) for k in (1, 2)]  # the second is a cell in front where there are no labels
+        # the second is a cell in front where there are no labels
+        ends = [f.load(ctype, last, one.states - k) for k in (1, 2)]
         none = f.select(one.length.compare("eq", 0), f.const(0.0, ctype), f.const(math.inf, ctype))
         wide = [f.splat(e, one.kind) for e in ends]
         made = f.fold(_together(f, *wide), f.larger)
@@ -131,9 +165,13 @@ def _losses(module: Module, ctype: str) -> None:
 
 
 def _gradient(module: Module, ctype: str) -> None:
-    """exp(log_probs) minus the posterior of each class, as PyTorch has it: log_probs are taken for normalised."""
+    """exp(log_probs) minus the posterior of each class, as PyTorch has it: log_probs are taken for
+    normalised.
+    """
     pointers = ("g", "x", "loss", "alpha", "targets", "used", "lengths", "out", "scratch")
-    f = threads.parallel_export(module, f"gradient.{ctype}", {**dict.fromkeys(pointers, "ptr"), **_NUMBERS})
+    f = threads.parallel_export(
+        module, f"gradient.{ctype}", {**dict.fromkeys(pointers, "ptr"), **_NUMBERS}
+    )
     with f.loop(f.begin, f.end) as n:
         one = _Sample(f, n, ctype)
         kind, width = one.kind, one.width
@@ -151,24 +189,41 @@ def _gradient(module: Module, ctype: str) -> None:
             one.clear(f.at(row, one.states, ctype))
         with f.loop(0, used) as back:
             t = used - 1 - back
-            line, out, alpha, beta, later = one.line(f.x, t), one.line(f.out, t), one.alpha(t), now.get(), after.get()
+            line, out, alpha, beta, later = (
+                one.line(f.x, t),
+                one.line(f.out, t),
+                one.alpha(t),
+                now.get(),
+                after.get(),
+            )
 
             def classes(c: Value, mask: Value | None, line: Value = line, out: Value = out) -> None:
-                f.store(_exp(f, f.load(kind, line, c, mask=mask)) * f.splat(g, kind), out, c, mask=mask)
+                f.store(
+                    _exp(f, f.load(kind, line, c, mask=mask)) * f.splat(g, kind), out, c, mask=mask
+                )
 
             f.vector_loop(f.classes, width, classes)
             ended = back.compare("eq", 0)
 
             def states(
-                s: Value, mask: Value | None, line: Value = line, alpha: Value = alpha, beta: Value = beta, later: Value = later,
+                s: Value,
+                mask: Value | None,
+                line: Value = line,
+                alpha: Value = alpha,
+                beta: Value = beta,
+                later: Value = later,
                 ended: Value = ended,
-            ) -> None:  # fmt: skip
+            ) -> None:
                 emitted, total = one.emitted(line, s, mask), f.var(kind)
 
                 def first() -> None:
                     lane = f.splat(s, one.ints) + f.iota(one.ints)
                     total.set(
-                        f.select(lane.compare("sge", f.splat(one.states - 2, one.ints)), f.const(0.0, kind), f.const(_LOW, kind))
+                        f.select(
+                            lane.compare("sge", f.splat(one.states - 2, one.ints)),
+                            f.const(0.0, kind),
+                            f.const(_LOW, kind),
+                        )
                     )
 
                 def others() -> None:
@@ -177,7 +232,9 @@ def _gradient(module: Module, ctype: str) -> None:
 
                 f.branch(ended, first, others)
                 f.store(total.get() + emitted, beta, s, mask=mask)
-                weight = _exp(f, f.load(kind, alpha, s, mask=mask) + total.get() + f.splat(loss, kind))
+                weight = _exp(
+                    f, f.load(kind, alpha, s, mask=mask) + total.get() + f.splat(loss, kind)
+                )
                 f.store(weight * f.splat(g, kind), one.posterior, s, mask=mask)
 
             f.vector_loop(one.states, width, states)
@@ -190,9 +247,20 @@ def _gradient(module: Module, ctype: str) -> None:
 
 
 def _fits(module: Module) -> None:
-    """`fits(targets, used, lengths, steps, batch, classes, pitch, size)`: 1 where lengths and labels are possible ones."""
+    """`fits(targets, used, lengths, steps, batch, classes, pitch, size)`: 1 where lengths and
+    labels are possible ones.
+    """
     f = module.function(
-        "fits", "i64", targets="ptr", used="ptr", lengths="ptr", steps="i64", batch="i64", classes="i64", pitch="i64", size="i64"
+        "fits",
+        "i64",
+        targets="ptr",
+        used="ptr",
+        lengths="ptr",
+        steps="i64",
+        batch="i64",
+        classes="i64",
+        pitch="i64",
+        size="i64",
     )
     good, start, whole = f.var("i1", 1), f.var("i64", 0), f.pitch.compare("slt", 0)
     with f.loop(0, f.batch) as n:
@@ -200,7 +268,12 @@ def _fits(module: Module) -> None:
         with f.when(whole.compare("eq", 0)):
             start.set(n * f.pitch)
         room = f.select(whole, f.size - start.get(), f.pitch)
-        fine = used.compare("sge", 0) & used.compare("sle", f.steps) & length.compare("sge", 0) & length.compare("sle", room)
+        fine = (
+            used.compare("sge", 0)
+            & used.compare("sle", f.steps)
+            & length.compare("sge", 0)
+            & length.compare("sle", room)
+        )
         good.set(good.get() & fine)
         with f.when(fine):
             with f.loop(start.get(), start.get() + length) as k:
@@ -221,7 +294,10 @@ def _build(name: str) -> str:
 
 _EXPORTS = {"fits": "aaaiiiii>i"}
 for _ctype in _CTYPES.values():
-    _EXPORTS |= {f"losses.{_ctype}": "p" + "a" * 7 + "i" * 8, f"gradient.{_ctype}": "p" + "a" * 9 + "i" * 8}
+    _EXPORTS |= {
+        f"losses.{_ctype}": "p" + "a" * 7 + "i" * 8,
+        f"gradient.{_ctype}": "p" + "a" * 9 + "i" * 8,
+    }
 _lib = jit.Library("ctc", _build, _EXPORTS)
 
 
@@ -250,13 +326,21 @@ def room(targets: int, batch: int, dtype: str) -> int:
 def numbers(shape: tuple[int, ...], targets: tuple[int, ...], blank: int) -> tuple[int, ...]:
     """The last arguments of both kernels, for log_probs and targets of these shapes."""
     batch = shape[1]
-    return *shape, targets[1] if len(targets) == 2 else -1, blank, cells(math.prod(targets), batch), batch, 1
+    return (
+        *shape,
+        targets[1] if len(targets) == 2 else -1,
+        blank,
+        cells(math.prod(targets), batch),
+        batch,
+        1,
+    )
 
 
 def losses(
     x: np.ndarray, targets: np.ndarray, used: np.ndarray, lengths: np.ndarray, blank: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The loss of each sample of log_probs `(T, N, C)`, and the forward variables; None where there is no kernel.
+    """The loss of each sample of log_probs `(T, N, C)`, and the forward variables; None where there
+    is no kernel.
 
     `used` are lengths in log_probs, `lengths` those of the targets: `(N, S)`, or in one row.
     """
@@ -273,12 +357,20 @@ def losses(
 
 
 def gradient(
-    g: np.ndarray, x: np.ndarray, loss: np.ndarray, alpha: np.ndarray, targets: np.ndarray, used: np.ndarray, lengths: np.ndarray,
+    g: np.ndarray,
+    x: np.ndarray,
+    loss: np.ndarray,
+    alpha: np.ndarray,
+    targets: np.ndarray,
+    used: np.ndarray,
+    lengths: np.ndarray,
     blank: int,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """The gradient of log_probs, from that of the losses."""
     out = np.empty(x.shape, x.dtype)
     scratch = np.empty(room(targets.size, x.shape[1], x.dtype.name), np.uint8)
     arrays = map(np.ascontiguousarray, (g, x, loss, alpha, targets, used, lengths))
-    _kernel("gradient", x.dtype.name)(threads.team(), *arrays, out, scratch, *numbers(x.shape, targets.shape, blank))
+    _kernel("gradient", x.dtype.name)(
+        threads.team(), *arrays, out, scratch, *numbers(x.shape, targets.shape, blank)
+    )
     return out

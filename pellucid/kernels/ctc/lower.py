@@ -26,29 +26,48 @@ def check(i: Instruction, ex: Executable) -> Native | str:
     if function is None or not _whole(*given) or not given[1].size:
         return OTHER
     targets, used, _ = given
-    numbers = (steps, used.size, classes, targets.shape[1] if len(targets.shape) == 2 else -1, targets.size)
+    numbers = (
+        steps,
+        used.size,
+        classes,
+        targets.shape[1] if len(targets.shape) == 2 else -1,
+        targets.size,
+    )
 
     def emit(schedule: Schedule) -> None:
         places = [compact(ex, schedule, v) for v in given]
-        schedule.require(function, [*places, *numbers], refusal(i, ex), "check of lengths and labels")
+        schedule.require(
+            function, [*places, *numbers], refusal(i, ex), "check of lengths and labels"
+        )
 
     return Native(emit, "check of lengths and labels", sum(v.nbytes for v in given), targets.size)
 
 
-def _native(i: Instruction, ex: Executable, kind: str, values: list[Value], outputs: list[Value]) -> Native | str:
+def _native(
+    i: Instruction, ex: Executable, kind: str, values: list[Value], outputs: list[Value]
+) -> Native | str:
     x, parts = values[-1] if kind == "losses" else values[1], _parts(i)
     function = ctc.native(kind, x.dtype)
     if function is None or not served(*values, *outputs) or not _whole(*parts) or not x.size:
         return OTHER
-    if any(v.dtype != x.dtype for v in (*values, *outputs)) or not all(v.contiguous for v in outputs):
+    if any(v.dtype != x.dtype for v in (*values, *outputs)) or not all(
+        v.contiguous for v in outputs
+    ):
         return OTHER
     targets, batch = parts[0], x.shape[1]
     title = f"{i.op} of {batch} sequences of {x.shape[0]}"
 
     def emit(schedule: Schedule) -> None:
-        places = [*(compact(ex, schedule, v) for v in (*values, *parts)), *(ex.place(v, schedule) for v in outputs)]
+        places = [
+            *(compact(ex, schedule, v) for v in (*values, *parts)),
+            *(ex.place(v, schedule) for v in outputs),
+        ]
         room = schedule.room(ctc.room(targets.size, batch, x.dtype))
-        schedule.native(function, ["team", *places, room, *ctc.numbers(x.shape, targets.shape, i.params["blank"])], title)
+        schedule.native(
+            function,
+            ["team", *places, room, *ctc.numbers(x.shape, targets.shape, i.params["blank"])],
+            title,
+        )
 
     moved = sum(v.nbytes for v in (*values, *parts, *outputs))
     return Native(emit, title, moved, 40 * x.shape[0] * ctc.cells(targets.size, batch))

@@ -1,7 +1,9 @@
-"""Elements by index along one dimension: gather, and writes and sums by index (elements of 1 to 8 bytes, int64 indices).
+"""Elements by index along one dimension: gather, and writes and sums by index (elements of 1 to 8
+bytes, int64 indices).
 
-Arrays are seen as (outer, n, inner), the indexed dimension in the middle. Every function returns None (or False) where it cannot
-serve its arguments; an index outside raises IndexError before anything is written.
+Arrays are seen as (outer, n, inner), the indexed dimension in the middle. Every function returns
+None (or False) where it cannot serve its arguments; an index outside raises IndexError before
+anything is written.
 """
 
 from __future__ import annotations
@@ -15,11 +17,17 @@ __all__ = ["gather_along", "scatter_along"]
 
 _I64 = np.dtype(np.int64)
 _BY_SIZE = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
-_NUMBERS = {np.dtype(name): ctype for name, ctype in types_of("float32 float64 int32 int64").items()}
+_NUMBERS = {
+    np.dtype(name): ctype for name, ctype in types_of("float32 float64 int32 int64").items()
+}
 GRAIN = 16384  # elements a chunk
 
 
-_KERNELS = [(kind, c) for kind, types in (("gather", _BY_SIZE), ("put", _BY_SIZE), ("add", _NUMBERS)) for c in types.values()]
+_KERNELS = [
+    (kind, c)
+    for kind, types in (("gather", _BY_SIZE), ("put", _BY_SIZE), ("add", _NUMBERS))
+    for c in types.values()
+]
 
 
 def _along(module: Module, name: str, kind: str, ctype: str, last: bool) -> None:
@@ -71,7 +79,12 @@ _lib = jit.Library(
 
 
 def _check(index: np.ndarray, count: int) -> bool:
-    if index.dtype is not _I64 or index.ndim != 3 or not index.flags.c_contiguous or _lib.inside is None:
+    if (
+        index.dtype is not _I64
+        or index.ndim != 3
+        or not index.flags.c_contiguous
+        or _lib.inside is None
+    ):
         return False
     if not _lib.inside(index, index.size, count):
         raise IndexError("index out of range in self")
@@ -82,28 +95,46 @@ def _run(name: str, x: np.ndarray, index: np.ndarray, out: np.ndarray, count: in
     outer, k, inner = index.shape
     grain = max(1, GRAIN // max(1, k * inner))
     kind, ctype = name.split("_")
-    getattr(_lib, f"{kind}_last_{ctype}" if inner == 1 else name)(threads.team(), x, index, out, count, k, inner, outer, grain)
+    getattr(_lib, f"{kind}_last_{ctype}" if inner == 1 else name)(
+        threads.team(), x, index, out, count, k, inner, outer, grain
+    )
 
 
 def gather_along(x: np.ndarray, index: np.ndarray) -> np.ndarray | None:
     """`out[o, j, i] = x[o, index[o, j, i], i]`. Raises IndexError outside `0..x.shape[1]`."""
     kind = _BY_SIZE.get(x.itemsize)
-    if kind is None or x.dtype.hasobject or not x.flags.c_contiguous or not _check(index, x.shape[1]):
+    if (
+        kind is None
+        or x.dtype.hasobject
+        or not x.flags.c_contiguous
+        or not _check(index, x.shape[1])
+    ):
         return None
     out = np.empty(index.shape, x.dtype)
     _run(f"gather_{kind}", x, index, out, x.shape[1])
     return out
 
 
-def scatter_along(out: np.ndarray, index: np.ndarray, values: np.ndarray, add: bool = False) -> bool:
+def scatter_along(
+    out: np.ndarray, index: np.ndarray, values: np.ndarray, add: bool = False
+) -> bool:
     """`out[o, index[o, j, i], i] = values[o, j, i]` (or `+=`), in the order of the index.
 
     Raises IndexError outside `0..out.shape[1]`.
     """
     kind = _NUMBERS.get(out.dtype) if add else _BY_SIZE.get(out.itemsize)
-    if kind is None or out.dtype.hasobject or out.dtype is not values.dtype or values.shape != index.shape:
+    if (
+        kind is None
+        or out.dtype.hasobject
+        or out.dtype is not values.dtype
+        or values.shape != index.shape
+    ):
         return False
-    if not out.flags.c_contiguous or not values.flags.c_contiguous or not _check(index, out.shape[1]):
+    if (
+        not out.flags.c_contiguous
+        or not values.flags.c_contiguous
+        or not _check(index, out.shape[1])
+    ):
         return False
     _run(f"{'add' if add else 'put'}_{kind}", values, index, out, out.shape[1])
     return True

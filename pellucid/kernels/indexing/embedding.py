@@ -1,4 +1,5 @@
-"""Rows of a table by index, and the way back: sums of rows by index (float32 and float64, int64 indices).
+"""Rows of a table by index, and the way back: sums of rows by index (float32 and float64, int64
+indices).
 
 Every function returns None where it cannot serve its arguments.
 """
@@ -24,18 +25,31 @@ def _build(name: str) -> str:
     for ctype in _CTYPES.values():
         width = target.host().lanes(ctype)
         kind = vector(ctype, width)
-        f = threads.parallel_export(module, f"gather_{ctype}", {"table": "ptr", "index": "ptr", "out": "ptr", "columns": "i64"})
+        f = threads.parallel_export(
+            module,
+            f"gather_{ctype}",
+            {"table": "ptr", "index": "ptr", "out": "ptr", "columns": "i64"},
+        )
         with f.loop(f.begin, f.end) as r:
             here = f.at(f.table, f.load("i64", f.index, r) * f.columns, ctype)
             out = f.at(f.out, r * f.columns, ctype)
 
-            def copy(i: Value, mask: Value | None, f: Function = f, here=here, out=out, kind=kind) -> None:
+            def copy(
+                i: Value, mask: Value | None, f: Function = f, here=here, out=out, kind=kind
+            ) -> None:
                 f.store(f.load(kind, here, i, mask=mask), out, i, mask=mask)
 
             f.vector_loop(f.columns, width, copy)
         f.ret()
         # Threads share the columns, so each element gets its terms in the order of the index.
-        params = {"rows": "ptr", "index": "ptr", "out": "ptr", "count": "i64", "columns": "i64", "skip": "i64"}
+        params = {
+            "rows": "ptr",
+            "index": "ptr",
+            "out": "ptr",
+            "count": "i64",
+            "columns": "i64",
+            "skip": "i64",
+        }
         f = threads.parallel_export(module, f"scatter_{ctype}", params)
         size = f.end - f.begin
         with f.loop(0, f.count) as r:
@@ -44,7 +58,9 @@ def _build(name: str) -> str:
                 row = f.at(f.rows, r * f.columns + f.begin, ctype)
                 out = f.at(f.out, where * f.columns + f.begin, ctype)
 
-                def add(i: Value, mask: Value | None, f: Function = f, row=row, out=out, kind=kind) -> None:
+                def add(
+                    i: Value, mask: Value | None, f: Function = f, row=row, out=out, kind=kind
+                ) -> None:
                     total = f.load(kind, out, i, mask=mask) + f.load(kind, row, i, mask=mask)
                     f.store(total, out, i, mask=mask)
 
@@ -90,9 +106,16 @@ def share(size: int, columns: int) -> int:
 
 
 def gather_rows(table: np.ndarray, index: np.ndarray) -> np.ndarray | None:
-    """`table[index]` for a table `(V, D)`: the shape of `index`, then D. Raises IndexError outside `0..V`."""
+    """`table[index]` for a table `(V, D)`: the shape of `index`, then D. Raises IndexError outside
+    `0..V`.
+    """
     ctype = _CTYPES.get(table.dtype)
-    if table.ndim != 2 or ctype is None or not table.flags.c_contiguous or not _check(index, table.shape[0]):
+    if (
+        table.ndim != 2
+        or ctype is None
+        or not table.flags.c_contiguous
+        or not _check(index, table.shape[0])
+    ):
         return None
     columns = table.shape[1]
     out = empty((*index.shape, columns), table.dtype)
@@ -102,15 +125,25 @@ def gather_rows(table: np.ndarray, index: np.ndarray) -> np.ndarray | None:
 
 
 def scatter_add_rows(
-    rows: np.ndarray, index: np.ndarray, count: int, skip: int | None = None, out: np.ndarray | None = None
+    rows: np.ndarray,
+    index: np.ndarray,
+    count: int,
+    skip: int | None = None,
+    out: np.ndarray | None = None,
 ) -> np.ndarray | None:
-    """A table `(count, D)` of zeros (or `out`, changed in place) with each of `rows` `(..., D)` added at its index.
+    """A table `(count, D)` of zeros (or `out`, changed in place) with each of `rows` `(..., D)`
+    added at its index.
 
-    Terms are added in their order, whatever the number of threads. Rows whose index is `skip` are left out. Raises
-    IndexError outside `0..count`.
+    Terms are added in their order, whatever the number of threads. Rows whose index is `skip` are
+    left out. Raises IndexError outside `0..count`.
     """
     ctype = _CTYPES.get(rows.dtype)
-    if ctype is None or rows.ndim != index.ndim + 1 or rows.shape[:-1] != index.shape or not rows.flags.c_contiguous:
+    if (
+        ctype is None
+        or rows.ndim != index.ndim + 1
+        or rows.shape[:-1] != index.shape
+        or not rows.flags.c_contiguous
+    ):
         return None
     columns = rows.shape[-1]
     if out is None:
@@ -119,6 +152,12 @@ def scatter_add_rows(
         return None
     if not _check(index, count):
         return None
-    numbers = (index.size, columns, -1 if skip is None else skip, columns, share(rows.size, columns))
+    numbers = (
+        index.size,
+        columns,
+        -1 if skip is None else skip,
+        columns,
+        share(rows.size, columns),
+    )
     getattr(_lib, f"scatter_{ctype}")(threads.team(), rows, index, out, *numbers)
     return out

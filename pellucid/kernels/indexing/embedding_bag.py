@@ -1,4 +1,5 @@
-"""Bags of rows, as `embedding_bag` has them: which bag each index belongs to, and where each bag's largest elements stand.
+"""Bags of rows, as `embedding_bag` has them: which bag each index belongs to, and where each bag's
+largest elements stand.
 
 >>> made = bags(np.array([0, 2, 2]), np.array([7, 8, 9]), None, np.dtype(np.float32))
 >>> made is None or [a.ravel().tolist() for a in made] == [[0, 0, 2], [2.0, 1.0, 1.0]]
@@ -20,7 +21,9 @@ _CTYPES = types_of("float32 float64")
 
 
 def _offsets(module: Module) -> None:
-    """`offsets(starts, n, size)`: 1 where the first start is 0, none comes before the one before it, and none lies behind the indices."""
+    """`offsets(starts, n, size)`: 1 where the first start is 0, none comes before the one before
+    it, and none lies behind the indices.
+    """
     f = module.function("offsets", "i64", starts="ptr", n="i64", size="i64")
     good, before = f.var("i1", f.load("i64", f.starts).compare("eq", 0)), f.var("i64", 0)
     with f.loop(0, f.n) as i:
@@ -31,10 +34,19 @@ def _offsets(module: Module) -> None:
 
 
 def _bags(module: Module, ctype: str) -> None:
-    """`bags_<type>(starts, index, bag, counts, n, size, padding)`: the bag of each of `size` indices, n for those that are `padding`; and
-    how many each bag has, at least 1. A padding of -1 is none.
+    """`bags_<type>(starts, index, bag, counts, n, size, padding)`: the bag of each of `size`
+    indices, n for those that are `padding`; and how many each bag has, at least 1. A padding of -1
+    is none.
     """
-    params = {"starts": "ptr", "index": "ptr", "bag": "ptr", "counts": "ptr", "n": "i64", "size": "i64", "padding": "i64"}
+    params = {
+        "starts": "ptr",
+        "index": "ptr",
+        "bag": "ptr",
+        "counts": "ptr",
+        "n": "i64",
+        "size": "i64",
+        "padding": "i64",
+    }
     f = module.function(f"bags_{ctype}", **params)
     with f.loop(0, f.size) as i:
         f.store(f.const(0, "i64"), f.bag, i)
@@ -65,8 +77,9 @@ def _bags(module: Module, ctype: str) -> None:
 
 
 def _winners(module: Module, ctype: str) -> None:
-    """`winners_<type>(team, rows, bag, best, winner, filled, size, bags, width, n, grain)`: for each of n columns the first row with the
-    largest element of each bag, 0 for an empty one; `best` is room for those elements. Threads share the columns.
+    """`winners_<type>(team, rows, bag, best, winner, filled, size, bags, width, n, grain)`: for
+    each of n columns the first row with the largest element of each bag, 0 for an empty one; `best`
+    is room for those elements. Threads share the columns.
     """
     params = {
         "rows": "ptr",
@@ -82,7 +95,9 @@ def _winners(module: Module, ctype: str) -> None:
     lanes = target.host().lanes("double")
     kind, ints, count = vector(ctype, lanes), vector("i64", lanes), f.end - f.begin
     with f.loop(0, f.bags) as b:
-        best, winner = (f.at(p, b * f.width + f.begin, t) for p, t in ((f.best, ctype), (f.winner, "i64")))
+        best, winner = (
+            f.at(p, b * f.width + f.begin, t) for p, t in ((f.best, ctype), (f.winner, "i64"))
+        )
 
         def clear(i: Value, mask: Value | None, best: Value = best, winner: Value = winner) -> None:
             f.store(f.const(-float("inf"), kind), best, i, mask=mask)
@@ -93,13 +108,27 @@ def _winners(module: Module, ctype: str) -> None:
         b = f.load("i64", f.bag, r)
         with f.when(b.compare("slt", f.bags)):
             row = f.at(f.rows, r * f.width + f.begin, ctype)
-            best, winner = (f.at(p, b * f.width + f.begin, t) for p, t in ((f.best, ctype), (f.winner, "i64")))
+            best, winner = (
+                f.at(p, b * f.width + f.begin, t) for p, t in ((f.best, ctype), (f.winner, "i64"))
+            )
 
             def look(
-                i: Value, mask: Value | None, row: Value = row, best: Value = best, winner: Value = winner, r: Value = r
+                i: Value,
+                mask: Value | None,
+                row: Value = row,
+                best: Value = best,
+                winner: Value = winner,
+                r: Value = r,
             ) -> None:
-                x, known, place = (f.load(t, p, i, mask=mask) for t, p in ((kind, row), (kind, best), (ints, winner)))
-                better = x.compare("ogt", known) | (x.compare("uno", x) & known.compare("ord", known)) | place.compare("slt", 0)
+                x, known, place = (
+                    f.load(t, p, i, mask=mask)
+                    for t, p in ((kind, row), (kind, best), (ints, winner))
+                )
+                better = (
+                    x.compare("ogt", known)
+                    | (x.compare("uno", x) & known.compare("ord", known))
+                    | place.compare("slt", 0)
+                )
                 f.store(f.select(better, x, known), best, i, mask=mask)
                 f.store(f.select(better, f.splat(r, ints), place), winner, i, mask=mask)
 
@@ -127,22 +156,32 @@ def _build(name: str) -> str:
 
 
 _EXPORTS = {"offsets": "aii>i"}
-_EXPORTS |= {f"{name}_{c}": kinds for name, kinds in (("bags", "aaaaiii"), ("winners", "paaaaaiiiii")) for c in _CTYPES.values()}
+_EXPORTS |= {
+    f"{name}_{c}": kinds
+    for name, kinds in (("bags", "aaaaiii"), ("winners", "paaaaaiiiii"))
+    for c in _CTYPES.values()
+}
 _lib = jit.Library("bags", _build, _EXPORTS)
 
 
 def native(name: str, dtype: str = "float32") -> int | None:
-    """The address of a kernel; None for a dtype that it does not serve, and where it cannot be compiled."""
+    """The address of a kernel; None for a dtype that it does not serve, and where it cannot be
+    compiled.
+    """
     if dtype not in _CTYPES:
         return None
     function = getattr(_lib, name if name == "offsets" else f"{name}_{_CTYPES[dtype]}")
     return None if function is None else jit.address(function)
 
 
-def bags(starts: np.ndarray, index: np.ndarray, padding: int | None, kind: np.dtype) -> tuple[np.ndarray, np.ndarray] | None:
-    """The bag of each index (as many as there are bags where it is `padding`), and how many each bag has, at least 1, as a column.
+def bags(
+    starts: np.ndarray, index: np.ndarray, padding: int | None, kind: np.dtype
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The bag of each index (as many as there are bags where it is `padding`), and how many each
+    bag has, at least 1, as a column.
 
-    `starts` begin with 0, do not fall, and end no later than `index`, as `_check_offsets` proves. None where there is no bag.
+    `starts` begin with 0, do not fall, and end no later than `index`, as `_check_offsets` proves.
+    None where there is no bag.
     """
     if not starts.size or kind.name not in _CTYPES or native("bags", kind.name) is None:
         return None
@@ -160,7 +199,8 @@ def share(rows: int, columns: int) -> int:
 
 
 def winners(rows: np.ndarray, bag: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """The first row of the largest element of each column in each of `count` bags, and which bags have one, as a column.
+    """The first row of the largest element of each column in each of `count` bags, and which bags
+    have one, as a column.
 
     `bag` has a number from 0 to `count` for each row; rows of `count` are in none.
     """
@@ -168,7 +208,11 @@ def winners(rows: np.ndarray, bag: np.ndarray, count: int) -> tuple[np.ndarray, 
     if ctype is None or native("winners", rows.dtype.name) is None or not rows.shape[1]:
         return None
     rows, columns = np.ascontiguousarray(rows), rows.shape[1]
-    best, winner, filled = np.empty((count, columns), rows.dtype), np.empty((count, columns), _I64), np.empty((count, 1), bool)
+    best, winner, filled = (
+        np.empty((count, columns), rows.dtype),
+        np.empty((count, columns), _I64),
+        np.empty((count, 1), bool),
+    )
     numbers = (len(rows), count, columns, columns, share(len(rows), columns))
     getattr(_lib, f"winners_{ctype}")(threads.team(), rows, bag, best, winner, filled, *numbers)
     return winner, filled

@@ -1,8 +1,10 @@
-"""Elements at positions that index arrays give: reading, writing, adding and comparing, over arrays of any strides.
+"""Elements at positions that index arrays give: reading, writing, adding and comparing, over arrays
+of any strides.
 
-A `Pick` goes over a shape. At each point the place in the table is where the point's strides lead, plus for each index array its
-position there times the stride of the dimension that it indexes: so gather, scatter, index_select, `x[i, :, j]` and their gradients
-are one kernel, written for the shapes and strides of the call. Positions are looked at by a function of their own, before anything
+A `Pick` goes over a shape. At each point the place in the table is where the point's strides lead,
+plus for each index array its position there times the stride of the dimension that it indexes: so
+gather, scatter, index_select, `x[i, :, j]` and their gradients are one kernel, written for the
+shapes and strides of the call. Positions are looked at by a function of their own, before anything
 is written.
 
     >>> rows = Index("int64", (1, 0), size=3, step=2, wrap=True)
@@ -23,14 +25,25 @@ __all__ = ["Index", "Pick", "emit", "emit_check", "serves"]
 GRAIN = 16384  # elements a chunk
 _BY_SIZE = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
 _NUMBERS = types_of("float32 float64 int64 int32")
-_SIZES = {"bool": 1, "uint8": 1, "int8": 1, "int16": 2, "float16": 2, "bfloat16": 2, "int32": 4, "float32": 4, "int64": 8,
-          "float64": 8, "complex64": 8}  # fmt: skip
+_SIZES = {
+    "bool": 1,
+    "uint8": 1,
+    "int8": 1,
+    "int16": 2,
+    "float16": 2,
+    "bfloat16": 2,
+    "int32": 4,
+    "float32": 4,
+    "int64": 8,
+    "float64": 8,
+    "complex64": 8,
+}
 
 
 @dataclass(frozen=True)
 class Index:
-    """An index array: its strides over the shape, the size of the dimension it indexes and the table's stride there, in elements;
-    `wrap`: negative positions count from the end.
+    """An index array: its strides over the shape, the size of the dimension it indexes and the
+    table's stride there, in elements; `wrap`: negative positions count from the end.
     """
 
     dtype: str
@@ -42,7 +55,9 @@ class Index:
 
 @dataclass(frozen=True)
 class Pick:
-    """`kind` is "take" (values = table[...]), "put" (table[...] = values), or "add", "mul", "max", "min", which combine both there."""
+    """`kind` is "take" (values = table[...]), "put" (table[...] = values), or "add", "mul", "max",
+    "min", which combine both there.
+    """
 
     kind: str
     dtype: str
@@ -62,7 +77,9 @@ class Pick:
         return self.kind == "take" or bool(self.shape) and self.table[0] != 0
 
     def merged(self) -> Pick:
-        """With as few dimensions as possible: those of size one left out, neighbours that are walked alike made one."""
+        """With as few dimensions as possible: those of size one left out, neighbours that are
+        walked alike made one.
+        """
         walks = [self.table, self.values, *(i.strides for i in self.indices)]
         shape: list[int] = []
         made: list[list[int]] = [[] for _ in walks]
@@ -94,9 +111,15 @@ def grain(pick: Pick) -> int:
 
 
 def emit(module: Module, name: str, pick: Pick) -> None:
-    """`void name(team, table, values, index 0, ..., n, grain)` for a merged pick, `n` being its outermost size."""
+    """`void name(team, table, values, index 0, ..., n, grain)` for a merged pick, `n` being its
+    outermost size.
+    """
     ctype = _BY_SIZE[_SIZES[pick.dtype]] if pick.kind in ("take", "put") else _NUMBERS[pick.dtype]
-    params = {"table": "ptr", "values": "ptr", **{f"index{k}": "ptr" for k in range(len(pick.indices))}}
+    params = {
+        "table": "ptr",
+        "values": "ptr",
+        **{f"index{k}": "ptr" for k in range(len(pick.indices))},
+    }
     f = threads.parallel_export(module, name, params, internal=True)
     f.scalar = True
     zero = f.const(0, "i64")
@@ -120,8 +143,17 @@ def emit(module: Module, name: str, pick: Pick) -> None:
             _row(f, pick, ctype, f.at(f.table, table, ctype), f.at(f.values, values, ctype))
         else:
             with f.loop(zero if d else f.begin, pick.shape[d] if d else f.end) as i:
-                steps = [moved(p, i, index.strides[d]) for p, index in zip(places, pick.indices, strict=True)]
-                nest(d + 1, moved(table, i, pick.table[d]), moved(values, i, pick.values[d]), steps, rest)
+                steps = [
+                    moved(p, i, index.strides[d])
+                    for p, index in zip(places, pick.indices, strict=True)
+                ]
+                nest(
+                    d + 1,
+                    moved(table, i, pick.table[d]),
+                    moved(values, i, pick.values[d]),
+                    steps,
+                    rest,
+                )
 
     nest(0, zero, zero, [zero] * len(pick.indices), list(range(len(pick.indices))))
     f.ret()
@@ -131,7 +163,11 @@ def _position(f: Function, index: Index, pointer: Value, at: Value) -> Value:
     where = f.load("i64" if index.dtype == "int64" else "i32", pointer, at)
     if index.dtype != "int64":
         where = f.extend(where, "i64")
-    return where + f.select(where.compare("slt", 0), index.size, f.const(0, "i64")) if index.wrap else where
+    return (
+        where + f.select(where.compare("slt", 0), index.size, f.const(0, "i64"))
+        if index.wrap
+        else where
+    )
 
 
 def _combined(f: Function, kind: str, old: Value, new: Value) -> Value:
@@ -158,7 +194,12 @@ def _move(f: Function, pick: Pick, ctype: str, table: Value, values: Value) -> N
 
 def _vectors(pick: Pick, ctype: str) -> bool:
     """Whether rows lie in memory without gaps on both sides."""
-    return pick.table[-1] == 1 and pick.values[-1] == 1 and pick.shape[-1] >= 4 and ctype not in ("i8", "i16")
+    return (
+        pick.table[-1] == 1
+        and pick.values[-1] == 1
+        and pick.shape[-1] >= 4
+        and ctype not in ("i8", "i16")
+    )
 
 
 def _row(f: Function, pick: Pick, ctype: str, table: Value, values: Value) -> None:
@@ -192,7 +233,8 @@ def emit_check(module: Module, name: str, shape: tuple[int, ...], index: Index) 
     whole = len(dims) == 1 and dims[0][1] == 1 and ctype == "i64"
     width = target.host().lanes("double") if whole else 1
     kind = vector("i64", width)
-    largest = f.var(kind, f.const(0, kind))  # of positions as unsigned numbers: negative ones are greater than any size
+    # of positions as unsigned numbers: negative ones are greater than any size
+    largest = f.var(kind, f.const(0, kind))
 
     def look(at: Value, mask: Value | None) -> None:
         x = f.load(kind if whole else ctype, f.index, at, mask=mask)
@@ -212,5 +254,9 @@ def emit_check(module: Module, name: str, shape: tuple[int, ...], index: Index) 
         f.vector_loop(f.const(dims[0][0], "i64"), width, look)
     else:
         nest(0, f.const(0, "i64"))
-    result = f.fold(largest.get(), lambda a, b: f.select(a.compare("ugt", b), a, b)) if width > 1 else largest.get()
+    result = (
+        f.fold(largest.get(), lambda a, b: f.select(a.compare("ugt", b), a, b))
+        if width > 1
+        else largest.get()
+    )
     f.ret(f.emit(f"zext i1 {result.compare('ult', limit).name} to i64", "i64"))

@@ -1,4 +1,6 @@
-"""Indexing in a schedule: reading, writing and adding at positions that index arrays give, for operands of any strides."""
+"""Indexing in a schedule: reading, writing and adding at positions that index arrays give, for
+operands of any strides.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _WHOLE = ("int64", "int32")
 
 def plain(*values: Any) -> bool:
     """Whether these are values whose elements lie at whole multiples of their size."""
-    return all(isinstance(v, Value) and not any(s % ITEMSIZE[v.dtype] for s in v.strides) for v in values)
+    return all(
+        isinstance(v, Value) and not any(s % ITEMSIZE[v.dtype] for s in v.strides) for v in values
+    )
 
 
 def refusal(i: Instruction, ex: Executable) -> Callable[[], None]:
@@ -36,20 +40,34 @@ def refusal(i: Instruction, ex: Executable) -> Callable[[], None]:
 def copy(schedule: Schedule, ex: Executable, origin: Value, target: Value) -> None:
     """Copy a value to another of the same shape."""
     loop = Loop(
-        target.shape, (Access(origin.dtype, steps(origin)),), (), (), (Write(("in", 0), Access(target.dtype, steps(target))),)
+        target.shape,
+        (Access(origin.dtype, steps(origin)),),
+        (),
+        (),
+        (Write(("in", 0), Access(target.dtype, steps(target))),),
     )
     schedule.loop(
-        loop, [ex.place(origin, schedule), ex.place(target, schedule)], title="copy of " + "x".join(map(str, target.shape))
+        loop,
+        [ex.place(origin, schedule), ex.place(target, schedule)],
+        title="copy of " + "x".join(map(str, target.shape)),
     )
 
 
-def check(schedule: Schedule, at: Place, shape: tuple[int, ...], index: Index, refuse: Callable[[], None]) -> None:
+def check(
+    schedule: Schedule, at: Place, shape: tuple[int, ...], index: Index, refuse: Callable[[], None]
+) -> None:
     """End the schedule where a position lies outside."""
-    symbol = schedule.function("check", (shape, index), lambda module, name: gather_scatter.emit_check(module, name, shape, index))
+    symbol = schedule.function(
+        "check",
+        (shape, index),
+        lambda module, name: gather_scatter.emit_check(module, name, shape, index),
+    )
     schedule.require(symbol, [at], refuse, "check of positions")
 
 
-def pick(schedule: Schedule, p: Pick, table: Place, values: Place, indices: Sequence[Place], title: str) -> None:
+def pick(
+    schedule: Schedule, p: Pick, table: Place, values: Place, indices: Sequence[Place], title: str
+) -> None:
     """Move what a pick says; its positions are known to be inside."""
     p = p.merged()
     if p.kind == "add" and p.dtype == "float32" and len(p.shape) == 2 and len(p.indices) == 1:
@@ -65,22 +83,40 @@ def pick(schedule: Schedule, p: Pick, table: Place, values: Place, indices: Sequ
             return
     symbol = schedule.function(p.kind, p, lambda module, name: gather_scatter.emit(module, name, p))
     numbers = (p.shape[0], gather_scatter.grain(p)) if p.shape else (1, 1)
-    schedule.native(symbol, ["team" if p.shared else None, table, values, *indices, *numbers], title)
+    schedule.native(
+        symbol, ["team" if p.shared else None, table, values, *indices, *numbers], title
+    )
 
 
 def along(index: Value, shape: tuple[int, ...], dim: int, table: Value, wrap: bool) -> Index:
     """An index array of the shape that is gone over, for one dimension of a table."""
-    return Index(index.dtype, steps(index), table.shape[dim], table.strides[dim] // ITEMSIZE[table.dtype], wrap)
+    return Index(
+        index.dtype,
+        steps(index),
+        table.shape[dim],
+        table.strides[dim] // ITEMSIZE[table.dtype],
+        wrap,
+    )
 
 
 def native(
-    i: Instruction, ex: Executable, p: Pick, table: Value, values: Value, indices: Sequence[Value], base: Value | None | str = None
+    i: Instruction,
+    ex: Executable,
+    p: Pick,
+    table: Value,
+    values: Value,
+    indices: Sequence[Value],
+    base: Value | None | str = None,
 ) -> Native | str:
-    """A pick as an item; `base` is what the table holds before: nothing new (None), "zeros", or a value's elements."""
+    """A pick as an item; `base` is what the table holds before: nothing new (None), "zeros", or a
+    value's elements.
+    """
     out = i.outputs[0]
     if not gather_scatter.serves(p) or not p.size or not out.size:
         return OTHER
-    if isinstance(base, Value) and (base.dtype != out.dtype or base.shape != out.shape or out.dtype.startswith("complex")):
+    if isinstance(base, Value) and (
+        base.dtype != out.dtype or base.shape != out.shape or out.dtype.startswith("complex")
+    ):
         return OTHER
     title = f"{i.op} of {'x'.join(map(str, p.shape))}"
 
@@ -95,7 +131,12 @@ def native(
         pick(schedule, p, ex.place(table, schedule), ex.place(values, schedule), places, title)
 
     moved = p.size * ITEMSIZE[p.dtype] * (2 if p.kind in ("take", "put") else 3)
-    return Native(emit, title, moved + sum(v.nbytes for v in indices) + (out.nbytes if base is not None else 0), 0)
+    return Native(
+        emit,
+        title,
+        moved + sum(v.nbytes for v in indices) + (out.nbytes if base is not None else 0),
+        0,
+    )
 
 
 def _without(strides: tuple[int, ...], dim: int) -> tuple[int, ...]:
@@ -134,7 +175,12 @@ def scatter(i: Instruction, ex: Executable) -> Native | str:
     """scatter, scatter_add and scatter_reduce with the old values."""
     x, index, source = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
-    if not plain(x, index, source, out) or index.dtype not in _WHOLE or not x.shape or len(index.shape) != len(x.shape):
+    if (
+        not plain(x, index, source, out)
+        or index.dtype not in _WHOLE
+        or not x.shape
+        or len(index.shape) != len(x.shape)
+    ):
         return OTHER
     if source.dtype != x.dtype or len(source.shape) not in (0, len(x.shape)):
         return OTHER
@@ -151,9 +197,17 @@ def put_along(i: Instruction, ex: Executable) -> Native | str:
     """Zeros with values added at positions along a dimension; with `unique` they are put there."""
     source, index = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
-    if not plain(source, index, out) or index.dtype not in _WHOLE or not out.shape or index.shape != source.shape or not out.whole:
+    if (
+        not plain(source, index, out)
+        or index.dtype not in _WHOLE
+        or not out.shape
+        or index.shape != source.shape
+        or not out.whole
+    ):
         return OTHER
-    if len(index.shape) != len(out.shape) or _elsewhere(out.shape, dim) != _elsewhere(index.shape, dim):
+    if len(index.shape) != len(out.shape) or _elsewhere(out.shape, dim) != _elsewhere(
+        index.shape, dim
+    ):
         return "an index that is broadcast"
     kind = "put" if i.params["unique"] else "add"
     where = along(index, index.shape, dim, out, True)
@@ -166,16 +220,30 @@ def _line(index: Value, shape: tuple[int, ...], dim: int, table: Value) -> Index
     """A vector of positions, for one dimension of what is gone over."""
     step = steps(index)[0] if index.shape else 0
     strides = tuple(step if d == dim else 0 for d in range(len(shape)))
-    return Index(index.dtype, strides, table.shape[dim], table.strides[dim] // ITEMSIZE[table.dtype], False)
+    return Index(
+        index.dtype, strides, table.shape[dim], table.strides[dim] // ITEMSIZE[table.dtype], False
+    )
 
 
 def index_select(i: Instruction, ex: Executable) -> Native | str:
     """Slices at positions."""
     x, index = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
-    if not plain(x, index, out) or index.dtype not in _WHOLE or not x.shape or len(out.shape) != len(x.shape):
+    if (
+        not plain(x, index, out)
+        or index.dtype not in _WHOLE
+        or not x.shape
+        or len(out.shape) != len(x.shape)
+    ):
         return OTHER
-    p = Pick("take", x.dtype, out.shape, _without(steps(x), dim), steps(out), (_line(index, out.shape, dim, x),))
+    p = Pick(
+        "take",
+        x.dtype,
+        out.shape,
+        _without(steps(x), dim),
+        steps(out),
+        (_line(index, out.shape, dim, x),),
+    )
     return native(i, ex, p, x, out, [index])
 
 
@@ -183,12 +251,24 @@ def index_add(i: Instruction, ex: Executable) -> Native | str:
     """A copy with slices added or put (index_copy) at positions."""
     x, index, source = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
-    if not plain(x, index, source, out) or index.dtype not in _WHOLE or not x.shape or len(source.shape) != len(x.shape):
+    if (
+        not plain(x, index, source, out)
+        or index.dtype not in _WHOLE
+        or not x.shape
+        or len(source.shape) != len(x.shape)
+    ):
         return OTHER
     if i.params.get("alpha", 1) != 1 or source.dtype != x.dtype:
         return "a factor that only the eager kernel serves"
     kind = "put" if i.op == "index_copy" else "add"
-    p = Pick(kind, x.dtype, source.shape, _without(steps(out), dim), steps(source), (_line(index, source.shape, dim, out),))
+    p = Pick(
+        kind,
+        x.dtype,
+        source.shape,
+        _without(steps(out), dim),
+        steps(source),
+        (_line(index, source.shape, dim, out),),
+    )
     return native(i, ex, p, out, source, [index], x)
 
 
@@ -196,7 +276,13 @@ def index_fill(i: Instruction, ex: Executable) -> Native | str:
     """A copy with one number at positions."""
     x, index, value = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
-    if not plain(x, index, value, out) or index.dtype not in _WHOLE or not x.shape or value.shape or value.dtype != x.dtype:
+    if (
+        not plain(x, index, value, out)
+        or index.dtype not in _WHOLE
+        or not x.shape
+        or value.shape
+        or value.dtype != x.dtype
+    ):
         return OTHER
     shape = (*x.shape[:dim], index.size, *x.shape[dim + 1 :])
     where = _line(index, shape, dim, out)
@@ -206,8 +292,12 @@ def index_fill(i: Instruction, ex: Executable) -> Native | str:
 
 
 # ---- x[i, :, j] ----------------------------------------------------------------------------------------
-def _advanced(shape: tuple[int, ...], table: Value, indices: Sequence[Value], spec: Sequence[bool]) -> tuple[Any, Any] | None:
-    """The table's strides over the result's shape, and the index arrays as they are gone over; None for masks."""
+def _advanced(
+    shape: tuple[int, ...], table: Value, indices: Sequence[Value], spec: Sequence[bool]
+) -> tuple[Any, Any] | None:
+    """The table's strides over the result's shape, and the index arrays as they are gone over; None
+    for masks.
+    """
     if any(v.dtype not in _WHOLE for v in indices):
         return None
     dims = [d for d, here in enumerate(spec) if here]
@@ -223,7 +313,9 @@ def _advanced(shape: tuple[int, ...], table: Value, indices: Sequence[Value], sp
     for d, v in zip(dims, indices, strict=True):
         inner = (*(0,) * (len(picked) - len(v.shape)), *steps(v))
         over = (*(0,) * first, *inner, *(0,) * (len(rest) - first))
-        made.append(Index(v.dtype, over, table.shape[d], table.strides[d] // ITEMSIZE[table.dtype], True))
+        made.append(
+            Index(v.dtype, over, table.shape[d], table.strides[d] // ITEMSIZE[table.dtype], True)
+        )
     return (*strides[:first], *(0,) * len(picked), *strides[first:]), tuple(made)
 
 
@@ -236,7 +328,9 @@ def index(i: Instruction, ex: Executable) -> Native | str:
     found = _advanced(out.shape, x, indices, i.params["spec"])
     if found is None:
         return "a mask"
-    return native(i, ex, Pick("take", x.dtype, out.shape, found[0], steps(out), found[1]), x, out, indices)
+    return native(
+        i, ex, Pick("take", x.dtype, out.shape, found[0], steps(out), found[1]), x, out, indices
+    )
 
 
 def index_grad(i: Instruction, ex: Executable) -> Native | str:
@@ -248,14 +342,22 @@ def index_grad(i: Instruction, ex: Executable) -> Native | str:
     found = _advanced(g.shape, out, indices, i.params["spec"])
     if found is None:
         return "a mask"
-    return native(i, ex, Pick("add", g.dtype, g.shape, found[0], steps(g), found[1]), out, g, indices, "zeros")
+    return native(
+        i, ex, Pick("add", g.dtype, g.shape, found[0], steps(g), found[1]), out, g, indices, "zeros"
+    )
 
 
 def index_put(i: Instruction, ex: Executable) -> Native | str:
-    """A copy with values put, or added, at index arrays; they are broadcast to what the index arrays pick."""
+    """A copy with values put, or added, at index arrays; they are broadcast to what the index
+    arrays pick.
+    """
     x, values, *indices = i.inputs
     out, spec = i.outputs[0], i.params["spec"]
-    if not plain(x, values, out, *indices) or any(v.dtype not in _WHOLE for v in indices) or values.dtype != x.dtype:
+    if (
+        not plain(x, values, out, *indices)
+        or any(v.dtype not in _WHOLE for v in indices)
+        or values.dtype != x.dtype
+    ):
         return OTHER
     dims = [d for d, here in enumerate(spec) if here]
     picked = np.broadcast_shapes(*[v.shape for v in indices])
@@ -277,18 +379,40 @@ def rows(i: Instruction, ex: Executable) -> Native | str:
     table, at, out = i.inputs[0], value_of(i.params["index"]), i.outputs[0]
     if not plain(table, at, out) or at.dtype not in _WHOLE or len(table.shape) != 2:
         return OTHER
-    where = Index(at.dtype, (*steps(at), 0), table.shape[0], table.strides[0] // ITEMSIZE[table.dtype], False)
-    p = Pick("take", table.dtype, out.shape, (*(0,) * len(at.shape), steps(table)[1]), steps(out), (where,))
+    where = Index(
+        at.dtype, (*steps(at), 0), table.shape[0], table.strides[0] // ITEMSIZE[table.dtype], False
+    )
+    p = Pick(
+        "take",
+        table.dtype,
+        out.shape,
+        (*(0,) * len(at.shape), steps(table)[1]),
+        steps(out),
+        (where,),
+    )
     return native(i, ex, p, table, out, [at])
 
 
 def rows_grad(i: Instruction, ex: Executable) -> Native | str:
     """Its gradient."""
     g, at, out = i.inputs[0], value_of(i.params["index"]), i.outputs[0]
-    if not plain(g, at, out) or at.dtype not in _WHOLE or not out.whole or g.shape[:-1] != at.shape or g.dtype != out.dtype:
+    if (
+        not plain(g, at, out)
+        or at.dtype not in _WHOLE
+        or not out.whole
+        or g.shape[:-1] != at.shape
+        or g.dtype != out.dtype
+    ):
         return OTHER
     where = Index(at.dtype, (*steps(at), 0), out.shape[0], out.shape[1], False)
-    p = Pick("add", g.dtype, g.shape, (*(0,) * len(at.shape), 1 if out.shape[1] > 1 else 0), steps(g), (where,))
+    p = Pick(
+        "add",
+        g.dtype,
+        g.shape,
+        (*(0,) * len(at.shape), 1 if out.shape[1] > 1 else 0),
+        steps(g),
+        (where,),
+    )
     return native(i, ex, p, out, g, [at], "zeros")
 
 
@@ -307,20 +431,38 @@ def check_rows(i: Instruction, ex: Executable) -> Native | str:
 
 
 def check_fits(i: Instruction, ex: Executable) -> Native | str:
-    """All positions of index arrays inside of what they index, before it is written to; shapes and dtypes are the program's."""
+    """All positions of index arrays inside of what they index, before it is written to; shapes and
+    dtypes are the program's.
+    """
     x, values, indices, spec = i.params["args"]
     x, indices, values = value_of(x), [value_of(v) for v in indices], value_of(values)
-    if len(indices) == 1 and getattr(indices[0], "dtype", "") == "bool" and getattr(values, "size", 0) == 1:
+    if (
+        len(indices) == 1
+        and getattr(indices[0], "dtype", "") == "bool"
+        and getattr(values, "size", 0) == 1
+    ):
         return Native(lambda schedule: None, "a mask and a number, which fit", 0, 0)
-    if not plain(*indices) or any(v.dtype not in _WHOLE or not v.size for v in indices) or not isinstance(x, Value):
+    if (
+        not plain(*indices)
+        or any(v.dtype not in _WHOLE or not v.size for v in indices)
+        or not isinstance(x, Value)
+    ):
         return "a mask"
     sizes = [n for n, here in zip(x.shape, spec, strict=False) if here]
 
     def emit(schedule: Schedule) -> None:
         for v, n in zip(indices, sizes, strict=True):
-            check(schedule, ex.place(v, schedule), v.shape, Index(v.dtype, steps(v), n, 1, True), refusal(i, ex))
+            check(
+                schedule,
+                ex.place(v, schedule),
+                v.shape,
+                Index(v.dtype, steps(v), n, 1, True),
+                refusal(i, ex),
+            )
 
-    return Native(emit, "check of indices", sum(v.nbytes for v in indices), sum(v.size for v in indices))
+    return Native(
+        emit, "check of indices", sum(v.nbytes for v in indices), sum(v.size for v in indices)
+    )
 
 
 # ---- bags of rows (`embedding_bag` with offsets) ---------------------------------------------------------
@@ -336,7 +478,12 @@ def check_offsets(i: Instruction, ex: Executable) -> Native | str:
         return OTHER
 
     def emit(schedule: Schedule) -> None:
-        schedule.require(function, [compact(ex, schedule, starts), starts.size, size], refusal(i, ex), "check of offsets")
+        schedule.require(
+            function,
+            [compact(ex, schedule, starts), starts.size, size],
+            refusal(i, ex),
+            "check of offsets",
+        )
 
     return Native(emit, "check of offsets", starts.nbytes, starts.size)
 
@@ -350,7 +497,11 @@ def bags(i: Instruction, ex: Executable) -> Native | str:
         return OTHER
 
     def emit(schedule: Schedule) -> None:
-        places = [*(compact(ex, schedule, v) for v in (starts, index)), ex.place(bag, schedule), ex.place(counts, schedule)]
+        places = [
+            *(compact(ex, schedule, v) for v in (starts, index)),
+            ex.place(bag, schedule),
+            ex.place(counts, schedule),
+        ]
         numbers = (starts.size, index.size, -1 if padding is None else padding)
         schedule.native(function, [*places, *numbers], f"bags of {index.size} indices")
 
@@ -368,7 +519,12 @@ def winners(i: Instruction, ex: Executable) -> Native | str:
 
     def emit(schedule: Schedule) -> None:
         best = schedule.room(count * columns * rows.nbytes // rows.size)
-        places = [compact(ex, schedule, rows), compact(ex, schedule, bag), best, *(ex.place(v, schedule) for v in (winner, filled))]
+        places = [
+            compact(ex, schedule, rows),
+            compact(ex, schedule, bag),
+            best,
+            *(ex.place(v, schedule) for v in (winner, filled)),
+        ]
         numbers = (size, count, columns, columns, embedding_bag.share(size, columns))
         schedule.native(function, ["team", *places, *numbers], f"largest of {count} bags")
 
@@ -376,8 +532,21 @@ def winners(i: Instruction, ex: Executable) -> Native | str:
 
 
 LOWERINGS: dict[str, Lowering] = {
-    "gather": gather, "take_along": gather, "scatter": scatter, "scatter_add": scatter, "scatter_reduce": scatter, "put_along": put_along,
-    "index_select": index_select, "index_add": index_add, "index_copy": index_add, "index_fill": index_fill, "index": index,
-    "index_grad": index_grad, "index_put": index_put, "_check_fits": check_fits,
-    "_check_offsets": check_offsets, "_bags": bags, "_winners": winners,
-}  # fmt: skip
+    "gather": gather,
+    "take_along": gather,
+    "scatter": scatter,
+    "scatter_add": scatter,
+    "scatter_reduce": scatter,
+    "put_along": put_along,
+    "index_select": index_select,
+    "index_add": index_add,
+    "index_copy": index_add,
+    "index_fill": index_fill,
+    "index": index,
+    "index_grad": index_grad,
+    "index_put": index_put,
+    "_check_fits": check_fits,
+    "_check_offsets": check_offsets,
+    "_bags": bags,
+    "_winners": winners,
+}

@@ -1,11 +1,12 @@
-"""Copies of transposed arrays: elements of 2, 4 or 8 bytes whose neighbours in memory are not neighbours along the last dimension.
+"""Copies of transposed arrays: elements of 2, 4 or 8 bytes whose neighbours in memory are not
+neighbours along the last dimension.
 
     >>> x = np.arange(6.0).reshape(2, 3)
     >>> transposed(x.T) is None  # so few are not worth a call
     True
 
-Squares of the array go through registers, a row of the source in each, and come out as rows of the result. What is copied are bits, so
-any dtype of such a size is served.
+Squares of the array go through registers, a row of the source in each, and come out as rows of the
+result. What is copied are bits, so any dtype of such a size is served.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def _build(name: str) -> str:
     kind = vector(ctype, n)
     with f.loop(f.begin, f.end) as task:
         rest, source, place = f.var("i64", task / f.blocks), f.var("i64", 0), f.var("i64", 0)
-        with f.loop(0, f.dims) as k:  # the other dimensions: their sizes, and strides of both arrays
+        # the other dimensions: their sizes, and strides of both arrays
+        with f.loop(0, f.dims) as k:
             size, step, move = (f.load("i64", f.outer, k * 3 + i) for i in range(3))
             here = rest.get() % size
             source.set(source.get() + here * step)
@@ -60,16 +62,25 @@ def _build(name: str) -> str:
     return module.text()
 
 
-_lib = jit.Library("transposed copies", _build, {f"copy_{name}": "paaaiiiiiiii" for name in _TYPES.values()})
+_lib = jit.Library(
+    "transposed copies", _build, {f"copy_{name}": "paaaiiiiiiii" for name in _TYPES.values()}
+)
 
 
 def transposed(x: np.ndarray) -> np.ndarray | None:
-    """A C-contiguous copy of an array whose elements lie side by side along another dimension than the last; None where NumPy copies as fast.
+    """A C-contiguous copy of an array whose elements lie side by side along another dimension than
+    the last; None where NumPy copies as fast.
 
     Strides may be any, of broadcast and reversed dimensions, too.
     """
     ctype, shape, size = _TYPES.get(x.itemsize), x.shape, x.itemsize
-    if ctype is None or x.size < LEAST or x.ndim < 2 or x.dtype.hasobject or any(s % size for s in x.strides):
+    if (
+        ctype is None
+        or x.size < LEAST
+        or x.ndim < 2
+        or x.dtype.hasobject
+        or any(s % size for s in x.strides)
+    ):
         return None
     last = x.ndim - 1
     side = next((d for d in range(last) if x.strides[d] == size and shape[d] >= 4), None)
@@ -84,7 +95,14 @@ def transposed(x: np.ndarray) -> np.ndarray | None:
         if d != side and shape[d] > 1:
             outer += (shape[d], x.strides[d] // size, out.strides[d] // size)
     blocks = -(-shape[last] // WIDE)
-    numbers = (len(outer) // 3, shape[side], shape[last], x.strides[last] // size, out.strides[side] // size, blocks)
+    numbers = (
+        len(outer) // 3,
+        shape[side],
+        shape[last],
+        x.strides[last] // size,
+        out.strides[side] // size,
+        blocks,
+    )
     tasks = blocks * math.prod(outer[::3])
     grain = max(1, 32768 // (shape[side] * min(WIDE, shape[last])))
     function(threads.team(), x, out, np.array(outer or [0], np.int64), *numbers, tasks, grain)

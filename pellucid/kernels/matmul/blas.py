@@ -1,12 +1,14 @@
-"""How many threads BLAS and LAPACK may use: one for small and middling matrices, as many as this library for large ones.
+"""How many threads BLAS and LAPACK may use: one for small and middling matrices, as many as this
+library for large ones.
 
-OpenBLAS's threads wait for more work by spinning, for some ten milliseconds after a product. On a machine with as many cores as threads
-they take the cores from this library's workers. Where other processes are busy, each product waits until the system gives its second
-thread a core: training on 8x8 images took 33 s instead of 2. So whatever is done in less than about a millisecond stays on the calling
-thread. Large work repays the threads.
+OpenBLAS's threads wait for more work by spinning, for some ten milliseconds after a product. On a
+machine with as many cores as threads they take the cores from this library's workers. Where other
+processes are busy, each product waits until the system gives its second thread a core: training on
+8x8 images took 33 s instead of 2. So whatever is done in less than about a millisecond stays on the
+calling thread. Large work repays the threads.
 
-The libraries are found by threadpoolctl, which knows OpenBLAS, MKL, BLIS and FlexiBLAS on Linux, macOS and Windows. Apple's Accelerate has
-no such setting.
+The libraries are found by threadpoolctl, which knows OpenBLAS, MKL, BLIS and FlexiBLAS on Linux,
+macOS and Windows. Apple's Accelerate has no such setting.
 """
 
 from __future__ import annotations
@@ -26,15 +28,21 @@ import numpy as np
 
 __all__ = ["alone", "bound", "bounded", "libraries", "linalg", "matmul", "openblas"]
 
-# Multiplications below which no library was seen to use several threads (OpenBLAS 0.3.31 begins at 2^18 for products of real matrices).
+# Multiplications below which no library was seen to use several threads (OpenBLAS 0.3.31 begins at
+# 2^18 for products of real matrices).
 SHARED_PRODUCT = 1 << 17
 SHARED_FROM = 1 << 12  # for products of complex matrices and of vectors, and factorisations
 WORTH_SHARING = 1 << 25  # multiplications in about a millisecond
-# Rows * columns * the smaller of both: factorisations of 256 x 256 took as long on two threads, or longer.
+# Rows * columns * the smaller of both: factorisations of 256 x 256 took as long on two threads, or
+# longer.
 FACTORISATION_WORTH_SHARING = 1 << 27
 
 # What sets the number for BLAS alone, by threadpoolctl's names for the libraries.
-_VARIABLES = {"openblas": "OPENBLAS_NUM_THREADS", "mkl": "MKL_NUM_THREADS", "blis": "BLIS_NUM_THREADS"}
+_VARIABLES = {
+    "openblas": "OPENBLAS_NUM_THREADS",
+    "mkl": "MKL_NUM_THREADS",
+    "blis": "BLIS_NUM_THREADS",
+}
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,8 @@ class Library:
     version: str
     get: Callable[[], int]
     put: Callable[[int], None]
-    function: Callable[[str], Any] | None  # from the name of one of OpenBLAS's own functions (`get_corename`) to it
+    # from the name of one of OpenBLAS's own functions (`get_corename`) to it
+    function: Callable[[str], Any] | None
 
     def bound(self, count: int) -> None:
         """Use at most `count` threads, and no more than the environment allows BLAS."""
@@ -55,7 +64,9 @@ class Library:
 
 
 def libraries() -> tuple[Library, ...]:
-    """Every BLAS in this process whose number of threads can be set. SciPy brings one of its own, from its first use on."""
+    """Every BLAS in this process whose number of threads can be set. SciPy brings one of its own,
+    from its first use on.
+    """
     return _libraries("scipy.linalg._flapack" in sys.modules)
 
 
@@ -67,7 +78,9 @@ def _libraries(scipy_loaded: bool) -> tuple[Library, ...]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns of OpenMP libraries that others loaded
-        found = [_library(c) for c in ThreadpoolController().select(user_api="blas").lib_controllers]
+        found = [
+            _library(c) for c in ThreadpoolController().select(user_api="blas").lib_controllers
+        ]
     limit = threads.get_num_threads()
     for library in found:
         if library.get() > limit:
@@ -76,12 +89,26 @@ def _libraries(scipy_loaded: bool) -> tuple[Library, ...]:
 
 
 def _library(controller: Any) -> Library:
-    function = _openblas_functions(controller.dynlib) if controller.internal_api == "openblas" else None
+    function = (
+        _openblas_functions(controller.dynlib) if controller.internal_api == "openblas" else None
+    )
     get, put = controller.get_num_threads, controller.set_num_threads
     if function is not None:
         get, put = function("get_num_threads"), function("set_num_threads")
-        get.restype, get.argtypes, put.restype, put.argtypes = ctypes.c_int, (), None, (ctypes.c_int,)
-    return Library(controller.internal_api, controller.filepath, controller.version or "unknown", get, put, function)
+        get.restype, get.argtypes, put.restype, put.argtypes = (
+            ctypes.c_int,
+            (),
+            None,
+            (ctypes.c_int,),
+        )
+    return Library(
+        controller.internal_api,
+        controller.filepath,
+        controller.version or "unknown",
+        get,
+        put,
+        function,
+    )
 
 
 def _openblas_functions(library: ctypes.CDLL) -> Callable[[str], Any] | None:
@@ -94,7 +121,9 @@ def _openblas_functions(library: ctypes.CDLL) -> Callable[[str], Any] | None:
 def openblas() -> Library | None:
     """The OpenBLAS that NumPy uses; None where it uses another library."""
     found = [library for library in libraries() if library.function is not None]
-    return next((library for library in found if "numpy" in library.path), found[0] if found else None)
+    return next(
+        (library for library in found if "numpy" in library.path), found[0] if found else None
+    )
 
 
 def bound(count: int) -> None:
@@ -128,7 +157,10 @@ def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.nd
         work = a.shape[-2] * a.shape[-1] * b.shape[-1]
         least = SHARED_FROM if a.dtype.kind == "c" else SHARED_PRODUCT
     else:
-        work, least = max(a.shape[-1] if a.ndim == 1 else a.shape[-2] * a.shape[-1], b.shape[-1]), SHARED_FROM
+        work, least = (
+            max(a.shape[-1] if a.ndim == 1 else a.shape[-2] * a.shape[-1], b.shape[-1]),
+            SHARED_FROM,
+        )
     if work < least or work > WORTH_SHARING:
         return np.matmul(a, b, out)
     with on_caller():
@@ -136,8 +168,8 @@ def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.nd
 
 
 def alone(work: int) -> tuple[int, int] | None:
-    """The addresses of OpenBLAS's functions that say and set its number of threads, where a product of so many multiplications belongs
-    on one; None where it does not.
+    """The addresses of OpenBLAS's functions that say and set its number of threads, where a product
+    of so many multiplications belongs on one; None where it does not.
     """
     library = openblas() if SHARED_PRODUCT <= work <= WORTH_SHARING else None
     if library is None:
@@ -147,7 +179,9 @@ def alone(work: int) -> tuple[int, int] | None:
 
 
 def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` of matrices, or of stacks of them, which stays on the calling thread unless each matrix is large."""
+    """`function` of matrices, or of stacks of them, which stays on the calling thread unless each
+    matrix is large.
+    """
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -161,6 +195,23 @@ def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-_LINALG = ("cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "qr", "slogdet", "solve", "svd")
+_LINALG = (
+    "cholesky",
+    "cond",
+    "det",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+)
 # NumPy's linear algebra on as many threads as its matrices are worth.
-linalg = types.SimpleNamespace(LinAlgError=np.linalg.LinAlgError, **{name: bounded(getattr(np.linalg, name)) for name in _LINALG})
+linalg = types.SimpleNamespace(
+    LinAlgError=np.linalg.LinAlgError,
+    **{name: bounded(getattr(np.linalg, name)) for name in _LINALG},
+)

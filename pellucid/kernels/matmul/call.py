@@ -1,15 +1,17 @@
-"""Matrix multiplication of float32 arrays as NumPy gufuncs: `matmul(a, b)`, `linear(a, b, bias)`, `linear_relu(a, b, bias)`.
+"""Matrix multiplication of float32 arrays as NumPy gufuncs: `matmul(a, b)`, `linear(a, b, bias)`,
+`linear_relu(a, b, bias)`.
 
     >>> a, b = np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)
     >>> multiply(a, b).tolist()
     [[3.0, 3.0, 3.0, 3.0], [3.0, 3.0, 3.0, 3.0]]
 
-The method is Goto and van de Geijn's ("Anatomy of High-Performance Matrix Multiplication", 2008): a block of A is packed
-into panels of up to `rows` rows (or, where that would cost more than it gains, read where it is), each panel of B of
-`vectors` registers is packed and multiplied with all of them by a micro-kernel that keeps a whole tile of the result in
-registers. Where A has more rows than B has columns the two change places: B is packed, and panels of A meet all of it.
-The micro-kernels fetch what the next panel is made of. Each element is a sum in the order of k, cut every
-`DEPTH` terms, so results depend neither on the number of threads nor on the position in a batch.
+The method is Goto and van de Geijn's ("Anatomy of High-Performance Matrix Multiplication", 2008): a
+block of A is packed into panels of up to `rows` rows (or, where that would cost more than it gains,
+read where it is), each panel of B of `vectors` registers is packed and multiplied with all of them
+by a micro-kernel that keeps a whole tile of the result in registers. Where A has more rows than B
+has columns the two change places: B is packed, and panels of A meet all of it. The micro-kernels
+fetch what the next panel is made of. Each element is a sum in the order of k, cut every `DEPTH`
+terms, so results depend neither on the number of threads nor on the position in a batch.
 """
 
 from __future__ import annotations
@@ -32,16 +34,19 @@ from .pack import Tile, emit_pack_copy, emit_pack_rows, emit_pack_transpose, pac
 
 __all__ = ["SCRATCH_FLOATS", "gemm_address", "gufuncs", "linear", "multiply"]
 
-DEPTH = 768  # terms of a sum that one pass adds: a packed panel of B then fits the second-level cache with room
+# terms of a sum that one pass adds: a packed panel of B then fits the second-level cache with room
+DEPTH = 768
 BLOCK = 1 << 18  # floats of A that are packed at a time: 1 MiB
 PLAIN = 256  # up to as many columns, or terms of a sum, A is not packed
-LARGE = 1 << 18  # multiplications from which on BLAS uses threads of its own, which then wait busily for more
+# multiplications from which on BLAS uses threads of its own, which then wait busily for more
+LARGE = 1 << 18
 FINISH = "pellucid_matmul_finish"  # the driver's function that micro-kernels call, by name
 TOGETHER = 8  # panels of A that are packed at once, a step of all of them after the other
 
 
-# The micro-kernels are compiled one by one, when a product needs them: there are up to 52, and a program needs a few. Their addresses
-# lie in a table, at first null, that the driver looks at before it shares a product out; it calls `_missing` where one is not there.
+# The micro-kernels are compiled one by one, when a product needs them: there are up to 52, and a
+# program needs a few. Their addresses lie in a table, at first null, that the driver looks at
+# before it shares a product out; it calls `_missing` where one is not there.
 
 _CALLBACK = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
 
@@ -58,7 +63,9 @@ def _place(packed: bool, rows: int, vectors: int) -> int:
 
 @functools.cache
 def _table() -> ctypes.Array[ctypes.c_int64]:
-    """The addresses of the micro-kernels: those for packed rows, then the others, and that of `_missing`."""
+    """The addresses of the micro-kernels: those for packed rows, then the others, and that of
+    `_missing`.
+    """
     table = (ctypes.c_int64 * (_slots(tile()) + _slots(plain_tile()) + 1))()
     callback = _CALLBACK(_missing)
     _alive.append(callback)
@@ -67,8 +74,14 @@ def _table() -> ctypes.Array[ctypes.c_int64]:
 
 
 def _missing(packed: int, height: int, more: int, columns: int) -> None:
-    """Called by native code, of any thread: compile what a product of these panels' heights (`height`, and one more if `more`) needs."""
-    needed = [(bool(packed), r, v) for r in ((height, height + 1) if more else (height,)) for v in widths(bool(packed), columns)]
+    """Called by native code, of any thread: compile what a product of these panels' heights
+    (`height`, and one more if `more`) needs.
+    """
+    needed = [
+        (bool(packed), r, v)
+        for r in ((height, height + 1) if more else (height,))
+        for v in widths(bool(packed), columns)
+    ]
     interrupted = False
     try:
         for which in needed:
@@ -149,40 +162,67 @@ class Job:
 def _panel(f: Function, p: Value, m: Value, panels: Value) -> tuple[Value, Value]:
     """First row and height of panel p: `m` rows cut into `panels` of nearly the same height."""
     low, more = m / panels, m % panels
-    return p * low + f.smaller(p, more), low + f.extend(f.emit(f"zext i1 {p.compare('slt', more).name} to i32", "i32"), "i64")
+    return p * low + f.smaller(p, more), low + f.extend(
+        f.emit(f"zext i1 {p.compare('slt', more).name} to i32", "i32"), "i64"
+    )
 
 
 def _emit_pack_a(module: Module) -> None:
     f = module.function("pack_a", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
     f.driver = True
     job = Job(f, f.args)
-    a, packed, m, depth, row, step, panels = map(job.get, ("a", "packed", "m", "depth", "a_row", "a_step", "panels"))
+    a, packed, m, depth, row, step, panels = map(
+        job.get, ("a", "packed", "m", "depth", "a_row", "a_step", "panels")
+    )
 
     def together() -> None:
         with f.loop(f.begin, f.end, TOGETHER) as p:
             first, height = _panel(f, p, m, panels)
             count = f.smaller(f.end - p, TOGETHER)
             taller = f.larger(m % panels - p, 0)
-            f.call("pack.rows", f.at(a, first), f.at(packed, first * depth), step, depth, count, m / panels, taller)
+            f.call(
+                "pack.rows",
+                f.at(a, first),
+                f.at(packed, first * depth),
+                step,
+                depth,
+                count,
+                m / panels,
+                taller,
+            )
 
     def each() -> None:
         with f.loop(f.begin, f.end) as p:
             first, height = _panel(f, p, m, panels)
-            pack(f, f.at(a, first * row), step, row, f.at(packed, first * depth), depth, height, height)
+            pack(
+                f,
+                f.at(a, first * row),
+                step,
+                row,
+                f.at(packed, first * depth),
+                depth,
+                height,
+                height,
+            )
 
     f.branch(row.compare("eq", 1), together, each)
     f.ret()
 
 
 def _lies_ready(f: Function, row: Value, n: Value) -> Value:
-    """Whether A can be read where it is although its steps do not lie side by side: the rows of a step do, and few columns of B do not
-    repay packing. What it costs to wait for the second cache is hidden behind the arithmetic.
+    """Whether A can be read where it is although its steps do not lie side by side: the rows of a
+    step do, and few columns of B do not repay packing. What it costs to wait for the second cache
+    is hidden behind the arithmetic.
     """
     return row.compare("eq", 1) & n.compare("sle", PLAIN)
 
 
-def _panel_of_a(f: Function, job: dict[str, Value], top: Value, height: Value) -> tuple[Value, Value]:
-    """Where a panel of A begins for the kernel that takes the rows of a step side by side, and how far its steps are apart."""
+def _panel_of_a(
+    f: Function, job: dict[str, Value], top: Value, height: Value
+) -> tuple[Value, Value]:
+    """Where a panel of A begins for the kernel that takes the rows of a step side by side, and how
+    far its steps are apart.
+    """
     ready = _lies_ready(f, job["a_row"], job["n"])
     start = f.select(ready, f.at(job["a"], top), f.at(job["packed"], top * job["depth"]))
     return start, f.select(ready, job["a_step"], height)
@@ -191,7 +231,12 @@ def _panel_of_a(f: Function, job: dict[str, Value], top: Value, height: Value) -
 def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
     """Panels of B times a block of A."""
     f = module.function(
-        "columns.packed" if packed else "columns.plain", internal=True, args="ptr", begin="i64", end="i64", thread="i64"
+        "columns.packed" if packed else "columns.plain",
+        internal=True,
+        args="ptr",
+        begin="i64",
+        end="i64",
+        thread="i64",
     )
     f.driver = True
     job = Job(f, f.args)
@@ -227,8 +272,9 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
                 a, row = _panel_of_a(f, values, top, height)
             else:
                 a, row = f.at(values["a"], top * values["a_row"]), values["a_row"]
-            # The first products with a panel of B have the next one fetched: at each step a vector of a row, or of a column. That is
-            # a column for each product, or as long a piece of memory as so many columns take, if there are few products.
+            # The first products with a panel of B have the next one fetched: at each step a vector
+            # of a row, or of a column. That is a column for each product, or as long a piece of
+            # memory as so many columns take, if there are few products.
             by_row = values["b_column"].compare("eq", 1)
             apart = f.select(by_row | panels.compare("slt", t.columns), f.const(t.lanes, "i64"), 1)
             fetch = (p * apart).compare("slt", rest)
@@ -255,17 +301,30 @@ def _emit_pack_b(module: Module) -> None:
     f = module.function("pack_b", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
     f.driver = True
     job = Job(f, f.args)
-    b, packed, n, depth, step, column = map(job.get, ("b", "packed", "n", "depth", "b_step", "b_column"))
+    b, packed, n, depth, step, column = map(
+        job.get, ("b", "packed", "n", "depth", "b_step", "b_column")
+    )
     with f.loop(f.begin, f.end) as j:
         first = j * t.columns
         valid = f.smaller(n - first, t.columns)
-        pack(f, f.at(b, first * column), step, column, f.at(packed, first * depth), depth, valid, t.columns)
+        pack(
+            f,
+            f.at(b, first * column),
+            step,
+            column,
+            f.at(packed, first * depth),
+            depth,
+            valid,
+            t.columns,
+        )
     f.ret()
 
 
 def _emit_rows(module: Module, t: Tile) -> None:
     """Panels of A times a block of B that is packed."""
-    f = module.function("rows.packed", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    f = module.function(
+        "rows.packed", internal=True, args="ptr", begin="i64", end="i64", thread="i64"
+    )
     f.driver = True
     job = Job(f, f.args)
     a, b, out, bias, m, n, depth = map(job.get, ("a", "packed", "out", "bias", "m", "n", "depth"))
@@ -289,7 +348,8 @@ def _emit_rows(module: Module, t: Tile) -> None:
             first = j * t.columns
             valid = f.smaller(n - first, t.columns)
             micro = _kernel(f, True, height, (valid + (t.lanes - 1)) / t.lanes)
-            # The lines of a step's elements, of which there are two at most, or half a panel's rows.
+            # The lines of a step's elements, of which there are two at most, or half a panel's
+            # rows.
             fetch = more & j.compare("slt", 2)
             ahead = f.at(after, j * f.select(side_by_side, height - 1, height / 2 * row))
             ahead_step = f.select(side_by_side, step, t.lanes)
@@ -351,12 +411,18 @@ def _emit_ready(module: Module) -> None:
     absent = None
     for high in (height, taller):
         for wide in (widest, tail):
-            null = f.emit(f"icmp eq ptr {_entry(f, (wide - 1) * rows + high + start).name}, null", "i1")
+            null = f.emit(
+                f"icmp eq ptr {_entry(f, (wide - 1) * rows + high + start).name}, null", "i1"
+            )
             absent = null if absent is None else absent | null
     assert absent is not None
     with f.when(absent):
-        f.line(f"%missing = load ptr, ptr getelementptr (ptr, ptr @pellucid_matmul, i64 {len(_table()) - 1})")
-        f.line(f"call void %missing(i64 {f.packed.name}, i64 {height.name}, i64 {more.name}, i64 {f.n.name})")
+        f.line(
+            f"%missing = load ptr, ptr getelementptr (ptr, ptr @pellucid_matmul, i64 {len(_table()) - 1})"
+        )
+        f.line(
+            f"call void %missing(i64 {f.packed.name}, i64 {height.name}, i64 {more.name}, i64 {f.n.name})"
+        )
     f.ret()
 
 
@@ -371,7 +437,8 @@ def _emit_gemm(module: Module) -> None:
         job.set(name, getattr(f, name))
     passes = (f.depth + (DEPTH - 1)) / DEPTH
     depth = (f.depth + (passes - 1)) / passes
-    # Packing A pays when many long panels of B meet it; left where it is, its rows must be contiguous.
+    # Packing A pays when many long panels of B meet it; left where it is, its rows must be
+    # contiguous.
     plain = f.a_step.compare("eq", 1) & (f.n.compare("sle", PLAIN) | depth.compare("sle", PLAIN))
     with f.loop(0, f.depth, depth) as k:
         steps = f.smaller(f.depth - k, depth)
@@ -380,7 +447,9 @@ def _emit_gemm(module: Module) -> None:
         start = f.select(k.compare("sgt", 0), f.const(ACCUMULATE, "i64"), f.epilogue & ACCUMULATE)
         job.set("flags", start | f.select(last, f.epilogue, 0))
 
-        def place(row: Value | int, rows: Value, column: Value | int, columns: Value, k: Value = k) -> None:
+        def place(
+            row: Value | int, rows: Value, column: Value | int, columns: Value, k: Value = k
+        ) -> None:
             job.set("m", rows)
             job.set("n", columns)
             job.set("a", f.at(f.a, f.a_row * row + k * f.a_step))
@@ -397,7 +466,9 @@ def _emit_gemm(module: Module) -> None:
 
         def start_team(kernel: str, tasks: Value, work: int, each: Value) -> None:
             """A chunk is worth at least some microseconds: `work`, of tasks of `each`."""
-            threads.start_team(f, f.team, kernel, job.block, tasks, f.larger(f.const(work, "i64") / each, 1))
+            threads.start_team(
+                f, f.team, kernel, job.block, tasks, f.larger(f.const(work, "i64") / each, 1)
+            )
 
         def by_columns(packed: bool, steps: Value = steps) -> None:
             """Blocks of A, and panels of B."""
@@ -411,35 +482,48 @@ def _emit_gemm(module: Module) -> None:
                     with f.when(_lies_ready(f, f.a_row, f.n).compare("eq", False)):
                         start_team("@pack_a", panels, 1 << 15, rows * steps / panels)
                 tasks = (f.n + (t.columns - 1)) / t.columns
-                start_team("@columns.packed" if packed else "@columns.plain", tasks, 1 << 20, rows * steps * t.columns)
+                start_team(
+                    "@columns.packed" if packed else "@columns.plain",
+                    tasks,
+                    1 << 20,
+                    rows * steps * t.columns,
+                )
 
         def by_rows(steps: Value = steps) -> None:
-            """Blocks of B, and panels of A: then the smaller operand is the one that is packed beforehand."""
+            """Blocks of B, and panels of A: then the smaller operand is the one that is packed
+            beforehand.
+            """
             t = tile()
             width = f.larger(f.const(BLOCK // 2, "i64") / depth / t.columns, 1) * t.columns
             with f.loop(0, f.n, width) as j:
                 columns = f.smaller(f.n - j, width)
                 place(0, f.m, j, columns)
                 panels = panels_of(f.m, columns, True)
-                start_team("@pack_b", (columns + (t.columns - 1)) / t.columns, 1 << 15, steps * t.columns)
+                start_team(
+                    "@pack_b", (columns + (t.columns - 1)) / t.columns, 1 << 15, steps * t.columns
+                )
                 start_team("@rows.packed", panels, 1 << 20, steps * columns * t.rows)
 
         f.branch(
-            plain, lambda: by_columns(False), lambda: f.branch(f.m.compare("sgt", f.n), by_rows, lambda: by_columns(True))
-        )  # fmt: skip
+            plain,
+            lambda: by_columns(False),
+            lambda: f.branch(f.m.compare("sgt", f.n), by_rows, lambda: by_columns(True)),
+        )
     f.ret()
 
 
 # The gufuncs' loop: `void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *state)`.
 
 EPILOGUE, SHARED = 0, 1  # words of a gufunc's state: what follows the product, and the state of all
-TEAM, SCRATCH, LOCK = 0, 1, 2  # words of that: address of the team's cell, a buffer for A, 1 while it is used
+# words of that: address of the team's cell, a buffer for A, 1 while it is used
+TEAM, SCRATCH, LOCK = 0, 1, 2
 
 
 def emit_loop(module: Module, name: str, gemm: str, size: int) -> None:
     """The loop of gufuncs that call `gemm`, of elements of `size` bytes.
 
-    dimensions: batch, m, k, n. steps: the batch's of each operand, then a's two, b's two, [the bias's,] the result's two.
+    dimensions: batch, m, k, n. steps: the batch's of each operand, then a's two, b's two, [the
+    bias's,] the result's two.
     """
     f = module.function(name, args="ptr", dimensions="ptr", steps="ptr", state="ptr")
     f.driver = True
@@ -447,11 +531,15 @@ def emit_loop(module: Module, name: str, gemm: str, size: int) -> None:
     epilogue, shared = f.load("i64", f.state, EPILOGUE), f.load("ptr", f.at(f.state, SHARED, "i64"))
     biased = (epilogue & BIAS) >> 1
     batch, m, k, n = (f.load("i64", f.dimensions, i) for i in range(4))
-    operands = (f.const(0, "i64"), f.const(1, "i64"), f.const(2, "i64"), biased + 2)  # a, b, the bias or the result, the result
+    # a, b, the bias or the result, the result
+    operands = (f.const(0, "i64"), f.const(1, "i64"), f.const(2, "i64"), biased + 2)
     moves = [f.load("i64", f.steps, i) for i in operands]
     first = biased + 3
-    # NumPy gives 0 for the stride of a dimension of size one, which is free: with 1 the other one decides how the matrix is read.
-    a_row, a_step, b_step, b_column = (f.larger(f.load("i64", f.steps, first + i) / size, 1) for i in range(4))
+    # NumPy gives 0 for the stride of a dimension of size one, which is free: with 1 the other one
+    # decides how the matrix is read.
+    a_row, a_step, b_step, b_column = (
+        f.larger(f.load("i64", f.steps, first + i) / size, 1) for i in range(4)
+    )
     pitch = f.load("i64", f.steps, first + biased + 4) / size
     start = [f.load("ptr", f.args, i) for i in operands]
     team = f.load("ptr", f.load("ptr", shared, TEAM))
@@ -470,7 +558,24 @@ def emit_loop(module: Module, name: str, gemm: str, size: int) -> None:
     f.branch(mine, own, borrowed)
     with f.loop(0, batch) as i:
         a, b, bias, out = (f.at(p, i * move, "i8") for p, move in zip(start, moves))
-        f.call(gemm, team, a, b, out, bias, packed.get(), m, n, k, a_row, a_step, b_step, b_column, pitch, epilogue)
+        f.call(
+            gemm,
+            team,
+            a,
+            b,
+            out,
+            bias,
+            packed.get(),
+            m,
+            n,
+            k,
+            a_row,
+            a_step,
+            b_step,
+            b_column,
+            pitch,
+            epilogue,
+        )
 
     def unlock() -> None:
         f.line(f"store atomic i64 0, ptr {lock.name} release, align 8")
@@ -505,7 +610,8 @@ def _build() -> str:
 
 
 _alive: list = []
-SCRATCH_FLOATS = BLOCK + DEPTH * 16  # what a call of the native `gemm` needs for the packed block of A
+# what a call of the native `gemm` needs for the packed block of A
+SCRATCH_FLOATS = BLOCK + DEPTH * 16
 
 
 @functools.cache
@@ -517,9 +623,11 @@ def _natives() -> dict[str, int] | None:
 
 
 def gemm_address() -> int | None:
-    """The native `gemm(team, a, b, out, bias, packed, m, n, depth, a_row, a_step, b_step, b_column, pitch, flags)`.
+    """The native `gemm(team, a, b, out, bias, packed, m, n, depth, a_row, a_step, b_step, b_column,
+    pitch, flags)`.
 
-    Strides count floats; `packed` is room for `SCRATCH_FLOATS`; flags are ACCUMULATE, BIAS, RELU. `depth` must be positive.
+    Strides count floats; `packed` is room for `SCRATCH_FLOATS`; flags are ACCUMULATE, BIAS, RELU.
+    `depth` must be positive.
     """
     natives = _natives() if target.available() else None
     return None if natives is None else natives["gemm"]
@@ -527,9 +635,11 @@ def gemm_address() -> int | None:
 
 @functools.cache
 def gufuncs() -> dict[str, np.ufunc] | None:
-    """The gufuncs `matmul` ((m,k),(k,n)->(m,n)), `linear` and `linear_relu` (with a bias (n)); None without a compiler.
+    """The gufuncs `matmul` ((m,k),(k,n)->(m,n)), `linear` and `linear_relu` (with a bias (n)); None
+    without a compiler.
 
-    They read float32 operands through their strides, of which one in each matrix must be that of neighbours; k > 0.
+    They read float32 operands through their strides, of which one in each matrix must be that of
+    neighbours; k > 0.
     """
     if not target.available():
         return None
@@ -540,7 +650,9 @@ def gufuncs() -> dict[str, np.ufunc] | None:
 
 
 def make_gufuncs(loop: int, kind: int) -> dict[str, np.ufunc]:
-    """`matmul`, `linear` and `linear_relu` around a native loop, of arrays of NumPy's dtype number `kind`."""
+    """`matmul`, `linear` and `linear_relu` around a native loop, of arrays of NumPy's dtype number
+    `kind`.
+    """
     shared = _shared()
     made = {}
     for name, epilogue in _EPILOGUES.items():
@@ -554,7 +666,9 @@ def make_gufuncs(loop: int, kind: int) -> dict[str, np.ufunc]:
 
 @functools.cache
 def _shared() -> ctypes.Array[ctypes.c_int64]:
-    """The state of all gufuncs: the team, a buffer for the packed operand, and whether it is in use."""
+    """The state of all gufuncs: the team, a buffer for the packed operand, and whether it is in
+    use.
+    """
     scratch = np.empty(SCRATCH_FLOATS, np.float32)
     shared = (ctypes.c_int64 * 3)(threads.team_cell(), scratch.ctypes.data, 0)
     _alive.append(scratch)
@@ -569,7 +683,9 @@ def _gufunc(name: str, loop: int, state: int, inputs: int, signature: bytes, kin
     get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     table = ctypes.cast(get(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
     pointers, ints, strings = [ctypes.c_void_p] * 3, [ctypes.c_int] * 4, [ctypes.c_char_p] * 2
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, *pointers, *ints, *strings, ctypes.c_int, ctypes.c_char_p)
+    make = ctypes.PYFUNCTYPE(
+        ctypes.py_object, *pointers, *ints, *strings, ctypes.c_int, ctypes.c_char_p
+    )
     arguments = (
         (ctypes.c_void_p * 1)(loop),
         (ctypes.c_void_p * 1)(state),
@@ -586,8 +702,9 @@ _F32 = np.dtype(np.float32)
 def _pays(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether the generated code serves these operands and is at least as fast as NumPy's BLAS.
 
-    Few rows or columns do not fill the tile, and short sums of few results do not repay packing: measured, BLAS wins there, and is
-    about equal at the borders. The rule is fixed, so the same program gives the same bits in each run.
+    Few rows or columns do not fill the tile, and short sums of few results do not repay packing:
+    measured, BLAS wins there, and is about equal at the borders. The rule is fixed, so the same
+    program gives the same bits in each run.
     """
     if a.ndim < 2 or b.ndim < 2 or a.dtype is not _F32 or b.dtype is not _F32:
         return False
@@ -597,12 +714,18 @@ def _pays(a: np.ndarray, b: np.ndarray) -> bool:
     if not (a.flags.aligned and b.flags.aligned):
         return False
     # A broadcast (stride 0) or doubly strided matrix has no contiguous direction.
-    return 4 in a.strides[-2:] and 4 in b.strides[-2:] and min(a.strides[-2:]) > 0 and min(b.strides[-2:]) > 0
+    return (
+        4 in a.strides[-2:]
+        and 4 in b.strides[-2:]
+        and min(a.strides[-2:]) > 0
+        and min(b.strides[-2:]) > 0
+    )
 
 
 def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """`np.matmul(a, b, out)`, by the generated code where that pays and by NumPy elsewhere."""
-    if a.size > 63 and b.size > 511 and _pays(a, b):  # the least that can pay; small products do not ask further
+    # the least that can pay; small products do not ask further
+    if a.size > 63 and b.size > 511 and _pays(a, b):
         made = gufuncs()
         if made is not None:
             if out is None:
@@ -612,10 +735,14 @@ def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.
     return blas.matmul(a, b, out)
 
 
-def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, relu: bool = False) -> np.ndarray:
-    """x @ weight.T + bias for x `(..., in)`, weight `(out, in)`, bias `(out,)`; below zero replaced by zero with `relu`.
+def linear(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, relu: bool = False
+) -> np.ndarray:
+    """x @ weight.T + bias for x `(..., in)`, weight `(out, in)`, bias `(out,)`; below zero replaced
+    by zero with `relu`.
 
-    Leading dimensions of a contiguous x are joined. The bias (and relu) are applied while the result is in registers.
+    Leading dimensions of a contiguous x are joined. The bias (and relu) are applied while the
+    result is in registers.
     """
     if x.ndim > 2 and x.flags.c_contiguous:
         shape = (*x.shape[:-1], weight.shape[0])

@@ -1,4 +1,5 @@
-"""Products of integer matrices, which BLAS has none of: blocks of four rows and three vectors of columns stay in registers.
+"""Products of integer matrices, which BLAS has none of: blocks of four rows and three vectors of
+columns stay in registers.
 
 Sums wrap around as NumPy's do.
 
@@ -27,7 +28,10 @@ def _build(ctype: str) -> str:
     module = Module()
     width = target.host().vector_bits // (8 * BYTES[ctype])
     kind = vector(ctype, width)
-    params = {**dict.fromkeys(("a", "b", "out"), "ptr"), **dict.fromkeys(("height", "columns", "terms"), "i64")}
+    params = {
+        **dict.fromkeys(("a", "b", "out"), "ptr"),
+        **dict.fromkeys(("height", "columns", "terms"), "i64"),
+    }
     f = threads.parallel_export(module, ctype, params)
     blocks = (f.height + (ROWS - 1)) // ROWS
     with f.loop(f.begin, f.end) as task:
@@ -59,13 +63,23 @@ def _build(ctype: str) -> str:
     return module.text()
 
 
-_lib = jit.Library("products of integers", _build, dict.fromkeys(sorted(set(_CTYPES.values())), "paaaiiiii"))
+_lib = jit.Library(
+    "products of integers", _build, dict.fromkeys(sorted(set(_CTYPES.values())), "paaaiiiii")
+)
 
 
 def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
-    """`a @ b` of matrices, or of stacks of matrices with the same leading sizes, of one dtype; None for others and where one is empty."""
+    """`a @ b` of matrices, or of stacks of matrices with the same leading sizes, of one dtype; None
+    for others and where one is empty.
+    """
     ctype = _CTYPES.get(a.dtype.name)
-    if ctype is None or b.dtype is not a.dtype or a.ndim < 2 or a.ndim != b.ndim or a.shape[:-2] != b.shape[:-2]:
+    if (
+        ctype is None
+        or b.dtype is not a.dtype
+        or a.ndim < 2
+        or a.ndim != b.ndim
+        or a.shape[:-2] != b.shape[:-2]
+    ):
         return None
     (m, k), (other, n) = a.shape[-2:], b.shape[-2:]
     if k != other or not a.size or not b.size:
@@ -76,5 +90,7 @@ def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     out = np.empty((*a.shape[:-1], n), a.dtype)
     tasks = math.prod(a.shape[:-2]) * -(-m // ROWS)
     grain = max(1, GRAIN // (ROWS * n * k))
-    kernel(threads.team(), np.ascontiguousarray(a), np.ascontiguousarray(b), out, m, n, k, tasks, grain)
+    kernel(
+        threads.team(), np.ascontiguousarray(a), np.ascontiguousarray(b), out, m, n, k, tasks, grain
+    )
     return out

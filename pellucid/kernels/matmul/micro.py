@@ -1,40 +1,65 @@
-"""The innermost loops of matrix products: a tile of the result stays in registers while rows of A meet columns of B."""
+"""The innermost loops of matrix products: a tile of the result stays in registers while rows of A
+meet columns of B.
+"""
 
 from __future__ import annotations
 
 from ...llvm.emit import Module, vector
 from .pack import Tile
 
-__all__ = ["ACCUMULATE", "BIAS", "PACKED", "RELU", "emit_any", "emit_finish", "emit_micro", "micro_name"]
+__all__ = [
+    "ACCUMULATE",
+    "BIAS",
+    "PACKED",
+    "RELU",
+    "emit_any",
+    "emit_finish",
+    "emit_micro",
+    "micro_name",
+]
 
 AHEAD = 8  # steps of k that A is fetched ahead
 
 
-def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool, finish: str | None = None) -> None:
-    """out[i, :] = sum over k of a[i, k] * b[k * stride + :]; with flags, or less than the tile's width of `valid` columns, the function
-    `finish` puts the tile where it belongs; without one there are neither.
+def emit_micro(
+    module: Module, t: Tile, rows: int, vectors: int, packed: bool, finish: str | None = None
+) -> None:
+    """out[i, :] = sum over k of a[i, k] * b[k * stride + :]; with flags, or less than the tile's
+    width of `valid` columns, the function `finish` puts the tile where it belongs; without one
+    there are neither.
 
-    a[i, k] lies at k * a_row + i when `packed`, else at i * a_row + k. With each step of k a line of what the next panels are made of
-    is fetched, `ahead_step` floats from the last one: it arrives while the arithmetic goes on.
+    a[i, k] lies at k * a_row + i when `packed`, else at i * a_row + k. With each step of k a line
+    of what the next panels are made of is fetched, `ahead_step` floats from the last one: it
+    arrives while the arithmetic goes on.
     """
     kind = vector("float", t.lanes)
     f = module.function(micro_name(packed, rows, vectors), **_MICRO_PARAMS)
     sums = [[f.var(kind, 0.0) for _ in range(vectors)] for _ in range(rows)]
     starts = [] if packed else [f.at(f.a, f.a_row * i) for i in range(rows)]
-    # What moves by a step with k; `coming` are of packed rows the steps to come, else the rows of the next panel, where they follow these.
-    steps = {"a": f.a_row if packed else 0, "b": f.stride, "ahead": f.ahead_step, "coming": f.a_row if packed else rows}
+    # What moves by a step with k; `coming` are of packed rows the steps to come, else the rows of
+    # the next panel, where they follow these.
+    steps = {
+        "a": f.a_row if packed else 0,
+        "b": f.stride,
+        "ahead": f.ahead_step,
+        "coming": f.a_row if packed else rows,
+    }
     places = {name: f.var("ptr", getattr(f, name)) for name in ("a", "b", "ahead")}
     places["coming"] = f.var("ptr", f.at(f.a, f.a_row * (AHEAD if packed else rows)))
-    apart = 16 // vectors  # steps of k from one vector of the result to the next, whose lines are fetched one by one
+    # steps of k from one vector of the result to the next, whose lines are fetched one by one
+    apart = 16 // vectors
     with f.loop(0, f.depth) as k:
         a, b, ahead, coming = (places[name].get() for name in ("a", "b", "ahead", "coming"))
         f.prefetch(coming, 0)
         f.prefetch(ahead, 0, near=2)
-        # The result's lines arrive while the sums are made, a row in 16 steps: asked for all at once they would keep B waiting.
+        # The result's lines arrive while the sums are made, a row in 16 steps: asked for all at
+        # once they would keep B waiting.
         f.prefetch(f.out, (k >> 4) * f.pitch + (k & 15) / apart * t.lanes, write=True)
         wide = [f.load(kind, b, v * t.lanes) for v in range(vectors)]
         for i in range(rows):
-            factor = f.splat(f.load("float", a, i) if packed else f.load("float", starts[i], k), kind)
+            factor = f.splat(
+                f.load("float", a, i) if packed else f.load("float", starts[i], k), kind
+            )
             for v in range(vectors):
                 sums[i][v].set(f.fma(factor, wide[v], sums[i][v].get()))
         for name, here in (("a", a), ("b", b), ("ahead", ahead), ("coming", coming)):
@@ -51,17 +76,32 @@ def emit_micro(module: Module, t: Tile, rows: int, vectors: int, packed: bool, f
             f.store(sums[i][v].get(), f.at(out, pitch * i + v * t.lanes))
     if finish:
         with f.when(ready.compare("eq", False)):
-            module.declarations.add(f"declare void @{finish}(ptr, ptr, ptr, i64, i64, i64, i64, i64)")
-            f.call(finish, tile, f.out, f.bias, f.pitch, f.valid, f.flags, *(f.const(n, "i64") for n in (rows, width)))
+            module.declarations.add(
+                f"declare void @{finish}(ptr, ptr, ptr, i64, i64, i64, i64, i64)"
+            )
+            f.call(
+                finish,
+                tile,
+                f.out,
+                f.bias,
+                f.pitch,
+                f.valid,
+                f.flags,
+                *(f.const(n, "i64") for n in (rows, width)),
+            )
     f.ret()
 
 
 def emit_finish(module: Module, name: str, t: Tile) -> None:
-    """What follows a product: a tile of sums, `width` floats a row, added to the result's rows, with the bias, relu, or just stored."""
+    """What follows a product: a tile of sums, `width` floats a row, added to the result's rows,
+    with the bias, relu, or just stored.
+    """
     kind = vector("float", t.lanes)
     numbers = dict.fromkeys(("pitch", "valid", "flags", "rows", "width"), "i64")
     f = module.function(name, tile="ptr", out="ptr", bias="ptr", **numbers)
-    adds, biased, rectified = ((f.flags & flag).compare("ne", 0) for flag in (ACCUMULATE, BIAS, RELU))
+    adds, biased, rectified = (
+        (f.flags & flag).compare("ne", 0) for flag in (ACCUMULATE, BIAS, RELU)
+    )
     total, bias, source, place = f.var(kind), f.var(kind, 0.0), f.var("ptr"), f.var("ptr")
     with f.loop(0, f.valid, t.lanes) as first:
         mask = f.tail_mask(f.valid - first, t.lanes)
@@ -85,7 +125,9 @@ def emit_finish(module: Module, name: str, t: Tile) -> None:
 
 _MICRO_PARAMS = {
     **dict.fromkeys(("a", "b", "out", "bias", "ahead"), "ptr"),
-    **dict.fromkeys(("a_row", "depth", "stride", "pitch", "valid", "flags", "height", "ahead_step"), "i64"),
+    **dict.fromkeys(
+        ("a_row", "depth", "stride", "pitch", "valid", "flags", "height", "ahead_step"), "i64"
+    ),
 }
 ACCUMULATE, BIAS, RELU, PACKED = 1, 2, 4, 8
 
@@ -95,8 +137,9 @@ def micro_name(packed: bool, rows: int, vectors: int) -> str:
 
 
 def emit_any(module: Module, name: str) -> None:
-    """A micro-kernel for every shape, one element after the other: what serves where one of the others cannot be compiled. Each
-    element is the same sum in the same order, so the bits are those of the others, too.
+    """A micro-kernel for every shape, one element after the other: what serves where one of the
+    others cannot be compiled. Each element is the same sum in the same order, so the bits are those
+    of the others, too.
     """
     f = module.function(name, **_MICRO_PARAMS)
     f.driver = True

@@ -1,4 +1,6 @@
-"""Packing for matrix products: operands as the micro-kernels read them, in panels as high or wide as a tile."""
+"""Packing for matrix products: operands as the micro-kernels read them, in panels as high or wide
+as a tile.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,24 @@ from dataclasses import dataclass
 from ...llvm import target
 from ...llvm.emit import Function, Module, Value, lanes, vector
 
-__all__ = ["Tile", "emit_pack_copy", "emit_pack_rows", "emit_pack_transpose", "pack", "plain_tile", "tile"]
+__all__ = [
+    "Tile",
+    "emit_pack_copy",
+    "emit_pack_rows",
+    "emit_pack_transpose",
+    "pack",
+    "plain_tile",
+    "tile",
+]
 
 AHEAD = 16  # steps ahead of which rows are fetched
 
 
 @dataclass(frozen=True)
 class Tile:
-    """The shape of the micro-kernel's tile: `rows` x `vectors` registers, and the lanes of a register."""
+    """The shape of the micro-kernel's tile: `rows` x `vectors` registers, and the lanes of a
+    register.
+    """
 
     rows: int
     vectors: int
@@ -29,7 +41,9 @@ class Tile:
 
 @functools.cache
 def tile() -> Tile:
-    """The largest tile that leaves registers for B's vectors and one element of A: 32 registers, 16 with AVX2."""
+    """The largest tile that leaves registers for B's vectors and one element of A: 32 registers, 16
+    with AVX2.
+    """
     host = target.host()
     rows = 14 if host.vector_bits == 512 else 12 if host.arch == "arm" else 6
     return Tile(rows, 2, host.lanes("float"))
@@ -37,7 +51,9 @@ def tile() -> Tile:
 
 @functools.cache
 def plain_tile() -> Tile:
-    """The tile of the micro-kernel that reads A where it is: no more rows than there are registers for their addresses."""
+    """The tile of the micro-kernel that reads A where it is: no more rows than there are registers
+    for their addresses.
+    """
     host = target.host()
     return Tile(6, 2 if host.vector_bits == 256 else 4, host.lanes("float"))
 
@@ -50,11 +66,17 @@ def emit_pack_copy(module: Module) -> None:
     t = tile()
     kind = vector("float", t.lanes)
     f = module.function(
-        "pack.copy", internal=True, src="ptr", dst="ptr", **dict.fromkeys(("pitch", "depth", "count", "stride"), "i64")
+        "pack.copy",
+        internal=True,
+        src="ptr",
+        dst="ptr",
+        **dict.fromkeys(("pitch", "depth", "count", "stride"), "i64"),
     )
     f.noinline = True
 
-    def copy(step: Value, v: Value | int, used: int, mask: Value | None, room: Value | None) -> None:
+    def copy(
+        step: Value, v: Value | int, used: int, mask: Value | None, room: Value | None
+    ) -> None:
         src, dst = f.at(f.src, step * f.pitch), f.at(f.dst, step * f.stride)
         for w in range(used):
             at = v if isinstance(v, Value) else f.const((v + w) * t.lanes, "i64")
@@ -68,7 +90,8 @@ def emit_pack_copy(module: Module) -> None:
         """A vector's width at a time."""
         with f.loop(0, f.count, t.lanes) as first:
             mask = f.tail_mask(f.count - first, t.lanes)
-            room = f.tail_mask(f.stride - first, t.lanes)  # another thread may be writing what follows this panel
+            # another thread may be writing what follows this panel
+            room = f.tail_mask(f.stride - first, t.lanes)
             with f.loop(0, f.depth) as k:
                 copy(k, first, 1, mask, room)
 
@@ -84,8 +107,9 @@ def emit_pack_copy(module: Module) -> None:
 
 
 def exchanged(f: Function, rows: list[Value], distance: int = 1) -> list[Value]:
-    """A step to the transpose for each row at an index that is a power of two: blocks of `distance` lanes are exchanged between neighbours,
-    then twice as many ... All steps from 1 on, over as many rows as they have lanes, give the transpose.
+    """A step to the transpose for each row at an index that is a power of two: blocks of `distance`
+    lanes are exchanged between neighbours, then twice as many ... All steps from 1 on, over as many
+    rows as they have lanes, give the transpose.
     """
     apart = 1
     while apart < len(rows):
@@ -115,8 +139,9 @@ def emit_pack_transpose(module: Module) -> None:
         **dict.fromkeys(("pitch", "depth", "count", "stride"), "i64"),
     )
     f.noinline = True
-    # The transpose of a square in two loops, over rows that are neighbours and over rows that are `near` apart: a quarter of the code.
-    # Without branches: rows beyond the last are the last once more, and steps beyond the last are stored where nobody reads.
+    # The transpose of a square in two loops, over rows that are neighbours and over rows that are
+    # `near` apart: a quarter of the code. Without branches: rows beyond the last are the last once
+    # more, and steps beyond the last are stored where nobody reads.
     near = min(n, 4)
     square, nowhere = f.buffer("float", n * n), f.buffer("float", n)
     with f.loop(0, f.count, n) as first:
@@ -128,7 +153,9 @@ def emit_pack_transpose(module: Module) -> None:
             here, dst = f.at(f.src, first * f.pitch + k), f.at(f.dst, k * f.stride + first)
             reach = f.tail_mask(left, n)
             with f.loop(0, n, near) as top:
-                starts = [f.at(here, f.smaller(top * f.pitch + f.pitch * i, last)) for i in range(near)]
+                starts = [
+                    f.at(here, f.smaller(top * f.pitch + f.pitch * i, last)) for i in range(near)
+                ]
                 for start in starts:
                     f.prefetch(start, 2 * n)
                 rows = [f.load(kind, start, mask=reach) for start in starts]
@@ -138,12 +165,27 @@ def emit_pack_transpose(module: Module) -> None:
                 rows = [f.load(kind, square, j * n + i * n) for i in range(0, n, near)]
                 for i, column in enumerate(exchanged(f, rows, near)):
                     step = j * f.stride + f.stride * (i * near)
-                    f.store(column, f.select(step.compare("slt", end), f.at(dst, step), nowhere), mask=room)
+                    f.store(
+                        column,
+                        f.select(step.compare("slt", end), f.at(dst, step), nowhere),
+                        mask=room,
+                    )
     f.ret()
 
 
-def pack(f: Function, src: Value, step: Value, across: Value, dst: Value, depth: Value, count: Value, stride) -> None:
-    """Pack elements `across` apart within a step and `step` apart between steps; one of the two is 1."""
+def pack(
+    f: Function,
+    src: Value,
+    step: Value,
+    across: Value,
+    dst: Value,
+    depth: Value,
+    count: Value,
+    stride,
+) -> None:
+    """Pack elements `across` apart within a step and `step` apart between steps; one of the two is
+    1.
+    """
     stride = f.as_value(stride, "i64")
 
     def copy() -> None:
@@ -156,7 +198,9 @@ def pack(f: Function, src: Value, step: Value, across: Value, dst: Value, depth:
 
 
 def emit_pack_rows(module: Module) -> None:
-    """Panels of A from memory where the rows of a step lie side by side: all of a step's at once, which reads whole cache lines."""
+    """Panels of A from memory where the rows of a step lie side by side: all of a step's at once,
+    which reads whole cache lines.
+    """
     t = tile()
     kind = vector("float", t.lanes)
     numbers = dict.fromkeys(("pitch", "depth", "count", "low", "taller"), "i64")
@@ -167,7 +211,9 @@ def emit_pack_rows(module: Module) -> None:
         src, dst = f.at(f.src, k * f.pitch), f.var("ptr", f.dst)
         done = f.var("i64", 0)
         with f.loop(0, f.count) as p:
-            height = f.low + f.extend(f.emit(f"zext i1 {p.compare('slt', f.taller).name} to i32", "i32"), "i64")
+            height = f.low + f.extend(
+                f.emit(f"zext i1 {p.compare('slt', f.taller).name} to i32", "i32"), "i64"
+            )
             first = done.get()
             here = f.at(src, first)
             f.prefetch(here, f.pitch * AHEAD)

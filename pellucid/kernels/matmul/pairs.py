@@ -1,4 +1,5 @@
-"""Products of bfloat16 matrices by the processor's own instruction, VDPBF16PS of AVX512-BF16: `multiply(a, b)`, `linear(x, weight, bias)`.
+"""Products of bfloat16 matrices by the processor's own instruction, VDPBF16PS of AVX512-BF16:
+`multiply(a, b)`, `linear(x, weight, bias)`.
 
     >>> import ml_dtypes
     >>> a = np.ones((2, 3), ml_dtypes.bfloat16)
@@ -6,14 +7,16 @@
     >>> made is None or made.astype(np.float32).tolist() == [[3.0, 3.0], [3.0, 3.0]]
     True
 
-The instruction multiplies pairs of neighbours along k and adds both products to a float32. So packed panels hold pairs: a unit of 32 bits is
-two steps of k of one row of A, or of one column of B; an odd last step has a zero beside it. Apart from that the method is that of `call`:
-the smaller operand is packed beforehand, the larger one panel by panel, and a micro-kernel keeps a tile of float32 sums in registers.
-A result is rounded once, after its bias. Sums of more than `2 * DEPTH` terms lie in float32 memory between the passes. The instruction
-takes denormal numbers for zero, as it does in every library that uses it.
+The instruction multiplies pairs of neighbours along k and adds both products to a float32. So
+packed panels hold pairs: a unit of 32 bits is two steps of k of one row of A, or of one column of
+B; an odd last step has a zero beside it. Apart from that the method is that of `call`: the smaller
+operand is packed beforehand, the larger one panel by panel, and a micro-kernel keeps a tile of
+float32 sums in registers. A result is rounded once, after its bias. Sums of more than `2 * DEPTH`
+terms lie in float32 memory between the passes. The instruction takes denormal numbers for zero, as
+it does in every library that uses it.
 
-AMX tiles, and BFMMLA of ARM processors, are not used: there was no such processor to test them on. Where the instruction is not there,
-`available()` is false and callers multiply in float32.
+AMX tiles, and BFMMLA of ARM processors, are not used: there was no such processor to test them on.
+Where the instruction is not there, `available()` is false and callers multiply in float32.
 """
 
 from __future__ import annotations
@@ -59,10 +62,12 @@ _MICRO_PARAMS = {
 
 
 def _emit_micro(module: Module, name: str, rows: int, vectors: int) -> None:
-    """A tile of `rows` times `valid` columns (at most `vectors` registers) of the result, over `units` pairs of k.
+    """A tile of `rows` times `valid` columns (at most `vectors` registers) of the result, over
+    `units` pairs of k.
 
-    a[k, i] lies at k * rows + i and b[k, j] at k * COLUMNS + j, in pairs. With flags FIRST | LAST, and BIAS or not, the sums are rounded and stored;
-    else the function FINISH puts them where they belong: `sums` holds those of earlier passes, rows `between` floats apart.
+    a[k, i] lies at k * rows + i and b[k, j] at k * COLUMNS + j, in pairs. With flags FIRST | LAST,
+    and BIAS or not, the sums are rounded and stored; else the function FINISH puts them where they
+    belong: `sums` holds those of earlier passes, rows `between` floats apart.
     """
     f = module.function(name, **_MICRO_PARAMS)
     sums = [[f.var(_SUMS, 0.0) for _ in range(vectors)] for _ in range(rows)]
@@ -77,7 +82,16 @@ def _emit_micro(module: Module, name: str, rows: int, vectors: int) -> None:
         for i in range(rows):
             factor = f.bitcast(f.splat(f.load("float", here, i), _SUMS), _PAIRS)
             for v in range(vectors):
-                sums[i][v].set(f.intrinsic("x86.avx512bf16.dpbf16ps", _SUMS, sums[i][v].get(), factor, wide[v], overload="512"))
+                sums[i][v].set(
+                    f.intrinsic(
+                        "x86.avx512bf16.dpbf16ps",
+                        _SUMS,
+                        sums[i][v].get(),
+                        factor,
+                        wide[v],
+                        overload="512",
+                    )
+                )
         a.set(f.at(here, rows))
         b.set(f.at(there, COLUMNS))
         ahead.set(f.at(coming, f.ahead_step, "i16"))
@@ -88,17 +102,26 @@ def _emit_micro(module: Module, name: str, rows: int, vectors: int) -> None:
         bias = [f.var(_SUMS, -0.0) for _ in range(vectors)]
         with f.when((f.flags & BIAS).compare("ne", 0)):
             for v in range(vectors):
-                bias[v].set(_widened(f, f.load(vector("i16", LANES), f.bias, v * LANES, mask=masks[v])))
+                bias[v].set(
+                    _widened(f, f.load(vector("i16", LANES), f.bias, v * LANES, mask=masks[v]))
+                )
         for i in range(rows):
             for v in range(vectors):
-                f.store(_narrowed(f, sums[i][v].get() + bias[v].get()), f.out, f.pitch * i + v * LANES, mask=masks[v])
+                f.store(
+                    _narrowed(f, sums[i][v].get() + bias[v].get()),
+                    f.out,
+                    f.pitch * i + v * LANES,
+                    mask=masks[v],
+                )
 
     def otherwise() -> None:
         tile = f.buffer("float", rows * vectors * LANES)
         for i in range(rows):
             for v in range(vectors):
                 f.store(sums[i][v].get(), tile, (i * vectors + v) * LANES)
-        module.declarations.add(f"declare void @{FINISH}(ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64, i64)")
+        module.declarations.add(
+            f"declare void @{FINISH}(ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64, i64)"
+        )
         sizes = (f.const(rows, "i64"), f.const(vectors * LANES, "i64"))
         f.call(FINISH, tile, f.out, f.bias, f.sums, f.pitch, f.between, f.valid, f.flags, *sizes)
 
@@ -115,10 +138,14 @@ def _narrowed(f: Function, x: Value) -> Value:
 
 
 def _emit_finish(module: Module) -> None:
-    """A tile of sums, `width` floats a row: added to those of earlier passes, with the bias and relu, rounded."""
+    """A tile of sums, `width` floats a row: added to those of earlier passes, with the bias and
+    relu, rounded.
+    """
     numbers = dict.fromkeys(("pitch", "between", "valid", "flags", "rows", "width"), "i64")
     f = module.function(FINISH, tile="ptr", out="ptr", bias="ptr", sums="ptr", **numbers)
-    first, last, biased, rectified = ((f.flags & flag).compare("ne", 0) for flag in (FIRST, LAST, BIAS, RELU))
+    first, last, biased, rectified = (
+        (f.flags & flag).compare("ne", 0) for flag in (FIRST, LAST, BIAS, RELU)
+    )
     total, bias = f.var(_SUMS), f.var(_SUMS)
     with f.loop(0, f.valid, LANES) as j:
         mask = f.tail_mask(f.valid - j, LANES)
@@ -181,7 +208,8 @@ def height_of(m: int) -> int:
 
 
 def ready(m: int, n: int) -> bool:
-    """Whether the micro-kernels for products of `m` rows and `n` columns are there; they are compiled where they are not.
+    """Whether the micro-kernels for products of `m` rows and `n` columns are there; they are
+    compiled where they are not.
 
     Whoever calls the native function must have asked.
     """
@@ -198,7 +226,9 @@ _PACK = dict.fromkeys(("pitch", "depth", "count", "stride"), "i64")
 
 
 def _emit_pack_copy(module: Module) -> None:
-    """From memory where the elements of a step lie side by side, steps `pitch` apart: two steps become one of pairs."""
+    """From memory where the elements of a step lie side by side, steps `pitch` apart: two steps
+    become one of pairs.
+    """
     f = module.function("pairs.copy", internal=True, src="ptr", dst="ptr", **_PACK)
     f.noinline = True
     words, units = vector("i16", LANES), vector("i32", LANES)
@@ -207,7 +237,11 @@ def _emit_pack_copy(module: Module) -> None:
         src = f.at(f.src, k * f.pitch, "i16")
         low = f._convert("zext", f.load(words, src, at, mask=mask), units)
         if both:
-            low = low | f._convert("zext", f.load(words, f.at(src, f.pitch, "i16"), at, mask=mask), units) << 16
+            low = (
+                low
+                | f._convert("zext", f.load(words, f.at(src, f.pitch, "i16"), at, mask=mask), units)
+                << 16
+            )
         f.store(low, f.dst, (k >> 1) * f.stride + at, mask=room)
 
     even = f.depth & ~1
@@ -237,7 +271,9 @@ def _emit_pack_copy(module: Module) -> None:
 
 
 def _emit_pack_transpose(module: Module) -> None:
-    """From memory where the steps lie side by side, the elements of a step `pitch` apart: a transpose of pairs as they lie there."""
+    """From memory where the steps lie side by side, the elements of a step `pitch` apart: a
+    transpose of pairs as they lie there.
+    """
     f = module.function("pairs.transpose", internal=True, src="ptr", dst="ptr", **_PACK)
     f.noinline = True
     n, near = LANES, 4
@@ -249,10 +285,16 @@ def _emit_pack_transpose(module: Module) -> None:
         last = (f.smaller(f.count - first, n) - 1) * f.pitch
         with f.loop(0, units, n) as k:
             end = (units - k) * f.stride
-            here, dst = f.at(f.src, first * f.pitch + k * 2, "i16"), f.at(f.dst, k * f.stride + first)
+            here, dst = (
+                f.at(f.src, first * f.pitch + k * 2, "i16"),
+                f.at(f.dst, k * f.stride + first),
+            )
             reach = f.tail_mask(f.depth - k * 2, 2 * n)
             with f.loop(0, n, near) as top:
-                starts = [f.at(here, f.smaller(top * f.pitch + f.pitch * i, last), "i16") for i in range(near)]
+                starts = [
+                    f.at(here, f.smaller(top * f.pitch + f.pitch * i, last), "i16")
+                    for i in range(near)
+                ]
                 for start in starts:
                     f.prefetch(start, 4 * n, "i16")
                 rows = [f.bitcast(f.load(words, start, mask=reach), _SUMS) for start in starts]
@@ -262,12 +304,27 @@ def _emit_pack_transpose(module: Module) -> None:
                 rows = [f.load(_SUMS, square, j * n + i * n) for i in range(0, n, near)]
                 for i, column in enumerate(exchanged(f, rows, near)):
                     step = j * f.stride + f.stride * (i * near)
-                    f.store(column, f.select(step.compare("slt", end), f.at(dst, step), nowhere), mask=room)
+                    f.store(
+                        column,
+                        f.select(step.compare("slt", end), f.at(dst, step), nowhere),
+                        mask=room,
+                    )
     f.ret()
 
 
-def _pack(f: Function, src: Value, step: Value, across: Value, dst: Value, depth: Value, count: Value, stride: Value) -> None:
-    """Pack elements `across` apart within a step and `step` apart between steps; one of the two is 1."""
+def _pack(
+    f: Function,
+    src: Value,
+    step: Value,
+    across: Value,
+    dst: Value,
+    depth: Value,
+    count: Value,
+    stride: Value,
+) -> None:
+    """Pack elements `across` apart within a step and `step` apart between steps; one of the two is
+    1.
+    """
 
     def copy() -> None:
         f.call("pairs.copy", src, dst, step, depth, count, stride)
@@ -295,7 +352,10 @@ class _Job:
 
     def read(self) -> dict[str, Value]:
         kinds = {name: "ptr" if name in _POINTERS else "i64" for name in _JOB}
-        return {name: self.f.load(kind, self.f.at(self.block, _JOB.index(name), "i64")) for name, kind in kinds.items()}
+        return {
+            name: self.f.load(kind, self.f.at(self.block, _JOB.index(name), "i64"))
+            for name, kind in kinds.items()
+        }
 
 
 def _task(module: Module, name: str) -> tuple[Function, dict[str, Value]]:
@@ -308,7 +368,16 @@ def _pack_rows(f: Function, job: dict[str, Value], p: Value, dst: Value) -> tupl
     """Pack panel p of A; its first row and height."""
     top = p * job["height"]
     height = f.smaller(job["m"] - top, job["height"])
-    _pack(f, f.at(job["a"], top * job["a_row"], "i16"), job["a_step"], job["a_row"], dst, job["depth"], height, height)
+    _pack(
+        f,
+        f.at(job["a"], top * job["a_row"], "i16"),
+        job["a_step"],
+        job["a_row"],
+        dst,
+        job["depth"],
+        height,
+        height,
+    )
     return top, height
 
 
@@ -320,7 +389,16 @@ def _pack_columns(f: Function, job: dict[str, Value], j: Value, dst: Value) -> N
     _pack(f, b, job["b_step"], job["b_column"], dst, job["depth"], valid, f.const(COLUMNS, "i64"))
 
 
-def _multiply(f: Function, job: dict[str, Value], a: Value, top: Value, height: Value, b: Value, j: Value, ahead: Any) -> None:
+def _multiply(
+    f: Function,
+    job: dict[str, Value],
+    a: Value,
+    top: Value,
+    height: Value,
+    b: Value,
+    j: Value,
+    ahead: Any,
+) -> None:
     """A packed panel of A times a packed panel of B."""
     first = j * COLUMNS
     valid = f.smaller(job["n"] - first, COLUMNS)
@@ -331,17 +409,28 @@ def _multiply(f: Function, job: dict[str, Value], a: Value, top: Value, height: 
     sums = f.at(job["sums"], top * job["between"] + first)
     pointers = (a, b, out, f.at(job["bias"], first, "i16"), sums, ahead[0])
     numbers = ((job["depth"] + 1) >> 1, job["pitch"], job["between"], valid, job["flags"], ahead[1])
-    f.line(f"call void {micro.name}({', '.join(f'{v.ctype} {v.name}' for v in (*pointers, *numbers))})")
+    f.line(
+        f"call void {micro.name}({', '.join(f'{v.ctype} {v.name}' for v in (*pointers, *numbers))})"
+    )
 
 
 def _ahead(
-    f: Function, source: Value, row: Value, step: Value, more: Value, part: Value, parts: Value, count: int, other: Value
+    f: Function,
+    source: Value,
+    row: Value,
+    step: Value,
+    more: Value,
+    part: Value,
+    parts: Value,
+    count: int,
+    other: Value,
 ) -> Any:
-    """What the micro-kernels are to fetch while they multiply: of the next panel that is packed, `part` of so many `parts`; where
-    it begins, and how far apart the lines are.
+    """What the micro-kernels are to fetch while they multiply: of the next panel that is packed,
+    `part` of so many `parts`; where it begins, and how far apart the lines are.
     """
     by_row = row.compare("eq", 1)
-    # Along k where the elements of a step lie side by side: every second step in each of two parts. Else lines of one row after the other.
+    # Along k where the elements of a step lie side by side: every second step in each of two parts.
+    # Else lines of one row after the other.
     start = f.select(by_row, step * part, row * part)
     apart = f.select(by_row, step * 2, f.const(2, "i64"))
     fetch = more & part.compare("slt", f.select(by_row, f.const(2, "i64"), f.const(count, "i64")))
@@ -390,14 +479,17 @@ def _emit_tasks(module: Module) -> None:
 
 
 def _emit_gemm(module: Module) -> None:
-    """One product: out[m, n] = a[m, depth] @ b[depth, n]; the team shares the packing of an operand and the panels of the other one."""
+    """One product: out[m, n] = a[m, depth] @ b[depth, n]; the team shares the packing of an operand
+    and the panels of the other one.
+    """
     sizes = "m n depth a_row a_step b_step b_column pitch epilogue".split()
     pointers = dict.fromkeys(("team", "a", "b", "out", "bias", "packed"), "ptr")
     f = module.function("pairs.gemm", **pointers, **dict.fromkeys(sizes, "i64"))
     f.driver = True
     job = _Job(f, f.buffer("i64", len(_JOB), align=8))
     passes = (f.depth + (2 * DEPTH - 1)) / (2 * DEPTH)
-    depth = ((f.depth + passes - 1) / passes + 1) & ~1  # an even number of steps but in the last pass
+    # an even number of steps but in the last pass
+    depth = ((f.depth + passes - 1) / passes + 1) & ~1
     several = passes.compare("sgt", 1)
     count = (f.m + (ROWS - 1)) / ROWS
     height = (f.m + count - 1) / count
@@ -409,7 +501,9 @@ def _emit_gemm(module: Module) -> None:
     job.set(packed=f.packed, height=height, between=f.n)
 
     def start(task: str, tasks: Value, work: int, each: Value) -> None:
-        threads.start_team(f, f.team, f"@pairs.{task}", job.block, tasks, f.larger(f.const(work, "i64") / each, 1))
+        threads.start_team(
+            f, f.team, f"@pairs.{task}", job.block, tasks, f.larger(f.const(work, "i64") / each, 1)
+        )
 
     with f.loop(0, f.depth, depth) as k:
         steps = f.smaller(f.depth - k, depth)
@@ -469,11 +563,14 @@ def _natives() -> dict[str, int] | None:
     if not available():
         return None
     jit.define(TABLE, ctypes.addressof(_table()))
-    return jit.compile_source(_build, dict.fromkeys(("pairs.loop", "pairs.gemm", FINISH)), "matmul of bfloat16")
+    return jit.compile_source(
+        _build, dict.fromkeys(("pairs.loop", "pairs.gemm", FINISH)), "matmul of bfloat16"
+    )
 
 
 def gemm_address() -> int | None:
-    """The native `gemm(team, a, b, out, bias, packed, m, n, depth, a_row, a_step, b_step, b_column, pitch, flags)`.
+    """The native `gemm(team, a, b, out, bias, packed, m, n, depth, a_row, a_step, b_step, b_column,
+    pitch, flags)`.
 
     As that of `call`, but strides count bfloat16 numbers. `ready(m, n)` must have been true.
     """
@@ -489,7 +586,9 @@ def _gufuncs() -> dict[str, np.ufunc] | None:
 
 
 def serves(m: int, k: int, n: int) -> bool:
-    """Whether a product is worth it: packing costs some microseconds, and few rows leave most of it unused."""
+    """Whether a product is worth it: packing costs some microseconds, and few rows leave most of it
+    unused.
+    """
     return n >= 8 and k >= 8 and m * k * n >= 1 << 14 and (m >= 4 or m * k * n >= 1 << 17)
 
 
@@ -499,16 +598,26 @@ def _readable(x: Any) -> bool:
 
 
 def _words(x: Any) -> Any:
-    """The matrix (or matrices) as words of 16 bits that the kernel can read; a copy where the layout is another one."""
+    """The matrix (or matrices) as words of 16 bits that the kernel can read; a copy where the
+    layout is another one.
+    """
     return (x if _readable(x) else np.ascontiguousarray(x)).view(np.uint16)
 
 
 def multiply(a: Any, b: Any) -> Any:
-    """`a @ b` of bfloat16 matrices or stacks of them, rounded once; None where callers are better off with float32, or left alone.
+    """`a @ b` of bfloat16 matrices or stacks of them, rounded once; None where callers are better
+    off with float32, or left alone.
 
     Strides may be any; a matrix in which neither rows nor columns lie without gaps is copied.
     """
-    if a.ndim < 2 or b.ndim < 2 or a.dtype != _BF16 or b.dtype != _BF16 or type(a) is not np.ndarray or type(b) is not np.ndarray:
+    if (
+        a.ndim < 2
+        or b.ndim < 2
+        or a.dtype != _BF16
+        or b.dtype != _BF16
+        or type(a) is not np.ndarray
+        or type(b) is not np.ndarray
+    ):
         return None
     (m, k), n = a.shape[-2:], b.shape[-1]
     if not (available() and serves(m, k, n) and ready(m, n)):
@@ -518,8 +627,16 @@ def multiply(a: Any, b: Any) -> Any:
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Any:
-    """`x @ weight.T + bias` of bfloat16, rounded once after the bias; None where `multiply` gives None."""
-    if x.dtype != _BF16 or weight.dtype != _BF16 or type(x) is not np.ndarray or weight.ndim != 2 or x.ndim < 2:
+    """`x @ weight.T + bias` of bfloat16, rounded once after the bias; None where `multiply` gives
+    None.
+    """
+    if (
+        x.dtype != _BF16
+        or weight.dtype != _BF16
+        or type(x) is not np.ndarray
+        or weight.ndim != 2
+        or x.ndim < 2
+    ):
         return None
     if x.ndim > 2:
         made = linear(x.reshape(-1, x.shape[-1]), weight, bias)
@@ -532,4 +649,6 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     made = _gufuncs()
     if made is None:
         return None
-    return made["linear"](_words(x), _words(weight.T), np.ascontiguousarray(bias).view(np.uint16)).view(_BF16)
+    return made["linear"](
+        _words(x), _words(weight.T), np.ascontiguousarray(bias).view(np.uint16)
+    ).view(_BF16)

@@ -6,7 +6,20 @@ from typing import Any
 
 from ...ir import Instruction, Value
 from ...ir.program import ITEMSIZE
-from ..lowered import OTHER, Executable, Lowering, Native, compact, copied, room, row_major, served, steps, team, value_of
+from ..lowered import (
+    OTHER,
+    Executable,
+    Lowering,
+    Native,
+    compact,
+    copied,
+    room,
+    row_major,
+    served,
+    steps,
+    team,
+    value_of,
+)
 from ..pointwise.loop import Access
 from ..schedule import Place, Schedule
 from . import order, scan, search, select
@@ -15,9 +28,17 @@ from . import order, scan, search, select
 def _serves(x: Any, *out: Any) -> bool:
     """Whether these are a value with dimensions that has kernels, and results in order."""
     good = (
-        isinstance(x, Value) and x.dtype in order.KINDS and x.shape and x.size and not any(s % ITEMSIZE[x.dtype] for s in x.strides)
+        isinstance(x, Value)
+        and x.dtype in order.KINDS
+        and x.shape
+        and x.size
+        and not any(s % ITEMSIZE[x.dtype] for s in x.strides)
     )
-    return bool(good) and max(x.shape) < 1 << 31 and all(v.contiguous and v.dtype in (x.dtype, "int64") for v in out)
+    return (
+        bool(good)
+        and max(x.shape) < 1 << 31
+        and all(v.contiguous and v.dtype in (x.dtype, "int64") for v in out)
+    )
 
 
 def _ordered(i: Instruction, ex: Executable, dim: int, k: int, largest: bool) -> Native | str:
@@ -37,7 +58,9 @@ def _ordered(i: Instruction, ex: Executable, dim: int, k: int, largest: bool) ->
         sizes: list[Any] = [*order.numbers(n, k, inner, largest, False)]
         if not few:
             sizes.append(schedule.room(order.scratch(n, team(ex), ITEMSIZE[x.dtype])))
-        schedule.native(function, ["team", *arrays, *sizes, count, grain], f"{i.op} of {count} lines of {n}")
+        schedule.native(
+            function, ["team", *arrays, *sizes, count, grain], f"{i.op} of {count} lines of {n}"
+        )
 
     return Native(emit, f"{i.op} of {count} lines", x.nbytes + values.nbytes + index.nbytes, 0)
 
@@ -73,10 +96,18 @@ def extreme(i: Instruction, ex: Executable) -> Native | str:
     if function is None:
         return OTHER
     count, grain, inner = order.lines(shape, dim)
-    numbers = order.across_numbers(shape, dim) if across else (*order.numbers(n, 1, inner, largest, True), count, grain)
+    numbers = (
+        order.across_numbers(shape, dim)
+        if across
+        else (*order.numbers(n, 1, inner, largest, True), count, grain)
+    )
 
     def emit(schedule: Schedule) -> None:
-        values = room(schedule, count, x.dtype) if len(i.outputs) == 1 else ex.place(i.outputs[0], schedule)
+        values = (
+            room(schedule, count, x.dtype)
+            if len(i.outputs) == 1
+            else ex.place(i.outputs[0], schedule)
+        )
         arrays = [compact(ex, schedule, x), values, ex.place(i.outputs[-1], schedule)]
         schedule.native(function, ["team", *arrays, *numbers], f"{i.op} of {count} lines of {n}")
 
@@ -84,21 +115,34 @@ def extreme(i: Instruction, ex: Executable) -> Native | str:
 
 
 def chosen(i: Instruction, ex: Executable) -> Native | str:
-    """kthvalue, median and nanmedian along a dimension; the medians of all elements, whose place nobody wants."""
+    """kthvalue, median and nanmedian along a dimension; the medians of all elements, whose place
+    nobody wants.
+    """
     x, values, name = i.inputs[0], i.outputs[0], i.op.removesuffix("_all")
     function = select.native(x.dtype) if isinstance(x, Value) else None
-    if function is None or not x.shape or not x.size or any(s % ITEMSIZE[x.dtype] for s in x.strides):
+    if (
+        function is None
+        or not x.shape
+        or not x.size
+        or any(s % ITEMSIZE[x.dtype] for s in x.strides)
+    ):
         return OTHER
     if not all(out.contiguous for out in i.outputs):
         return OTHER
     shape, dim = ((x.size,), 0) if name != i.op else (x.shape, i.params["dim"] % len(x.shape))
     n, size = shape[dim], ITEMSIZE[x.dtype]
-    numbers = select.numbers(shape, dim, "kth" if name == "kthvalue" else name, i.params.get("k", 1))
+    numbers = select.numbers(
+        shape, dim, "kth" if name == "kthvalue" else name, i.params.get("k", 1)
+    )
     title = f"{i.op} of {x.size // n} lines of {n}"
 
     def emit(schedule: Schedule) -> None:
         room = schedule.room(select.scratch(n, size, team(ex)))
-        index = ex.place(i.outputs[1], schedule) if len(i.outputs) > 1 else schedule.room(8 * (x.size // n))
+        index = (
+            ex.place(i.outputs[1], schedule)
+            if len(i.outputs) > 1
+            else schedule.room(8 * (x.size // n))
+        )
         arrays = [compact(ex, schedule, x), ex.place(values, schedule), index, room]
         schedule.native(function, ["team", *arrays, *numbers], title)
 
@@ -109,7 +153,10 @@ def places(i: Instruction, ex: Executable) -> Native | str:
     """searchsorted and bucketize."""
     sequences, values, right, _ = map(value_of, i.params["args"])
     out = i.record[1][0]
-    if not all(isinstance(v, Value) and v.size and not any(s % ITEMSIZE[v.dtype] for s in v.strides) for v in (sequences, values)):
+    if not all(
+        isinstance(v, Value) and v.size and not any(s % ITEMSIZE[v.dtype] for s in v.strides)
+        for v in (sequences, values)
+    ):
         return OTHER
     each = values.shape[-1] if len(sequences.shape) > 1 else 0
     s = search.Search(sequences.dtype, out.dtype, sequences.shape[-1], each, bool(right))
@@ -119,10 +166,19 @@ def places(i: Instruction, ex: Executable) -> Native | str:
 
     def emit(schedule: Schedule) -> None:
         symbol = schedule.function("search", s, lambda module, name: search.emit(module, name, s))
-        arrays = [compact(ex, schedule, sequences), compact(ex, schedule, values), ex.place(out, schedule)]
+        arrays = [
+            compact(ex, schedule, sequences),
+            compact(ex, schedule, values),
+            ex.place(out, schedule),
+        ]
         schedule.native(symbol, ["team", *arrays, *search.share(s, values.size)], title)
 
-    return Native(emit, title, sequences.nbytes + values.nbytes + out.nbytes, 4 * values.size * s.length.bit_length())
+    return Native(
+        emit,
+        title,
+        sequences.nbytes + values.nbytes + out.nbytes,
+        4 * values.size * s.length.bit_length(),
+    )
 
 
 def running(i: Instruction, ex: Executable) -> Native | str:
@@ -133,14 +189,21 @@ def running(i: Instruction, ex: Executable) -> Native | str:
 def cumprod_vjp(i: Instruction, ex: Executable) -> Native | str:
     """The gradient of running products."""
     x, made = (value_of(v) for v in i.params["s"][:2])
-    return _running(i, ex, "cumprod_backward", [x, made, value_of(i.params["g"])], i.params["params"]["dim"])
+    return _running(
+        i, ex, "cumprod_backward", [x, made, value_of(i.params["g"])], i.params["params"]["dim"]
+    )
 
 
-def _running(i: Instruction, ex: Executable, name: str, values: list[Any], dim: int) -> Native | str:
+def _running(
+    i: Instruction, ex: Executable, name: str, values: list[Any], dim: int
+) -> Native | str:
     out = i.outputs[0]
     if len(i.outputs) != 1 or not out.shape or not out.size or not served(*values, out):
         return OTHER
-    if any(v.dtype != out.dtype and not (name == "cumsum" and v.dtype in ("bool", "int32")) for v in values):
+    if any(
+        v.dtype != out.dtype and not (name == "cumsum" and v.dtype in ("bool", "int32"))
+        for v in values
+    ):
         return OTHER
     shape = out.shape
     dim %= len(shape)
@@ -152,7 +215,9 @@ def _running(i: Instruction, ex: Executable, name: str, values: list[Any], dim: 
         arrays: list[Place] = [compact(ex, schedule, v, out.dtype) for v in values]
         numbers = scan.numbers(name, shape, dim)
         to = ex.place(out, schedule) if out.contiguous else schedule.room(out.nbytes)
-        schedule.native(function, ["team", *arrays, to, *numbers], f"{i.op} of {'x'.join(map(str, shape))}")
+        schedule.native(
+            function, ["team", *arrays, to, *numbers], f"{i.op} of {'x'.join(map(str, shape))}"
+        )
         if not out.contiguous:
             read, write = Access(out.dtype, row_major(shape, 1)), Access(out.dtype, steps(out))
             copied(schedule, shape, to, read, ex.place(out, schedule), write)
@@ -161,7 +226,19 @@ def _running(i: Instruction, ex: Executable, name: str, values: list[Any], dim: 
 
 
 LOWERINGS: dict[str, Lowering] = {
-    "sort": sort, "topk": topk, "max_dim": extreme, "min_dim": extreme, "argmax": extreme, "argmin": extreme, "cumsum": running,
-    "cumprod": running, "cumprod_vjp": cumprod_vjp,
-    "kthvalue": chosen, "median": chosen, "nanmedian": chosen, "median_all": chosen, "nanmedian_all": chosen, "_places": places,
-}  # fmt: skip
+    "sort": sort,
+    "topk": topk,
+    "max_dim": extreme,
+    "min_dim": extreme,
+    "argmax": extreme,
+    "argmin": extreme,
+    "cumsum": running,
+    "cumprod": running,
+    "cumprod_vjp": cumprod_vjp,
+    "kthvalue": chosen,
+    "median": chosen,
+    "nanmedian": chosen,
+    "median_all": chosen,
+    "nanmedian_all": chosen,
+    "_places": places,
+}

@@ -1,8 +1,10 @@
-"""Sorting, the first few in order, and extremes with their places, along one dimension of float32, float64, int32 and int64.
+"""Sorting, the first few in order, and extremes with their places, along one dimension of float32,
+float64, int32 and int64.
 
-An element and its place become one number of twice the bits: a whole number that is ordered as the elements are, then the place. Such
-numbers are all different, so the least of them is the first of equals, and any way of sorting keeps equals in their order. NaN comes
-last in ascending order and first in descending order, and is both the largest and the smallest element.
+An element and its place become one number of twice the bits: a whole number that is ordered as the
+elements are, then the place. Such numbers are all different, so the least of them is the first of
+equals, and any way of sorting keeps equals in their order. NaN comes last in ascending order and
+first in descending order, and is both the largest and the smallest element.
 
     >>> made = first(np.array([[3.0, 5.0, 5.0]], np.float32), 1, 2, largest=True)
     >>> made is None or [a.tolist() for a in made] == [[[5.0, 5.0]], [[1, 2]]]
@@ -59,21 +61,42 @@ MOST = 64  # of the first few: more are sorted
 RUN = 8  # elements that are sorted in registers
 # Batcher's odd-even merges: pairs to put in order, one after the other.
 NETWORK = (
-    (0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (1, 2), (5, 6), (0, 4), (1, 5), (2, 6), (3, 7), (2, 4), (3, 5),
-    (1, 2), (3, 4), (5, 6),
-)  # fmt: skip
+    (0, 1),
+    (2, 3),
+    (4, 5),
+    (6, 7),
+    (0, 2),
+    (1, 3),
+    (4, 6),
+    (5, 7),
+    (1, 2),
+    (5, 6),
+    (0, 4),
+    (1, 5),
+    (2, 6),
+    (3, 7),
+    (2, 4),
+    (3, 5),
+    (1, 2),
+    (3, 4),
+    (5, 6),
+)
 GRAIN = 8192  # elements a chunk
 
 
 def _packed(f: Function, kind: Kind, x: Value, place: Value, flip: Value, nan: Value) -> Value:
-    """An element and its place as one number; `flip` is -1 for descending order, and `nan` where NaN stands first, else 0."""
+    """An element and its place as one number; `flip` is -1 for descending order, and `nan` where
+    NaN stands first, else 0.
+    """
     key = x
     if kind.floating:
         bits = f.bitcast(x + 0.0, kind.key)  # -0.0 becomes 0.0
         key = bits ^ ((bits >> (kind.bits - 1)) & ((1 << (kind.bits - 1)) - 1))
     key = key ^ f.trunc(flip, kind.key)
     if kind.floating:
-        key = f.select(x.compare("uno", x), f.trunc(nan, kind.key) ^ ((1 << (kind.bits - 1)) - 1), key)
+        key = f.select(
+            x.compare("uno", x), f.trunc(nan, kind.key) ^ ((1 << (kind.bits - 1)) - 1), key
+        )
     return (f.extend(key, kind.item) << kind.bits) | f.extend(place, kind.item)
 
 
@@ -108,8 +131,19 @@ def _deliver(f: Function, kind: Kind, items: Value, count: Value, base: Value, t
 
 
 def _emit_first(module: Module, name: str, own: Kind, largest: bool) -> None:
-    params = {"x": "ptr", "values": "ptr", "index": "ptr", "n": "i64", "k": "i64", "inner": "i64", "flip": "i64", "nan": "i64"}
-    f = threads.parallel_export(module, name, {("length" if p == "n" else p): t for p, t in params.items()})
+    params = {
+        "x": "ptr",
+        "values": "ptr",
+        "index": "ptr",
+        "n": "i64",
+        "k": "i64",
+        "inner": "i64",
+        "flip": "i64",
+        "nan": "i64",
+    }
+    f = threads.parallel_export(
+        module, name, {("length" if p == "n" else p): t for p, t in params.items()}
+    )
     f.scalar = True
     width, better = own.width, own.better(largest)
     kind = vector(own.ctype, width)
@@ -154,8 +188,17 @@ def _emit_first(module: Module, name: str, own: Kind, largest: bool) -> None:
 
 
 def _emit_sort(module: Module, name: str, own: Kind) -> None:
-    params = {"x": "ptr", "values": "ptr", "index": "ptr", "length": "i64", "k": "i64", "inner": "i64", "flip": "i64", "nan": "i64",
-              "scratch": "ptr"}  # fmt: skip
+    params = {
+        "x": "ptr",
+        "values": "ptr",
+        "index": "ptr",
+        "length": "i64",
+        "k": "i64",
+        "inner": "i64",
+        "flip": "i64",
+        "nan": "i64",
+        "scratch": "ptr",
+    }
     f = threads.parallel_export(module, name, params)
     f.scalar = True
     room = f.at(f.scratch, f.thread * f.length * 2, own.item)
@@ -164,7 +207,9 @@ def _emit_sort(module: Module, name: str, own: Kind) -> None:
         base, to = _lines(f, line, f.length), _lines(f, line, f.k)
 
         def item(place: Value, base: Value = base) -> Value:
-            return _packed(f, own, f.load(own.ctype, f.x, base + place * f.inner), place, f.flip, f.nan)
+            return _packed(
+                f, own, f.load(own.ctype, f.x, base + place * f.inner), place, f.flip, f.nan
+            )
 
         whole = f.length - f.length % RUN
         with f.loop(0, whole, RUN) as run:
@@ -193,8 +238,12 @@ def _emit_sort(module: Module, name: str, own: Kind) -> None:
     f.ret()
 
 
-def _merge(f: Function, kind: str, items: Value, out: Value, left: Value, middle: Value, end: Value) -> None:
-    """Two sorted runs to one. Those of one length are merged from both ends at once: neither end comes to the end of a run before it is done."""
+def _merge(
+    f: Function, kind: str, items: Value, out: Value, left: Value, middle: Value, end: Value
+) -> None:
+    """Two sorted runs to one. Those of one length are merged from both ends at once: neither end
+    comes to the end of a run before it is done.
+    """
     i, j = f.var("i64", left), f.var("i64", middle)
 
     def least(to: Value) -> None:
@@ -232,7 +281,9 @@ def _merge(f: Function, kind: str, items: Value, out: Value, left: Value, middle
 
 def _emit_across(module: Module, name: str, own: Kind, largest: bool) -> None:
     """The extreme of each column of (outer, length, inner), vectors running along `inner`."""
-    f = threads.parallel_export(module, name, {"x": "ptr", "values": "ptr", "index": "ptr", "length": "i64", "inner": "i64"})
+    f = threads.parallel_export(
+        module, name, {"x": "ptr", "values": "ptr", "index": "ptr", "length": "i64", "inner": "i64"}
+    )
     f.scalar = True
     width, better = own.width, own.better(largest)
     elements, ints, wide = vector(own.ctype, width), vector("i32", width), vector("i64", width)
@@ -240,7 +291,10 @@ def _emit_across(module: Module, name: str, own: Kind, largest: bool) -> None:
         base, to = f.at(f.x, o * f.length * f.inner, own.ctype), o * f.inner
 
         def column(i: Value, mask: Value | None, base: Value = base, to: Value = to) -> None:
-            best, place = f.var(elements, f.load(elements, base, i, mask=mask)), f.var(ints, f.const(0, ints))
+            best, place = (
+                f.var(elements, f.load(elements, base, i, mask=mask)),
+                f.var(ints, f.const(0, ints)),
+            )
             with f.loop(1, f.length) as j:
                 x, known = f.load(elements, base, j * f.inner + i, mask=mask), best.get()
                 wins = x.compare(better, known)
@@ -268,17 +322,25 @@ def _build(name: str) -> str:
 
 _SIGNATURES = {"largest": "paaaiiiiiii", "sort": "paaaiiiiiaii", "largest_across": "paaaiiii"}
 _SIGNATURES |= {name.replace("largest", "smallest"): types for name, types in _SIGNATURES.items()}
-_lib = jit.Library("order", _build, {f"{name}.{dtype}": types for name, types in _SIGNATURES.items() for dtype in KINDS})
+_lib = jit.Library(
+    "order",
+    _build,
+    {f"{name}.{dtype}": types for name, types in _SIGNATURES.items() for dtype in KINDS},
+)
 
 
 def native(name: str, dtype: str = "float32") -> int | None:
-    """The address of `largest`, `smallest`, their forms across, or `sort`; None for other dtypes, and where it cannot be compiled."""
+    """The address of `largest`, `smallest`, their forms across, or `sort`; None for other dtypes,
+    and where it cannot be compiled.
+    """
     function = getattr(_lib, f"{name}.{dtype}") if dtype in KINDS else None
     return None if function is None else jit.address(function)
 
 
 def numbers(n: int, k: int, inner: int, largest: bool, extreme: bool) -> tuple[int, ...]:
-    """Arguments of the kernels: sizes, the order, and where NaN stands (`extreme`: first, as the smallest element too)."""
+    """Arguments of the kernels: sizes, the order, and where NaN stands (`extreme`: first, as the
+    smallest element too).
+    """
     return n, k, inner, -1 if largest else 0, -1 if largest or extreme else 0
 
 
@@ -288,7 +350,9 @@ def scratch(n: int, team: int, itemsize: int = 4) -> int:
 
 
 def lines(shape: Sequence[int], dim: int) -> tuple[int, int, int]:
-    """How many lines an array has along a dimension, how many make a chunk, and how many lie side by side."""
+    """How many lines an array has along a dimension, how many make a chunk, and how many lie side
+    by side.
+    """
     inner = math.prod(shape[dim + 1 :])
     return math.prod(shape[:dim]) * inner, max(1, GRAIN // max(1, shape[dim])), inner
 
@@ -296,7 +360,12 @@ def lines(shape: Sequence[int], dim: int) -> tuple[int, int, int]:
 def _kernel(x: np.ndarray, name: str) -> Any:
     """The kernel that serves an array; None where there is none."""
     kind = x.dtype
-    if kind not in _NAMES or not x.size or not x.flags.c_contiguous or (x.size >= 1 << 31 and max(x.shape) >= 1 << 31):
+    if (
+        kind not in _NAMES
+        or not x.size
+        or not x.flags.c_contiguous
+        or (x.size >= 1 << 31 and max(x.shape) >= 1 << 31)
+    ):
         return None
     return getattr(_lib, f"{name}.{_NAMES[kind]}")
 
@@ -304,8 +373,11 @@ def _kernel(x: np.ndarray, name: str) -> Any:
 _NAMES = {np.dtype(name): name for name in KINDS}
 
 
-def first(x: np.ndarray, dim: int, k: int, largest: bool, extreme: bool = False) -> tuple[np.ndarray, np.ndarray] | None:
-    """The `k` largest (or smallest) along a dimension in order, and their int64 places; None where it is not served.
+def first(
+    x: np.ndarray, dim: int, k: int, largest: bool, extreme: bool = False
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The `k` largest (or smallest) along a dimension in order, and their int64 places; None where
+    it is not served.
 
     With `extreme` a NaN is the smallest element, too.
     """
@@ -316,12 +388,22 @@ def first(x: np.ndarray, dim: int, k: int, largest: bool, extreme: bool = False)
         return None
     values, index = _results(x, dim, k)
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
-    kernel(threads.team(), x, values, index, *numbers(n, k, inner, largest, extreme), x.size // n, GRAIN // n or 1)
+    kernel(
+        threads.team(),
+        x,
+        values,
+        index,
+        *numbers(n, k, inner, largest, extreme),
+        x.size // n,
+        GRAIN // n or 1,
+    )
     return values, index
 
 
 def extreme(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
-    """The largest (or smallest) along a dimension, which is kept with size one, and the first place of it; NaN wins."""
+    """The largest (or smallest) along a dimension, which is kept with size one, and the first place
+    of it; NaN wins.
+    """
     if not across(x.shape, dim):
         return first(x, dim, 1, largest, True)
     kernel = _kernel(x, "largest_across" if largest else "smallest_across")
@@ -343,8 +425,12 @@ def across_numbers(shape: Sequence[int], dim: int) -> tuple[int, ...]:
     return length, inner, math.prod(shape[:dim]), max(1, GRAIN // max(1, length * inner))
 
 
-def sort(x: np.ndarray, dim: int, descending: bool, k: int | None = None) -> tuple[np.ndarray, np.ndarray] | None:
-    """Sorted along a dimension, and the int64 places; the first `k` of them. None where it is not served."""
+def sort(
+    x: np.ndarray, dim: int, descending: bool, k: int | None = None
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Sorted along a dimension, and the int64 places; the first `k` of them. None where it is not
+    served.
+    """
     kernel = _kernel(x, "sort")
     if kernel is None:
         return None
@@ -352,7 +438,16 @@ def sort(x: np.ndarray, dim: int, descending: bool, k: int | None = None) -> tup
     values, index = _results(x, dim, n if k is None else k)
     count, grain, inner = lines(x.shape, dim)
     room = np.empty(scratch(n, threads.get_num_threads(), x.itemsize), np.uint8)
-    kernel(threads.team(), x, values, index, *numbers(n, n if k is None else k, inner, descending, False), room, count, grain)
+    kernel(
+        threads.team(),
+        x,
+        values,
+        index,
+        *numbers(n, n if k is None else k, inner, descending, False),
+        room,
+        count,
+        grain,
+    )
     return values, index
 
 

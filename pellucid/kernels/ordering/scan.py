@@ -1,5 +1,5 @@
-"""Running sums, products and extremes along one dimension of float32 (accumulated in double as PyTorch's are), float64 and int64; and the
-gradient of products of float32.
+"""Running sums, products and extremes along one dimension of float32 (accumulated in double as
+PyTorch's are), float64 and int64; and the gradient of products of float32.
 
 >>> cumsum(np.ones(3, np.float32), 0) is None or cumsum(np.ones(3, np.float32), 0).tolist() == [1.0, 2.0, 3.0]
 True
@@ -23,7 +23,8 @@ __all__ = ["cumprod", "cumprod_backward", "cumsum", "extremes", "native", "numbe
 _CTYPES = types_of("float32 float64 int64")
 GRAIN = 16384  # elements a chunk
 WIDE = 8  # lines side by side from which on vectors run across them
-TOGETHER = 8  # lines that are gone along at once: each element waits for the one before it in its line
+# lines that are gone along at once: each element waits for the one before it in its line
+TOGETHER = 8
 
 
 def _accumulated(f: Function, kind: str, total: Value, x: Value) -> Value:
@@ -31,9 +32,13 @@ def _accumulated(f: Function, kind: str, total: Value, x: Value) -> Value:
 
 
 def _lines(module: Module, kind: str, ctype: str) -> None:
-    """`kind.type(team, x, out, length, inner, n, grain)` over n lines of an array (outer, length, inner)."""
+    """`kind.type(team, x, out, length, inner, n, grain)` over n lines of an array (outer, length,
+    inner).
+    """
     wide = "double" if ctype == "float" else ctype
-    f = threads.parallel_export(module, f"{kind}.{ctype}", {"x": "ptr", "out": "ptr", "length": "i64", "inner": "i64"})
+    f = threads.parallel_export(
+        module, f"{kind}.{ctype}", {"x": "ptr", "out": "ptr", "length": "i64", "inner": "i64"}
+    )
 
     def along(first: Value, count: int) -> None:
         lines = [first + u for u in range(count)]
@@ -42,7 +47,9 @@ def _lines(module: Module, kind: str, ctype: str) -> None:
         with f.loop(0, f.length) as i:
             for start, total in zip(starts, totals):
                 at = start + i * f.inner
-                total.set(_accumulated(f, kind, total.get(), f.extend(f.load(ctype, f.x, at), wide)))
+                total.set(
+                    _accumulated(f, kind, total.get(), f.extend(f.load(ctype, f.x, at), wide))
+                )
                 f.store(f.trunc(total.get(), ctype), f.out, at)
 
     whole = f.end - (f.end - f.begin) % TOGETHER
@@ -56,7 +63,9 @@ def _lines(module: Module, kind: str, ctype: str) -> None:
 def _across(module: Module, kind: str, ctype: str) -> None:
     """`kind_across.type(team, x, out, length, inner, outer, grain)`: vectors run along `inner`."""
     name = f"{kind}_across.{ctype}"
-    f = threads.parallel_export(module, name, {"x": "ptr", "out": "ptr", "length": "i64", "inner": "i64"})
+    f = threads.parallel_export(
+        module, name, {"x": "ptr", "out": "ptr", "length": "i64", "inner": "i64"}
+    )
     width = target.host().lanes("double")
     narrow, wide = vector(ctype, width), vector("double" if ctype == "float" else ctype, width)
     with f.loop(f.begin, f.end) as o:
@@ -66,7 +75,11 @@ def _across(module: Module, kind: str, ctype: str) -> None:
             total = f.var(wide, f.const(int(kind == "cumprod"), wide))
             with f.loop(0, f.length) as j:
                 at = base + j * f.inner + i
-                total.set(_accumulated(f, kind, total.get(), f.extend(f.load(narrow, f.x, at, mask=mask), wide)))
+                total.set(
+                    _accumulated(
+                        f, kind, total.get(), f.extend(f.load(narrow, f.x, at, mask=mask), wide)
+                    )
+                )
                 f.store(f.trunc(total.get(), narrow), f.out, at, mask=mask)
 
         f.vector_loop(f.inner, width, column)
@@ -74,7 +87,9 @@ def _across(module: Module, kind: str, ctype: str) -> None:
 
 
 def _extremes(module: Module, kind: str, ctype: str, across: bool) -> None:
-    """`kind.type(team, x, values, index, length, inner, n, grain)`: the extreme so far, and the last place where it stood; a NaN stays."""
+    """`kind.type(team, x, values, index, length, inner, n, grain)`: the extreme so far, and the
+    last place where it stood; a NaN stays.
+    """
     name = f"{kind}{'_across' * across}.{ctype}"
     params = {"x": "ptr", "values": "ptr", "index": "ptr", "length": "i64", "inner": "i64"}
     f = threads.parallel_export(module, name, params)
@@ -129,8 +144,17 @@ def _extremes(module: Module, kind: str, ctype: str, across: bool) -> None:
 
 
 def _cumprod_backward(module: Module) -> None:
-    """With s[k] = g[k] + x[k + 1] * s[k + 1] the gradient is s[k] times the product of what stands before: no division, zeros are fine."""
-    params = {"x": "ptr", "product": "ptr", "g": "ptr", "out": "ptr", "length": "i64", "inner": "i64"}
+    """With s[k] = g[k] + x[k + 1] * s[k + 1] the gradient is s[k] times the product of what stands
+    before: no division, zeros are fine.
+    """
+    params = {
+        "x": "ptr",
+        "product": "ptr",
+        "g": "ptr",
+        "out": "ptr",
+        "length": "i64",
+        "inner": "i64",
+    }
     f = threads.parallel_export(module, "cumprod_backward", params)
     with f.loop(f.begin, f.end) as line:
         start = line // f.inner * f.length * f.inner + line % f.inner
@@ -151,23 +175,36 @@ def _build(name: str) -> str:
     for kind, ctype in itertools.product(("cumsum", "cumprod"), _CTYPES.values()):
         _lines(module, kind, ctype)
         _across(module, kind, ctype)
-    for kind, ctype, across in itertools.product(("cummax", "cummin"), _CTYPES.values(), (False, True)):
+    for kind, ctype, across in itertools.product(
+        ("cummax", "cummin"), _CTYPES.values(), (False, True)
+    ):
         _extremes(module, kind, ctype, across)
     _cumprod_backward(module)
     return module.text(name)
 
 
-_NAMES = [f"{kind}{across}.{ctype}" for kind in ("cumsum", "cumprod") for across in ("", "_across") for ctype in _CTYPES.values()]
+_NAMES = [
+    f"{kind}{across}.{ctype}"
+    for kind in ("cumsum", "cumprod")
+    for across in ("", "_across")
+    for ctype in _CTYPES.values()
+]
 _EXTREMES = [name.replace("sum", end) for name in _NAMES if "sum" in name for end in ("max", "min")]
 _lib = jit.Library(
     "scan",
     _build,
-    {**dict.fromkeys(_NAMES, "paaiiii"), **dict.fromkeys(_EXTREMES, "paaaiiii"), "cumprod_backward": "paaaaiiii"},
+    {
+        **dict.fromkeys(_NAMES, "paaiiii"),
+        **dict.fromkeys(_EXTREMES, "paaaiiii"),
+        "cumprod_backward": "paaaaiiii",
+    },
 )
 
 
 def native(name: str, shape: Sequence[int], dim: int, dtype: str = "float32") -> int | None:
-    """The address of the kernel that serves a shape and dtype; None where there is none, or it cannot be compiled."""
+    """The address of the kernel that serves a shape and dtype; None where there is none, or it
+    cannot be compiled.
+    """
     kernel = _kernel(name, shape, dim, dtype)
     function = None if kernel is None else getattr(_lib, kernel)
     return None if function is None else jit.address(function)
@@ -176,7 +213,11 @@ def native(name: str, shape: Sequence[int], dim: int, dtype: str = "float32") ->
 def _kernel(name: str, shape: Sequence[int], dim: int, dtype: str) -> str | None:
     if name == "cumprod_backward":
         return name if dtype == "float32" else None
-    return f"{name}{'_across' if _is_across(name, shape, dim) else ''}.{_CTYPES[dtype]}" if dtype in _CTYPES else None
+    return (
+        f"{name}{'_across' if _is_across(name, shape, dim) else ''}.{_CTYPES[dtype]}"
+        if dtype in _CTYPES
+        else None
+    )
 
 
 def _is_across(name: str, shape: Sequence[int], dim: int) -> bool:
@@ -206,7 +247,9 @@ def _run(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | None:
 
 
 @functools.lru_cache(512)
-def _chosen(name: str, shape: tuple[int, ...], dim: int, dtype: np.dtype[Any]) -> tuple[str | None, tuple[int, ...]]:
+def _chosen(
+    name: str, shape: tuple[int, ...], dim: int, dtype: np.dtype[Any]
+) -> tuple[str | None, tuple[int, ...]]:
     """The kernel that serves a shape and dtype, None where there is none, and its last arguments."""
     return _kernel(name, shape, dim, dtype.name), numbers(name, shape, dim)
 
@@ -221,13 +264,19 @@ def cumprod(x: np.ndarray, axis: int) -> np.ndarray | None:
     return _run("cumprod", axis, x)
 
 
-def cumprod_backward(x: np.ndarray, product: np.ndarray, g: np.ndarray, axis: int) -> np.ndarray | None:
-    """The gradient of `product`, the running product of x, in x; None for others than contiguous float32 arrays."""
+def cumprod_backward(
+    x: np.ndarray, product: np.ndarray, g: np.ndarray, axis: int
+) -> np.ndarray | None:
+    """The gradient of `product`, the running product of x, in x; None for others than contiguous
+    float32 arrays.
+    """
     return _run("cumprod_backward", axis, x, product, g)
 
 
 def extremes(x: np.ndarray, axis: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
-    """The largest (or smallest) element so far of a contiguous array of float32, float64 or int64, and its last place; None for others."""
+    """The largest (or smallest) element so far of a contiguous array of float32, float64 or int64,
+    and its last place; None for others.
+    """
     if not x.flags.c_contiguous or not x.size:
         return None
     kernel, last = _chosen("cummax" if largest else "cummin", x.shape, axis % x.ndim, x.dtype)

@@ -1,4 +1,6 @@
-"""Where values would go in ascending sequences, for a schedule: binary searches, as many side by side as a vector has lanes."""
+"""Where values would go in ascending sequences, for a schedule: binary searches, as many side by
+side as a vector has lanes.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ _CTYPES = types_of("float32 float64 int64 int32")
 
 @dataclass(frozen=True)
 class Search:
-    """Sequences of `length`, one for each `each` values, or one for all (0); `right`: behind equals, not before them."""
+    """Sequences of `length`, one for each `each` values, or one for all (0); `right`: behind
+    equals, not before them.
+    """
 
     dtype: str
     result: str  # int64 or int32
@@ -38,9 +42,13 @@ def _less(f: Function, a: Value, b: Value) -> Value:
 
 
 def emit(module: Module, name: str, s: Search) -> None:
-    """`void name(team, sequences, values, out, n, grain)`: n sequences, or n values where there is one; vectors of values at a time."""
+    """`void name(team, sequences, values, out, n, grain)`: n sequences, or n values where there is
+    one; vectors of values at a time.
+    """
     ctype, result = _CTYPES[s.dtype], _CTYPES[s.result]
-    f = threads.parallel_export(module, name, {"sequences": "ptr", "values": "ptr", "out": "ptr"}, internal=True)
+    f = threads.parallel_export(
+        module, name, {"sequences": "ptr", "values": "ptr", "out": "ptr"}, internal=True
+    )
     width = target.host().lanes("double")
     kind, ints = vector(ctype, width), vector("i64", width)
 
@@ -55,14 +63,18 @@ def emit(module: Module, name: str, s: Search) -> None:
                 at = low.get() + (by if isinstance(by, int) else f.splat(by, ints))
                 middle = gathered(f, sequence, at, known, ctype, width)
                 return (
-                    _less(f, middle, x) ^ f.const(0, known.ctype) if not s.right else _less(f, x, middle) ^ f.const(1, known.ctype)
+                    _less(f, middle, x) ^ f.const(0, known.ctype)
+                    if not s.right
+                    else _less(f, x, middle) ^ f.const(1, known.ctype)
                 )
 
             size = f.var("i64", s.length)
             with f.loop_while() as go_on:  # the place is among `size` from `low` on, or behind them
                 go_on(size.get().compare("sgt", 1))
                 half = size.get() >> 1
-                low.set(low.get() + f.select(behind(half - 1), f.splat(half, ints), f.const(0, ints)))
+                low.set(
+                    low.get() + f.select(behind(half - 1), f.splat(half, ints), f.const(0, ints))
+                )
                 size.set(size.get() - half)
             low.set(low.get() + f.select(behind(0), f.const(1, ints), f.const(0, ints)))
             found = low.get() if result == "i64" else f.trunc(low.get(), vector(result, width))

@@ -1,8 +1,9 @@
-"""The k-th smallest element along one dimension and its place, and medians, of float32, float64, int32 and int64: found by
-partition, not by sorting.
+"""The k-th smallest element along one dimension and its place, and medians, of float32, float64,
+int32 and int64: found by partition, not by sorting.
 
-An element becomes a whole number that is ordered as the floats are, with NaN behind all others. The k-th of these gives the element; its
-place is that of the equal one which a stable sort would put there. The median of a line with a NaN is its first NaN.
+An element becomes a whole number that is ordered as the floats are, with NaN behind all others. The
+k-th of these gives the element; its place is that of the equal one which a stable sort would put
+there. The median of a line with a NaN is its first NaN.
 
     >>> made = select(np.array([[3.0, 5.0, 4.0]], np.float32), 1, "median")
     >>> made is None or [a.tolist() for a in made] == [[[4.0]], [[2]]]
@@ -22,7 +23,12 @@ from ...llvm.emit import Function, Module, Value, Var
 __all__ = ["native", "numbers", "scratch", "select"]
 
 GRAIN = 2048  # elements a chunk
-_CTYPES = {"float32": ("float", "i32"), "float64": ("double", "i64"), "int32": ("i32", "i32"), "int64": ("i64", "i64")}
+_CTYPES = {
+    "float32": ("float", "i32"),
+    "float64": ("double", "i64"),
+    "int32": ("i32", "i32"),
+    "int64": ("i64", "i64"),
+}
 _WAYS = ("kth", "median", "nanmedian")
 
 
@@ -37,7 +43,9 @@ def _key(f: Function, x: Value, whole: str) -> Value:
 
 
 def _partition(f: Function, keys: Value, whole: str, rank: Value, n: Value) -> None:
-    """Bring the element of a rank to its place, smaller ones before it and larger ones behind. Source: Hoare, "FIND", 1961."""
+    """Bring the element of a rank to its place, smaller ones before it and larger ones behind.
+    Source: Hoare, "FIND", 1961.
+    """
     low, high = f.var("i64", 0), f.var("i64", n - 1)
     i, j = f.var("i64"), f.var("i64")
 
@@ -114,13 +122,17 @@ _lib = jit.Library("select", _build, {ctype: "paaaaiiiiii" for ctype, _ in _CTYP
 
 
 def native(dtype: str) -> int | None:
-    """The address of the kernel; None for a dtype that it does not serve, and where it cannot be compiled."""
+    """The address of the kernel; None for a dtype that it does not serve, and where it cannot be
+    compiled.
+    """
     function = getattr(_lib, _CTYPES[dtype][0]) if dtype in _CTYPES else None
     return None if function is None else jit.address(function)
 
 
 def numbers(shape: Sequence[int], dim: int, way: str, k: int = 1) -> tuple[int, ...]:
-    """The kernel's last arguments: the k-th smallest ("kth", from 1), or the "median" or "nanmedian", along a dimension."""
+    """The kernel's last arguments: the k-th smallest ("kth", from 1), or the "median" or
+    "nanmedian", along a dimension.
+    """
     inner, n = math.prod(shape[dim + 1 :]), shape[dim]
     return n, inner, _WAYS.index(way), k - 1, math.prod(shape[:dim]) * inner, max(1, GRAIN // n)
 
@@ -131,12 +143,16 @@ def scratch(n: int, size: int, team: int) -> int:
 
 
 def select(x: np.ndarray, dim: int, way: str, k: int = 1) -> tuple[np.ndarray, np.ndarray] | None:
-    """What `numbers` says, and its int64 places, the dimension kept with size one; None where it is not served."""
+    """What `numbers` says, and its int64 places, the dimension kept with size one; None where it is
+    not served.
+    """
     if not x.size or native(x.dtype.name) is None:
         return None
     shape = (*x.shape[:dim], 1, *x.shape[dim + 1 :])
     values, index = np.empty(shape, x.dtype), np.empty(shape, np.int64)
     room = np.empty(scratch(x.shape[dim], x.itemsize, threads.get_num_threads()), np.uint8)
     function = getattr(_lib, _CTYPES[x.dtype.name][0])
-    function(threads.team(), np.ascontiguousarray(x), values, index, room, *numbers(x.shape, dim, way, k))
+    function(
+        threads.team(), np.ascontiguousarray(x), values, index, room, *numbers(x.shape, dim, way, k)
+    )
     return values, index

@@ -1,4 +1,5 @@
-"""A group of element-wise operations, and reductions of what they give, as one native function: one pass over memory.
+"""A group of element-wise operations, and reductions of what they give, as one native function: one
+pass over memory.
 
     >>> x, y = Access("float32", (3, 1)), Access("float32", (0, 1))
     >>> loop = Loop((2, 3), (x, y), (), (Step("add", (("in", 0), ("in", 1)), "float32"),), (Write(("step", 0), x),), ())
@@ -9,9 +10,10 @@
     >>> out.tolist() if run else [[1.0, 2.0, 3.0]] * 2
     [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
 
-Shapes and strides are fixed when the code is made. Operations have the names and the meaning of the records in `ops`; two-byte floats
-are rounded after each. A result may replace an operand with the same access. Sums are taken in float32 over at most 512 terms, then in
-double, in an order that the shape alone determines.
+Shapes and strides are fixed when the code is made. Operations have the names and the meaning of the
+records in `ops`; two-byte floats are rounded after each. A result may replace an operand with the
+same access. Sums are taken in float32 over at most 512 terms, then in double, in an order that the
+shape alone determines.
 """
 
 from __future__ import annotations
@@ -33,15 +35,29 @@ from .reduction import Gather, combine_slots, fill, gather_of, write_empty
 from .steps import costly, supports
 from .values import MEMORY, itemsize
 
-__all__ = ["Access", "Kernel", "Loop", "Reduce", "Step", "Write", "compile", "emit", "module_text", "supports"]
+__all__ = [
+    "Access",
+    "Kernel",
+    "Loop",
+    "Reduce",
+    "Step",
+    "Write",
+    "compile",
+    "emit",
+    "module_text",
+    "supports",
+]
 
-# ("in", k), ("step", k), ("scalar", k), ("reduce", k), ("const", number), ("const", None) for what is left out.
+# ("in", k), ("step", k), ("scalar", k), ("reduce", k), ("const", number), ("const", None) for what
+# is left out.
 Arg = tuple[str, Any]
 
 
 @dataclass(frozen=True)
 class Access:
-    """How a loop walks over an array: a dtype (NumPy's name) and a stride in elements for each of its dimensions (0: repeated)."""
+    """How a loop walks over an array: a dtype (NumPy's name) and a stride in elements for each of
+    its dimensions (0: repeated).
+    """
 
     dtype: str
     strides: tuple[int, ...]
@@ -49,7 +65,9 @@ class Access:
 
 @dataclass(frozen=True)
 class Step:
-    """One element-wise operation: a record's name, arguments, the result's dtype, and (name, value) parameters."""
+    """One element-wise operation: a record's name, arguments, the result's dtype, and (name, value)
+    parameters.
+    """
 
     op: str
     args: tuple[Arg, ...]
@@ -67,11 +85,13 @@ class Write:
 
 @dataclass(frozen=True)
 class Reduce:
-    """A reduction: "sum", "mean", "max", "min", "prod", "any" or "all" of a value over dimensions of the loop.
+    """A reduction: "sum", "mean", "max", "min", "prod", "any" or "all" of a value over dimensions
+    of the loop.
 
-    `access` has the result's strides over all dimensions, 0 for those that are reduced; `dtype` is the result's. Steps may use the result
-    of the row that they are in, `("reduce", k)`, as softmax and layer norm do: all reductions that are used have the same axes, and come from
-    steps before. With `access` None a result is used and not written.
+    `access` has the result's strides over all dimensions, 0 for those that are reduced; `dtype` is
+    the result's. Steps may use the result of the row that they are in, `("reduce", k)`, as softmax
+    and layer norm do: all reductions that are used have the same axes, and come from steps before.
+    With `access` None a result is used and not written.
     """
 
     kind: str
@@ -83,7 +103,9 @@ class Reduce:
 
 @dataclass(frozen=True)
 class Loop:
-    """A group of operations. `scalars` are the dtypes of numbers that are given at each call: float64 or int64."""
+    """A group of operations. `scalars` are the dtypes of numbers that are given at each call:
+    float64 or int64.
+    """
 
     shape: tuple[int, ...]
     reads: tuple[Access, ...]
@@ -97,8 +119,9 @@ class Loop:
 class Kernel:
     """A generated function, `void symbol(...)`.
 
-    Its arguments are a pointer for each read, write and reduction (that is written), the scalars (double or i64), the threads' team (null: run on the
-    caller), and where `scratch_bytes` is not 0 a pointer to that much memory, aligned to 8 bytes, whose content does not matter.
+    Its arguments are a pointer for each read, write and reduction (that is written), the scalars
+    (double or i64), the threads' team (null: run on the caller), and where `scratch_bytes` is not 0
+    a pointer to that much memory, aligned to 8 bytes, whose content does not matter.
 
     Attributes:
         text: the functions, as LLVM IR. `module_text` makes a module of several kernels.
@@ -135,9 +158,15 @@ def emit(loop: Loop, name: str) -> Kernel:
     """
     _check(loop)
     module = Module()
-    numbers = {f"s{k}": "i64" if kind == "int64" else "double" for k, kind in enumerate(loop.scalars)}
+    numbers = {
+        f"s{k}": "i64" if kind == "int64" else "double" for k, kind in enumerate(loop.scalars)
+    }
     stored = [k for k, r in enumerate(loop.reduces) if r.access is not None]
-    arrays = [*(f"r{k}" for k in range(len(loop.reads))), *(f"w{k}" for k in range(len(loop.writes))), *(f"a{k}" for k in stored)]
+    arrays = [
+        *(f"r{k}" for k in range(len(loop.reads))),
+        *(f"w{k}" for k in range(len(loop.writes))),
+        *(f"a{k}" for k in stored),
+    ]
     count = [math.prod(loop.shape[a] for a in r.axes) for r in loop.reduces]
     gathers = [gather_of(r.kind, r.dtype, n) for r, n in zip(loop.reduces, count, strict=True)]
     params = {**dict.fromkeys(arrays, "ptr"), **numbers, "team": "ptr"}
@@ -149,7 +178,11 @@ def emit(loop: Loop, name: str) -> Kernel:
         for k, r in enumerate(loop.reduces):
             if r.access is None:
                 continue
-            kept = [(n, s) for d, (n, s) in enumerate(zip(loop.shape, r.access.strides)) if d not in r.axes]
+            kept = [
+                (n, s)
+                for d, (n, s) in enumerate(zip(loop.shape, r.access.strides))
+                if d not in r.axes
+            ]
             if math.prod(n for n, _ in kept):
                 write_empty(f, kept, gathers[k], getattr(f, f"a{k}"))
         f.ret()
@@ -175,14 +208,24 @@ def emit(loop: Loop, name: str) -> Kernel:
         params["scratch"] = "ptr"
     f = module.function(name, **params)
     for k, at in places.items():
-        fill(f, f.at(f.scratch, at, "i8"), plan.slots[k] * plan.slot_size(k), gathers[k], _wide(gathers[k].total))
+        fill(
+            f,
+            f.at(f.scratch, at, "i8"),
+            plan.slots[k] * plan.slot_size(k),
+            gathers[k],
+            _wide(gathers[k].total),
+        )
     if plan.tasks > 1:
         names = [*arrays, *numbers, *(["scratch"] if scratch else [])]
         block = f.buffer("i64", len(names), align=8)
         for i, param in enumerate(names):
             f.store(getattr(f, param), f.at(block, i, "i64"))
-        threads.start_team(f, f.team, f"@{name}.range", block, f.const(plan.tasks, "i64"), f.const(1, "i64"))
-        body = module.function(f"{name}.range", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+        threads.start_team(
+            f, f.team, f"@{name}.range", block, f.const(plan.tasks, "i64"), f.const(1, "i64")
+        )
+        body = module.function(
+            f"{name}.range", internal=True, args="ptr", begin="i64", end="i64", thread="i64"
+        )
         for i, param in enumerate(names):
             setattr(body, param, body.load(params[param], body.at(body.args, i, "i64")))
         nest = Nest(body, loop, plan, gathers, [getattr(body, s) for s in numbers], width)
@@ -190,10 +233,14 @@ def emit(loop: Loop, name: str) -> Kernel:
             nest.task(_pointers(body, plan, gathers, places, task), task)
         body.ret()
     else:
-        Nest(f, loop, plan, gathers, [getattr(f, s) for s in numbers], width).task(_pointers(f, plan, gathers, places, None), None)
+        Nest(f, loop, plan, gathers, [getattr(f, s) for s in numbers], width).task(
+            _pointers(f, plan, gathers, places, None), None
+        )
     for k, at in places.items():
         out = f.at(getattr(f, f"a{k}"), plan.reduces[k].start, MEMORY[gathers[k].dtype])
-        combine_slots(f, plan, k, gathers[k], f.at(f.scratch, at, "i8"), out, _wide(gathers[k].total))
+        combine_slots(
+            f, plan, k, gathers[k], f.at(f.scratch, at, "i8"), out, _wide(gathers[k].total)
+        )
     f.ret()
     return _kernel(module, f, size, flops, plan.tasks > 1, scratch)
 
@@ -223,9 +270,20 @@ def _pointers(
     return pointers
 
 
-def _kernel(module: Module, f: Function, size: int, flops: int, parallel: bool, scratch: int) -> Kernel:
+def _kernel(
+    module: Module, f: Function, size: int, flops: int, parallel: bool, scratch: int
+) -> Kernel:
     text = "\n".join(function.text() for function in module.functions)
-    return Kernel(text, frozenset(module.declarations), f.name, tuple(f.params.values()), size, flops, parallel, scratch)
+    return Kernel(
+        text,
+        frozenset(module.declarations),
+        f.name,
+        tuple(f.params.values()),
+        size,
+        flops,
+        parallel,
+        scratch,
+    )
 
 
 def _wide(kind: str) -> int:
@@ -233,9 +291,17 @@ def _wide(kind: str) -> int:
 
 
 def _width(loop: Loop) -> int:
-    """Lanes of a vector: as many as a register holds of four-byte elements, or of eight-byte ones where there are no others."""
-    kinds = {a.dtype for a in loop.reads} | {s.dtype for s in loop.steps} | {w.access.dtype for w in loop.writes}
-    return target.host().lanes("double" if kinds and all(itemsize(k) == 8 or k == "bool" for k in kinds) else "float")
+    """Lanes of a vector: as many as a register holds of four-byte elements, or of eight-byte ones
+    where there are no others.
+    """
+    kinds = (
+        {a.dtype for a in loop.reads}
+        | {s.dtype for s in loop.steps}
+        | {w.access.dtype for w in loop.writes}
+    )
+    return target.host().lanes(
+        "double" if kinds and all(itemsize(k) == 8 or k == "bool" for k in kinds) else "float"
+    )
 
 
 def _work(loop: Loop) -> int:
@@ -248,7 +314,9 @@ def _check(loop: Loop) -> None:
     for step in loop.steps:
         kinds = tuple(_kind(loop, arg) for arg in step.args)
         if not supports(step.op, kinds, step.dtype, step.params):
-            raise NotImplementedError(f"no loop can be generated for {step.op} of {kinds} as {step.dtype}")
+            raise NotImplementedError(
+                f"no loop can be generated for {step.op} of {kinds} as {step.dtype}"
+            )
     used = Passes(loop).used
     if len({frozenset(loop.reduces[k].axes) for k in used}) > 1:
         raise NotImplementedError("the reductions that steps use have different axes")
@@ -257,7 +325,11 @@ def _check(loop: Loop) -> None:
             if k not in used:
                 raise ValueError(f"the result of reduction {k} is neither written nor used")
             continue
-        if r.kind in ("max", "min") and math.prod(loop.shape[a] for a in r.axes) == 0 and 0 in loop.shape:
+        if (
+            r.kind in ("max", "min")
+            and math.prod(loop.shape[a] for a in r.axes) == 0
+            and 0 in loop.shape
+        ):
             raise ValueError(f"{r.kind} over no element")
 
 
@@ -274,19 +346,30 @@ def _kind(loop: Loop, arg: Arg) -> Any:
 
 @functools.lru_cache(512)
 def compile(loop: Loop) -> Callable[..., None] | None:
-    """The loop as a Python function of arrays (whose first element and strides must be those of the loop) and numbers, in the
-    order of `Kernel`'s arguments without team and scratch; None where nothing can be compiled.
+    """The loop as a Python function of arrays (whose first element and strides must be those of the
+    loop) and numbers, in the order of `Kernel`'s arguments without team and scratch; None where
+    nothing can be compiled.
     """
     if not target.available():
         return None
     kernel = emit(loop, "loop")
     letters = {"ptr": "a", "double": "d", "i64": "i"}
     given = len(kernel.signature) - 1 - (kernel.scratch_bytes > 0)
-    signature = "".join(letters[kind] for kind in kernel.signature[:given]) + "p" + "a" * (kernel.scratch_bytes > 0)
-    natives = jit.compile_ir(module_text([kernel]), {kernel.symbol: signature}, "loop of " + "+".join(s.op for s in loop.steps))
+    signature = (
+        "".join(letters[kind] for kind in kernel.signature[:given])
+        + "p"
+        + "a" * (kernel.scratch_bytes > 0)
+    )
+    natives = jit.compile_ir(
+        module_text([kernel]),
+        {kernel.symbol: signature},
+        "loop of " + "+".join(s.op for s in loop.steps),
+    )
     if natives is None:
         return None
     native = natives[kernel.symbol]
     if not kernel.scratch_bytes:
         return lambda *arguments: native(*arguments, threads.team())
-    return lambda *arguments: native(*arguments, threads.team(), np.empty(kernel.scratch_bytes // 8))
+    return lambda *arguments: native(
+        *arguments, threads.team(), np.empty(kernel.scratch_bytes // 8)
+    )

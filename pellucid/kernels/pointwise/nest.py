@@ -1,4 +1,6 @@
-"""The loops of a plan, written as IR: vectors, rows, sums in registers, in the first-level cache and in memory."""
+"""The loops of a plan, written as IR: vectors, rows, sums in registers, in the first-level cache
+and in memory.
+"""
 
 from __future__ import annotations
 
@@ -32,41 +34,68 @@ class Nest:
     `numbers` are the run-time numbers as values of type double or i64.
     """
 
-    def __init__(self, f: Function, loop: Any, plan: Plan, gathers: list[Gather], numbers: list[Value], width: int) -> None:
+    def __init__(
+        self,
+        f: Function,
+        loop: Any,
+        plan: Plan,
+        gathers: list[Gather],
+        numbers: list[Value],
+        width: int,
+    ) -> None:
         self.f, self.loop, self.plan, self.gathers, self.width = f, loop, plan, gathers, width
         self.m = Words(f, width)
         self.numbers = numbers
         self.strides = {
             **{("r", k): o.strides for k, o in enumerate(plan.reads)},
             **{("w", k): o.strides for k, o in enumerate(plan.writes)},
-            **{("a", k): plan.slot_strides(k) if plan.gathered[k] else o.strides for k, o in enumerate(plan.reduces)},
+            **{
+                ("a", k): plan.slot_strides(k) if plan.gathered[k] else o.strides
+                for k, o in enumerate(plan.reduces)
+            },
         }
         self.memory = {
             **{("r", k): MEMORY[o.kind] for k, o in enumerate(plan.reads)},
             **{("w", k): MEMORY[o.kind] for k, o in enumerate(plan.writes)},
-            **{("a", k): MEMORY[g.total if plan.gathered[k] else g.dtype] for k, g in enumerate(gathers)},
+            **{
+                ("a", k): MEMORY[g.total if plan.gathered[k] else g.dtype]
+                for k, g in enumerate(gathers)
+            },
         }
-        # Reductions: along the vectors, over rows of vectors, and (neither) vector by vector into memory.
+        # Reductions: along the vectors, over rows of vectors, and (neither) vector by vector into
+        # memory.
         self.along = [k for k, row in enumerate(plan.row) if row]
         self.columns = [k for k, row in enumerate(plan.row) if not row and plan.runs[k] < plan.last]
-        self.scattered = [k for k, row in enumerate(plan.row) if not row and plan.runs[k] == plan.last]
+        self.scattered = [
+            k for k, row in enumerate(plan.row) if not row and plan.runs[k] == plan.last
+        ]
         vectors = -(-plan.sizes[-1] // width)
         split = plan.tasks > 1 and plan.split == plan.last
-        self.resident = bool(self.columns) and plan.tile is None and vectors <= STRAIGHT and not split
-        # How much is written out side by side: what is cheap gains by it, what is not would only take longer to compile.
+        self.resident = (
+            bool(self.columns) and plan.tile is None and vectors <= STRAIGHT and not split
+        )
+        # How much is written out side by side: what is cheap gains by it, what is not would only
+        # take longer to compile.
         cost = sum(8 if costly(step.op) else 1 for step in loop.steps)
         self.together = 1  # rows
         if self.columns and not self.along:
-            room = (BODIES // vectors if self.resident else 4) if cost <= 8 else 2 if cost <= 16 else 1
+            room = (
+                (BODIES // vectors if self.resident else 4) if cost <= 8 else 2 if cost <= 16 else 1
+            )
             self.together = 4 if room >= 4 else 2 if room >= 2 else 1
-        self.straight = BODIES if self.resident else STRAIGHT if cost <= 12 else 1  # vectors of a row that are written out
-        self.unroll = 1 if self.together > 1 or cost > 12 else 4 if self.along and cost <= 4 else 2  # vectors
+        # vectors of a row that are written out
+        self.straight = BODIES if self.resident else STRAIGHT if cost <= 12 else 1
+        # vectors
+        self.unroll = 1 if self.together > 1 or cost > 12 else 4 if self.along and cost <= 4 else 2
         self.totals: dict[int, Any] = {}
         self.short: dict[int, Num] = {}
         self.lines: dict[int, Any] = {}
         # Passes over a row: what needs a row's result comes in a later pass than it.
         self.same = self._same_along_rows()
-        self.passes, self.now = Passes(loop, plan.row_level == plan.last and plan.sizes[-1] <= KEPT, self.same), 0
+        self.passes, self.now = (
+            Passes(loop, plan.row_level == plan.last and plan.sizes[-1] <= KEPT, self.same),
+            0,
+        )
         self.results: dict[int, Any] = {}
         self.kept = {i: loop.steps[i].dtype for i in self.passes.kept}
         for i, kind in self.kept.items():
@@ -74,11 +103,17 @@ class Nest:
             self.memory["t", i] = MEMORY[kind]
 
     def _same_along_rows(self) -> frozenset[int]:
-        """The steps that give the same for all elements of an innermost row: they are computed before it."""
+        """The steps that give the same for all elements of an innermost row: they are computed
+        before it.
+        """
         found: set[int] = set()
         for i, step in enumerate(self.loop.steps):
             if all(
-                which in found if what == "step" else self.plan.reads[which].strides[-1] == 0 if what == "in" else True
+                which in found
+                if what == "step"
+                else self.plan.reads[which].strides[-1] == 0
+                if what == "in"
+                else True
                 for what, which in step.args
             ):
                 found.add(i)
@@ -109,7 +144,9 @@ class Nest:
         for key, pointer in pointers.items():
             stride = self.strides[key][d]
             if stride and not (isinstance(by, int) and by == 0):
-                moved[key] = self.f.at(pointer, by * stride if stride != 1 else by, self.memory[key])
+                moved[key] = self.f.at(
+                    pointer, by * stride if stride != 1 else by, self.memory[key]
+                )
         return moved
 
     def _level(self, d: int, pointers: Pointers, inner: Value | int) -> None:
@@ -161,14 +198,22 @@ class Nest:
         self._for_line(inner, lambda at: totals.set(at, g.identity(m, g.total)))
 
     def _short(self, k: int) -> bool:
-        """Whether a reduction along the vectors is over one short row, so that there is one partial result only."""
+        """Whether a reduction along the vectors is over one short row, so that there is one partial
+        result only.
+        """
         plan = self.plan
         split = plan.tile is not None or (plan.tasks > 1 and plan.split == plan.last)
-        return plan.runs[k] == plan.last and not split and plan.sizes[-1] <= SUM_TERMS * self.unroll * self.width
+        return (
+            plan.runs[k] == plan.last
+            and not split
+            and plan.sizes[-1] <= SUM_TERMS * self.unroll * self.width
+        )
 
     def _line(self, g: Gather) -> tuple[_Line, _Line]:
         count = -(-self.plan.sizes[-1] // self.width)
-        return _Line(self.m, g.part, count, self.resident), _Line(self.m, g.total, count, self.resident)
+        return _Line(self.m, g.part, count, self.resident), _Line(
+            self.m, g.total, count, self.resident
+        )
 
     def _for_line(self, inner: Value | int, body: Callable[[Any], None]) -> None:
         """`body(offset)` for each vector of a line, a partial one included."""
@@ -205,7 +250,14 @@ class Nest:
             if self.plan.gathered[k]:
                 self._add_to_memory(k, pointers["a", k], offset, total, mask)
             else:
-                self._store("a", k, pointers["a", k], offset, pack(f, g.final(m, total).value, g.dtype), mask)
+                self._store(
+                    "a",
+                    k,
+                    pointers["a", k],
+                    offset,
+                    pack(f, g.final(m, total).value, g.dtype),
+                    mask,
+                )
 
         whole = inner & -self.width
         if self.resident:
@@ -220,7 +272,9 @@ class Nest:
         elif inner - whole:
             finish(whole, static_mask(f, self.width, inner - whole))
 
-    def _add_to_memory(self, k: int, where: Value, offset: Any, value: Num, mask: Mask | None) -> None:
+    def _add_to_memory(
+        self, k: int, where: Value, offset: Any, value: Num, mask: Mask | None
+    ) -> None:
         g, f, m = self.gathers[k], self.f, self.m
         kind = vector(MEMORY[g.total], self.width)
         guard = None if mask is None else mask.value
@@ -241,11 +295,16 @@ class Nest:
     def _block(self, d: int, pointers: Pointers, begin: Any, end: Any, inner: Value | int) -> None:
         f, m = self.f, self.m
         active = [
-            k for k in self.columns if self.plan.runs[k] <= d and (d < self.plan.row_level or self.passes.of_reduce[k] == self.now)
+            k
+            for k in self.columns
+            if self.plan.runs[k] <= d
+            and (d < self.plan.row_level or self.passes.of_reduce[k] == self.now)
         ]
         for k in active:
 
-            def begun(at: Any, parts: _Line = self.lines[k][0], g: Gather = self.gathers[k]) -> None:
+            def begun(
+                at: Any, parts: _Line = self.lines[k][0], g: Gather = self.gathers[k]
+            ) -> None:
                 parts.set(at, g.identity(m, g.part))
 
             self._for_line(inner, begun)
@@ -271,7 +330,9 @@ class Nest:
         for k in active:
             parts, totals = self.lines[k]
 
-            def added(at: Any, parts: _Line = parts, totals: _Line = totals, g: Gather = self.gathers[k]) -> None:
+            def added(
+                at: Any, parts: _Line = parts, totals: _Line = totals, g: Gather = self.gathers[k]
+            ) -> None:
                 totals.set(at, g.combine(m, totals.get(at), m.cast(parts.get(at), g.total)))
 
             self._for_line(inner, added)
@@ -293,7 +354,10 @@ class Nest:
                 known = [self._fixed(p) for p in rows]
                 for k in self.plan.turned:
                     kind = self.plan.reads[k].kind
-                    vectors = [f.load(vector(MEMORY[kind], width), self._moved(corner, last, c)["r", k]) for c in range(width)]
+                    vectors = [
+                        f.load(vector(MEMORY[kind], width), self._moved(corner, last, c)["r", k])
+                        for c in range(width)
+                    ]
                     for fixed, made in zip(known, exchanged(f, vectors), strict=True):
                         fixed[0][k] = Num(self.m, unpack(f, made, kind), kind)
                 self._points(rows, known, [0], None, {})
@@ -323,14 +387,22 @@ class Nest:
         with self.f.loop(0, count, block) as first:
             self._segment(rows, self.f.smaller(count - first, block), first, whole)
 
-    def _segment(self, rows: list[Pointers], count: Value | int, start: Value | int = 0, whole: bool = False) -> None:
-        """`count` elements from `start` on; `whole` says that vectors, as many as are unrolled, make it up."""
+    def _segment(
+        self, rows: list[Pointers], count: Value | int, start: Value | int = 0, whole: bool = False
+    ) -> None:
+        """`count` elements from `start` on; `whole` says that vectors, as many as are unrolled,
+        make it up.
+        """
         f, m, width = self.f, self.m, self.width
         fixed = [self._fixed(p) for p in rows]
         parts = {}
         for k in self._summed():
             g = self.gathers[k]
-            several = self.unroll if isinstance(count, Value) else max(1, min(self.unroll, count // width))
+            several = (
+                self.unroll
+                if isinstance(count, Value)
+                else max(1, min(self.unroll, count // width))
+            )
             parts[k] = [f.var(m.ctype(g.part), g.identity(m, g.part).value) for _ in range(several)]
 
         def points(offsets: list[Any], mask: Mask | None) -> None:
@@ -341,7 +413,9 @@ class Nest:
             vectors, rest = divmod(count, width)
             if vectors * len(rows) <= self.straight:
                 for j in range(0, vectors, self.unroll):
-                    points([start + i * width for i in range(j, min(j + self.unroll, vectors))], None)
+                    points(
+                        [start + i * width for i in range(j, min(j + self.unroll, vectors))], None
+                    )
             else:
                 main = vectors // self.unroll * self.unroll
                 with f.loop(start, start + main * width, step) as i:
@@ -373,7 +447,9 @@ class Nest:
             self.totals[k].set(g.combine(m, total, m.cast(values[0], g.total)).value)
 
     def _fixed(self, pointers: Pointers) -> Fixed:
-        """What a row reads and computes once: operands that are repeated along it, and steps of them."""
+        """What a row reads and computes once: operands that are repeated along it, and steps of
+        them.
+        """
         f, reads = self.f, dict[int, Num]()
         steps: dict[int, Num] = {}
         for k in self.passes.reads[self.now]:
@@ -386,25 +462,49 @@ class Nest:
                 steps[i] = self._step(i, reads, steps)
         return reads, steps
 
-    def _points(self, rows: list[Pointers], fixed: list[Fixed], offsets: list[Any], mask: Mask | None, parts: Any) -> None:
-        """Load, compute, store some vectors of each row; loads come before all stores, so that results may replace operands."""
+    def _points(
+        self,
+        rows: list[Pointers],
+        fixed: list[Fixed],
+        offsets: list[Any],
+        mask: Mask | None,
+        parts: Any,
+    ) -> None:
+        """Load, compute, store some vectors of each row; loads come before all stores, so that
+        results may replace operands.
+        """
         f, m = self.f, self.m
         inputs = [
             [
-                {k: known[0][k] if k in known[0] else self._load(k, p["r", k], offset, mask) for k in self.passes.reads[self.now]}
+                {
+                    k: known[0][k] if k in known[0] else self._load(k, p["r", k], offset, mask)
+                    for k in self.passes.reads[self.now]
+                }
                 for offset in offsets
             ]
             for p, known in zip(rows, fixed, strict=True)
         ]
         values = [
-            [self._computed(given, known[1], p, offset) for given, offset in zip(row, offsets, strict=True)]
+            [
+                self._computed(given, known[1], p, offset)
+                for given, offset in zip(row, offsets, strict=True)
+            ]
             for p, known, row in zip(rows, fixed, inputs, strict=True)
         ]
         for p, row in zip(rows, values, strict=True):
             for offset, value in zip(offsets, row, strict=True):
-                for k, write in enumerate(self.loop.writes if self.now == self.passes.count - 1 else ()):
+                for k, write in enumerate(
+                    self.loop.writes if self.now == self.passes.count - 1 else ()
+                ):
                     kind = self.plan.writes[k].kind
-                    self._store("w", k, p["w", k], offset, pack(f, m.cast(value(write.value), kind).value, kind, True), mask)
+                    self._store(
+                        "w",
+                        k,
+                        p["w", k],
+                        offset,
+                        pack(f, m.cast(value(write.value), kind).value, kind, True),
+                        mask,
+                    )
         for k, reduce in enumerate(self.loop.reduces):
             if self.passes.of_reduce[k] != self.now:
                 continue
@@ -418,19 +518,25 @@ class Nest:
                 for u, value in enumerate(values[0]):
                     one = term(value)
                     if mask is not None:
-                        one = Num(m, f.select(mask.value, one.value, g.identity(m, g.part).value), g.part)
+                        one = Num(
+                            m, f.select(mask.value, one.value, g.identity(m, g.part).value), g.part
+                        )
                     parts[k][u].set(g.combine(m, one, Num(m, parts[k][u].get(), g.part)).value)
             elif k in self.columns:
                 line = self.lines[k][0]
                 for u, offset in enumerate(offsets):
                     terms = [term(row[u]) for row in values]
                     while len(terms) > 1:
-                        terms = [g.combine(m, a, b) for a, b in zip(terms[::2], terms[1::2], strict=True)]
+                        terms = [
+                            g.combine(m, a, b) for a, b in zip(terms[::2], terms[1::2], strict=True)
+                        ]
                     line.set(offset, g.combine(m, terms[0], line.get(offset)))
             else:
                 for p, row in zip(rows, values, strict=True):
                     for offset, value in zip(offsets, row, strict=True):
-                        self._add_to_memory(k, p["a", k], offset, m.cast(term(value), g.total), mask)
+                        self._add_to_memory(
+                            k, p["a", k], offset, m.cast(term(value), g.total), mask
+                        )
 
     def _argument(self, arg: Any, reads: dict[int, Num], steps: dict[int, Num]) -> Any:
         """An argument of a step: a value, a number, or None for what is left out."""
@@ -449,9 +555,17 @@ class Nest:
 
     def _step(self, i: int, reads: dict[int, Num], steps: dict[int, Num]) -> Num:
         step = self.loop.steps[i]
-        return compute(self.m, step.op, [self._argument(arg, reads, steps) for arg in step.args], step.dtype, step.params)
+        return compute(
+            self.m,
+            step.op,
+            [self._argument(arg, reads, steps) for arg in step.args],
+            step.dtype,
+            step.params,
+        )
 
-    def _computed(self, reads: dict[int, Num], fixed: dict[int, Num], pointers: Pointers, offset: Any) -> Callable[[Any], Num]:
+    def _computed(
+        self, reads: dict[int, Num], fixed: dict[int, Num], pointers: Pointers, offset: Any
+    ) -> Callable[[Any], Num]:
         """The steps of this pass for one vector; returns what gives an argument's value."""
         m, f = self.m, self.f
         done = dict(fixed)
@@ -469,7 +583,11 @@ class Nest:
 
         def value(arg: Any) -> Num:
             found = self._argument(arg, reads, done)
-            return found if isinstance(found, Num) else m.number(found, "float64" if isinstance(found, float) else "int64")
+            return (
+                found
+                if isinstance(found, Num)
+                else m.number(found, "float64" if isinstance(found, float) else "int64")
+            )
 
         return value
 
@@ -480,7 +598,12 @@ class Nest:
         kind, stride = MEMORY[o.kind], o.strides[-1]
         wide = vector(kind, self.width)
         if stride == 1 or self.width == 1:
-            got = f.load(wide, pointer, offset * stride if stride != 1 else offset, mask=None if mask is None else mask.value)
+            got = f.load(
+                wide,
+                pointer,
+                offset * stride if stride != 1 else offset,
+                mask=None if mask is None else mask.value,
+            )
         elif mask is not None and mask.known is None:
             where = self._addresses(pointer, offset, stride, kind)
             got = f.gather(wide, where, mask.value, align=1)
@@ -491,7 +614,9 @@ class Nest:
                 got = f.emit(f"insertelement {wide} {got.name}, {kind} {one.name}, i32 {i}", wide)
         return Num(self.m, unpack(f, got, o.kind), o.kind)
 
-    def _store(self, what: str, k: int, pointer: Value, offset: Any, value: Value, mask: Mask | None) -> None:
+    def _store(
+        self, what: str, k: int, pointer: Value, offset: Any, value: Value, mask: Mask | None
+    ) -> None:
         f, kind = self.f, self.memory[what, k]
         stride = self.strides[what, k][-1]
         if stride == 1 or self.width == 1:
@@ -508,7 +633,10 @@ class Nest:
         f = self.f
         places = vector("i64", self.width)
         index = (f.iota(places) + f.splat(f.as_value(offset, "i64"), places)) * stride
-        return f.emit(f"getelementptr {kind}, ptr {pointer.name}, {places} {index.name}", vector("ptr", self.width))
+        return f.emit(
+            f"getelementptr {kind}, ptr {pointer.name}, {places} {index.name}",
+            vector("ptr", self.width),
+        )
 
 
 class _Line:
@@ -524,7 +652,11 @@ class _Line:
 
     def get(self, offset: Any) -> Num:
         f = self.m.f
-        got = self.vars[offset // self.m.width].get() if self.vars else f.load(self.memory, self.buffer, offset)
+        got = (
+            self.vars[offset // self.m.width].get()
+            if self.vars
+            else f.load(self.memory, self.buffer, offset)
+        )
         return Num(self.m, unpack(f, got, self.kind), self.kind)
 
     def set(self, offset: Any, value: Num) -> None:

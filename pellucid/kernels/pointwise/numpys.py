@@ -1,13 +1,15 @@
-"""NumPy's own element-wise functions with more loops: two-byte floats in native code, large arrays among the worker threads.
+"""NumPy's own element-wise functions with more loops: two-byte floats in native code, large arrays
+among the worker threads.
 
     >>> add = extended(np.add)
     >>> add(np.float16([1, 2]), np.float16([0.5, 4])).tolist(), add is np.add
     ([1.5, 6.0], False)
 
-NumPy and ml_dtypes convert two-byte floats one by one, 10 to 50 times slower than the processor does. The functions made here have
-the loops of NumPy's for all other numbers (they are read from the ufunc, whose struct is part of NumPy's C interface), cost the same
-to call, and leave NumPy's as they are. Products and quotients take numbers in float32 beside two-byte floats. Quotients are of floats
-and complex numbers: operations promote integers before.
+NumPy and ml_dtypes convert two-byte floats one by one, 10 to 50 times slower than the processor
+does. The functions made here have the loops of NumPy's for all other numbers (they are read from
+the ufunc, whose struct is part of NumPy's C interface), cost the same to call, and leave NumPy's as
+they are. Products and quotients take numbers in float32 beside two-byte floats. Quotients are of
+floats and complex numbers: operations promote integers before.
 """
 
 from __future__ import annotations
@@ -31,11 +33,19 @@ class _Ufunc(ctypes.Structure):
     """The first fields of NumPy's PyUFuncObject (numpy/ufuncobject.h)."""
 
     _fields_ = [
-        ("references", ctypes.c_ssize_t), ("type", ctypes.c_void_p), ("inputs", ctypes.c_int), ("outputs", ctypes.c_int),
-        ("operands", ctypes.c_int), ("identity", ctypes.c_int), ("functions", ctypes.POINTER(ctypes.c_void_p)),
-        ("data", ctypes.POINTER(ctypes.c_void_p)), ("count", ctypes.c_int), ("reserved", ctypes.c_int), ("name", ctypes.c_char_p),
+        ("references", ctypes.c_ssize_t),
+        ("type", ctypes.c_void_p),
+        ("inputs", ctypes.c_int),
+        ("outputs", ctypes.c_int),
+        ("operands", ctypes.c_int),
+        ("identity", ctypes.c_int),
+        ("functions", ctypes.POINTER(ctypes.c_void_p)),
+        ("data", ctypes.POINTER(ctypes.c_void_p)),
+        ("count", ctypes.c_int),
+        ("reserved", ctypes.c_int),
+        ("name", ctypes.c_char_p),
         ("types", ctypes.POINTER(ctypes.c_byte)),
-    ]  # fmt: skip
+    ]
 
 
 # What NumPy calls a word of formulas otherwise.
@@ -47,7 +57,12 @@ _CHARS = {np.dtype(char).num: np.dtype(char).char for char in np.typecodes["All"
 def extended(function: np.ufunc) -> np.ufunc:
     """`function` with more loops, or itself where it is no element-wise function of floats."""
     formula = word(_NAMES.get(function.__name__, function.__name__))
-    if formula is None or "h" not in formula.kinds or formula.args not in ("same", "compare") or formula.masks:
+    if (
+        formula is None
+        or "h" not in formula.kinds
+        or formula.args not in ("same", "compare")
+        or formula.masks
+    ):
         return function
     fields = _fields(function)
     if fields is None:
@@ -61,10 +76,14 @@ def extended(function: np.ufunc) -> np.ufunc:
         numbers = list(fields.types[k * width : (k + 1) * width])
         chars = {_CHARS[n] for n in numbers[: fields.inputs]}  # comparisons give booleans
         found = fields.functions[k], fields.data[k]
-        kind = "float16" if chars == {"e"} else "float64" if chars == {"d"} and name in DOUBLE else ""
+        kind = (
+            "float16" if chars == {"e"} else "float64" if chars == {"d"} and name in DOUBLE else ""
+        )
         if kind and kind not in done:
             own = signature_of(formula, kind)
-            first.append((numbers, Later(own, kind, name, formula, True, found), threads.cell_address()))
+            first.append(
+                (numbers, Later(own, kind, name, formula, True, found), threads.cell_address())
+            )
             done.add(kind)
         elif chars <= _KEPT and not kind:
             first.append((numbers, *found))
@@ -77,8 +96,11 @@ def extended(function: np.ufunc) -> np.ufunc:
             for inputs in ((kind, "float32"), ("float32", kind)):
                 mixed = Signature(inputs, plain.outputs)
                 loops[mixed] = Later(mixed, kind, name, formula, True)
-    # NumPy's numbers for them: 0, 1, -1 for no identity, -2 where the order does not matter all the same.
-    identity = {0: 0, 1: 1}.get(function.identity, -2 if name in ("maximum", "minimum", "fmax", "fmin") else -1)
+    # NumPy's numbers for them: 0, 1, -1 for no identity, -2 where the order does not matter all the
+    # same.
+    identity = {0: 0, 1: 1}.get(
+        function.identity, -2 if name in ("maximum", "minimum", "fmax", "fmin") else -1
+    )
     made, places = assemble(function.__name__, loops, function.__doc__ or "", first, identity)
     _shared.append(places)
     threads.when_started(_share)
@@ -88,18 +110,27 @@ def extended(function: np.ufunc) -> np.ufunc:
 def _fields(function: np.ufunc) -> _Ufunc | None:
     """What NumPy keeps of a ufunc; None where that does not look as expected."""
     found = _Ufunc.from_address(id(function))
-    if (found.inputs, found.outputs, found.operands) != (function.nin, function.nout, function.nargs):
+    if (found.inputs, found.outputs, found.operands) != (
+        function.nin,
+        function.nout,
+        function.nargs,
+    ):
         return None
     if found.name != function.__name__.encode() or not 0 < found.count <= len(function.types):
         return None
     for k in range(found.count):
-        chars = [_CHARS.get(n, "") for n in found.types[k * function.nargs : (k + 1) * function.nargs]]
-        if function.types[k] != "".join(chars[: function.nin]) + "->" + "".join(chars[function.nin :]):
+        chars = [
+            _CHARS.get(n, "") for n in found.types[k * function.nargs : (k + 1) * function.nargs]
+        ]
+        if function.types[k] != "".join(chars[: function.nin]) + "->" + "".join(
+            chars[function.nin :]
+        ):
             return None
     return found
 
 
-# Tables of loops that are not shared among threads yet: functions, data, how many of NumPy's own stand first, operands of each.
+# Tables of loops that are not shared among threads yet: functions, data, how many of NumPy's own
+# stand first, operands of each.
 _shared: list[Any] = []
 _alive: list[Any] = []
 
@@ -114,7 +145,8 @@ def _share() -> None:
                 continue  # a loop that is told by its data what to compute
             block = (ctypes.c_int64 * 3)(functions[k], threads.cell_address(), operands)
             _alive.append(block)
-            # The data first: a thread that sees them with the function of before has one that does not look.
+            # The data first: a thread that sees them with the function of before has one that does
+            # not look.
             data[k] = ctypes.addressof(block)
             functions[k] = natives["loop"]
 
@@ -125,9 +157,15 @@ def _module_text() -> str:
     f = module.function("loop", args="ptr", dimensions="ptr", steps="ptr", data="ptr")
     f.driver = True
     n = f.load("i64", f.dimensions)
-    own, cell, operands = f.load("ptr", f.data), f.load("ptr", f.at(f.data, 1, "i64")), f.load("i64", f.data, 2)
+    own, cell, operands = (
+        f.load("ptr", f.data),
+        f.load("ptr", f.at(f.data, 1, "i64")),
+        f.load("i64", f.data, 2),
+    )
     result = operands - 1
-    large = n.compare("sge", 2 * GRAIN) & independent(f, n, (f.const(0, "i64"), result - 1), (result,))
+    large = n.compare("sge", 2 * GRAIN) & independent(
+        f, n, (f.const(0, "i64"), result - 1), (result,)
+    )
 
     def shared() -> None:
         block = f.buffer("i64", 4, align=8)
@@ -136,7 +174,9 @@ def _module_text() -> str:
         threads.start_team(f, f.load("ptr", cell), "@range", block, n, f.const(GRAIN, "i64"))
 
     def alone() -> None:
-        f.line(f"call void {own.name}(ptr {f.args.name}, ptr {f.dimensions.name}, ptr {f.steps.name}, ptr null)")
+        f.line(
+            f"call void {own.name}(ptr {f.args.name}, ptr {f.dimensions.name}, ptr {f.steps.name}, ptr null)"
+        )
 
     f.branch(large, shared, alone)
     f.ret()
@@ -146,8 +186,12 @@ def _module_text() -> str:
     pointers, count = f.buffer("i64", 8, align=8), f.buffer("i64", 1, align=8)
     f.store(f.end - f.begin, count)
     with f.loop(0, f.load("i64", f.block, 3)) as k:
-        f.store(f.load("i64", args, k) + f.begin * f.load("i64", steps, k), f.at(pointers, k, "i64"))
-    f.line(f"call void {own.name}(ptr {pointers.name}, ptr {count.name}, ptr {steps.name}, ptr null)")
+        f.store(
+            f.load("i64", args, k) + f.begin * f.load("i64", steps, k), f.at(pointers, k, "i64")
+        )
+    f.line(
+        f"call void {own.name}(ptr {pointers.name}, ptr {count.name}, ptr {steps.name}, ptr null)"
+    )
     f.ret()
     return module.text()
 

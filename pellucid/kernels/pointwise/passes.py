@@ -1,7 +1,8 @@
 """Passes over a row: a step that uses a reduction of its row comes after it.
 
-In softmax's first pass only the maximum is found, in the second exp(x - max) and its sum, in the third the quotient. What a pass needs is
-computed anew in it, except for elementary functions, whose values the first pass that needs them keeps.
+In softmax's first pass only the maximum is found, in the second exp(x - max) and its sum, in the
+third the quotient. What a pass needs is computed anew in it, except for elementary functions, whose
+values the first pass that needs them keeps.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ class Passes:
         used: the reductions whose results are used by steps.
         of_reduce: the pass of each reduction. Results are written in the last pass.
         steps, reads: for each pass what is computed, or taken from memory, in it.
-        kept: steps whose values are kept for later passes, if `keep` (but for `fixed` ones, which are the same along a row).
+        kept: steps whose values are kept for later passes, if `keep` (but for `fixed` ones, which
+            are the same along a row).
         first: the first pass that needs a step.
     """
 
@@ -37,7 +39,12 @@ class Passes:
         for step in loop.steps:
             of_step.append(max(map(of, step.args), default=0))
         self.used = {k for step in loop.steps for what, k in step.args if what == "reduce"}
-        self.used |= {which for item in (*loop.writes, *loop.reduces) for what, which in (item.value,) if what == "reduce"}
+        self.used |= {
+            which
+            for item in (*loop.writes, *loop.reduces)
+            for what, which in (item.value,)
+            if what == "reduce"
+        }
         self.of_reduce = [of(r.value) for r in loop.reduces]
         self.count = 1 + max([*self.of_reduce, *(of(w.value) for w in loop.writes)], default=0)
         roots: list[list[Any]] = [[] for _ in range(self.count)]
@@ -52,7 +59,10 @@ class Passes:
         for at, given in enumerate(roots):
             there = {i for i in self.kept if self.first[i] < at}
             self.steps.append(sorted(_needed(loop, given, there)))
-            args = [*given, *(a for i in self.steps[-1] if i not in there for a in loop.steps[i].args)]
+            args = [
+                *given,
+                *(a for i in self.steps[-1] if i not in there for a in loop.steps[i].args),
+            ]
             self.reads.append(sorted({which for what, which in args if what == "in"}))
 
 

@@ -1,4 +1,5 @@
-"""How a loop is run: order and merging of its dimensions, tiles, tasks for threads, where reductions are gathered.
+"""How a loop is run: order and merging of its dimensions, tiles, tasks for threads, where
+reductions are gathered.
 
 Everything here follows from the loop's shape and strides alone, never from the number of threads.
 """
@@ -12,17 +13,21 @@ from typing import Any
 from .values import itemsize
 
 TILE = 1024  # columns whose sums are gathered in the first-level cache
-LINE = 8192  # columns that are summed in memory of their own beside rows; more are summed in the results' memory
+# columns that are summed in memory of their own beside rows; more are summed in the results' memory
+LINE = 8192
 TASK = 32768  # elements of a cheap loop that a task for one thread has at least: some microseconds
 MOST_TASKS = 64  # tasks with partial results of their own
 MOST_PARTIAL = 1 << 20  # elements of all partial results
-TURNED_WORK = 16  # up to which operands are turned in registers, for as many rows at a time as a vector has lanes
+# up to which operands are turned in registers, for as many rows at a time as a vector has lanes
+TURNED_WORK = 16
 ENOUGH_TASKS = 8  # where one dimension gives fewer, the next one is tried
 
 
 @dataclass
 class Operand:
-    """The memory that a loop reads or writes: `start` and strides count elements; `reduced` marks dimensions that are summed over."""
+    """The memory that a loop reads or writes: `start` and strides count elements; `reduced` marks
+    dimensions that are summed over.
+    """
 
     kind: str
     strides: list[int]
@@ -41,9 +46,12 @@ class Plan:
         split: the dimension that is cut into tasks, after enumeration of those before it.
         rows: iterations of `split` in a task.
         tasks: their number.
-        runs: for each reduction the dimension from which on (but for the innermost one, where it is kept) all are reduced.
-        row_level: the first dimension of rows that are taken in several passes; beyond the last one where there are none.
-        turned: the reads that are contiguous along the next-to-innermost dimension instead: taken in square tiles.
+        runs: for each reduction the dimension from which on (but for the innermost one, where it is
+            kept) all are reduced.
+        row_level: the first dimension of rows that are taken in several passes; beyond the last one
+            where there are none.
+        turned: the reads that are contiguous along the next-to-innermost dimension instead: taken
+            in square tiles.
         row: for each reduction whether the innermost dimension is reduced.
         gathered: for each reduction whether partial results are combined in memory at the end.
         slots: for each reduction how many partial results there are.
@@ -74,10 +82,14 @@ class Plan:
         return len(self.sizes) - 1
 
     def kept(self, k: int) -> list[tuple[int, int]]:
-        """(size, stride in the result) of the dimensions that reduction `k` keeps; tiles count as one dimension."""
+        """(size, stride in the result) of the dimensions that reduction `k` keeps; tiles count as
+        one dimension.
+        """
         o = self.reduces[k]
         dims = [
-            (n, s) for d, (n, s, r) in enumerate(zip(self.sizes, o.strides, o.reduced)) if not r and d not in (self.tile, self.last)
+            (n, s)
+            for d, (n, s, r) in enumerate(zip(self.sizes, o.strides, o.reduced))
+            if not r and d not in (self.tile, self.last)
         ]
         return dims if o.reduced[-1] else [*dims, (self.inner, o.strides[-1])]
 
@@ -107,9 +119,11 @@ def make_plan(
     width: int,
     row: int | None = None,
 ) -> Plan:
-    """The plan for a loop without empty dimensions; `work` is about the cost of one element in plain operations.
+    """The plan for a loop without empty dimensions; `work` is about the cost of one element in
+    plain operations.
 
-    `row` is a reduction whose result is used in the loop: its dimensions are the inner ones, and never cut.
+    `row` is a reduction whose result is used in the loop: its dimensions are the inner ones, and
+    never cut.
     """
     plan = Plan(list(shape), reads, writes, reduces)
     for o in reads + writes:
@@ -130,7 +144,15 @@ def make_plan(
     _merge(plan)
     if reduces and plan.sizes:
         # Dimensions that are kept go outside, so that what is summed is complete sooner.
-        _pick(plan, [*sorted(range(plan.last), key=lambda d: (inside(d), sum(o.reduced[d] for o in reduces))), plan.last])
+        _pick(
+            plan,
+            [
+                *sorted(
+                    range(plan.last), key=lambda d: (inside(d), sum(o.reduced[d] for o in reduces))
+                ),
+                plan.last,
+            ],
+        )
         _merge(plan)
     if not plan.sizes or (row is not None and not reduces[row].reduced[-1]):
         # Rows of one element.
@@ -148,9 +170,18 @@ def make_plan(
     if row is None:
         _tile(plan)
     elif plan.inner > LINE:
-        plan.runs = [run if in_row else plan.last for run, in_row in zip(plan.runs, plan.row, strict=True)]
-    if not reduces and len(plan.sizes) > 1 and min(plan.sizes[-2:]) >= width > 1 and work <= TURNED_WORK:
-        plan.turned = [k for k, o in enumerate(reads) if o.strides[-2] == 1 and abs(o.strides[-1]) > 1]
+        plan.runs = [
+            run if in_row else plan.last for run, in_row in zip(plan.runs, plan.row, strict=True)
+        ]
+    if (
+        not reduces
+        and len(plan.sizes) > 1
+        and min(plan.sizes[-2:]) >= width > 1
+        and work <= TURNED_WORK
+    ):
+        plan.turned = [
+            k for k, o in enumerate(reads) if o.strides[-2] == 1 and abs(o.strides[-1]) > 1
+        ]
     _cut(plan, work, width)
     return plan
 
@@ -176,7 +207,10 @@ def _merge(plan: Plan) -> None:
     d = 0
     while d + 1 < len(plan.sizes):
         n = plan.sizes[d + 1]
-        if all(o.strides[d] == o.strides[d + 1] * n and o.reduced[d] == o.reduced[d + 1] for o in plan.operands):
+        if all(
+            o.strides[d] == o.strides[d + 1] * n and o.reduced[d] == o.reduced[d + 1]
+            for o in plan.operands
+        ):
             plan.sizes[d] *= n
             del plan.sizes[d + 1]
             for o in plan.operands:
@@ -213,7 +247,12 @@ def _cut(plan: Plan, work: int, width: int) -> None:
     plan.rows, before, best = plan.sizes[0], 1, 1
     for d, n in enumerate(plan.sizes):
         columns = d == plan.last and not all(plan.row)
-        if total < 2 * wanted or columns or d == plan.row_level or (d and any(o.reduced[d - 1] for o in plan.reduces)):
+        if (
+            total < 2 * wanted
+            or columns
+            or d == plan.row_level
+            or (d and any(o.reduced[d - 1] for o in plan.reduces))
+        ):
             break
         rows = max(1, -(-wanted * before * n // total))
         cuts_sums = any(o.reduced[d] for o in plan.reduces)
@@ -224,7 +263,10 @@ def _cut(plan: Plan, work: int, width: int) -> None:
         if d == plan.last:
             rows = _even(n, -(-rows // (4 * width)), 4 * width)
         tasks = before * -(-n // rows)
-        small = not cuts_sums or tasks * max(map(plan.slot_size, range(len(plan.reduces)))) <= MOST_PARTIAL
+        small = (
+            not cuts_sums
+            or tasks * max(map(plan.slot_size, range(len(plan.reduces)))) <= MOST_PARTIAL
+        )
         if tasks > best and small:
             best, plan.split, plan.rows, plan.tasks = tasks, d, rows, tasks
         if tasks >= ENOUGH_TASKS:
@@ -248,4 +290,7 @@ def _even(n: int, units: int, unit: int) -> int:
 
 def bytes_of(shape: tuple[int, ...], operands: list[Any]) -> int:
     """Bytes that (dtype, strides) operands touch in one pass, repeated elements counted once."""
-    return sum(itemsize(kind) * math.prod(n for n, s in zip(shape, strides) if s) for kind, strides in operands)
+    return sum(
+        itemsize(kind) * math.prod(n for n, s in zip(shape, strides) if s)
+        for kind, strides in operands
+    )

@@ -1,9 +1,11 @@
-"""Sums, means, norms, products, maxima and minima over adjacent axes of floats, variances of float32 (C-contiguous).
+"""Sums, means, norms, products, maxima and minima over adjacent axes of floats, variances of
+float32 (C-contiguous).
 
-Two-byte floats are read as they are, added in float32 and double, and rounded once. An array is seen as (outer, length, inner) and
-reduced over `length`. Sums take at most 128 terms in float in a row (one after another in each lane), then go on in double; large
-reductions are cut into chunks that depend on the shape only, so results do not depend on the number of threads. Maxima and minima of
-NaN are NaN. Every function returns None where it cannot serve its arguments.
+Two-byte floats are read as they are, added in float32 and double, and rounded once. An array is
+seen as (outer, length, inner) and reduced over `length`. Sums take at most 128 terms in float in a
+row (one after another in each lane), then go on in double; large reductions are cut into chunks
+that depend on the shape only, so results do not depend on the number of threads. Maxima and minima
+of NaN are NaN. Every function returns None where it cannot serve its arguments.
 """
 
 from __future__ import annotations
@@ -39,14 +41,25 @@ class Kind:
     def at(self, f: Function, pointer: Value, index: Value) -> Value:
         return f.at(pointer, index, self.memory)
 
-    def load(self, f: Function, pointer: Value, index: Value, mask: Value | None = None, other: float = 0.0) -> Value:
+    def load(
+        self,
+        f: Function,
+        pointer: Value,
+        index: Value,
+        mask: Value | None = None,
+        other: float = 0.0,
+    ) -> Value:
         """A vector, with `other` in the lanes that a mask leaves out."""
         if self.memory == self.scalar:
             return f.load(self.vector, pointer, index, mask=mask, other=other)
-        read = unpack(f, f.load(vector(self.memory, self.width), pointer, index, mask=mask), self.dtype)
+        read = unpack(
+            f, f.load(vector(self.memory, self.width), pointer, index, mask=mask), self.dtype
+        )
         return read if mask is None or not other else f.select(mask, read, other)
 
-    def store(self, f: Function, value: Value, pointer: Value, index: Value, mask: Value | None = None) -> None:
+    def store(
+        self, f: Function, value: Value, pointer: Value, index: Value, mask: Value | None = None
+    ) -> None:
         """Round what is wider (a scalar or a vector), and write it."""
         value = f.trunc(value, vector(self.scalar, lanes(value.ctype)))
         f.store(pack(f, value, self.dtype), pointer, index, mask=mask)
@@ -119,7 +132,11 @@ def _extreme_piece(f: Function, k: Kind, x: Value, length: Value, better) -> Val
         for part, v in zip(best, vectors):
             part.set(better(v, part.get()))
         # One comparison finds a NaN in either of two vectors.
-        bad.set(bad.get() | vectors[0].compare("uno", vectors[1]) | vectors[2].compare("uno", vectors[3]))
+        bad.set(
+            bad.get()
+            | vectors[0].compare("uno", vectors[1])
+            | vectors[2].compare("uno", vectors[3])
+        )
     with f.loop(whole, length, width) as i:
         v = k.load(f, x, i, f.tail_mask(length - i, width), worst)
         best[0].set(better(v, best[0].get()))
@@ -129,7 +146,9 @@ def _extreme_piece(f: Function, k: Kind, x: Value, length: Value, better) -> Val
         values = [better(a, b) for a, b in zip(values[::2], values[1::2])]
     bits = f.emit(f"bitcast {bad.ctype} {bad.get().name} to i{width}", f"i{width}")
     found = bits.compare("ne", 0)
-    return f.extend(f.select(found, f.const(pymath.nan, k.scalar), f.fold(values[0], better)), "double")
+    return f.extend(
+        f.select(found, f.const(pymath.nan, k.scalar), f.fold(values[0], better)), "double"
+    )
 
 
 def _store(f: Function, k: Kind, value: Value, p: Value, root: bool = False) -> None:
@@ -140,8 +159,8 @@ def _store(f: Function, k: Kind, value: Value, p: Value, root: bool = False) -> 
 
 
 def _build_rows(dtype: str, only: str) -> str:
-    """Each kernel reduces pieces: rows * pieces iterations. `out` is a double for each, to be combined by `finish`; or, where
-    `direct` says that rows are whole, the scaled result.
+    """Each kernel reduces pieces: rows * pieces iterations. `out` is a double for each, to be
+    combined by `finish`; or, where `direct` says that rows are whole, the scaled result.
     """
     module, k = Module(), Kind(dtype)
     numbers = {"length": "i64", "pieces": "i64", "size": "i64", "scale": "double", "direct": "i64"}
@@ -180,7 +199,9 @@ def _build_rows(dtype: str, only: str) -> str:
             total = f.var("double", 0.0)
             with f.loop(0, f.pieces) as p:
                 total.set(total.get() + f.load("double", f.x, r * f.pieces + p))
-            k.store(f, f.sqrt(total.get()) if name == "finish_norm" else total.get() * f.scale, f.out, r)
+            k.store(
+                f, f.sqrt(total.get()) if name == "finish_norm" else total.get() * f.scale, f.out, r
+            )
         f.ret()
     return module.text(only)
 
@@ -206,14 +227,23 @@ def _build_columns(dtype: str, only: str) -> str:
                 _columns(f, k, name, x, place, [None] * UNROLL)
 
             def partial(f=f, name=name, x=x, place=place, left=left) -> None:
-                _columns(f, k, name, x, place, [f.tail_mask(f.larger(left - u * width, 0), width) for u in range(UNROLL)])
+                _columns(
+                    f,
+                    k,
+                    name,
+                    x,
+                    place,
+                    [f.tail_mask(f.larger(left - u * width, 0), width) for u in range(UNROLL)],
+                )
 
             f.branch(left.compare("sge", wide), full, partial)
         f.ret()
     return module.text(only)
 
 
-def _columns(f: Function, k: Kind, name: str, x: Value, place: Value, masks: list[Value | None]) -> None:
+def _columns(
+    f: Function, k: Kind, name: str, x: Value, place: Value, masks: list[Value | None]
+) -> None:
     kind, width = k.vector, k.width
     offsets = [u * width for u in range(UNROLL)]
     if name in ("max", "min"):
@@ -222,7 +252,13 @@ def _columns(f: Function, k: Kind, name: str, x: Value, place: Value, masks: lis
         with f.loop(0, f.length) as row:
             for part, offset, mask in zip(best, offsets, masks):
                 v, old = k.load(f, x, row * f.inner + offset, mask), part.get()
-                part.set(f.select(v.compare("uno", v), v, f.select(old.compare("uno", old), old, better(v, old))))
+                part.set(
+                    f.select(
+                        v.compare("uno", v),
+                        v,
+                        f.select(old.compare("uno", old), old, better(v, old)),
+                    )
+                )
         for part, offset, mask in zip(best, offsets, masks):
             k.store(f, part.get(), f.out, place + offset, mask)
         return
@@ -257,29 +293,48 @@ def _columns(f: Function, k: Kind, name: str, x: Value, place: Value, masks: lis
             total.set(total.get() + f.extend(part.get(), double))
     scale = f.splat(f.scale, double)
     for total, offset, mask in zip(totals, offsets, masks):
-        k.store(f, f.sqrt(total.get()) if name == "norm" else total.get() * scale, f.out, place + offset, mask)
+        k.store(
+            f,
+            f.sqrt(total.get()) if name == "norm" else total.get() * scale,
+            f.out,
+            place + offset,
+            mask,
+        )
 
 
 @functools.cache
 def _libraries(dtype: str) -> tuple[jit.Library, jit.Library]:
     """Reductions of rows and of columns."""
     plain = ("sum", "norm", "nansum", "prod", "max", "min")
-    rows = {**dict.fromkeys(plain, "paaiiidiii"), "deviations": "paaaiiidiii", "finish": "aaiid", "finish_norm": "aaiid"}
+    rows = {
+        **dict.fromkeys(plain, "paaiiidiii"),
+        "deviations": "paaaiiidiii",
+        "finish": "aaiid",
+        "finish_norm": "aaiid",
+    }
     columns = {**dict.fromkeys(plain, "paaiiidii"), "deviations": "paaaiiidii"}
     return (
         jit.Library(f"row reductions of {dtype}", functools.partial(_build_rows, dtype), rows),
-        jit.Library(f"column reductions of {dtype}", functools.partial(_build_columns, dtype), columns),
+        jit.Library(
+            f"column reductions of {dtype}", functools.partial(_build_columns, dtype), columns
+        ),
     )
 
 
-KINDS = {np.dtype(k): np.dtype(k).name for k in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)}
+KINDS = {
+    np.dtype(k): np.dtype(k).name for k in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)
+}
 
 
 # The entries.
 
 
-def _layout(x: np.ndarray, axis: Axes) -> tuple[int, int, int, tuple[int, ...], tuple[int, ...]] | None:
-    """outer, length, inner, the result's shape and the shape with the axes kept; None for what is not served."""
+def _layout(
+    x: np.ndarray, axis: Axes
+) -> tuple[int, int, int, tuple[int, ...], tuple[int, ...]] | None:
+    """outer, length, inner, the result's shape and the shape with the axes kept; None for what is
+    not served.
+    """
     if x.dtype not in KINDS or not x.flags.c_contiguous or not available(KINDS[x.dtype]):
         return None
     shape, ndim = x.shape, x.ndim
@@ -307,12 +362,26 @@ def _grain(work: int) -> int:
     return (CHUNK // 4) // work or 1 if work else CHUNK // 4
 
 
-def _rows_to(name: str, x: np.ndarray, mean: tuple, out: np.ndarray, outer: int, length: int, scale: float) -> None:
+def _rows_to(
+    name: str, x: np.ndarray, mean: tuple, out: np.ndarray, outer: int, length: int, scale: float
+) -> None:
     """Reduce contiguous rows, long ones in pieces."""
     library = _libraries(KINDS[x.dtype])[0]
     kernel = getattr(library, name)
     if length < 2 * CHUNK:
-        kernel(threads.team(), x, *mean, out, length, 1, max(1, length), scale, 1, outer, _grain(length))
+        kernel(
+            threads.team(),
+            x,
+            *mean,
+            out,
+            length,
+            1,
+            max(1, length),
+            scale,
+            1,
+            outer,
+            _grain(length),
+        )
         return
     pieces = -(-length // CHUNK)
     partial = np.empty((outer, pieces))
@@ -322,10 +391,14 @@ def _rows_to(name: str, x: np.ndarray, mean: tuple, out: np.ndarray, outer: int,
     elif name == "prod":
         out[...] = np.prod(partial, axis=1).reshape(out.shape)
     else:
-        (library.finish_norm if name == "norm" else library.finish)(partial, out, outer, pieces, scale)
+        (library.finish_norm if name == "norm" else library.finish)(
+            partial, out, outer, pieces, scale
+        )
 
 
-def _columns_to(name: str, x: np.ndarray, mean: tuple, out: np.ndarray, layout: tuple, scale: float) -> None:
+def _columns_to(
+    name: str, x: np.ndarray, mean: tuple, out: np.ndarray, layout: tuple, scale: float
+) -> None:
     outer, length, inner = layout[:3]
     wide = UNROLL * target.host().lanes("double" if x.itemsize == 8 else "float")
     blocks = -(-inner // wide)
@@ -333,7 +406,9 @@ def _columns_to(name: str, x: np.ndarray, mean: tuple, out: np.ndarray, layout: 
     getattr(_libraries(KINDS[x.dtype])[1], name)(threads.team(), x, *mean, out, *numbers)
 
 
-def _reduce(name: str, x: np.ndarray, mean: tuple, layout: tuple, keepdims: bool, scale: float) -> np.ndarray | None:
+def _reduce(
+    name: str, x: np.ndarray, mean: tuple, layout: tuple, keepdims: bool, scale: float
+) -> np.ndarray | None:
     if None in (library.sum for library in _libraries(KINDS[x.dtype])):
         return None
     outer, length, inner, short, kept = layout
@@ -373,10 +448,14 @@ def mean(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray
     """The mean; NaN over nothing."""
     layout = _layout(x, axis)
     # Over nothing: 0 * NaN.
-    return layout and _reduce("sum", x, (), layout, keepdims, 1.0 / layout[1] if layout[1] else pymath.nan)
+    return layout and _reduce(
+        "sum", x, (), layout, keepdims, 1.0 / layout[1] if layout[1] else pymath.nan
+    )
 
 
-def var(x: np.ndarray, axis: Axes = None, correction: float = 1, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray] | None:
+def var(
+    x: np.ndarray, axis: Axes = None, correction: float = 1, keepdims: bool = False
+) -> tuple[np.ndarray, np.ndarray] | None:
     """The variance with divisor `length - correction` (at least 0), and the mean; in two passes."""
     layout = _layout(x, axis) if x.dtype is _F32 else None
     if layout is None:

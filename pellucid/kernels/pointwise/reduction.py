@@ -9,7 +9,19 @@ import numpy as np
 
 from ...llvm.emit import Function, Value, lanes, vector
 from .plan import Plan
-from .values import MEMORY, Maker, Mask, Num, each_vector, is_float, is_half, numpy_dtype, pack, store, unpack
+from .values import (
+    MEMORY,
+    Maker,
+    Mask,
+    Num,
+    each_vector,
+    is_float,
+    is_half,
+    numpy_dtype,
+    pack,
+    store,
+    unpack,
+)
 
 __all__ = ["Gather", "combine_slots", "fill", "gather_of", "write_empty"]
 
@@ -40,12 +52,21 @@ class Gather(NamedTuple):
         """The lanes combined to a scalar."""
         f, kind = one.f, x.kind
         if self.kind not in ("max", "min") or not is_float(kind) or lanes(x.value.ctype) == 1:
-            return Num(one, f.fold(x.value, lambda a, b: self.combine(one, Num(one, a, kind), Num(one, b, kind)).value), kind)
+            return Num(
+                one,
+                f.fold(
+                    x.value,
+                    lambda a, b: self.combine(one, Num(one, a, kind), Num(one, b, kind)).value,
+                ),
+                kind,
+            )
         # NaN is looked for once, beside the comparisons.
         best = f.fold(x.value, f.larger if self.kind == "max" else f.smaller)
         bits = f"i{lanes(x.value.ctype)}"
         found = f.bitcast(x.isnan().value, bits)
-        return Num(one, f.select(found.compare("ne", 0), one.number(math.nan, kind).value, best), kind)
+        return Num(
+            one, f.select(found.compare("ne", 0), one.number(math.nan, kind).value, best), kind
+        )
 
     def final(self, m: Maker, total: Num) -> Num:
         return m.cast(total / float(self.terms) if self.kind == "mean" else total, self.dtype)
@@ -60,7 +81,13 @@ def gather_of(kind: str, dtype: str, count: int) -> Gather:
         return Gather(kind, held, held, dtype, count)
     if not is_float(dtype):
         return Gather(kind, "int64", "int64", dtype, count)
-    return Gather(kind, "float64" if dtype == "float64" or kind == "prod" else "float32", "float64", dtype, count)
+    return Gather(
+        kind,
+        "float64" if dtype == "float64" or kind == "prod" else "float32",
+        "float64",
+        dtype,
+        count,
+    )
 
 
 def _identity(kind: str, dtype: str) -> Any:
@@ -75,7 +102,9 @@ def _identity(kind: str, dtype: str) -> Any:
     return {"sum": -0.0, "mean": -0.0, "prod": 1, "any": False, "all": True}[kind]
 
 
-def combine_slots(f: Function, plan: Plan, k: int, g: Gather, scratch: Value, out: Value, width: int) -> None:
+def combine_slots(
+    f: Function, plan: Plan, k: int, g: Gather, scratch: Value, out: Value, width: int
+) -> None:
     """Add up the partial results of reduction `k`, in their order, and write the result."""
     kept = plan.kept(k) or [(1, 0)]
     size = plan.slot_size(k)
@@ -90,7 +119,13 @@ def combine_slots(f: Function, plan: Plan, k: int, g: Gather, scratch: Value, ou
         total = f.var(m.ctype(g.total), g.identity(m, g.total).value)
         with f.loop(0, plan.slots[k]) as p:
             value = Num(
-                m, unpack(f, f.load(kind, scratch, p * size + at, mask=None if mask is None else mask.value), g.total), g.total
+                m,
+                unpack(
+                    f,
+                    f.load(kind, scratch, p * size + at, mask=None if mask is None else mask.value),
+                    g.total,
+                ),
+                g.total,
             )
             total.set(g.combine(m, Num(m, total.get(), g.total), value).value)
         store(f, pack(f, g.final(m, Num(m, total.get(), g.total)).value, g.dtype), out, place, mask)
@@ -101,7 +136,9 @@ def combine_slots(f: Function, plan: Plan, k: int, g: Gather, scratch: Value, ou
             with f.loop(0, count) as i:
                 nest(rest, i * step + at, i * out_step + place)
         elif stride == 1 and n >= width > 1:
-            each_vector(f, n, width, lambda i, mask: vectors(i + at, i + place, Maker(f, width), mask))
+            each_vector(
+                f, n, width, lambda i, mask: vectors(i + at, i + place, Maker(f, width), mask)
+            )
         else:
             with f.loop(0, n) as i:
                 vectors(i + at, i * stride + place, Maker(f, 1), None)

@@ -1,6 +1,8 @@
-"""Steps of generated loops: which operations a loop may hold, and what each computes for one vector of elements.
+"""Steps of generated loops: which operations a loop may hold, and what each computes for one vector
+of elements.
 
-What an operation computes is its formula (`ir.formula`); here is how the arguments of a step reach it, by their dtypes.
+What an operation computes is its formula (`ir.formula`); here is how the arguments of a step reach
+it, by their dtypes.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from .words import Words
 
 __all__ = ["compute", "costly", "supports"]
 
-DIVISIONS = ("floor_divide", "trunc_divide", "remainder", "fmod")  # of integers: the divisor must be a constant, and not 0
+# of integers: the divisor must be a constant, and not 0
+DIVISIONS = ("floor_divide", "trunc_divide", "remainder", "fmod")
 
 
 def costly(op: str) -> bool:
@@ -43,15 +46,21 @@ def common(kinds: list[str]) -> str | None:
 
 
 def _fractions(given: tuple[Any, ...], kind: str) -> bool:
-    """Whether a float meets integers, or a larger number bools: the engine would promote them first, with other results."""
+    """Whether a float meets integers, or a larger number bools: the engine would promote them
+    first, with other results.
+    """
     if kind == "bool":
         return any(not isinstance(x, str) and x not in (0, 1, None) for x in given)
-    return not is_float(kind) and any(isinstance(x, float) and not (0 <= x < 128 and x.is_integer()) for x in given)
+    return not is_float(kind) and any(
+        isinstance(x, float) and not (0 <= x < 128 and x.is_integer()) for x in given
+    )
 
 
-def supports(op: str, dtypes_in: tuple[Any, ...], dtype_out: str, params: tuple[tuple[str, Any], ...] = ()) -> bool:
-    """Whether a step can be generated: `dtypes_in` holds a dtype's name for each argument, None for one that is a number
-    known at run time, the number itself for a constant.
+def supports(
+    op: str, dtypes_in: tuple[Any, ...], dtype_out: str, params: tuple[tuple[str, Any], ...] = ()
+) -> bool:
+    """Whether a step can be generated: `dtypes_in` holds a dtype's name for each argument, None for
+    one that is a number known at run time, the number itself for a constant.
 
     >>> supports("add", ("float32", 2.0), "float32"), supports("lgamma", ("float32",), "float32")
     (True, False)
@@ -60,14 +69,26 @@ def supports(op: str, dtypes_in: tuple[Any, ...], dtype_out: str, params: tuple[
     """
     formula = FORMULAS.get(op)
     arrays = [k for k in dtypes_in if isinstance(k, str)]
-    if formula is None or not all(available(k) for k in (*arrays, dtype_out)) or (costly(op) and not HAS_C_FUNCTIONS):
+    if (
+        formula is None
+        or not all(available(k) for k in (*arrays, dtype_out))
+        or (costly(op) and not HAS_C_FUNCTIONS)
+    ):
         return False
     try:
-        if any(isinstance(p, complex) or (isinstance(p, float) and not is_float(dtype_out)) for _, p in params):
+        if any(
+            isinstance(p, complex) or (isinstance(p, float) and not is_float(dtype_out))
+            for _, p in params
+        ):
             return False
         if formula.args == "compare":
             kind = common(arrays or ["float64"])
-            return kind is not None and dtype_out == "bool" and _served(formula, kind) and not _fractions(dtypes_in, kind)
+            return (
+                kind is not None
+                and dtype_out == "bool"
+                and _served(formula, kind)
+                and not _fractions(dtypes_in, kind)
+            )
         if formula.args == "own":
             return dtype_out == "bool" and all(_served(formula, k) for k in arrays)
     except TypeError:
@@ -75,10 +96,19 @@ def supports(op: str, dtypes_in: tuple[Any, ...], dtype_out: str, params: tuple[
     if _fractions(dtypes_in, dtype_out):
         return False
     if op in DIVISIONS and not is_float(dtype_out):
-        return _served(formula, dtype_out) and isinstance(dtypes_in[1], (int, float)) and int(dtypes_in[1]) != 0
+        return (
+            _served(formula, dtype_out)
+            and isinstance(dtypes_in[1], (int, float))
+            and int(dtypes_in[1]) != 0
+        )
     if formula.args == "power" and not is_float(dtype_out):
         other = dtypes_in[1]
-        return _served(formula, dtype_out) and isinstance(other, int) and 0 <= other <= 64 and isinstance(dtypes_in[0], str)
+        return (
+            _served(formula, dtype_out)
+            and isinstance(other, int)
+            and 0 <= other <= 64
+            and isinstance(dtypes_in[0], str)
+        )
     return _served(formula, dtype_out)
 
 
@@ -86,15 +116,21 @@ def _is_number(x: Any) -> bool:
     return not isinstance(x, Num) or isinstance(x, Weak)
 
 
-def compute(m: Words, op: str, args: list[Any], dtype: str, params: tuple[tuple[str, Any], ...]) -> Num:
-    """The result of a step; arguments are `Num`s (`Weak` ones for numbers), Python numbers, or None where an optional one is left out."""
+def compute(
+    m: Words, op: str, args: list[Any], dtype: str, params: tuple[tuple[str, Any], ...]
+) -> Num:
+    """The result of a step; arguments are `Num`s (`Weak` ones for numbers), Python numbers, or None
+    where an optional one is left out.
+    """
     formula, given = FORMULAS[op], dict(params)
     if formula.args == "compare":
         kind = common([a.kind for a in args if not _is_number(a)] or ["float64"])
         assert kind is not None
         return m.computed(op, formula, *[m.cast(a, kind) for a in args])
     if formula.args == "own":
-        return m.computed(op, formula, *[a if isinstance(a, Num) else m.number(a, "bool") for a in args], **given)
+        return m.computed(
+            op, formula, *[a if isinstance(a, Num) else m.number(a, "bool") for a in args], **given
+        )
     values = []
     for k, a in enumerate(args):
         if a is None or formula.args == "power" and not isinstance(a, Num):

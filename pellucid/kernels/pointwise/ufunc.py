@@ -4,11 +4,13 @@
     >>> swish_mul is None or swish_mul(np.ones((2, 3), np.float32), np.ones(3, np.float32)).shape == (2, 3)
     True
 
-A ufunc takes the formula's values and then its numbers, broadcasts, takes any strides and `out=`, and costs no more to call than
-`np.add`. The loops are for float32, float16 and bfloat16, for float64 where there is code for the formula's elementary functions, and for
-int64 and int32 where the formula is for integers, too; masks are boolean. Two-byte floats are read and written as they are, beside numbers
-in float32, computed in float32 and rounded once. Loops over many contiguous elements are shared among the worker threads. Floating-point
-errors are silent: no NumPy warning for an infinity.
+A ufunc takes the formula's values and then its numbers, broadcasts, takes any strides and `out=`,
+and costs no more to call than `np.add`. The loops are for float32, float16 and bfloat16, for
+float64 where there is code for the formula's elementary functions, and for int64 and int32 where
+the formula is for integers, too; masks are boolean. Two-byte floats are read and written as they
+are, beside numbers in float32, computed in float32 and rounded once. Loops over many contiguous
+elements are shared among the worker threads. Floating-point errors are silent: no NumPy warning for
+an infinity.
 """
 
 from __future__ import annotations
@@ -29,13 +31,22 @@ from ...llvm.emit import BYTES, Function, Module, Value, vector
 from .values import MEMORY, Num, available, pack, unpack
 from .words import Words
 
-__all__ = ["Later", "Signature", "assemble", "independent", "make_half", "make_ufunc", "signature_of"]
+__all__ = [
+    "Later",
+    "Signature",
+    "assemble",
+    "independent",
+    "make_half",
+    "make_ufunc",
+    "signature_of",
+]
 
 GRAIN = 16384  # elements a chunk: 64 KiB of each array, some microseconds
 BLOCK = 256  # elements that strided operands are copied in
 
 
-# From loops to ufuncs, through NumPy's C interface (numpy.org/doc/stable/reference/c-api/ufunc.html).
+# From loops to ufuncs, through NumPy's C interface
+# (numpy.org/doc/stable/reference/c-api/ufunc.html).
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 HALVES = ("float16", "bfloat16")
@@ -74,7 +85,8 @@ def _results(formula: Formula) -> int:
 def make_ufunc(name: str, formula: Formula, doc: str = "", named: bool = False) -> np.ufunc | None:
     """A ufunc that computes a formula; None where code cannot be generated.
 
-    `named` says that the formula speaks of operations of this package alone: code on disk is found by its text, without writing IR.
+    `named` says that the formula speaks of operations of this package alone: code on disk is found
+    by its text, without writing IR.
     """
     if not target.available():
         return None
@@ -83,8 +95,15 @@ def make_ufunc(name: str, formula: Formula, doc: str = "", named: bool = False) 
     if natives is None:
         return None
     loops: dict[Signature, Any] = {plain: natives["loop"]}
-    integers = () if ELEMENTARY & formula.words() or "i" not in formula.kinds else ("int64", "int32")
-    for kind in ("float16", *([] if ELEMENTARY & formula.words() - DOUBLE else ["float64"]), "bfloat16", *integers):
+    integers = (
+        () if ELEMENTARY & formula.words() or "i" not in formula.kinds else ("int64", "int32")
+    )
+    for kind in (
+        "float16",
+        *([] if ELEMENTARY & formula.words() - DOUBLE else ["float64"]),
+        "bfloat16",
+        *integers,
+    ):
         if available(kind):
             own = signature_of(formula, kind)
             loops[own] = Later(own, kind, name, formula, named)
@@ -101,7 +120,8 @@ def make_half(name: str, formula: Formula, kind: str) -> np.ufunc:
 class Later:
     """A loop that few programs use: its first call compiles it and puts it into its place.
 
-    `otherwise` computes where it cannot be compiled: a loop's address and its data, or None for the formula by NumPy.
+    `otherwise` computes where it cannot be compiled: a loop's address and its data, or None for the
+    formula by NumPy.
     """
 
     def __init__(
@@ -127,7 +147,9 @@ class Later:
         signature, kind, _, formula, _ = self.about
         try:
             aside = _for_numpy(kind, formula)
-            natives = _loop(*self.about) if target.available() and available(kind) and not aside else None
+            natives = (
+                _loop(*self.about) if target.available() and available(kind) and not aside else None
+            )
             if aside:
                 self.otherwise = None
             if natives is not None:
@@ -142,22 +164,32 @@ class Later:
 
 
 def _for_numpy(kind: str, formula: Formula) -> bool:
-    """Whether NumPy computes a formula of two-byte floats, in float32: it has vector code for functions that there is none for here."""
+    """Whether NumPy computes a formula of two-byte floats, in float32: it has vector code for
+    functions that there is none for here.
+    """
     words = formula.words()
-    return kind in HALVES and bool(words & ELEMENTARY - set(math.FUNCTIONS)) and all(hasattr(np, word) for word in words)
+    return (
+        kind in HALVES
+        and bool(words & ELEMENTARY - set(math.FUNCTIONS))
+        and all(hasattr(np, word) for word in words)
+    )
 
 
-def assemble(name: str, loops: dict[Signature, Any], doc: str = "", first: Any = (), identity: int = -1) -> tuple[np.ufunc, Any]:
+def assemble(
+    name: str, loops: dict[Signature, Any], doc: str = "", first: Any = (), identity: int = -1
+) -> tuple[np.ufunc, Any]:
     """A ufunc of loops by what they read and write: addresses, or loops for later.
 
-    `first` are loops that NumPy tries before them, in its order: (types, address or loop for later, data) each; `identity` is NumPy's
-    word for what a reduction begins with (-1: nothing). Also the tables that the ufunc reads: functions, data, how many stand first,
-    and operands of each.
+    `first` are loops that NumPy tries before them, in its order: (types, address or loop for later,
+    data) each; `identity` is NumPy's word for what a reduction begins with (-1: nothing). Also the
+    tables that the ufunc reads: functions, data, how many stand first, and operands of each.
     """
     builtin = [s for s in loops if "bfloat16" not in s.kinds]
     count = len(first) + len(builtin)
     some = next(iter(loops))
-    types = [number for own, _, _ in first for number in own] + [number for s in builtin for number in s.numbers]
+    types = [number for own, _, _ in first for number in own] + [
+        number for s in builtin for number in s.numbers
+    ]
     addresses = [_address(loop) for _, loop, _ in first] + [_address(loops[s]) for s in builtin]
     cell = threads.cell_address()
     arguments = (
@@ -167,7 +199,9 @@ def assemble(name: str, loops: dict[Signature, Any], doc: str = "", first: Any =
     )
     labels = (name.encode(), doc.encode())
     _alive.append((arguments, labels))  # NumPy keeps the pointers
-    made = _functions()[0](*arguments, count, len(some.inputs), len(some.outputs), identity, *labels, 0)
+    made = _functions()[0](
+        *arguments, count, len(some.inputs), len(some.outputs), identity, *labels, 0
+    )
     for k, loop in enumerate([*[loop for _, loop, _ in first], *[loops[s] for s in builtin]]):
         if isinstance(loop, Later):
             loop.put = functools.partial(_place, arguments, k)
@@ -199,17 +233,23 @@ def _register(made: np.ufunc, signature: Signature, loop: int, data: int | None)
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
 
-def _loop(signature: Signature, kind: str, name: str, formula: Formula, named: bool) -> dict[str, Any] | None:
+def _loop(
+    signature: Signature, kind: str, name: str, formula: Formula, named: bool
+) -> dict[str, Any] | None:
     def text() -> str:
         return _loop_text(signature, kind, name, formula)
 
     if named:
-        return jit.compile_source(text, {"loop": None}, f"{name} of {signature.kinds}\n{formula.text()}")
+        return jit.compile_source(
+            text, {"loop": None}, f"{name} of {signature.kinds}\n{formula.text()}"
+        )
     with jit.unwatched():
         return jit.compile_ir(text(), {"loop": None}, name)
 
 
-def _with_numpy(formula: Formula, signature: Signature, args: int, dimensions: int, steps: int) -> None:
+def _with_numpy(
+    formula: Formula, signature: Signature, args: int, dimensions: int, steps: int
+) -> None:
     """What a loop does, by NumPy: where it cannot be compiled."""
     word = ctypes.c_int64.from_address
     count = word(dimensions).value
@@ -222,12 +262,19 @@ def _with_numpy(formula: Formula, signature: Signature, args: int, dimensions: i
         arrays.append(np.ndarray((count,), kind, memory, start - low, (step,)))
     values = len(formula.values)
     inputs = len(signature.inputs)
-    given = [_converted(a, name, "float32") if name in HALVES else a for a, name in zip(arrays[:inputs], signature.kinds)]
+    given = [
+        _converted(a, name, "float32") if name in HALVES else a
+        for a, name in zip(arrays[:inputs], signature.kinds)
+    ]
     with np.errstate(all="ignore"):
         made = formula.function(np, *given[:values], **dict(zip(formula.numbers, given[values:])))
         made = [np.array(x) for x in (made if isinstance(made, tuple) else (made,))]
     for place, result, name in zip(arrays[inputs:], made, signature.outputs):
-        place[...] = _converted(result, "float32", name) if name in HALVES and result.dtype == np.float32 else result
+        place[...] = (
+            _converted(result, "float32", name)
+            if name in HALVES and result.dtype == np.float32
+            else result
+        )
 
 
 def _converted(x: np.ndarray, source: str, wanted: str) -> np.ndarray:
@@ -247,7 +294,9 @@ def _conversion(source: str, wanted: str) -> np.ufunc | None:
 
 @functools.cache
 def _functions() -> tuple[Callable[..., np.ufunc], Callable[..., int]]:
-    """PyUFunc_FromFuncAndData and PyUFunc_RegisterLoopForType, the second and third entry of NumPy's table of ufunc functions."""
+    """PyUFunc_FromFuncAndData and PyUFunc_RegisterLoopForType, the second and third entry of
+    NumPy's table of ufunc functions.
+    """
     from numpy._core import _multiarray_umath as umath
 
     get = ctypes.pythonapi.PyCapsule_GetPointer
@@ -256,15 +305,17 @@ def _functions() -> tuple[Callable[..., np.ufunc], Callable[..., int]]:
     pointers, ints, strings = [ctypes.c_void_p] * 3, [ctypes.c_int] * 4, [ctypes.c_char_p] * 2
     pointer, number = ctypes.c_void_p, ctypes.c_int
     make = ctypes.PYFUNCTYPE(ctypes.py_object, *pointers, *ints, *strings, number)(table[1])
-    return make, ctypes.PYFUNCTYPE(number, ctypes.py_object, number, pointer, pointer, pointer)(table[2])
+    return make, ctypes.PYFUNCTYPE(number, ctypes.py_object, number, pointer, pointer, pointer)(
+        table[2]
+    )
 
 
 def _loop_text(signature: Signature, kind: str, name: str, formula: Formula) -> str:
     """IR of `void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *team_cell)`.
 
-    The vector loop serves operands that are contiguous or repeat one element (steps of one element or 0); others are
-    copied through small buffers. Where a result is read again by a later element, as in `add.reduce` and `add.accumulate`, elements are
-    computed one by one.
+    The vector loop serves operands that are contiguous or repeat one element (steps of one element
+    or 0); others are copied through small buffers. Where a result is read again by a later element,
+    as in `add.reduce` and `add.accumulate`, elements are computed one by one.
     """
     module = Module()
     width = target.host().lanes("double" if "float64" in signature.kinds else "float")
@@ -300,7 +351,10 @@ def _loop_text(signature: Signature, kind: str, name: str, formula: Formula) -> 
                     splat = f.splat(f.load(kind, pointers[k]), vector(kind, width))
                     f.store(splat, buffers[k])
             f.store(f.select(repeats, buffers[k], pointers[k]), f.at(block, 2 * k, "i64"))
-            f.store(f.select(repeats, f.const(0, "i64"), f.const(1, "i64")), f.at(block, 2 * k + 1, "i64"))
+            f.store(
+                f.select(repeats, f.const(0, "i64"), f.const(1, "i64")),
+                f.at(block, 2 * k + 1, "i64"),
+            )
         threads.start_team(f, f.load("ptr", f.cell), "@range", block, n, f.const(GRAIN, "i64"))
 
     def slow() -> None:
@@ -336,16 +390,18 @@ def _loop_text(signature: Signature, kind: str, name: str, formula: Formula) -> 
 
 
 def independent(f: Function, n: Value, inputs: Iterable[Any], outputs: Iterable[Any]) -> Value:
-    """Whether no element of a loop of NumPy's reads what another one writes: elements may be computed in any order. The operands go by place.
+    """Whether no element of a loop of NumPy's reads what another one writes: elements may be
+    computed in any order. The operands go by place.
 
-    NumPy hands ordinary calls operands that are the same or lie apart. Its `reduce`, `reduceat` and `accumulate` pass the result as an operand:
-    without a step, or one element behind.
+    NumPy hands ordinary calls operands that are the same or lie apart. Its `reduce`, `reduceat` and
+    `accumulate` pass the result as an operand: without a step, or one element behind.
     """
 
     def span(k: Any) -> tuple[Value, ...]:
         start, step = f.load("i64", f.args, k), f.load("i64", f.steps, k)
         end = start + step * (n - 1)
-        size = f.larger(f.larger(step, 0 - step), 1)  # an element has at most so many bytes, or stands alone
+        # an element has at most so many bytes, or stands alone
+        size = f.larger(f.larger(step, 0 - step), 1)
         return start, step, f.smaller(start, end), f.larger(start, end) + size
 
     given = [span(k) for k in inputs]
@@ -361,7 +417,15 @@ def independent(f: Function, n: Value, inputs: Iterable[Any], outputs: Iterable[
 def _emit_copy(module: Module, size: int) -> None:
     """Copy `count` elements of so many bytes that lie `step` bytes apart."""
     kind = f"i{8 * size}"
-    f = module.function(f"copy.{size}", internal=True, source="ptr", step="i64", dest="ptr", dest_step="i64", count="i64")
+    f = module.function(
+        f"copy.{size}",
+        internal=True,
+        source="ptr",
+        step="i64",
+        dest="ptr",
+        dest_step="i64",
+        count="i64",
+    )
     f.noinline = True
     with f.loop(0, f.count) as i:
         f.store(f.load(kind, f.at(f.source, i * f.step, "i8")), f.at(f.dest, i * f.dest_step, "i8"))
@@ -369,10 +433,14 @@ def _emit_copy(module: Module, size: int) -> None:
 
 
 # Words whose results are operands, or their negatives: they need no rounding.
-_EXACT = frozenset("negative absolute maximum minimum fmax fmin where less less_equal greater greater_equal copysign".split())
+_EXACT = frozenset(
+    "negative absolute maximum minimum fmax fmin where less less_equal greater greater_equal copysign".split()
+)
 
 
-def _emit_range(module: Module, width: int, signature: Signature, kind: str, name: str, formula: Formula) -> None:
+def _emit_range(
+    module: Module, width: int, signature: Signature, kind: str, name: str, formula: Formula
+) -> None:
     f = module.function("range", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
     kinds = [MEMORY[name] for name in signature.kinds]
     bases = [f.load("ptr", f.at(f.args, 2 * k, "i64")) for k in range(len(kinds))]
@@ -390,9 +458,15 @@ def _emit_range(module: Module, width: int, signature: Signature, kind: str, nam
             value = unpack(f, f.load(vector(memory, width), base, i * move, mask=tail), name_of)
             held = Num(m, value, "float32" if name_of in HALVES else name_of)
             given.append(held if name_of == "bool" or own == held.kind else m.cast(held, own))
-        made = m.computed(name, formula, *given[:values], **dict(zip(formula.numbers, given[values:])))
-        for result, base, wanted in zip(made if isinstance(made, tuple) else (made,), bases[inputs:], signature.outputs):
-            value = m.cast(result, "float32" if wanted in HALVES and result.kind != "float64" else wanted).value
+        made = m.computed(
+            name, formula, *given[:values], **dict(zip(formula.numbers, given[values:]))
+        )
+        for result, base, wanted in zip(
+            made if isinstance(made, tuple) else (made,), bases[inputs:], signature.outputs
+        ):
+            value = m.cast(
+                result, "float32" if wanted in HALVES and result.kind != "float64" else wanted
+            ).value
             f.store(pack(f, value, wanted, exact), base, i, mask=tail)
 
     f.vector_loop(f.end - f.begin, width, body, unroll=2)
@@ -400,9 +474,11 @@ def _emit_range(module: Module, width: int, signature: Signature, kind: str, nam
 
 
 def save_flags(f: Function) -> Value | None:
-    """The processor's record of floating-point exceptions, which NumPy turns into warnings after the loop.
+    """The processor's record of floating-point exceptions, which NumPy turns into warnings after
+    the loop.
 
-    Lanes that a `where` does not choose raise some, so they say nothing; PyTorch's functions do not report them either.
+    Lanes that a `where` does not choose raise some, so they say nothing; PyTorch's functions do not
+    report them either.
     """
     if target.host().arch != "x86":
         return None

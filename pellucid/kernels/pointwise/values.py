@@ -1,7 +1,9 @@
-"""Values with NumPy's dtypes while IR is written: arithmetic, conversions and elementary functions of vectors.
+"""Values with NumPy's dtypes while IR is written: arithmetic, conversions and elementary functions
+of vectors.
 
-A `Num` has operators as an array has, and behaves as one: operands that are Python numbers take its dtype, integers wrap around,
-results in float16 and bfloat16 are rounded after each operation (they are held, and computed, in float32), bools add by `or`.
+A `Num` has operators as an array has, and behaves as one: operands that are Python numbers take its
+dtype, integers wrap around, results in float16 and bfloat16 are rounded after each operation (they
+are held, and computed, in float32), bools add by `or`.
 """
 
 from __future__ import annotations
@@ -97,12 +99,20 @@ class Num:
         return Num(self.make, a ^ b, self.kind)
 
     def __invert__(self) -> Num:
-        return self ^ (True if self.kind == "bool" else -1 if not self.kind.startswith("u") else 2 ** (8 * itemsize(self.kind)) - 1)
+        return self ^ (
+            True
+            if self.kind == "bool"
+            else -1
+            if not self.kind.startswith("u")
+            else 2 ** (8 * itemsize(self.kind)) - 1
+        )
 
     def _compare(self, how: str, other: Any) -> Num:
         a, b = self._pair(other)
         if is_float(self.kind):
-            how = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}[how]
+            how = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}[
+                how
+            ]
         elif how not in ("eq", "ne"):
             how = ("u" if self.kind.startswith("u") or self.kind == "bool" else "s") + how
         return Num(self.make, a.compare(how, b), "bool")
@@ -130,7 +140,9 @@ class Num:
 
 
 class Weak(Num):
-    """A number known at run time: it takes the dtype of the arrays that it meets, as a Python number does."""
+    """A number known at run time: it takes the dtype of the arrays that it meets, as a Python
+    number does.
+    """
 
     __slots__ = ()
 
@@ -174,7 +186,9 @@ class Maker:
     def where(self, condition: Num, yes: Any, no: Any) -> Num:
         kind = yes.kind if isinstance(yes, Num) else no.kind
         yes, no = self.cast(yes, kind), self.cast(no, kind)
-        return Num(self, self.f.select(self.cast(condition, "bool").value, yes.value, no.value), kind)
+        return Num(
+            self, self.f.select(self.cast(condition, "bool").value, yes.value, no.value), kind
+        )
 
     def maximum(self, x: Num, y: Any) -> Num:
         """The larger one; NaN where one of the two is NaN."""
@@ -221,7 +235,9 @@ class Maker:
         return Num(self, self.f.copysign(x.value, y.value), x.kind)
 
     def function(self, name: str, *args: Num) -> Num:
-        """An elementary function: generated code for floats and doubles where there is some, the C library's in double otherwise."""
+        """An elementary function: generated code for floats and doubles where there is some, the C
+        library's in double otherwise.
+        """
         kind, f = args[0].kind, self.f
         if REGISTER[kind] == "float" and name in functions.FUNCTIONS:
             return self.rounded(functions.FUNCTIONS[name](f, args[0].value), kind)
@@ -234,17 +250,46 @@ class Maker:
 
 # Functions of the C library (of doubles), by NumPy's names.
 C_FUNCTIONS = {
-    **{n: n for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "erf", "erfc", "pow", "hypot", "sin", "cos", "tan")},
+    **{
+        n: n
+        for n in (
+            "exp",
+            "exp2",
+            "expm1",
+            "log",
+            "log2",
+            "log10",
+            "log1p",
+            "erf",
+            "erfc",
+            "pow",
+            "hypot",
+            "sin",
+            "cos",
+            "tan",
+        )
+    },
     **{n: n for n in ("tanh", "sinh", "cosh")},
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
-    "arctan2": "atan2", "fmod": "fmod",
-}  # fmt: skip
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
+    "arctan2": "atan2",
+    "fmod": "fmod",
+}
 
 
 def name_c_functions(library: Any, prefix: str) -> bool:
-    """Let native code find the functions of a C library under their names after a prefix; False where the library lacks one."""
+    """Let native code find the functions of a C library under their names after a prefix; False
+    where the library lacks one.
+    """
     try:
-        found = {symbol: ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value for symbol in set(C_FUNCTIONS.values())}
+        found = {
+            symbol: ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
+            for symbol in set(C_FUNCTIONS.values())
+        }
     except AttributeError:
         return False
     for symbol, where in found.items():
@@ -252,7 +297,8 @@ def name_c_functions(library: Any, prefix: str) -> bool:
     return True
 
 
-# On Windows the linker does not look into the C library, so its functions get names of this library's own.
+# On Windows the linker does not look into the C library, so its functions get names of this
+# library's own.
 PREFIX = "pellucid_c_" if sys.platform == "win32" else ""
 HAS_C_FUNCTIONS = not PREFIX or name_c_functions(ctypes.CDLL("ucrtbase"), PREFIX)
 
@@ -263,12 +309,18 @@ def through_c(f: Function, name: str, *args: Value) -> Value:
     f.module.declarations.add(f"declare double @{symbol}({', '.join(['double'] * len(args))})")
     count = lanes(args[0].ctype)
     if count == 1:
-        return f.emit(f"call double @{symbol}({', '.join('double ' + a.name for a in args)})", "double")
+        return f.emit(
+            f"call double @{symbol}({', '.join('double ' + a.name for a in args)})", "double"
+        )
     result = f.const(0, args[0].ctype)
     for i in range(count):
         each = [f.emit(f"extractelement {a.ctype} {a.name}, i32 {i}", "double") for a in args]
-        one = f.emit(f"call double @{symbol}({', '.join('double ' + a.name for a in each)})", "double")
-        result = f.emit(f"insertelement {result.ctype} {result.name}, double {one.name}, i32 {i}", result.ctype)
+        one = f.emit(
+            f"call double @{symbol}({', '.join('double ' + a.name for a in each)})", "double"
+        )
+        result = f.emit(
+            f"insertelement {result.ctype} {result.name}, double {one.name}, i32 {i}", result.ctype
+        )
     return result
 
 
@@ -291,7 +343,13 @@ def convert(f: Function, x: Value, source: str, wanted: str) -> Value:
                 if wanted == "float32"
                 else _round(f, _to_odd(f, x) if wanted == "float16" else f.trunc(x, to), wanted)
             )
-        return f.extend(x, to) if wanted == "float64" else _round(f, x, wanted) if is_half(wanted) else x
+        return (
+            f.extend(x, to)
+            if wanted == "float64"
+            else _round(f, x, wanted)
+            if is_half(wanted)
+            else x
+        )
     unsigned = source.startswith("u")
     if is_float(wanted):
         made = f._convert("uitofp" if unsigned else "sitofp", x, to)
@@ -302,7 +360,9 @@ def convert(f: Function, x: Value, source: str, wanted: str) -> Value:
 
 
 def _to_integer(f: Function, x: Value, wanted: str) -> Value:
-    """Towards zero; beyond the range what x86 processors give, as NumPy does there (C leaves it open)."""
+    """Towards zero; beyond the range what x86 processors give, as NumPy does there (C leaves it
+    open).
+    """
     count = lanes(x.ctype)
     bits = 64 if itemsize(wanted) == 8 or wanted == "uint32" else 32
     middle = vector(f"i{bits}", count)
@@ -316,7 +376,9 @@ def _to_integer(f: Function, x: Value, wanted: str) -> Value:
 
 
 def _to_odd(f: Function, x: Value) -> Value:
-    """Doubles as floats with the last bit set where something was lost, so that another rounding sees it."""
+    """Doubles as floats with the last bit set where something was lost, so that another rounding
+    sees it.
+    """
     count = lanes(x.ctype)
     near = f.trunc(x, vector("float", count))
     back = f.extend(near, x.ctype)
@@ -380,14 +442,17 @@ def static_mask(f: Function, width: int, count: int) -> Mask:
 def store(f: Function, value: Value, pointer: Value, index: Value | int, mask: Mask | None) -> None:
     """Write the lanes of a mask."""
     if mask is not None and mask.known == 1 and lanes(value.ctype) > 1:
-        # Not through a mask: of a truncated vector LLVM (22, on x86) would store the lane as wide as it was before.
+        # Not through a mask: of a truncated vector LLVM (22, on x86) would store the lane as wide
+        # as it was before.
         kind = element(value.ctype)
         f.store(f.emit(f"extractelement {value.ctype} {value.name}, i32 0", kind), pointer, index)
     else:
         f.store(value, pointer, index, mask=None if mask is None else mask.value)
 
 
-def each_vector(f: Function, count: int, width: int, body: Callable[[Any, Mask | None], None]) -> None:
+def each_vector(
+    f: Function, count: int, width: int, body: Callable[[Any, Mask | None], None]
+) -> None:
     """`body(index, mask)` for vectors over 0..count, a number known now."""
     whole = count - count % width
     if whole:

@@ -1,7 +1,8 @@
-"""The words of `ir.formula` as native code: the `m` that formulas are run with to write them for one vector of elements.
+"""The words of `ir.formula` as native code: the `m` that formulas are run with to write them for
+one vector of elements.
 
-Words are NumPy's functions, dtype by dtype, so that every result rounds where the eager engine rounds. Where `llvm.math` has code for an
-operation in float32, that is what stands for its formula.
+Words are NumPy's functions, dtype by dtype, so that every result rounds where the eager engine
+rounds. Where `llvm.math` has code for an operation in float32, that is what stands for its formula.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ __all__ = ["Words"]
 
 
 class Words(Maker):
-    """What formulas are written with. A word that is none of its methods is a function of the C library or another operation's formula."""
+    """What formulas are written with. A word that is none of its methods is a function of the C
+    library or another operation's formula.
+    """
 
     def named(self, name: str, *values: Num, **numbers: Any) -> Any:
         """What the operation `name` computes."""
@@ -96,7 +99,9 @@ class Words(Maker):
         return Num(self, self.f.emit(f"{op} {ctype} {x.value.name}, {y.value.name}", ctype), x.kind)
 
     def _whole(self, x: Num, y: Num) -> tuple[Num, Num]:
-        """A divisor for which the processor's division is defined, and where it was replaced (x / -1 overflows for one x)."""
+        """A divisor for which the processor's division is defined, and where it was replaced (x /
+        -1 overflows for one x).
+        """
         minus = y.eq(-1) if not y.kind.startswith("u") else self.number(False, "bool")
         return self.where(minus, self.number(1, y.kind), y), minus
 
@@ -173,7 +178,9 @@ class Words(Maker):
         bits, zero = 8 * itemsize(x.kind), self.number(0, x.kind)
         inside = (y < bits) & (y >= 0) if not y.kind.startswith("u") else y < bits
         made = self._integers(op, x, self.where(inside, y, self.number(0, y.kind)))
-        return self.where(inside, made, self.where(x < 0, self.number(-1, x.kind), zero) if op == "ashr" else zero)
+        return self.where(
+            inside, made, self.where(x < 0, self.number(-1, x.kind), zero) if op == "ashr" else zero
+        )
 
     # ---- comparisons and logic ----------------------------------------------------------------
     def equal(self, x: Num, y: Num) -> Num:
@@ -229,7 +236,9 @@ class Words(Maker):
     def pow(self, x: Num, y: Num | float) -> Num:
         if not is_float(x.kind):
             if isinstance(y, Num) or int(y) != y or not 0 <= y <= 64:
-                raise NotImplementedError("powers of integers with exponents that are not small constants")
+                raise NotImplementedError(
+                    "powers of integers with exponents that are not small constants"
+                )
             made = self.number(1, x.kind)
             for bit in bin(int(y))[2:]:
                 made = made * made
@@ -237,7 +246,12 @@ class Words(Maker):
             return made
         if not isinstance(y, Num):
             # The exponents that NumPy treats by themselves.
-            simple = {0: lambda: self.number(1, x.kind), 0.5: lambda: self.sqrt(x), 1: lambda: x, 2: lambda: x * x}
+            simple = {
+                0: lambda: self.number(1, x.kind),
+                0.5: lambda: self.sqrt(x),
+                1: lambda: x,
+                2: lambda: x * x,
+            }
             simple |= {3: lambda: x * x * x, -1: lambda: 1 / x}
             if y in simple:
                 return simple[y]()
@@ -258,8 +272,14 @@ class Words(Maker):
 
     def _times(self, name: str, x: Num, y: Num) -> Num:
         zero = x.eq(0) & ~self.isnan(y)
-        return self.where(zero, self.number(0, x.kind), x * self.function(name, self.where(zero, self.number(1, y.kind), y)))
+        return self.where(
+            zero,
+            self.number(0, x.kind),
+            x * self.function(name, self.where(zero, self.number(1, y.kind), y)),
+        )
 
     def heaviside(self, x: Num, values: Num) -> Num:
         """0 below zero and for NaN, 1 above, `values` at zero."""
-        return self.where(x.eq(0), values, self.where(x > 0, self.number(1, x.kind), self.number(0, x.kind)))
+        return self.where(
+            x.eq(0), values, self.where(x > 0, self.number(1, x.kind), self.number(0, x.kind))
+        )

@@ -1,4 +1,5 @@
-"""Adaptive max pooling: the largest element of windows that cover the input, and where it stands (float32 and float64).
+"""Adaptive max pooling: the largest element of windows that cover the input, and where it stands
+(float32 and float64).
 
 >>> made = adaptive_max(np.array([[[1.0, 4.0, 3.0]]]), (2,))
 >>> made is None or [a.ravel().tolist() for a in made] == [[4.0, 4.0], [1, 1]]
@@ -29,7 +30,9 @@ def _window(f: Function, d: int, i: Value) -> tuple[Value, Value]:
 
 def _build(name: str) -> str:
     module = Module()
-    f = threads.parallel_export(module, name, {"x": "ptr", "best": "ptr", "index": "ptr", **dict.fromkeys(_SIZES, "i64")})
+    f = threads.parallel_export(
+        module, name, {"x": "ptr", "best": "ptr", "index": "ptr", **dict.fromkeys(_SIZES, "i64")}
+    )
     inside, cells = f.n0 * f.n1 * f.n2, f.out0 * f.out1 * f.out2
     with f.loop(f.begin, f.end) as plane:
         x = f.at(f.x, plane * inside, name)
@@ -56,7 +59,9 @@ _lib = jit.Library("adaptive pooling", _build, dict.fromkeys(_CTYPES.values(), "
 
 
 def native(dtype: str) -> int | None:
-    """The address of the kernel; None for a dtype that it does not serve, and where it cannot be compiled."""
+    """The address of the kernel; None for a dtype that it does not serve, and where it cannot be
+    compiled.
+    """
     function = getattr(_lib, _CTYPES[dtype]) if dtype in _CTYPES else None
     return None if function is None else jit.address(function)
 
@@ -64,14 +69,30 @@ def native(dtype: str) -> int | None:
 def numbers(shape: tuple[int, ...], out: tuple[int, ...]) -> tuple[int, ...]:
     """The kernel's last arguments for an input `(N, C, ...)`."""
     ones = (1,) * (3 - len(out))
-    return *ones, *shape[2:], *ones, *out, math.prod(shape[:2]), max(1, GRAIN // max(1, math.prod(shape[2:])))
+    return (
+        *ones,
+        *shape[2:],
+        *ones,
+        *out,
+        math.prod(shape[:2]),
+        max(1, GRAIN // max(1, math.prod(shape[2:]))),
+    )
 
 
 def adaptive_max(x: np.ndarray, out: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray] | None:
-    """The largest elements `(N, C, *out)`, the first of equals or the last NaN, and their flat places; None where it is not served."""
-    if x.dtype.name not in _CTYPES or not x.size or not math.prod(out) or native(x.dtype.name) is None:
+    """The largest elements `(N, C, *out)`, the first of equals or the last NaN, and their flat
+    places; None where it is not served.
+    """
+    if (
+        x.dtype.name not in _CTYPES
+        or not x.size
+        or not math.prod(out)
+        or native(x.dtype.name) is None
+    ):
         return None
     shape = (*x.shape[:2], *out)
     best, index = np.empty(shape, x.dtype), np.empty(shape, np.int64)
-    getattr(_lib, _CTYPES[x.dtype.name])(threads.team(), np.ascontiguousarray(x), best, index, *numbers(x.shape, tuple(out)))
+    getattr(_lib, _CTYPES[x.dtype.name])(
+        threads.team(), np.ascontiguousarray(x), best, index, *numbers(x.shape, tuple(out))
+    )
     return best, index

@@ -1,8 +1,10 @@
-"""Pooling and its gradients on generated float32 kernels; float16 and bfloat16 are computed in float32.
+"""Pooling and its gradients on generated float32 kernels; float16 and bfloat16 are computed in
+float32.
 
-Max pooling packs each plane like a convolution (rows padded with -inf, split by the stride), so that a window's taps are
-constant offsets and outputs fill whole vectors. Average pooling is a depthwise convolution with ones, then a division.
-Each function returns None where it does not apply, and the caller uses `kernels.pooling.reference`.
+Max pooling packs each plane like a convolution (rows padded with -inf, split by the stride), so
+that a window's taps are constant offsets and outputs fill whole vectors. Average pooling is a
+depthwise convolution with ones, then a division. Each function returns None where it does not
+apply, and the caller uses `kernels.pooling.reference`.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ def max_pool(
     ceil_mode: bool = False,
     index_dtype: Any = np.int64,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Largest value of every window of ``x`` (N, C, *spatial), and its flat index as int64 (or int32, half the memory).
+    """Largest value of every window of ``x`` (N, C, *spatial), and its flat index as int64 (or
+    int32, half the memory).
 
     >>> made = max_pool(np.array([[[3, 1, 2, 5]]], np.float32), 2)
     >>> made is None or [a.ravel().tolist() for a in made] == [[3.0, 5.0], [0, 3]]
@@ -45,7 +48,9 @@ def max_pool(
     if x.dtype != _FLOAT32:
         if x.dtype.name not in ("float16", "bfloat16"):
             return None
-        made = max_pool(x.astype(_FLOAT32), kernel_size, stride, padding, dilation, ceil_mode, index_dtype)
+        made = max_pool(
+            x.astype(_FLOAT32), kernel_size, stride, padding, dilation, ceil_mode, index_dtype
+        )
         return None if made is None else (made[0].astype(x.dtype), made[1])
     try:
         out_shape, plan = _max(x.shape, kernel_size, stride, padding, dilation, ceil_mode)
@@ -64,14 +69,17 @@ def max_pool(
     grain = -(-planes // (2 * count)) if count > 1 else planes
     memory = conv_memory.take(plan.scratch * count)
     try:
-        _natives()["max_pool"](team, plan.desc, x, best, index, memory.address, index.itemsize, planes, grain)
+        _natives()["max_pool"](
+            team, plan.desc, x, best, index, memory.address, index.itemsize, planes, grain
+        )
     finally:
         conv_memory.give(memory)
     return best, index
 
 
 def max_pool_grad(g: np.ndarray, index: np.ndarray, x_shape: Sequence[int]) -> np.ndarray | None:
-    """Gradient of ``max_pool`` in its input: ``g`` added up at the flat indices (int32 or int64) of the winners.
+    """Gradient of ``max_pool`` in its input: ``g`` added up at the flat indices (int32 or int64) of
+    the winners.
 
     >>> made = max_pool_grad(np.ones((1, 1, 2), np.float32), np.array([[[0, 3]]]), (1, 1, 4))
     >>> made is None or made.ravel().tolist() == [1.0, 0.0, 0.0, 1.0]
@@ -79,7 +87,11 @@ def max_pool_grad(g: np.ndarray, index: np.ndarray, x_shape: Sequence[int]) -> n
     """
     if g.dtype != _FLOAT32:
         return conv.in_float32(max_pool_grad, (g,), index, x_shape)
-    if not _applies(g) or index.dtype not in (np.dtype(np.int32), np.dtype(np.int64)) or index.shape != g.shape:
+    if (
+        not _applies(g)
+        or index.dtype not in (np.dtype(np.int32), np.dtype(np.int64))
+        or index.shape != g.shape
+    ):
         return None
     g, index = np.ascontiguousarray(g), np.ascontiguousarray(index)
     out = empty(tuple(x_shape), np.float32)
@@ -106,7 +118,14 @@ def avg_pool(
     >>> made is None or made.ravel().tolist() == [2.0, 3.5]
     True
     """
-    window = (_key(kernel_size), _key(stride), _key(padding), ceil_mode, count_include_pad, divisor_override)
+    window = (
+        _key(kernel_size),
+        _key(stride),
+        _key(padding),
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+    )
     geo, divisor, pads = average(x.shape, *window)
     if not _applies(x):
         return conv.in_float32(avg_pool, (x,), *window)
@@ -134,7 +153,14 @@ def avg_pool_grad(
     >>> made is None or made.ravel().tolist() == [1.0, 1.0, 2.0, 2.0]
     True
     """
-    window = (_key(kernel_size), _key(stride), _key(padding), ceil_mode, count_include_pad, divisor_override)
+    window = (
+        _key(kernel_size),
+        _key(stride),
+        _key(padding),
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+    )
     geo, divisor, pads = average(_key(x_shape), *window)
     if not _applies(g):
         return conv.in_float32(avg_pool_grad, (g,), x_shape, *window)
@@ -145,7 +171,8 @@ def avg_pool_grad(
 
 
 def adaptive_avg_pool(x: np.ndarray, output_size: IntOrSeq) -> np.ndarray | None:
-    """Mean over windows chosen so that the output has ``output_size``, where these are all of one size.
+    """Mean over windows chosen so that the output has ``output_size``, where these are all of one
+    size.
 
     >>> made = adaptive_avg_pool(np.array([[[3, 1, 2, 5]]], np.float32), 2)
     >>> made is None or made.ravel().tolist() == [2.0, 3.5]
@@ -166,8 +193,11 @@ def adaptive_avg_pool_grad(g: np.ndarray, x_shape: Sequence[int]) -> np.ndarray 
     return None if windows is None else avg_pool_grad(g, x_shape, windows)
 
 
-def adaptive_max_pool(x: np.ndarray, output_size: IntOrSeq, index_dtype: Any = np.int64) -> tuple[np.ndarray, np.ndarray] | None:
-    """Largest value, and its flat index, over the windows of ``adaptive_avg_pool``; its gradient is ``max_pool_grad``.
+def adaptive_max_pool(
+    x: np.ndarray, output_size: IntOrSeq, index_dtype: Any = np.int64
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Largest value, and its flat index, over the windows of
+    ``adaptive_avg_pool``; its gradient is ``max_pool_grad``.
 
     >>> made = adaptive_max_pool(np.array([[[3, 1, 2, 5]]], np.float32), 2)
     >>> made is None or made[1].ravel().tolist() == [0, 3]
@@ -190,7 +220,9 @@ def _key(value: Any) -> Any:
 
 
 def max_plan(x_shape: tuple[int, ...], *args: Any) -> Any:
-    """The plan of `max_pool` for contiguous float32 arrays of this shape, None where its kernel does not apply."""
+    """The plan of `max_pool` for contiguous float32 arrays of this shape, None where its kernel
+    does not apply.
+    """
     return _max(x_shape, *(_key(v) for v in args[:-1]), args[-1])[1]
 
 
@@ -206,14 +238,24 @@ def _max(x_shape: tuple[int, ...], *args: Any) -> tuple[tuple[int, ...], Any]:
     geo = pool_geometry(x_shape, *args)
     if not prod(x_shape) or prod(geo.x) >= 1 << 30 or not target.available() or _natives() is None:
         return geo.out_shape, None
-    return geo.out_shape, _max_plan((1, 1, *geo.x), geo.k, geo.stride, geo.pad, geo.dilation, geo.out)
+    return geo.out_shape, _max_plan(
+        (1, 1, *geo.x), geo.k, geo.stride, geo.pad, geo.dilation, geo.out
+    )
 
 
 @lru_cache(maxsize=1024)
 def average(
-    x_shape: tuple[int, ...], kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, include: bool, override: int | None
+    x_shape: tuple[int, ...],
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    include: bool,
+    override: int | None,
 ) -> tuple[PoolGeometry, Any, Any]:
-    """Of average pooling: sizes, the divisor (one number where all windows have the same) and the padding as a convolution's."""
+    """Of average pooling: sizes, the divisor (one number where all windows have the same) and the
+    padding as a convolution's.
+    """
     geo = pool_geometry(x_shape, kernel_size, stride, padding, 1, ceil_mode)
     divisors = geo.divisors(include, override).astype(_FLOAT32)
     same = divisors.size > 0 and (divisors == divisors.flat[0]).all()
@@ -227,7 +269,9 @@ def ones(k: tuple[int, ...]) -> np.ndarray:
 
 
 def _pads(geo: PoolGeometry) -> tuple[tuple[int, int], ...]:
-    """The convolution's padding that gives this pooling's windows, one that hangs over the end included."""
+    """The convolution's padding that gives this pooling's windows, one that hangs over the end
+    included.
+    """
     reach = zip(geo.x, geo.k, geo.stride, geo.pad, geo.out, strict=True)
     return tuple((pad, (out - 1) * stride + k - pad - size) for size, k, stride, pad, out in reach)
 
@@ -240,7 +284,19 @@ class _MaxPlan:
 
 
 # Words of the descriptor.
-(_PACK, _PACK_FUNCTION, _TAPS, _TAP_OFFSETS, _TAP_INDEX, _VECTORS, _STARTS, _MASKS, _FIRSTS, _BASES, _INITIAL) = range(11)
+(
+    _PACK,
+    _PACK_FUNCTION,
+    _TAPS,
+    _TAP_OFFSETS,
+    _TAP_INDEX,
+    _VECTORS,
+    _STARTS,
+    _MASKS,
+    _FIRSTS,
+    _BASES,
+    _INITIAL,
+) = range(11)
 _IN_PLANE, _OUT_PLANE, _SCRATCH, _PACKED = range(11, 15)
 
 
@@ -257,7 +313,9 @@ def _max_plan(
     packing = conv_kernels.packing()
     if packing is None:
         return None
-    extent = tuple(o + d * (size - 1) // s for o, d, size, s in zip(out, dilation, k, stride, strict=True))
+    extent = tuple(
+        o + d * (size - 1) // s for o, d, size, s in zip(out, dilation, k, stride, strict=True)
+    )
     layout = conv_plan.make_layout(x, stride, pad, extent, out[-1])
     vectors = conv_plan.cover(out, layout.steps, False)
     taps = [tuple(i * d for i, d in zip(tap, dilation, strict=True)) for tap in np.ndindex(k)]
@@ -287,7 +345,10 @@ def _max_plan(
             jit.address(packing["pack"]),
             len(taps),
             table([layout.offset(tap) * 4 for tap in taps]),
-            table([sum(i * step for i, step in zip(tap, across, strict=True)) for tap in taps], np.int32),
+            table(
+                [sum(i * step for i, step in zip(tap, across, strict=True)) for tap in taps],
+                np.int32,
+            ),
             len(vectors.start),
             table(vectors.start * 4),
             table(vectors.mask, np.uint16),
@@ -306,7 +367,9 @@ def _max_plan(
 
 @cache
 def _natives() -> conv_kernels.Natives:
-    return jit.compile_source(_text, {"max_pool": "paaaapiii", "max_pool_grad": "paaaiiiii"}, "max_pool")
+    return jit.compile_source(
+        _text, {"max_pool": "paaaapiii", "max_pool_grad": "paaaiiiii"}, "max_pool"
+    )
 
 
 def _text() -> str:
@@ -317,7 +380,14 @@ def _text() -> str:
 
 
 def _emit_max(module: Module) -> None:
-    params = {"desc": "ptr", "x": "ptr", "best": "ptr", "index": "ptr", "scratch": "ptr", "index_bytes": "i64"}
+    params = {
+        "desc": "ptr",
+        "x": "ptr",
+        "best": "ptr",
+        "index": "ptr",
+        "scratch": "ptr",
+        "index_bytes": "i64",
+    }
     f = threads.parallel_export(module, "max_pool", params)
     width = conv_kernels.lanes()
     kind, whole = vector("float", width), vector("i32", width)
@@ -359,14 +429,21 @@ def _emit_max(module: Module) -> None:
                 to = plane * word(_OUT_PLANE) + first
                 f.store(conv_kernels.compress(f, best[j].get(), valid), f.best, to, mask=prefix)
                 # The taps' numbers travel as the bits of floats.
-                bits = f.bitcast(conv_kernels.compress(f, f.bitcast(index[j].get(), kind), valid), whole)
-                base, initial = f.load(whole, pointer(_BASES), first), f.load(whole, pointer(_INITIAL), first)
+                bits = f.bitcast(
+                    conv_kernels.compress(f, f.bitcast(index[j].get(), kind), valid), whole
+                )
+                base, initial = (
+                    f.load(whole, pointer(_BASES), first),
+                    f.load(whole, pointer(_INITIAL), first),
+                )
                 flat = f.select(bits.compare("eq", _NEVER), initial, bits + base)
 
                 def store_wide(flat: Value = flat, to: Value = to, prefix: Value = prefix) -> None:
                     f.store(f.extend(flat, vector("i64", width)), f.index, to, mask=prefix)
 
-                def store_narrow(flat: Value = flat, to: Value = to, prefix: Value = prefix) -> None:
+                def store_narrow(
+                    flat: Value = flat, to: Value = to, prefix: Value = prefix
+                ) -> None:
                     f.store(flat, f.index, to, mask=prefix)
 
                 f.branch(wide, store_wide, store_narrow)
@@ -381,7 +458,14 @@ def _emit_max(module: Module) -> None:
 
 
 def _emit_max_grad(module: Module) -> None:
-    params = {"g": "ptr", "index": "ptr", "out": "ptr", "size": "i64", "windows": "i64", "index_bytes": "i64"}
+    params = {
+        "g": "ptr",
+        "index": "ptr",
+        "out": "ptr",
+        "size": "i64",
+        "windows": "i64",
+        "index_bytes": "i64",
+    }
     f = threads.parallel_export(module, "max_pool_grad", params)
     with f.loop(f.begin, f.end) as plane:
         out = f.at(f.out, plane * f.size)

@@ -1,9 +1,12 @@
-"""Pooling window by window: float64 and int64, and tensors whose channels lie side by side (channels_last), which float32 has here too.
+"""Pooling window by window: float64 and int64, and tensors whose channels lie side by side
+(channels_last), which float32 has here too.
 
-Arrays are (N, C, *spatial) with up to three spatial dimensions. Where the windows of outputs begin inside the input, and how many of
-their taps are inside, is looked up in a table for each dimension, so a window never leaves the input. Planes in order are read along
-their last dimension with gathered vectors, channels of images and volumes that lie side by side with vectors along the channels. Results
-are laid out as the input is, but means of volumes, which are in order. Every function returns None where it does not serve its arguments.
+Arrays are (N, C, *spatial) with up to three spatial dimensions. Where the windows of outputs begin
+inside the input, and how many of their taps are inside, is looked up in a table for each dimension,
+so a window never leaves the input. Planes in order are read along their last dimension with
+gathered vectors, channels of images and volumes that lie side by side with vectors along the
+channels. Results are laid out as the input is, but means of volumes, which are in order. Every
+function returns None where it does not serve its arguments.
 
 >>> made = max_pool(np.array([[[3.0, 1.0, 2.0, 5.0]]]), 2, None, 0, 1, False)
 >>> made is None or [a.ravel().tolist() for a in made] == [[3.0, 5.0], [0, 3]]
@@ -48,7 +51,9 @@ class _Window:
     def take(self, value: Value, at: Value, live: Value | None = None) -> None:
         f, best = self.f, self.best.get()
         if self.place is None:
-            self.best.set(best + (value if live is None else f.select(live, value, f.const(0, self.kind))))
+            self.best.set(
+                best + (value if live is None else f.select(live, value, f.const(0, self.kind)))
+            )
             return
         wins = value.compare("ogt" if self.floating else "sgt", best)
         if self.floating:
@@ -69,7 +74,9 @@ class _Window:
 def _emit(module: Module, name: str, ctype: str, maximum: bool, across: bool) -> None:
     """A task is a row of outputs of a plane: all numbers (plane, depth, row)."""
     pointers = ("x", "out", "index" if maximum else "divisors", "table")
-    f = threads.parallel_export(module, name, {**dict.fromkeys(pointers, "ptr"), **dict.fromkeys(_SIZES, "i64")})
+    f = threads.parallel_export(
+        module, name, {**dict.fromkeys(pointers, "ptr"), **dict.fromkeys(_SIZES, "i64")}
+    )
     width = target.host().lanes("double" if BYTES[ctype] == 8 else "float")
     kind, places = vector(ctype, width), vector("i64", width)
     rows = f.out_d * f.out_h
@@ -87,21 +94,50 @@ def _emit(module: Module, name: str, ctype: str, maximum: bool, across: bool) ->
 
         first = (d0 * f.h + h0) * f.w
 
-        def along(j: Value, mask: Value | None, x: Value = x, to: Value = to, cell: Value = cell, first: Value = first,
-                  nd: Value = nd, nh: Value = nh, line: Any = line) -> None:  # fmt: skip
+        def along(
+            j: Value,
+            mask: Value | None,
+            x: Value = x,
+            to: Value = to,
+            cell: Value = cell,
+            first: Value = first,
+            nd: Value = nd,
+            nh: Value = nh,
+            line: Any = line,
+        ) -> None:
             w0 = f.load(places, f.table, first_w + j, mask=mask)
             nw = f.load(places, f.table, first_w + f.out_w + j, mask=mask)
             window = _Window(f, ctype, width, f.splat(first, places) + w0 if maximum else None)
             with f.loop(0, nd) as t, f.loop(0, nh) as u:
                 base = f.splat(line(t, u), places) + w0
                 with f.loop(0, f.taps) as v:
-                    live, at = nw.compare("sgt", f.splat(v, places)), base + f.splat(v * f.step_w, places)
-                    window.take(f.gather(kind, f.addresses(x, at, ctype), live, BYTES[ctype]), at, live)
-            window.deliver(to + j, mask, None if maximum else f.load(kind, f.divisors, cell + j, mask=mask, other=1))
+                    live, at = (
+                        nw.compare("sgt", f.splat(v, places)),
+                        base + f.splat(v * f.step_w, places),
+                    )
+                    window.take(
+                        f.gather(kind, f.addresses(x, at, ctype), live, BYTES[ctype]), at, live
+                    )
+            window.deliver(
+                to + j,
+                mask,
+                None if maximum else f.load(kind, f.divisors, cell + j, mask=mask, other=1),
+            )
 
-        def side_by_side(j: Value, x: Value = x, to: Value = to, cell: Value = cell, first: Value = first, nd: Value = nd,
-                         nh: Value = nh, line: Any = line) -> None:  # fmt: skip
-            w0, nw = f.load("i64", f.table, first_w + j), f.load("i64", f.table, first_w + f.out_w + j)
+        def side_by_side(
+            j: Value,
+            x: Value = x,
+            to: Value = to,
+            cell: Value = cell,
+            first: Value = first,
+            nd: Value = nd,
+            nh: Value = nh,
+            line: Any = line,
+        ) -> None:
+            w0, nw = (
+                f.load("i64", f.table, first_w + j),
+                f.load("i64", f.table, first_w + f.out_w + j),
+            )
             divisor = None if maximum else f.splat(f.load(ctype, f.divisors, cell + j), kind)
 
             def channels(i: Value, mask: Value | None) -> None:
@@ -122,7 +158,9 @@ def _emit(module: Module, name: str, ctype: str, maximum: bool, across: bool) ->
 
 
 def _emit_max_grad(module: Module, name: str, ctype: str) -> None:
-    f = threads.parallel_export(module, name, {"g": "ptr", "index": "ptr", "out": "ptr", "size": "i64", "windows": "i64"})
+    f = threads.parallel_export(
+        module, name, {"g": "ptr", "index": "ptr", "out": "ptr", "size": "i64", "windows": "i64"}
+    )
     with f.loop(f.begin, f.end) as plane:
         out, start = f.at(f.out, plane * f.size, ctype), plane * f.windows
         with f.loop(0, f.size) as i:
@@ -134,9 +172,13 @@ def _emit_max_grad(module: Module, name: str, ctype: str) -> None:
 
 
 def _emit_avg_grad(module: Module, name: str, ctype: str) -> None:
-    """Windows that overlap add their shares to an element from the last window to the first, which is from the first tap to the last."""
+    """Windows that overlap add their shares to an element from the last window to the first, which
+    is from the first tap to the last.
+    """
     f = threads.parallel_export(
-        module, name, {**dict.fromkeys(("g", "out", "divisors", "table"), "ptr"), **dict.fromkeys(_SIZES, "i64")}
+        module,
+        name,
+        {**dict.fromkeys(("g", "out", "divisors", "table"), "ptr"), **dict.fromkeys(_SIZES, "i64")},
     )
     size, cells = f.d * f.h * f.w, f.out_d * f.out_h * f.out_w
     first_h, first_w = f.out_d * 2, (f.out_d + f.out_h) * 2
@@ -149,8 +191,14 @@ def _emit_avg_grad(module: Module, name: str, ctype: str) -> None:
             a, b, c = cell // (f.out_h * f.out_w), cell // f.out_w % f.out_h, cell % f.out_w
             share = f.load(ctype, f.g, plane * cells + cell) / f.load(ctype, f.divisors, cell)
             d0, nd = f.load("i64", f.table, a), f.load("i64", f.table, f.out_d + a)
-            h0, nh = f.load("i64", f.table, first_h + b), f.load("i64", f.table, first_h + f.out_h + b)
-            w0, nw = f.load("i64", f.table, first_w + c), f.load("i64", f.table, first_w + f.out_w + c)
+            h0, nh = (
+                f.load("i64", f.table, first_h + b),
+                f.load("i64", f.table, first_h + f.out_h + b),
+            )
+            w0, nw = (
+                f.load("i64", f.table, first_w + c),
+                f.load("i64", f.table, first_w + f.out_w + c),
+            )
             with f.loop(0, nd) as t, f.loop(0, nh) as u, f.loop(0, nw) as v:
                 at = ((d0 + t * f.step_d) * f.h + h0 + u * f.step_h) * f.w + w0 + v * f.step_w
                 f.store(f.load(ctype, out, at) + share, out, at)
@@ -191,7 +239,9 @@ def _sizes(geo: PoolGeometry) -> tuple[np.ndarray, tuple[int, ...]]:
     x, out, step = (*ones, *geo.x), (*ones, *geo.out), (*ones, *geo.dilation)
     taps, stride, pad = (*ones, *geo.k), (*ones, *geo.stride), (*zeros, *geo.pad)
     parts = []
-    for size, count, dilation, most, move, before in zip(x, out, step, taps, stride, pad, strict=True):
+    for size, count, dilation, most, move, before in zip(
+        x, out, step, taps, stride, pad, strict=True
+    ):
         start = np.arange(count, dtype=np.int64) * move - before
         skipped = np.where(start < 0, -(start // dilation), 0)
         first = start + skipped * dilation
@@ -216,7 +266,9 @@ def side_by_side(x: np.ndarray) -> bool:
     return np.moveaxis(x, 1, -1).flags.c_contiguous
 
 
-def _forward(name: str, x: np.ndarray, geo: PoolGeometry, other: np.ndarray | None) -> tuple[np.ndarray, Any] | None:
+def _forward(
+    name: str, x: np.ndarray, geo: PoolGeometry, other: np.ndarray | None
+) -> tuple[np.ndarray, Any] | None:
     ctype = (_FLOATS if name == "avg" else _CTYPES).get(x.dtype.name)
     if ctype is None or not x.size or len(geo.x) > 3 or 0 in geo.out_shape:
         return None
@@ -232,39 +284,73 @@ def _forward(name: str, x: np.ndarray, geo: PoolGeometry, other: np.ndarray | No
     x = np.moveaxis(x, 1, -1) if across else np.ascontiguousarray(x)
     rows = (n if across else n * channels) * sizes[3] * sizes[4]
     inner = channels if across else 1
-    kernel(threads.team(), x, out, second, table, *sizes, inner, rows, GRAIN // (sizes[5] * inner * math.prod(geo.k)) or 1)
+    kernel(
+        threads.team(),
+        x,
+        out,
+        second,
+        table,
+        *sizes,
+        inner,
+        rows,
+        GRAIN // (sizes[5] * inner * math.prod(geo.k)) or 1,
+    )
     if across:
         out = np.moveaxis(out, -1, 1)
         second = np.moveaxis(second, -1, 1) if other is None else second
     return out, second
 
 
-def native_max(shape: tuple[int, ...], dtype: str, *window: Any) -> tuple[int, tuple[int, ...], np.ndarray, tuple[int, ...]] | None:
-    """Of `max_pool` of contiguous planes: its kernel's address, the result's shape, the table, and the numbers behind it; None where it does
-    not serve.
+def native_max(
+    shape: tuple[int, ...], dtype: str, *window: Any
+) -> tuple[int, tuple[int, ...], np.ndarray, tuple[int, ...]] | None:
+    """Of `max_pool` of contiguous planes: its kernel's address, the result's shape, the table, and
+    the numbers behind it; None where it does not serve.
     """
     ctype, geo = _CTYPES.get(dtype), _geometry(tuple(shape), *map(_key, window))
-    kernel = None if ctype is None or len(geo.x) > 3 or 0 in geo.out_shape else getattr(_lib, f"max.{ctype}")
+    kernel = (
+        None
+        if ctype is None or len(geo.x) > 3 or 0 in geo.out_shape
+        else getattr(_lib, f"max.{ctype}")
+    )
     if kernel is None:
         return None
     table, sizes = _sizes(geo)
     rows = geo.x_shape[0] * geo.x_shape[1] * sizes[3] * sizes[4]
-    return jit.address(kernel), geo.out_shape, table, (*sizes, 1, rows, GRAIN // (sizes[5] * math.prod(geo.k)) or 1)
+    return (
+        jit.address(kernel),
+        geo.out_shape,
+        table,
+        (*sizes, 1, rows, GRAIN // (sizes[5] * math.prod(geo.k)) or 1),
+    )
 
 
-def max_pool(x: np.ndarray, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
-    """Largest value of each window and its flat int64 position in the input's spatial dimensions, as the reference gives them."""
+def max_pool(
+    x: np.ndarray, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> Any:
+    """Largest value of each window and its flat int64 position in the input's spatial dimensions,
+    as the reference gives them.
+    """
     geo = _geometry(x.shape, _key(kernel), _key(stride), _key(padding), _key(dilation), ceil_mode)
     return _forward("max", x, geo, None)
 
 
-def avg_pool(x: np.ndarray, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, include: bool, divisor: int | None) -> Any:
+def avg_pool(
+    x: np.ndarray,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    include: bool,
+    divisor: int | None,
+) -> Any:
     """Mean of each window."""
     geo = _geometry(x.shape, _key(kernel), _key(stride), _key(padding), 1, ceil_mode)
     made = _forward("avg", x, geo, _divisors(geo, include, divisor, x.dtype.char))
     if made is None:
         return None
-    return np.ascontiguousarray(made[0]) if len(geo.x) == 3 else made[0]  # PyTorch's of volumes have their elements in order
+    # PyTorch's of volumes have their elements in order
+    return np.ascontiguousarray(made[0]) if len(geo.x) == 3 else made[0]
 
 
 @lru_cache(1024)
@@ -289,12 +375,27 @@ def max_pool_grad(g: np.ndarray, index: np.ndarray, x_shape: Any) -> Any:
     out = np.empty(tuple(x_shape), g.dtype)
     windows = math.prod(g.shape[2:])
     sources = np.ascontiguousarray(g), np.ascontiguousarray(index)
-    kernel(threads.team(), *sources, out, size, windows, out.shape[0] * out.shape[1], GRAIN // size or 1)
+    kernel(
+        threads.team(),
+        *sources,
+        out,
+        size,
+        windows,
+        out.shape[0] * out.shape[1],
+        GRAIN // size or 1,
+    )
     return out
 
 
 def avg_pool_grad(
-    g: np.ndarray, x_shape: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, include: bool, divisor: int | None
+    g: np.ndarray,
+    x_shape: Any,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    include: bool,
+    divisor: int | None,
 ) -> Any:
     """Gradient of `avg_pool`."""
     geo = _geometry(tuple(x_shape), _key(kernel), _key(stride), _key(padding), 1, ceil_mode)

@@ -1,4 +1,6 @@
-"""Positions of maxima in a schedule: adaptive max pooling, the positions that pools return, and values at such positions."""
+"""Positions of maxima in a schedule: adaptive max pooling, the positions that pools return, and
+values at such positions.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from . import adaptive as pool_adaptive
 def adaptive(i: Instruction, ex: Executable) -> Native | str:
     """The largest elements, and where they stand."""
     x, out = i.inputs[0], i.outputs[0]
-    return _adaptive(i, ex, x, out, i.extras[0] if len(i.extras) == 1 else None, tuple(i.params["output_size"]))
+    return _adaptive(
+        i, ex, x, out, i.extras[0] if len(i.extras) == 1 else None, tuple(i.params["output_size"])
+    )
 
 
 def adaptive_places(i: Instruction, ex: Executable) -> Native | str:
@@ -28,10 +32,20 @@ def adaptive_places(i: Instruction, ex: Executable) -> Native | str:
 
 
 def _adaptive(
-    i: Instruction, ex: Executable, x: Any, out: Value | None, index: Value | None, size: tuple[int, ...]
+    i: Instruction,
+    ex: Executable,
+    x: Any,
+    out: Value | None,
+    index: Value | None,
+    size: tuple[int, ...],
 ) -> Native | str:
     function = pool_adaptive.native(x.dtype) if isinstance(x, Value) else None
-    if function is None or not served(x) or not x.size or any(v is not None and not v.contiguous for v in (out, index)):
+    if (
+        function is None
+        or not served(x)
+        or not x.size
+        or any(v is not None and not v.contiguous for v in (out, index))
+    ):
         return OTHER
     count = math.prod(x.shape[:2]) * math.prod(size)
     if not count:
@@ -56,10 +70,18 @@ def places(i: Instruction, ex: Executable) -> Native | str:
 
 
 def grad(i: Instruction, ex: Executable) -> Native | str:
-    """The gradient of maxima, at their positions: by the kernel of eager execution, or for doubles as values that are added up."""
+    """The gradient of maxima, at their positions: by the kernel of eager execution, or for doubles
+    as values that are added up.
+    """
     made = max_pool_grad(i, ex)
     g, out, index = i.inputs[0], i.outputs[0], value_of(i.params["index"])
-    if isinstance(made, Native) or not plain(g, out, index) or index.dtype != "int64" or not out.whole or g.dtype != out.dtype:
+    if (
+        isinstance(made, Native)
+        or not plain(g, out, index)
+        or index.dtype != "int64"
+        or not out.whole
+        or g.dtype != out.dtype
+    ):
         return made
     return _flat(i, ex, "add", out, g, index, "zeros")
 
@@ -69,22 +91,49 @@ def at_places(i: Instruction, ex: Executable) -> Native | str:
     x, out, index = i.inputs[0], i.outputs[0], value_of(i.params["index"])
     put = i.op == "max_unpool"
     table = out if put else x
-    if not plain(x, out, index) or index.dtype != "int64" or not table.contiguous or x.dtype != out.dtype or not out.whole:
+    if (
+        not plain(x, out, index)
+        or index.dtype != "int64"
+        or not table.contiguous
+        or x.dtype != out.dtype
+        or not out.whole
+    ):
         return OTHER
-    return _flat(i, ex, "put" if put else "take", table, x if put else out, index, "zeros" if put else None)
+    return _flat(
+        i, ex, "put" if put else "take", table, x if put else out, index, "zeros" if put else None
+    )
 
 
-def _flat(i: Instruction, ex: Executable, kind: str, table: Value, values: Value, index: Value, base: str | None) -> Native | str:
+def _flat(
+    i: Instruction,
+    ex: Executable,
+    kind: str,
+    table: Value,
+    values: Value,
+    index: Value,
+    base: str | None,
+) -> Native | str:
     """Values at flat positions of the spatial dimensions of a table without gaps."""
     size, channels = math.prod(table.shape[2:]), table.shape[1]
     strides = (size * channels, size, *(0,) * (len(index.shape) - 2))
     where = Index("int64", steps(index), size, 1, False)
-    return native(i, ex, Pick(kind, table.dtype, index.shape, strides, steps(values), (where,)), table, values, [index], base)
+    return native(
+        i,
+        ex,
+        Pick(kind, table.dtype, index.shape, strides, steps(values), (where,)),
+        table,
+        values,
+        [index],
+        base,
+    )
 
 
 LOWERINGS: dict[str, Lowering] = {
-    "adaptive_max_pool": adaptive, "_adaptive_maxima": adaptive_places, "_maxima": places, "pool_gather": at_places,
+    "adaptive_max_pool": adaptive,
+    "_adaptive_maxima": adaptive_places,
+    "_maxima": places,
+    "pool_gather": at_places,
     "max_unpool": at_places,
     "max_pool_grad": grad,
-}  # fmt: skip
+}
 HANDED: dict[str, Handed] = {"adaptive_max_pool": lambda arrays: arrays[0]}

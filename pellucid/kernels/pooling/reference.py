@@ -1,7 +1,8 @@
 """Pooling in plain NumPy: any number of spatial dimensions, any real dtype, always available.
 
-Arrays are ``(N, C, *spatial)``. Max pooling returns, beside the values, each winner's flat index into the input's spatial
-positions (PyTorch's convention), which is all that its gradient needs. NaN wins over every number.
+Arrays are ``(N, C, *spatial)``. Max pooling returns, beside the values, each winner's flat index
+into the input's spatial positions (PyTorch's convention), which is all that its gradient needs. NaN
+wins over every number.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,14 @@ from math import prod
 
 import numpy as np
 
-from ..convolution.geometry import IntOrSeq, PoolGeometry, adaptive_windows, even_windows, per_dim, pool_geometry
+from ..convolution.geometry import (
+    IntOrSeq,
+    PoolGeometry,
+    adaptive_windows,
+    even_windows,
+    per_dim,
+    pool_geometry,
+)
 from ..convolution.reference import _accumulator
 
 
@@ -21,9 +29,11 @@ def max_pool(
     dilation: IntOrSeq = 1,
     ceil_mode: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Largest value of every window of ``x`` (N, C, *spatial), and its int64 flat index into the spatial positions.
+    """Largest value of every window of ``x`` (N, C, *spatial), and its int64 flat index into the
+    spatial positions.
 
-    ``stride`` defaults to ``kernel_size``. Padding never wins. RuntimeError for a padding over half the kernel.
+    ``stride`` defaults to ``kernel_size``. Padding never wins. RuntimeError for a padding over half
+    the kernel.
 
     >>> values, index = max_pool(np.array([[[3.0, 1.0, 2.0, 5.0]]]), 2)
     >>> values.ravel(), index.ravel()
@@ -41,13 +51,17 @@ def max_pool(
         value = padded[_tap_slices(geo, tap)]
         wins = (value > best) | (value != value)  # NaN is unequal to itself
         np.copyto(best, value, where=wins)
-        positions = [np.arange(geo.out[d]) * geo.stride[d] - geo.pad[d] + tap[d] * geo.dilation[d] for d in range(len(geo.x))]
+        positions = [
+            np.arange(geo.out[d]) * geo.stride[d] - geo.pad[d] + tap[d] * geo.dilation[d]
+            for d in range(len(geo.x))
+        ]
         np.copyto(index, np.broadcast_to(_flat_index(positions, geo), geo.out_shape), where=wins)
     return best, index
 
 
 def max_pool_grad(g: np.ndarray, index: np.ndarray, x_shape: Sequence[int]) -> np.ndarray:
-    """Gradient of ``max_pool`` (or ``adaptive_max_pool``) in the input: ``g`` added up at the winners' positions.
+    """Gradient of ``max_pool`` (or ``adaptive_max_pool``) in the input: ``g`` added up at the
+    winners' positions.
 
     >>> max_pool_grad(np.array([[[1.0, 2.0]]]), np.array([[[0, 3]]]), (1, 1, 4)).ravel()
     array([1., 0., 0., 2.])
@@ -71,8 +85,8 @@ def avg_pool(
 ) -> np.ndarray:
     """Mean of every window of ``x`` (N, C, *spatial).
 
-    The divisor is the window's size clipped to the padded input, or without ``count_include_pad`` to the input itself, or
-    ``divisor_override``.
+    The divisor is the window's size clipped to the padded input, or without
+    ``count_include_pad`` to the input itself, or ``divisor_override``.
 
     >>> avg_pool(np.array([[[3.0, 1.0, 2.0, 5.0]]]), 2).ravel()
     array([2. , 3.5])
@@ -82,7 +96,9 @@ def avg_pool(
     total = np.zeros(geo.out_shape, padded.dtype)
     for tap in np.ndindex(geo.k):
         total += padded[_tap_slices(geo, tap)]
-    return _divide(total, geo.divisors(count_include_pad, divisor_override)).astype(x.dtype, copy=False)
+    return _divide(total, geo.divisors(count_include_pad, divisor_override)).astype(
+        x.dtype, copy=False
+    )
 
 
 def avg_pool_grad(
@@ -101,7 +117,10 @@ def avg_pool_grad(
     array([1., 1., 2., 2.])
     """
     geo = pool_geometry(x_shape, kernel_size, stride, padding, 1, ceil_mode)
-    share = _divide(g.astype(_accumulator(g.dtype), copy=False), geo.divisors(count_include_pad, divisor_override))
+    share = _divide(
+        g.astype(_accumulator(g.dtype), copy=False),
+        geo.divisors(count_include_pad, divisor_override),
+    )
     padded = np.zeros((*geo.x_shape[:2], *geo.padded), share.dtype)
     for tap in np.ndindex(geo.k):
         padded[_tap_slices(geo, tap)] += share
@@ -110,7 +129,8 @@ def avg_pool_grad(
 
 
 def adaptive_avg_pool(x: np.ndarray, output_size: IntOrSeq) -> np.ndarray:
-    """Mean over windows placed so that the output has ``output_size``: window i covers floor(i*in/out)..ceil((i+1)*in/out).
+    """Mean over windows placed so that the output has ``output_size``: window i covers
+    floor(i*in/out)..ceil((i+1)*in/out).
 
     >>> adaptive_avg_pool(np.array([[[1.0, 2.0, 3.0]]]), 2).ravel()
     array([1.5, 2.5])
@@ -119,14 +139,21 @@ def adaptive_avg_pool(x: np.ndarray, output_size: IntOrSeq) -> np.ndarray:
     out = x.astype(_accumulator(x.dtype), copy=False)
     if even_windows(x.shape, output_size) == x.shape[2:]:
         # One window: a mean of each plane, which NumPy adds pairwise.
-        return out.reshape(*x.shape[:2], prod(x.shape[2:])).mean(-1).reshape(*x.shape[:2], *(1,) * dims).astype(x.dtype)
+        return (
+            out.reshape(*x.shape[:2], prod(x.shape[2:]))
+            .mean(-1)
+            .reshape(*x.shape[:2], *(1,) * dims)
+            .astype(x.dtype)
+        )
     # A window is a box, so the mean over it is the mean over one dimension after the other.
     for d, size in enumerate(per_dim(output_size, dims, "output_size")):
         axis = 2 + d
         windows = adaptive_windows(out.shape[axis], size)
         if out.shape[axis] == size:
             continue
-        parts = [out[_along(axis, start, stop)].mean(axis, keepdims=True) for start, stop in windows]
+        parts = [
+            out[_along(axis, start, stop)].mean(axis, keepdims=True) for start, stop in windows
+        ]
         out = np.concatenate(parts, axis) if parts else out[_along(axis, 0, 0)]
     return out.astype(x.dtype) if out.dtype != x.dtype or out is x else out
 
@@ -151,7 +178,8 @@ def adaptive_avg_pool_grad(g: np.ndarray, x_shape: Sequence[int]) -> np.ndarray:
 
 
 def adaptive_max_pool(x: np.ndarray, output_size: IntOrSeq) -> tuple[np.ndarray, np.ndarray]:
-    """Largest value, and its int64 flat index, over the windows of ``adaptive_avg_pool``; its gradient is max_pool_grad.
+    """Largest value, and its int64 flat index, over the windows of ``adaptive_avg_pool``; its
+    gradient is max_pool_grad.
 
     >>> values, index = adaptive_max_pool(np.array([[[1.0, 4.0, 3.0]]]), 2)
     >>> values.ravel(), index.ravel()
@@ -174,7 +202,9 @@ def adaptive_max_pool(x: np.ndarray, output_size: IntOrSeq) -> tuple[np.ndarray,
 
 
 def _argmax(values: np.ndarray) -> np.ndarray:
-    """First largest along the last axis, or the last NaN where there is one (the order in which PyTorch meets them)."""
+    """First largest along the last axis, or the last NaN where there is one (the order in which
+    PyTorch meets them).
+    """
     winner = values.argmax(-1)
     nan = values != values
     if nan.any():

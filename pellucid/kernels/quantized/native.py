@@ -1,12 +1,15 @@
 """Native products of bytes by the processor's own instruction, VPDPBUSD of AVX512-VNNI or AVX-VNNI.
 
-The instruction multiplies four neighbouring unsigned bytes by four signed ones and adds the products to an int32. So weights are packed
-once, four steps of k of one column beside each other. Rows of the other operand are brought into a buffer of a panel, as they are, from
-floats that are rounded on the way, or as the patches of a convolution; a micro-kernel keeps a tile of int32 sums in registers. When a tile
-is done, its sums are corrected for zero points, scaled, and rounded to bytes or left as floats. Products of bytes are exact, so results
-depend neither on the order of sums nor on the number of threads.
+The instruction multiplies four neighbouring unsigned bytes by four signed ones and adds the
+products to an int32. So weights are packed once, four steps of k of one column beside each other.
+Rows of the other operand are brought into a buffer of a panel, as they are, from floats that are
+rounded on the way, or as the patches of a convolution; a micro-kernel keeps a tile of int32 sums in
+registers. When a tile is done, its sums are corrected for zero points, scaled, and rounded to bytes
+or left as floats. Products of bytes are exact, so results depend neither on the order of sums nor
+on the number of threads.
 
-Elsewhere `available()` is false, and `products` computes the same integers by exact float32 products.
+Elsewhere `available()` is false, and `products` computes the same integers by exact float32
+products.
 """
 
 from __future__ import annotations
@@ -36,7 +39,9 @@ def available() -> bool:
     features = target.host().features.split(",")
     if target.host().vector_bits == 512:
         return "+avx512vnni" in features
-    return target.host().vector_bits == 256 and ("+avxvnni" in features or {"+avx512vnni", "+avx512vl"} <= set(features))
+    return target.host().vector_bits == 256 and (
+        "+avxvnni" in features or {"+avx512vnni", "+avx512vl"} <= set(features)
+    )
 
 
 @functools.cache
@@ -49,10 +54,14 @@ def shape() -> tuple[int, int, tuple[int, ...]]:
 
 # ---- the tile -----------------------------------------------------------------------------------
 def _emit_micro(module: Module, rows: int) -> None:
-    """`rows` rows of bytes, `pitch` apart, times a packed panel over `units` steps of four: sums to `tile`, row by row."""
+    """`rows` rows of bytes, `pitch` apart, times a packed panel over `units` steps of four: sums to
+    `tile`, row by row.
+    """
     lanes, columns, _ = shape()
     kind = vector("i32", lanes)
-    f = module.function(f"bytes.micro.{rows}", internal=True, a="ptr", b="ptr", tile="ptr", units="i64", pitch="i64")
+    f = module.function(
+        f"bytes.micro.{rows}", internal=True, a="ptr", b="ptr", tile="ptr", units="i64", pitch="i64"
+    )
     f.noinline = True
     totals = [[f.var(kind, 0) for _ in range(VECTORS)] for _ in range(rows)]
     # Rows by threes, each three reached from one address.
@@ -66,7 +75,12 @@ def _emit_micro(module: Module, rows: int) -> None:
             four = f.splat(f.load("i32", f.at(start, f.pitch * (i % 3), "i8")), kind)
             for v in range(VECTORS):
                 now = f.intrinsic(
-                    "x86.avx512.vpdpbusd", kind, totals[i][v].get(), four, right[v], overload="512" if lanes == 16 else "256"
+                    "x86.avx512.vpdpbusd",
+                    kind,
+                    totals[i][v].get(),
+                    four,
+                    right[v],
+                    overload="512" if lanes == 16 else "256",
                 )
                 totals[i][v].set(now)
         for place in starts:
@@ -79,7 +93,9 @@ def _emit_micro(module: Module, rows: int) -> None:
 
 
 def _emit_finish(module: Module) -> None:
-    """A tile of sums, corrected and scaled: rounded to bytes, or left as floats. `valid` columns of `rows` rows."""
+    """A tile of sums, corrected and scaled: rounded to bytes, or left as floats. `valid` columns of
+    `rows` rows.
+    """
     lanes, columns, _ = shape()
     ints, floats, few = vector("i32", lanes), vector("float", lanes), vector("i8", lanes)
     pointers = dict.fromkeys(("tile", "out", "term", "factor", "bias"), "ptr")
@@ -91,13 +107,19 @@ def _emit_finish(module: Module) -> None:
     zero = f.splat(f.trunc(f.zero, "i32"), ints)
 
     late = (f.flags & LATE).compare("ne", 0)
-    floating_zero, inverse = f.splat(f.to_float(f.zero, "float"), floats), f.splat(f.out_inverse, floats)
+    floating_zero, inverse = (
+        f.splat(f.to_float(f.zero, "float"), floats),
+        f.splat(f.out_inverse, floats),
+    )
 
     def each(floating: bool) -> None:
         with f.loop(0, f.valid, lanes) as j:
             mask = f.tail_mask(f.valid - j, lanes)
             term = f.load(ints, f.term, j, mask=mask)
-            factor, bias = f.load(floats, f.factor, j, mask=mask), f.load(floats, f.bias, j, mask=mask)
+            factor, bias = (
+                f.load(floats, f.factor, j, mask=mask),
+                f.load(floats, f.bias, j, mask=mask),
+            )
             with f.loop(0, f.rows) as i:
                 total = f.to_float(f.load(ints, f.tile, i * columns + j) - term, floats)
                 at = i * f.out_pitch + j
@@ -108,9 +130,13 @@ def _emit_finish(module: Module) -> None:
                     f.store(value.get(), f.out, at, mask=mask)
                 else:
                     early = (total + bias) * factor
-                    # Where the zero point is added before rounding, the whole number that is left is zero.
-                    scaled = f.select(late, (total * factor + bias) * inverse + floating_zero, early)
-                    # Beyond these no byte is reached, whatever the zero point; conversion is defined within.
+                    # Where the zero point is added before rounding, the whole number that is left
+                    # is zero.
+                    scaled = f.select(
+                        late, (total * factor + bias) * inverse + floating_zero, early
+                    )
+                    # Beyond these no byte is reached, whatever the zero point; conversion is
+                    # defined within.
                     scaled = f.larger(f.smaller(scaled, 1024.0), -1024.0)
                     value_ = f.to_int(f.rint(scaled), ints) + f.select(late, f.const(0, ints), zero)
                     value_ = f.smaller(f.larger(value_, lowest), 255)
@@ -155,8 +181,12 @@ def _emit_fill(module: Module) -> None:
     f.ret()
 
 
-def rounded(f: Function, x: Value, inverse: Value, zero: Value, low: int, high: int, lanes: int) -> Value:
-    """Floats as integers of 32 bits: round(x * inverse + zero), the product not rounded, within low..high; NaN is the highest."""
+def rounded(
+    f: Function, x: Value, inverse: Value, zero: Value, low: int, high: int, lanes: int
+) -> Value:
+    """Floats as integers of 32 bits: round(x * inverse + zero), the product not rounded, within
+    low..high; NaN is the highest.
+    """
     ints, floats = vector("i32", lanes), vector("float", lanes)
     made = f.rint(f.fma(x, f.splat(inverse, floats), f.splat(zero, floats)))
     made = f.smaller(made, float(high))
@@ -166,18 +196,33 @@ def rounded(f: Function, x: Value, inverse: Value, zero: Value, low: int, high: 
 
 def _emit_quantize_row(module: Module) -> None:
     lanes = shape()[0]
-    f = module.function("bytes.quantize", internal=True, src="ptr", dst="ptr", count="i64", inverse="float", zero="float")
+    f = module.function(
+        "bytes.quantize",
+        internal=True,
+        src="ptr",
+        dst="ptr",
+        count="i64",
+        inverse="float",
+        zero="float",
+    )
 
     def body(i: Value, mask: Value | None) -> None:
         x = f.load(vector("float", lanes), f.src, i, mask=mask)
-        f.store(f.trunc(rounded(f, x, f.inverse, f.zero, 0, 255, lanes), vector("i8", lanes)), f.dst, i, mask=mask)
+        f.store(
+            f.trunc(rounded(f, x, f.inverse, f.zero, 0, 255, lanes), vector("i8", lanes)),
+            f.dst,
+            i,
+            mask=mask,
+        )
 
     f.vector_loop(f.count, lanes, body)
     f.ret()
 
 
 def _emit_patch(module: Module) -> None:
-    """One patch of an image whose channels lie last: its bytes in the order of the taps, what is outside filled with the zero point."""
+    """One patch of an image whose channels lie last: its bytes in the order of the taps, what is
+    outside filled with the zero point.
+    """
     numbers = dict.fromkeys(("row", "a_zero", *_PATCH), "i64")
     f = module.function("bytes.patch", internal=True, a="ptr", dst="ptr", **numbers)
     f.noinline = True
@@ -207,7 +252,13 @@ def _emit_patch(module: Module) -> None:
                     (last - first) * f.used,
                 )
                 with f.when(last.compare("slt", f.taps_x)):
-                    _do(f, "bytes.fill", f.at(here, last * f.used, "i8"), (f.taps_x - last) * f.used, f.a_zero)
+                    _do(
+                        f,
+                        "bytes.fill",
+                        f.at(here, last * f.used, "i8"),
+                        (f.taps_x - last) * f.used,
+                        f.a_zero,
+                    )
 
             def by_tap() -> None:
                 with f.loop(0, f.taps_x) as kx:
@@ -230,7 +281,11 @@ def _emit_patch(module: Module) -> None:
 
 # ---- the loops around them ----------------------------------------------------------------------
 def _job(f: Function, block: Value) -> dict[str, Value]:
-    kinds = {**dict.fromkeys(JOB, "i64"), **dict.fromkeys(POINTERS, "ptr"), **dict.fromkeys(FLOATS, "float")}
+    kinds = {
+        **dict.fromkeys(JOB, "i64"),
+        **dict.fromkeys(POINTERS, "ptr"),
+        **dict.fromkeys(FLOATS, "float"),
+    }
     return {name: f.load(kinds[name], f.at(block, i, "i64")) for i, name in enumerate(JOB)}
 
 
@@ -238,7 +293,9 @@ def _emit_panels(module: Module) -> None:
     """Tasks: a panel of rows, brought into a buffer, times a group of panels of columns."""
     lanes, columns, heights = shape()
     tallest = heights[-1]
-    f = module.function("bytes.panels", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    f = module.function(
+        "bytes.panels", internal=True, args="ptr", begin="i64", end="i64", thread="i64"
+    )
     job = _job(f, f.args)
     f.module.declarations |= {"declare ptr @malloc(i64)", "declare void @free(ptr)"}
     units = (job["k"] + 3) / 4
@@ -262,8 +319,18 @@ def _emit_panels(module: Module) -> None:
                 def rest(i: Value = i, dst: Value = dst) -> None:
                     f.branch(
                         job["source"].compare("eq", QUANTIZE),
-                        lambda: _do(f, "bytes.quantize", f.at(job["a"], (top + i) * job["pitch"]), dst, job["k"], inverse, zero),
-                        lambda: _do(f, "bytes.patch", job["a"], dst, top + i, job["a_zero"], *patch),
+                        lambda: _do(
+                            f,
+                            "bytes.quantize",
+                            f.at(job["a"], (top + i) * job["pitch"]),
+                            dst,
+                            job["k"],
+                            inverse,
+                            zero,
+                        ),
+                        lambda: _do(
+                            f, "bytes.patch", job["a"], dst, top + i, job["a_zero"], *patch
+                        ),
                     )
 
                 def as_it_is(i: Value = i, dst: Value = dst) -> None:
@@ -287,14 +354,25 @@ def _emit_panels(module: Module) -> None:
                 if which == len(heights) - 1:
                     this()
                 else:
-                    f.branch(count.compare("sle", heights[which]), this, lambda: tiles(which + 1, b))
+                    f.branch(
+                        count.compare("sle", heights[which]), this, lambda: tiles(which + 1, b)
+                    )
 
             tiles()
             size = f.select((job["flags"] & TO_FLOAT).compare("ne", 0), f.const(4, "i64"), 1)
             out = f.at(job["out"], (top * job["out_pitch"] + first) * size, "i8")
             places = [f.at(job[name], first, "i32") for name in ("term", "factor", "bias")]
             f.call(
-                "bytes.finish", tile, out, *places, count, valid, job["out_pitch"], job["flags"], job["zero"], job["out_inverse"]
+                "bytes.finish",
+                tile,
+                out,
+                *places,
+                count,
+                valid,
+                job["out_pitch"],
+                job["flags"],
+                job["zero"],
+                job["out_inverse"],
             )
     f.line(f"call void @free(ptr {rows.name})")
     f.ret()
@@ -306,11 +384,15 @@ def _emit_panels(module: Module) -> None:
 
 
 def _emit_windows(module: Module) -> None:
-    """Tasks: lines of the result of a depthwise convolution. Weights are int32, a line of channels for each tap; a tap outside adds nothing."""
+    """Tasks: lines of the result of a depthwise convolution. Weights are int32, a line of channels
+    for each tap; a tap outside adds nothing.
+    """
     lanes, columns, heights = shape()
     tallest = heights[-1]
     ints, few = vector("i32", lanes), vector("i8", lanes)
-    f = module.function("bytes.windows", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    f = module.function(
+        "bytes.windows", internal=True, args="ptr", begin="i64", end="i64", thread="i64"
+    )
     job = _job(f, f.args)
     tile = f.buffer("i32", tallest * columns)
     channels, taps_y, taps_x = job["channels"], job["taps_y"], job["taps_x"]
@@ -332,20 +414,42 @@ def _emit_windows(module: Module) -> None:
                         total.set(0)
                     with f.loop(0, taps_y) as ky:
                         row = top + ky * job["apart_y"]
-                        with f.when(row.compare("sge", 0) & row.compare("slt", job["height"])), f.loop(0, taps_x) as kx:
+                        with (
+                            f.when(row.compare("sge", 0) & row.compare("slt", job["height"])),
+                            f.loop(0, taps_x) as kx,
+                        ):
                             x = left + kx * job["apart_x"]
                             with f.when(x.compare("sge", 0) & x.compare("slt", job["width"])):
-                                pixel = f.at(source, (row * job["width"] + x) * channels + first, "i8")
-                                weight = f.at(job["b"], (ky * taps_x + kx) * channels + first, "i32")
+                                pixel = f.at(
+                                    source, (row * job["width"] + x) * channels + first, "i8"
+                                )
+                                weight = f.at(
+                                    job["b"], (ky * taps_x + kx) * channels + first, "i32"
+                                )
                                 for v, total in enumerate(sums):
-                                    value = f._convert("zext", f.load(few, pixel, v * lanes, mask=masks[v]), ints)
+                                    value = f._convert(
+                                        "zext", f.load(few, pixel, v * lanes, mask=masks[v]), ints
+                                    )
                                     factor = f.load(ints, weight, v * lanes, mask=masks[v])
                                     total.set(total.get() + (value - zero) * factor)
                     for v, total in enumerate(sums):
                         f.store(total.get(), tile, i * columns + v * lanes)
                 size = f.select((job["flags"] & TO_FLOAT).compare("ne", 0), f.const(4, "i64"), 1)
-                out = f.at(job["out"], ((line * job["out_x"] + start) * channels + first) * size, "i8")
-                f.call("bytes.finish", tile, out, *places, count, valid, channels, job["flags"], job["zero"], job["out_inverse"])
+                out = f.at(
+                    job["out"], ((line * job["out_x"] + start) * channels + first) * size, "i8"
+                )
+                f.call(
+                    "bytes.finish",
+                    tile,
+                    out,
+                    *places,
+                    count,
+                    valid,
+                    channels,
+                    job["flags"],
+                    job["zero"],
+                    job["out_inverse"],
+                )
     f.ret()
 
     f = module.function("bytes.run_windows", team="ptr", job="ptr", tasks="i64", grain="i64")
@@ -359,24 +463,45 @@ def _emit_convert(module: Module) -> None:
     lanes = shape()[0]
     floats, few, wide = vector("float", lanes), vector("i8", lanes), vector("i32", lanes)
     for name, low, high in (("unsigned", 0, 255), ("signed", -128, 127)):
-        f = module.function(f"bytes.to_{name}", x="ptr", out="ptr", n="i64", inverse="double", zero="double")
+        f = module.function(
+            f"bytes.to_{name}", x="ptr", out="ptr", n="i64", inverse="double", zero="double"
+        )
         inverse, zero = f.trunc(f.inverse, "float"), f.trunc(f.zero, "float")
 
         def body(
-            i: Value, mask: Value | None, f: Any = f, inverse: Any = inverse, zero: Any = zero, low: int = low, high: int = high
+            i: Value,
+            mask: Value | None,
+            f: Any = f,
+            inverse: Any = inverse,
+            zero: Any = zero,
+            low: int = low,
+            high: int = high,
         ) -> None:
             x = f.load(floats, f.x, i, mask=mask)
-            f.store(f.trunc(rounded(f, x, inverse, zero, low, high, lanes), few), f.out, i, mask=mask)
+            f.store(
+                f.trunc(rounded(f, x, inverse, zero, low, high, lanes), few), f.out, i, mask=mask
+            )
 
         f.vector_loop(f.n, lanes, body, unroll=4)
         f.ret()
-        f = module.function(f"bytes.from_{name}", x="ptr", out="ptr", n="i64", scale="double", zero="double")
+        f = module.function(
+            f"bytes.from_{name}", x="ptr", out="ptr", n="i64", scale="double", zero="double"
+        )
         scale, zero = (f.splat(f.trunc(v, "float"), floats) for v in (f.scale, f.zero))
         widen = "zext" if name == "unsigned" else "sext"
 
-        def back(i: Value, mask: Value | None, f: Any = f, scale: Any = scale, zero: Any = zero, widen: str = widen) -> None:
+        def back(
+            i: Value,
+            mask: Value | None,
+            f: Any = f,
+            scale: Any = scale,
+            zero: Any = zero,
+            widen: str = widen,
+        ) -> None:
             x = f.load(few, f.x, i, mask=mask)
-            f.store((f.to_float(f._convert(widen, x, wide), floats) - zero) * scale, f.out, i, mask=mask)
+            f.store(
+                (f.to_float(f._convert(widen, x, wide), floats) - zero) * scale, f.out, i, mask=mask
+            )
 
         f.vector_loop(f.n, lanes, back, unroll=4)
         f.ret()

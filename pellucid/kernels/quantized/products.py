@@ -5,8 +5,8 @@
     >>> linear(x, w, 0.1, 10, None, scale=0.05, zero_point=100).tolist()
     [[96, 108]]
 
-Integers are exact. How sums become bytes is that of a library that PyTorch uses, to the bit; each step is rounded in float32, the last one to
-an integer, halves to even.
+Integers are exact. How sums become bytes is that of a library that PyTorch uses, to the bit; each
+step is rounded in float32, the last one to an integer, halves to even.
 
     FBGEMM             (sum + bias / (s_x * s_w)) * (s_x * s_w / s_y), then the zero point is added
     oneDNN, `late`     (sum * (s_x * s_w) + bias) * (1 / s_y) + zero point
@@ -25,7 +25,15 @@ import numpy as np
 from ...llvm import threads
 from . import native
 
-__all__ = ["Weight", "convolution", "dequantized", "extent", "linear", "linear_dynamic", "quantized"]
+__all__ = [
+    "Weight",
+    "convolution",
+    "dequantized",
+    "extent",
+    "linear",
+    "linear_dynamic",
+    "quantized",
+]
 
 _TASK = 1 << 18  # multiplications that are worth a thread's while
 _EXACT = 512  # so many products of bytes add up exactly in float32
@@ -43,8 +51,12 @@ class Weight:
     def __init__(self, ints: Any, scales: Any, zero_points: Any) -> None:
         self.ints = np.ascontiguousarray(ints, np.int8)
         self.rows, self.k = self.ints.shape
-        self.scales = np.ascontiguousarray(np.broadcast_to(np.asarray(scales, np.float32).reshape(-1), (self.rows,)))
-        self.zero_points = np.ascontiguousarray(np.broadcast_to(np.asarray(zero_points, np.int32).reshape(-1), (self.rows,)))
+        self.scales = np.ascontiguousarray(
+            np.broadcast_to(np.asarray(scales, np.float32).reshape(-1), (self.rows,))
+        )
+        self.zero_points = np.ascontiguousarray(
+            np.broadcast_to(np.asarray(zero_points, np.int32).reshape(-1), (self.rows,))
+        )
         self.sums = self.ints.sum(1, dtype=np.int32)
         self._packed: Any = None
 
@@ -60,7 +72,9 @@ class Weight:
             panels, units = -(-self.rows // columns), -(-self.k // 4)
             full = np.zeros((panels * columns, units * 4), np.int8)
             full[: self.rows, : self.k] = self.ints
-            self._packed = np.ascontiguousarray(full.reshape(panels, columns, units, 4).transpose(0, 2, 1, 3))
+            self._packed = np.ascontiguousarray(
+                full.reshape(panels, columns, units, 4).transpose(0, 2, 1, 3)
+            )
         return self._packed
 
     def part(self, first: int, last: int) -> Weight:
@@ -74,10 +88,24 @@ class _Rounding:
 
     __slots__ = ("added", "factor", "inverse", "late", "relu", "zero")
 
-    def __init__(self, w: Weight, scale_x: float, bias: Any, scale: float, zero_point: int, relu: bool, late: bool) -> None:
+    def __init__(
+        self,
+        w: Weight,
+        scale_x: float,
+        bias: Any,
+        scale: float,
+        zero_point: int,
+        relu: bool,
+        late: bool,
+    ) -> None:
         both = np.float32(scale_x) * w.scales
         added = np.zeros(w.rows, np.float32) if bias is None else np.asarray(bias, np.float32)
-        self.late, self.relu, self.zero, self.inverse = late, relu, zero_point, np.float32(1) / np.float32(scale)
+        self.late, self.relu, self.zero, self.inverse = (
+            late,
+            relu,
+            zero_point,
+            np.float32(1) / np.float32(scale),
+        )
         self.added = np.ascontiguousarray(added if late else added / both)
         self.factor = both if late else both / np.float32(scale)
 
@@ -103,7 +131,9 @@ def _sums(x: Any, w: Weight, zero_x: int) -> Any:
     total = np.zeros((len(x), w.rows), np.int32)
     for start in range(0, w.k, _EXACT):
         part = slice(start, start + _EXACT)
-        total += (x[:, part].astype(np.float32) @ w.ints[:, part].T.astype(np.float32)).astype(np.int32)
+        total += (x[:, part].astype(np.float32) @ w.ints[:, part].T.astype(np.float32)).astype(
+            np.int32
+        )
     total -= zero_x * w.sums
     if not w.symmetric:
         total += w.zero_points * (w.k * zero_x - x.sum(1, dtype=np.int32)[:, None])
@@ -116,9 +146,24 @@ def _address(array: Any) -> int:
 
 
 def _run(
-    a: Any, w: Weight, out: Any, m: int, *, source: int, pitch: int, zero_x: int, flags: int, added: Any, factor: Any, zero: int = 0,
-    inverse: float = 0.0, out_inverse: float = 0.0, out_pitch: int = 0, column: int = 0, patch: tuple[int, ...] = (0,) * 15,
-) -> None:  # fmt: skip
+    a: Any,
+    w: Weight,
+    out: Any,
+    m: int,
+    *,
+    source: int,
+    pitch: int,
+    zero_x: int,
+    flags: int,
+    added: Any,
+    factor: Any,
+    zero: int = 0,
+    inverse: float = 0.0,
+    out_inverse: float = 0.0,
+    out_pitch: int = 0,
+    column: int = 0,
+    patch: tuple[int, ...] = (0,) * 15,
+) -> None:
     """One native product into `out`."""
     natives = native.functions()
     assert natives is not None
@@ -130,10 +175,17 @@ def _run(
     team = threads.team()
     group = panels
     if team and rows < 2 * threads.get_num_threads() and source != native.PATCHES:
-        group = min(panels, max(1, _TASK // each, -(-panels * rows // (2 * threads.get_num_threads()))))
+        group = min(
+            panels, max(1, _TASK // each, -(-panels * rows // (2 * threads.get_num_threads())))
+        )
     tasks = rows * -(-panels // group)
     grain = max(1, _TASK // (each * group), tasks // (8 * threads.get_num_threads()))
-    pointers = [_address(a), _address(packed), _address(out) + column * out.itemsize, *map(_address, (term, factor, added))]
+    pointers = [
+        _address(a),
+        _address(packed),
+        _address(out) + column * out.itemsize,
+        *map(_address, (term, factor, added)),
+    ]
     numbers = [m, w.rows, w.k, pitch, out_pitch or w.rows, group, source, flags, zero, zero_x]
     words = _words(pointers, numbers, (inverse, out_inverse), patch)
     natives["bytes.run"](team, _address(words), tasks, grain)
@@ -145,7 +197,9 @@ def _words(pointers: Any, numbers: Any, floats: Any, patch: Any) -> Any:
     return np.array([*pointers, *numbers, *kept, *patch], np.int64)
 
 
-def _run_windows(x: Any, w: Weight, out: Any, how: _Rounding, zero_x: int, window: tuple[int, ...]) -> None:
+def _run_windows(
+    x: Any, w: Weight, out: Any, how: _Rounding, zero_x: int, window: tuple[int, ...]
+) -> None:
     """A depthwise convolution into `out`."""
     natives = native.functions()
     assert natives is not None
@@ -156,11 +210,19 @@ def _run_windows(x: Any, w: Weight, out: Any, how: _Rounding, zero_x: int, windo
     lines, places = out.shape[0] * out.shape[1], out.shape[2]
     numbers = [lines, w.rows, w.k, 0, w.rows, 0, 0, how.flags, how.zero, zero_x]
     words = _words(pointers, numbers, (0.0, float(how.inverse)), window)
-    natives["bytes.run_windows"](threads.team(), _address(words), lines, max(1, _TASK // 8 // (places * w.rows * w.k)))
+    natives["bytes.run_windows"](
+        threads.team(), _address(words), lines, max(1, _TASK // 8 // (places * w.rows * w.k))
+    )
 
 
 def _native(w: Weight) -> bool:
-    return native.available() and w.symmetric and w.rows > 0 and w.k > 0 and native.functions() is not None
+    return (
+        native.available()
+        and w.symmetric
+        and w.rows > 0
+        and w.k > 0
+        and native.functions() is not None
+    )
 
 
 def linear(
@@ -182,13 +244,25 @@ def linear(
     x = np.ascontiguousarray(x)
     out = np.empty((len(x), w.rows), np.uint8)
     _run(
-        x, w, out, len(x), source=native.COPY, pitch=w.k, zero_x=zero_x, flags=how.flags, added=how.added, factor=how.factor,
-        zero=zero_point, out_inverse=float(how.inverse),
-    )  # fmt: skip
+        x,
+        w,
+        out,
+        len(x),
+        source=native.COPY,
+        pitch=w.k,
+        zero_x=zero_x,
+        flags=how.flags,
+        added=how.added,
+        factor=how.factor,
+        zero=zero_point,
+        out_inverse=float(how.inverse),
+    )
     return out
 
 
-def linear_dynamic(x: Any, w: Weight, scale_x: float, zero_x: int, bias: Any, relu: bool = False) -> Any:
+def linear_dynamic(
+    x: Any, w: Weight, scale_x: float, zero_x: int, bias: Any, relu: bool = False
+) -> Any:
     """Floats `(m, k)`, rounded to bytes on the way, times the weight, as floats."""
     both = np.float32(scale_x) * w.scales
     added = np.zeros(w.rows, np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
@@ -196,15 +270,27 @@ def linear_dynamic(x: Any, w: Weight, scale_x: float, zero_x: int, bias: Any, re
     if not _native(w) or not len(x):
         ints = quantized(x, np.dtype(np.uint8), inverse, zero_x)
         if ints is None:
-            ints = np.clip(np.rint((x.astype(np.float64) * inverse + zero_x).astype(np.float32)), 0, 255).astype(np.uint8)
+            ints = np.clip(
+                np.rint((x.astype(np.float64) * inverse + zero_x).astype(np.float32)), 0, 255
+            ).astype(np.uint8)
         made = (_sums(ints, w, zero_x).astype(np.float64) * both + added).astype(np.float32)
         return np.maximum(made, np.float32(0)) if relu else made
     x = np.ascontiguousarray(x, np.float32)
     out = np.empty((len(x), w.rows), np.float32)
     flags = native.TO_FLOAT | (native.RELU if relu else 0)
     _run(
-        x, w, out, len(x), source=native.QUANTIZE, pitch=w.k, zero_x=zero_x, flags=flags, added=added, factor=both, inverse=float(inverse)
-    )  # fmt: skip
+        x,
+        w,
+        out,
+        len(x),
+        source=native.QUANTIZE,
+        pitch=w.k,
+        zero_x=zero_x,
+        flags=flags,
+        added=added,
+        factor=both,
+        inverse=float(inverse),
+    )
     return out
 
 
@@ -215,23 +301,49 @@ def extent(size: int, taps: int, step: int, pad: int, apart: int) -> int:
 
 
 def convolution(
-    x: Any, w: Weight, taps: tuple[int, int], scale_x: float, zero_x: int, bias: Any, *, stride: Any, padding: Any, dilation: Any,
-    groups: int, scale: float, zero_point: int, relu: bool = False, late: bool = False,
-) -> Any:  # fmt: skip
-    """Bytes `(n, height, width, channels)` with windows of `taps`, as bytes `(n, out height, out width, rows)`.
+    x: Any,
+    w: Weight,
+    taps: tuple[int, int],
+    scale_x: float,
+    zero_x: int,
+    bias: Any,
+    *,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    scale: float,
+    zero_point: int,
+    relu: bool = False,
+    late: bool = False,
+) -> Any:
+    """Bytes `(n, height, width, channels)` with windows of `taps`, as bytes
+    `(n, out height, out width, rows)`.
 
     A row of the weight has its taps in the order (y, x, channel of the group).
     """
     n, height, width, channels = x.shape
     used = channels // groups
-    oy, ox = (extent(s, t, st, p, d) for s, t, st, p, d in zip((height, width), taps, stride, padding, dilation, strict=True))
+    oy, ox = (
+        extent(s, t, st, p, d)
+        for s, t, st, p, d in zip((height, width), taps, stride, padding, dilation, strict=True)
+    )
     how = _Rounding(w, scale_x, bias, scale, zero_point, relu, late)
     m, each = n * oy * ox, w.rows // groups
     x = np.ascontiguousarray(x)
-    depthwise = used == 1 and each == 1 and groups > 1 and native.available() and native.shape()[0] == 16
+    depthwise = (
+        used == 1 and each == 1 and groups > 1 and native.available() and native.shape()[0] == 16
+    )
     if depthwise and m and _native(w):
         out = np.empty((n, oy, ox, w.rows), np.uint8)
-        _run_windows(x, w, out, how, zero_x, (height, width, channels, *taps, *stride, *padding, *dilation, oy, ox, 0, 1))
+        _run_windows(
+            x,
+            w,
+            out,
+            how,
+            zero_x,
+            (height, width, channels, *taps, *stride, *padding, *dilation, oy, ox, 0, 1),
+        )
         return out
     if not _native(w) or not m or groups > 1 and used < 4:
         sums = _sums_of_patches(x, w, taps, zero_x, stride, padding, dilation, groups, (oy, ox))
@@ -240,18 +352,52 @@ def convolution(
     for g in range(groups):
         part = w if groups == 1 else w.part(g * each, (g + 1) * each)
         rows = slice(g * each, (g + 1) * each)
-        window = (height, width, channels, *taps, *stride, *padding, *dilation, oy, ox, g * used, used)
-        as_it_is = taps == (1, 1) and tuple(stride) == (1, 1) and tuple(padding) == (0, 0) and groups == 1
+        window = (
+            height,
+            width,
+            channels,
+            *taps,
+            *stride,
+            *padding,
+            *dilation,
+            oy,
+            ox,
+            g * used,
+            used,
+        )
+        as_it_is = (
+            taps == (1, 1) and tuple(stride) == (1, 1) and tuple(padding) == (0, 0) and groups == 1
+        )
         _run(
-            x, part, out, m, source=native.COPY if as_it_is else native.PATCHES, pitch=channels, zero_x=zero_x, flags=how.flags,
-            added=np.ascontiguousarray(how.added[rows]), factor=np.ascontiguousarray(how.factor[rows]), zero=zero_point,
-            out_inverse=float(how.inverse), out_pitch=w.rows, column=g * each, patch=window,
-        )  # fmt: skip
+            x,
+            part,
+            out,
+            m,
+            source=native.COPY if as_it_is else native.PATCHES,
+            pitch=channels,
+            zero_x=zero_x,
+            flags=how.flags,
+            added=np.ascontiguousarray(how.added[rows]),
+            factor=np.ascontiguousarray(how.factor[rows]),
+            zero=zero_point,
+            out_inverse=float(how.inverse),
+            out_pitch=w.rows,
+            column=g * each,
+            patch=window,
+        )
     return out
 
 
 def _sums_of_patches(
-    x: Any, w: Weight, taps: Any, zero_x: int, stride: Any, padding: Any, dilation: Any, groups: int, out: Any
+    x: Any,
+    w: Weight,
+    taps: Any,
+    zero_x: int,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    out: Any,
 ) -> Any:
     """Exact sums `(places, rows)` by NumPy."""
     patches = patches_of(x, taps, zero_x, stride, padding, dilation, out)
@@ -272,14 +418,23 @@ def _sums_of_patches(
     return np.concatenate(made, 1) if groups > 1 else made[0]
 
 
-def patches_of(x: Any, taps: Any, fill: int, stride: Any, padding: Any, dilation: Any, out: Any) -> Any:
+def patches_of(
+    x: Any, taps: Any, fill: int, stride: Any, padding: Any, dilation: Any, out: Any
+) -> Any:
     """Windows of an array `(n, *sizes, channels)`: `(n, *out, *taps, channels)`, a copy."""
     dims = len(taps)
-    padded = np.pad(x, [(0, 0), *[(p, p) for p in padding], (0, 0)], constant_values=fill) if any(padding) else x
+    padded = (
+        np.pad(x, [(0, 0), *[(p, p) for p in padding], (0, 0)], constant_values=fill)
+        if any(padding)
+        else x
+    )
     steps = padded.strides
     strides = (
-        steps[0], *[steps[1 + d] * stride[d] for d in range(dims)], *[steps[1 + d] * dilation[d] for d in range(dims)], steps[-1],
-    )  # fmt: skip
+        steps[0],
+        *[steps[1 + d] * stride[d] for d in range(dims)],
+        *[steps[1 + d] * dilation[d] for d in range(dims)],
+        steps[-1],
+    )
     shape = (len(x), *out, *taps, x.shape[-1])
     return np.lib.stride_tricks.as_strided(padded, shape, strides).copy()
 
@@ -307,7 +462,12 @@ def _channels_last(a: Any) -> bool:
 def dequantized(ints: Any, scale: Any, zero_point: int) -> Any:
     """Bytes as floats by native code, in the layout of `ints`; None where there is none."""
     natives = native.functions()
-    if natives is None or type(ints) is not np.ndarray or ints.size < 64 or not (ints.flags.c_contiguous or _channels_last(ints)):
+    if (
+        natives is None
+        or type(ints) is not np.ndarray
+        or ints.size < 64
+        or not (ints.flags.c_contiguous or _channels_last(ints))
+    ):
         return None
     out = np.empty_like(ints, np.float32)
     natives["bytes.from_unsigned" if ints.dtype.kind == "u" else "bytes.from_signed"](
@@ -319,7 +479,12 @@ def dequantized(ints: Any, scale: Any, zero_point: int) -> Any:
 def range_of(values: Any) -> tuple[float, float]:
     """The least and the greatest float."""
     natives = native.functions()
-    if natives is None or not values.flags.c_contiguous or values.dtype != np.float32 or values.size < 64:
+    if (
+        natives is None
+        or not values.flags.c_contiguous
+        or values.dtype != np.float32
+        or values.size < 64
+    ):
         return float(values.min()), float(values.max())
     out = np.empty(2, np.float32)
     natives["bytes.range"](values, out, values.size)

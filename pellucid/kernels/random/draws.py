@@ -1,11 +1,14 @@
-"""Random numbers that are drawn one after the other, each with as many words as it takes: normal and gamma numbers.
+"""Random numbers that are drawn one after the other, each with as many words as it takes: normal
+and gamma numbers.
 
-`normals(state, kept, out, n)`: float64 normal numbers by Box and Muller's transform. `gammas32(state, kept, alpha, out, n)` and
-`gammas64`: float64 gamma numbers of scale 1 for parameters in float32 or float64, by Marsaglia and Tsang's method
-(2000, doi:10.1145/358407.358414); what follows from a parameter alone is computed in its type, as PyTorch does.
+`normals(state, kept, out, n)`: float64 normal numbers by Box and Muller's transform.
+`gammas32(state, kept, alpha, out, n)` and `gammas64`: float64 gamma numbers of scale 1 for
+parameters in float32 or float64, by Marsaglia and Tsang's method (2000, doi:10.1145/358407.358414);
+what follows from a parameter alone is computed in its type, as PyTorch does.
 
-The state is NumPy's Mersenne Twister, as for `kernels.random.twister`. `kept` are two doubles: 1 and the second number of the last pair, or 0.
-Logarithms, sines and cosines are the C library's, so that the numbers are PyTorch's to the bit; all are None where they are not found.
+The state is NumPy's Mersenne Twister, as for `kernels.random.twister`. `kept` are two doubles: 1
+and the second number of the last pair, or 0. Logarithms, sines and cosines are the C library's, so
+that the numbers are PyTorch's to the bit; all are None where they are not found.
 """
 
 from __future__ import annotations
@@ -61,7 +64,9 @@ def _uniform(module: Module) -> None:
 
 def _of(f: Function, name: str, *args: Value) -> Value:
     """A function of the C library."""
-    f.module.declarations.add(f"declare double @pellucid_{name}({', '.join(['double'] * len(args))})")
+    f.module.declarations.add(
+        f"declare double @pellucid_{name}({', '.join(['double'] * len(args))})"
+    )
     made = f.call(f"pellucid_{name}", *args, returns="double")
     assert made is not None
     return made
@@ -105,7 +110,9 @@ def _gammas(module: Module, name: str, real: str) -> None:
         power = f.extend(f.const(1.0, real) / alpha, "double")
         made = f.var("double", 0.0)
 
-        def draw(d: Value = d, c: Value = c, power: Value = power, small: Value = small, made: Any = made) -> None:
+        def draw(
+            d: Value = d, c: Value = c, power: Value = power, small: Value = small, made: Any = made
+        ) -> None:
             scale = f.var("double", 1.0)
             with f.when(small):
                 scale.set(_of(f, "pow", 1.0 - _draw(f), power))
@@ -151,12 +158,16 @@ def _build(name: str) -> str:
     return module.text(name)
 
 
-_library = jit.Library("serial draws", _build, {"normals": "paai", "gammas32": "paaai", "gammas64": "paaai"})
+_library = jit.Library(
+    "serial draws", _build, {"normals": "paai", "gammas32": "paaai", "gammas64": "paaai"}
+)
 
 
 @functools.cache
 def draws() -> Any:
-    """The functions; None in their places where they cannot be compiled, or the C library's functions are not found."""
+    """The functions; None in their places where they cannot be compiled, or the C library's
+    functions are not found.
+    """
     if not target.available():
         return _NONE
     try:
@@ -166,7 +177,10 @@ def draws() -> Any:
         return _NONE
     for name, function in functions.items():
         known = getattr(math, name)
-        function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * (1 + (name == "pow"))
+        function.restype, function.argtypes = (
+            ctypes.c_double,
+            [ctypes.c_double] * (1 + (name == "pow")),
+        )
         for x in (0.1, 0.7, 1.3, 5.9):
             arguments = (x, 0.37) if name == "pow" else (x,)
             if function(*arguments) != known(*arguments):

@@ -1,18 +1,22 @@
 """Kernels of the random fills: normal numbers from random words, shuffling, choices by weights.
 
-`transform(words, out, blocks, mean, std)` turns 16 * blocks 32-bit words (uint32) into as many float32 normals, in the
-blocks and with the polynomials of PyTorch's float32 loops: in each block of 16, the first 8 words give radii and the
-last 8 angles (Box and Muller). Logarithm, sine and cosine are those of Moshier's Cephes library in single precision
-with fused multiply-adds; NumPy's evaluation of the same steps is in `core/streams/math.py`, and the two agree.
+`transform(words, out, blocks, mean, std)` turns 16 * blocks 32-bit words (uint32) into as many
+float32 normals, in the blocks and with the polynomials of PyTorch's float32 loops: in each block of
+16, the first 8 words give radii and the last 8 angles (Box and Muller). Logarithm, sine and cosine
+are those of Moshier's Cephes library in single precision with fused multiply-adds; NumPy's
+evaluation of the same steps is in `core/streams/math.py`, and the two agree.
 
-`shuffle(steps, order, count)` swaps entry i of the int64 `order` with entry i + steps[i], for i = 0 .. count - 2. `permute(words, order,
-count)` fills `order` with 0 .. count - 1 and does so with the steps word mod (count - i) of 32-bit words.
+`shuffle(steps, order, count)` swaps entry i of the int64 `order` with entry i + steps[i], for i = 0
+.. count - 2. `permute(words, order, count)` fills `order` with 0 .. count - 1 and does so with the
+steps word mod (count - i) of 32-bit words.
 
-`exponential(u, out, n, factor)` turns uniform numbers (float64) into -log(1 - u) * factor, rounded to float32 once.
+`exponential(u, out, n, factor)` turns uniform numbers (float64) into -log(1 - u) * factor, rounded
+to float32 once.
 
-`weights_<type>(p, rows, n)` gives 1 where no number of a matrix is negative, infinite or NaN, and each row has one above 0.
-`search_<type>(p, u, sums, out, rows, n, k)` finds k uniform numbers (float64) for each row in the running sum of its weights divided by
-their total; `sums` is room for n numbers. `argmax_<type>(p, out, rows, n)` gives the first largest of each row, NaN before all.
+`weights_<type>(p, rows, n)` gives 1 where no number of a matrix is negative, infinite or NaN, and
+each row has one above 0. `search_<type>(p, u, sums, out, rows, n, k)` finds k uniform numbers
+(float64) for each row in the running sum of its weights divided by their total; `sums` is room for
+n numbers. `argmax_<type>(p, out, rows, n)` gives the first largest of each row, NaN before all.
 
 All are None where nothing can be compiled.
 """
@@ -33,7 +37,8 @@ _LOG = [7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.
 _LOG += [-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1]
 _SINE = [-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1]
 _COSINE = [2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2]
-_QUARTER_PI = [-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8]  # pi / 4 in three parts
+# pi / 4 in three parts
+_QUARTER_PI = [-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8]
 
 
 def _uniform(f: Function, words: Value) -> Value:
@@ -75,7 +80,9 @@ def _sine_and_cosine(f: Function, angle: Value) -> tuple[Value, Value]:
 
 def _build(name: str) -> str:
     module = Module()
-    f = module.function("transform", words="ptr", out="ptr", blocks="i64", mean="double", std="double")
+    f = module.function(
+        "transform", words="ptr", out="ptr", blocks="i64", mean="double", std="double"
+    )
     mean, std = (f.splat(f.trunc(value, "float"), _FLOATS) for value in (f.mean, f.std))
     with f.loop(0, f.blocks * 16, 16) as i:
         first = _uniform(f, f.load(_INTS, f.words, i))
@@ -102,7 +109,9 @@ def _build(name: str) -> str:
 
 
 def _exponential(module: Module) -> None:
-    """With 1 - u = fraction * 2^exponent: log fraction = 2 atanh((fraction - 1) / (fraction + 1)), of which 11 terms are enough."""
+    """With 1 - u = fraction * 2^exponent: log fraction = 2 atanh((fraction - 1) / (fraction + 1)),
+    of which 11 terms are enough.
+    """
     f = module.function("exponential", u="ptr", out="ptr", n="i64", factor="double")
     width = target.host().lanes("double")
     kind, ints = vector("double", width), vector("i64", width)
@@ -145,22 +154,32 @@ def _weights(module: Module, ctype: str) -> None:
     kind = vector(ctype, target.host().lanes(ctype))
     good = f.var("i1", 1)
     with f.loop(0, f.rows) as row:
-        p, largest, wrong = f.at(f.p, row * f.n, ctype), f.var(kind, f.const(0, kind)), f.var(kind, f.const(0, kind))
+        p, largest, wrong = (
+            f.at(f.p, row * f.n, ctype),
+            f.var(kind, f.const(0, kind)),
+            f.var(kind, f.const(0, kind)),
+        )
 
-        def look(i: Value, mask: Value | None, p: Value = p, largest: Var = largest, wrong: Var = wrong) -> None:
+        def look(
+            i: Value, mask: Value | None, p: Value = p, largest: Var = largest, wrong: Var = wrong
+        ) -> None:
             x = f.load(kind, p, i, mask=mask)
             fine = x.compare("oge", 0.0) & x.compare("olt", math.inf)
             largest.set(f.larger(x, largest.get()))
             wrong.set(f.select(fine, wrong.get(), f.const(1, kind)))
 
         f.vector_loop(f.n, target.host().lanes(ctype), look)
-        here = f.fold(largest.get(), f.larger).compare("ogt", 0.0) & f.fold(wrong.get(), f.larger).compare("oeq", 0.0)
+        here = f.fold(largest.get(), f.larger).compare("ogt", 0.0) & f.fold(
+            wrong.get(), f.larger
+        ).compare("oeq", 0.0)
         good.set(good.get() & here)
     f.ret(f.emit(f"zext i1 {good.get().name} to i64", "i64"))
 
 
 def _search(module: Module, ctype: str) -> None:
-    f = module.function(f"search_{ctype}", p="ptr", u="ptr", sums="ptr", out="ptr", rows="i64", n="i64", k="i64")
+    f = module.function(
+        f"search_{ctype}", p="ptr", u="ptr", sums="ptr", out="ptr", rows="i64", n="i64", k="i64"
+    )
     with f.loop(0, f.rows) as row:
         p, total = f.at(f.p, row * f.n, ctype), f.var(ctype, f.const(0, ctype))
         with f.loop(0, f.n) as i:
@@ -173,10 +192,13 @@ def _search(module: Module, ctype: str) -> None:
         with f.loop(0, f.k) as j:
             u = f.load("double", f.u, row * f.k + j)
             low, size = f.var("i64", 0), f.var("i64", f.n)
-            with f.loop_while() as go_on:  # what is looked for lies among `size` places from `low` on, or behind them
+            # what is looked for lies among `size` places from `low` on, or behind them
+            with f.loop_while() as go_on:
                 go_on(size.get().compare("sgt", 0))
                 half = size.get() // 2
-                below = f.extend(f.load(ctype, f.sums, low.get() + half), "double").compare("olt", u)
+                below = f.extend(f.load(ctype, f.sums, low.get() + half), "double").compare(
+                    "olt", u
+                )
                 low.set(f.select(below, low.get() + half + 1, low.get()))
                 size.set(f.select(below, size.get() - half - 1, half))
             f.store(low.get(), f.out, row * f.k + j)
@@ -202,7 +224,14 @@ library = Library(
     "random numbers",
     _build,
     {
-        "transform": "aaidd", "shuffle": "aai", "permute": "aai", "exponential": "aaid",
-        **{f"{name}_{ctype}": kinds for name, kinds in _CHOICES.items() for ctype in ("float", "double")},
+        "transform": "aaidd",
+        "shuffle": "aai",
+        "permute": "aai",
+        "exponential": "aaid",
+        **{
+            f"{name}_{ctype}": kinds
+            for name, kinds in _CHOICES.items()
+            for ctype in ("float", "double")
+        },
     },
-)  # fmt: skip
+)

@@ -1,12 +1,14 @@
-"""The Mersenne Twister (Matsumoto and Nishimura, 1998) a vector at a time, on the state of NumPy's generator where it lies.
+"""The Mersenne Twister (Matsumoto and Nishimura, 1998) a vector at a time, on the state of NumPy's
+generator where it lies.
 
-`words(state, out, n)`: the next n 32-bit words. `uniform24(state, out, n)`: float32 numbers (word mod 2^24) / 2^24.
-`uniform53(state, out, n)`: float64 numbers (draw mod 2^53) / 2^53, a draw being two words, the first one high.
-`bernoulli(state, out, n, p)`: float32 ones where such a number is below p, else zeros; `hits` the same as bytes.
-`integers(state, out, n, low, span)`: int64 numbers low + word mod span, for spans below 2^31.
+`words(state, out, n)`: the next n 32-bit words. `uniform24(state, out, n)`: float32 numbers (word
+mod 2^24) / 2^24. `uniform53(state, out, n)`: float64 numbers (draw mod 2^53) / 2^53, a draw being
+two words, the first one high. `bernoulli(state, out, n, p)`: float32 ones where such a number is
+below p, else zeros; `hits` the same as bytes. `integers(state, out, n, low, span)`: int64 numbers
+low + word mod span, for spans below 2^31.
 
-The state is NumPy's `mt19937_state`: 624 words of 32 bits, then the position of the next one (NumPy's `mt19937.h`). All are None
-where nothing can be compiled.
+The state is NumPy's `mt19937_state`: 624 words of 32 bits, then the position of the next one
+(NumPy's `mt19937.h`). All are None where nothing can be compiled.
 """
 
 from __future__ import annotations
@@ -24,21 +26,30 @@ ROOM = 2 * SIZE  # words that are turned into numbers at a time
 
 
 def fresh_block(module: Module, width: int) -> None:
-    """The next 624 words of the recurrence, in place: a word depends on itself, the next one and the one 397 places on."""
+    """The next 624 words of the recurrence, in place: a word depends on itself, the next one and
+    the one 397 places on.
+    """
     kind = vector("i32", width)
     f = module.function("twist", internal=True, key="ptr")
 
-    def step(at: Value | int, far: Value | int, mask: Value | None, following: Value | None = None) -> None:
+    def step(
+        at: Value | int, far: Value | int, mask: Value | None, following: Value | None = None
+    ) -> None:
         at, far = f.as_value(at, "i64"), f.as_value(far, "i64")
         own = f.load(kind, f.key, at, mask=mask)
         after = f.load(kind, f.key, at + 1, mask=mask) if following is None else following
         mixed = (own & -0x80000000) | (after & 0x7FFFFFFF)
         half = f.emit(f"lshr {kind} {mixed.name}, {f.const(1, kind).name}", kind)
         odd = (mixed & 1).compare("ne", 0)
-        new = f.load(kind, f.key, far, mask=mask) ^ half ^ f.select(odd, f.const(0x9908B0DF - (1 << 32), kind), f.const(0, kind))
+        new = (
+            f.load(kind, f.key, far, mask=mask)
+            ^ half
+            ^ f.select(odd, f.const(0x9908B0DF - (1 << 32), kind), f.const(0, kind))
+        )
         f.store(new, f.key, at, mask=mask)
 
-    # All but the last word; where the far word is a new one, it lies 227 places back, more than a vector.
+    # All but the last word; where the far word is a new one, it lies 227 places back, more than a
+    # vector.
     for first, last, shift in ((0, SIZE - AHEAD, AHEAD), (SIZE - AHEAD, SIZE - 1, AHEAD - SIZE)):
         whole = first + (last - first) // width * width
         with f.loop(first, whole, width) as i:
@@ -81,8 +92,16 @@ def _words(module: Module, width: int) -> None:
     f.ret()
 
 
-def _in_blocks(module: Module, name: str, per: int, body: Callable[[Function, Value, Value, Value], None], **extra: str) -> None:
-    """A function that turns blocks of words into `n` numbers of `per` words each: body(f, words, first number, count)."""
+def _in_blocks(
+    module: Module,
+    name: str,
+    per: int,
+    body: Callable[[Function, Value, Value, Value], None],
+    **extra: str,
+) -> None:
+    """A function that turns blocks of words into `n` numbers of `per` words each: body(f, words,
+    first number, count).
+    """
     f = module.function(name, state="ptr", out="ptr", n="i64", **extra)
     buffer = f.buffer("i32", ROOM)
     with f.loop(0, f.n, ROOM // per) as first:
@@ -102,7 +121,10 @@ def _build(name: str) -> str:
 
     def uniform24(f: Function, words: Value, first: Value, count: Value) -> None:
         def convert(i: Value, mask: Value | None) -> None:
-            number = f.to_float(f.load(vector("i32", width), words, i, mask=mask) & 0xFFFFFF, floats) * 2.0**-24
+            number = (
+                f.to_float(f.load(vector("i32", width), words, i, mask=mask) & 0xFFFFFF, floats)
+                * 2.0**-24
+            )
             f.store(number, f.out, first + i, mask=mask)
 
         f.vector_loop(count, width, convert)
@@ -115,7 +137,11 @@ def _build(name: str) -> str:
         return f.to_float((low | high) & ((1 << 53) - 1), doubles) * 2.0**-53
 
     def uniform53(f: Function, words: Value, first: Value, count: Value) -> None:
-        f.vector_loop(count, half, lambda i, mask: f.store(draw(f, words, i, mask), f.out, first + i, mask=mask))
+        f.vector_loop(
+            count,
+            half,
+            lambda i, mask: f.store(draw(f, words, i, mask), f.out, first + i, mask=mask),
+        )
 
     def bernoulli(f: Function, words: Value, first: Value, count: Value) -> None:
         short = vector("float", half)
@@ -123,7 +149,9 @@ def _build(name: str) -> str:
 
         def decide(i: Value, mask: Value | None) -> None:
             hit = draw(f, words, i, mask).compare("olt", limit)
-            f.store(f.select(hit, f.const(1, short), f.const(0, short)), f.out, first + i, mask=mask)
+            f.store(
+                f.select(hit, f.const(1, short), f.const(0, short)), f.out, first + i, mask=mask
+            )
 
         f.vector_loop(count, half, decide)
 
@@ -132,7 +160,12 @@ def _build(name: str) -> str:
 
         def decide(i: Value, mask: Value | None) -> None:
             hit, bytes_ = draw(f, words, i, mask).compare("olt", limit), vector("i8", half)
-            f.store(f.emit(f"zext {hit.ctype} {hit.name} to {bytes_}", bytes_), f.out, first + i, mask=mask)
+            f.store(
+                f.emit(f"zext {hit.ctype} {hit.name} to {bytes_}", bytes_),
+                f.out,
+                first + i,
+                mask=mask,
+            )
 
         f.vector_loop(count, half, decide)
 
@@ -153,6 +186,11 @@ library = Library(
     "mersenne twister",
     _build,
     {
-        "words": "pai", "uniform24": "pai", "uniform53": "pai", "bernoulli": "paid", "hits": "paid", "integers": "paiii",
+        "words": "pai",
+        "uniform24": "pai",
+        "uniform53": "pai",
+        "bernoulli": "paid",
+        "hits": "paid",
+        "integers": "paiii",
     },
-)  # fmt: skip
+)

@@ -1,7 +1,8 @@
-"""The formulas of a recurrent cell over a batch, forward and backward, as one native loop each (float32).
+"""The formulas of a recurrent cell over a batch, forward and backward, as one native loop each
+(float32).
 
-The products stand before and after: here a step has both parts of its gates already. `formulas` has the formulas, those of
-`recurrent_layer`; what comes back in time is zero for a single step.
+The products stand before and after: here a step has both parts of its gates already. `formulas` has
+the formulas, those of `recurrent_layer`; what comes back in time is zero for a single step.
 """
 
 from __future__ import annotations
@@ -19,32 +20,47 @@ __all__ = ["backward", "forward"]
 
 _FORWARD = ("gates", "state_gates", "h", "c", "out", "out_c")
 _BACKWARD = ("gates", "state_gates", "h", "c", "d_h", "d_c", "d_gates", "d_state", "through")
-_SIGNATURES = {"forward": "p" + "a" * len(_FORWARD) + "iii", "backward": "p" + "a" * len(_BACKWARD) + "iii"}
+_SIGNATURES = {
+    "forward": "p" + "a" * len(_FORWARD) + "iii",
+    "backward": "p" + "a" * len(_BACKWARD) + "iii",
+}
 _UNITS = 16384  # units of a chunk: about ten microseconds
 
 
 def _build(mode: str, back: bool) -> str:
     module = Module()
     names = _BACKWARD if back else _FORWARD
-    f = threads.parallel_export(module, "backward" if back else "forward", {**dict.fromkeys(names, "ptr"), "size": "i64"})
+    f = threads.parallel_export(
+        module, "backward" if back else "forward", {**dict.fromkeys(names, "ptr"), "size": "i64"}
+    )
     lanes = target.host().lanes("float")
     with f.loop(f.begin, f.end) as row:
-        f.vector_loop(f.size, lanes, lambda unit, mask: (_backward if back else _forward)(f, mode, row, unit, mask))
+        f.vector_loop(
+            f.size,
+            lanes,
+            lambda unit, mask: (_backward if back else _forward)(f, mode, row, unit, mask),
+        )
     f.ret()
     return module.text()
 
 
-def _gates(f: Function, mode: str, pointer: Value, row: Value, unit: Value, mask: Value | None) -> list[Value]:
+def _gates(
+    f: Function, mode: str, pointer: Value, row: Value, unit: Value, mask: Value | None
+) -> list[Value]:
     kind = vector("float", target.host().lanes("float"))
     parts = PARTS[mode]
-    return [f.load(kind, pointer, (row * parts + k) * f.size + unit, mask=mask) for k in range(parts)]
+    return [
+        f.load(kind, pointer, (row * parts + k) * f.size + unit, mask=mask) for k in range(parts)
+    ]
 
 
 def _forward(f: Function, mode: str, row: Value, unit: Value, mask: Value | None) -> None:
     parts = PARTS[mode]
     kind = vector("float", target.host().lanes("float"))
     at, gate = row * f.size + unit, row * parts * f.size + unit
-    values = _gates(f, mode, f.gates, row, unit, mask) + _gates(f, mode, f.state_gates, row, unit, mask)
+    values = _gates(f, mode, f.gates, row, unit, mask) + _gates(
+        f, mode, f.state_gates, row, unit, mask
+    )
     if mode == "lstm":
         values.append(f.load(kind, f.c, at, mask=mask))
     elif mode == "gru":  # the state's part of n comes with its bias; adding -0 changes nothing
@@ -71,15 +87,31 @@ def _backward(f: Function, mode: str, row: Value, unit: Value, mask: Value | Non
     if mode == "lstm":
         values += [read(f.state_gates, gate), read(f.c, at), read(f.d_h, at), zero, read(f.d_c, at)]
     elif mode == "gru":
-        values += [read(f.state_gates, gate + f.size * 2), read(f.h, at), read(f.d_h, at), zero, zero]
+        values += [
+            read(f.state_gates, gate + f.size * 2),
+            read(f.h, at),
+            read(f.d_h, at),
+            zero,
+            zero,
+        ]
     else:
         values += [read(f.d_h, at), zero]
     made = emit_step(f, mode + "_backward", values)
     store_slopes(f, mode, made, gate, at, f.through, mask)
 
 
-def store_slopes(f: Function, mode: str, made: list[Value], gate: Value, at: Value, carried: Value, mask: Value | None) -> None:
-    """Store the gradients of the gates, of the state's gates where these differ, and what goes on to the state before."""
+def store_slopes(
+    f: Function,
+    mode: str,
+    made: list[Value],
+    gate: Value,
+    at: Value,
+    carried: Value,
+    mask: Value | None,
+) -> None:
+    """Store the gradients of the gates, of the state's gates where these differ, and what goes on
+    to the state before.
+    """
     for k in range(PARTS[mode]):
         f.store(made[k], f.d_gates, gate + f.size * k, mask=mask)
     if mode == "gru":  # the state's part of n has a factor r
@@ -92,7 +124,12 @@ def store_slopes(f: Function, mode: str, made: list[Value], gate: Value, at: Val
 @cache
 def _library(mode: str, back: bool) -> Any:
     which = "backward" if back else "forward"
-    return jit.Library(f"{mode}_cell_{which}", lambda: _build(mode, back), {which: _SIGNATURES[which]}, together=True)
+    return jit.Library(
+        f"{mode}_cell_{which}",
+        lambda: _build(mode, back),
+        {which: _SIGNATURES[which]},
+        together=True,
+    )
 
 
 def _numbers(batch: int, size: int) -> tuple[int, int, int]:
@@ -112,7 +149,8 @@ def forward(
 
     Args:
         gates: (B, gates * H), the input's part; replaced by the gates (for "rnn_*" by the state).
-        state_gates: (B, gates * H), the state's part; of an LSTM the first H columns are replaced by the new cells.
+        state_gates: (B, gates * H), the state's part; of an LSTM the first H columns are replaced
+            by the new cells.
         h, c: (B, H), the state before; c is an LSTM's.
         out, out_c: (B, H).
 
@@ -143,8 +181,10 @@ def backward(
         gates, state_gates: as `forward` left them.
         h, c: the state before.
         d_h, d_c: the gradients of the new state.
-        d_gates, d_state: (B, gates * H): gradients of the input's and of the state's part; the same array but for a GRU.
-        through: (B, H): the gradient of c, or for a GRU what reaches h past the gates; None for the others.
+        d_gates, d_state: (B, gates * H): gradients of the input's and of the state's part; the same
+            array but for a GRU.
+        through: (B, H): the gradient of c, or for a GRU what reaches h past the gates; None for the
+            others.
     """
     library = _library(mode, True)
     if library.backward is None:

@@ -1,8 +1,9 @@
 """One time step of recurrent layers, forward and backward, as formulas (`ir.formula`).
 
-`emit_step` writes them as code; `backends.rnn` computes them with NumPy, for other dtypes and where code cannot be generated. Names: `x_*`
-and `h_*` are the parts of a gate that come from the input and from the state, `d*` gradients, `dh` the gradient of the step's output and
-`back` that of the state, from the step after it.
+`emit_step` writes them as code; `backends.rnn` computes them with NumPy, for other dtypes and where
+code cannot be generated. Names: `x_*` and `h_*` are the parts of a gate that come from the input
+and from the state, `d*` gradients, `dh` the gradient of the step's output and `back` that of the
+state, from the step after it.
 """
 
 from __future__ import annotations
@@ -13,17 +14,22 @@ from ...llvm.emit import Function, Value, lanes
 from ..pointwise.values import Num
 from ..pointwise.words import Words
 
-PARTS = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}  # gates, as PyTorch stacks them: i, f, g, o and r, z, n
+# gates, as PyTorch stacks them: i, f, g, o and r, z, n
+PARTS = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 
 
-def lstm(m: Any, x_i: Any, x_f: Any, x_g: Any, x_o: Any, h_i: Any, h_f: Any, h_g: Any, h_o: Any, c: Any) -> tuple[Any, ...]:
+def lstm(
+    m: Any, x_i: Any, x_f: Any, x_g: Any, x_o: Any, h_i: Any, h_f: Any, h_g: Any, h_o: Any, c: Any
+) -> tuple[Any, ...]:
     """The gates, the cell and the state."""
     i, f, g, o = m.sigmoid(x_i + h_i), m.sigmoid(x_f + h_f), m.tanh(x_g + h_g), m.sigmoid(x_o + h_o)
     new = f * c + i * g
     return i, f, g, o, new, o * m.tanh(new)
 
 
-def lstm_backward(m: Any, i: Any, f: Any, g: Any, o: Any, c_new: Any, c: Any, dh: Any, back: Any, dc: Any) -> tuple[Any, ...]:
+def lstm_backward(
+    m: Any, i: Any, f: Any, g: Any, o: Any, c_new: Any, c: Any, dh: Any, back: Any, dc: Any
+) -> tuple[Any, ...]:
     total, tanh_c = dh + back, m.tanh(c_new)
     d = dc + total * o * (1.0 - tanh_c * tanh_c)
     return (
@@ -35,15 +41,21 @@ def lstm_backward(m: Any, i: Any, f: Any, g: Any, o: Any, c_new: Any, c: Any, dh
     )
 
 
-def gru(m: Any, x_r: Any, x_z: Any, x_n: Any, h_r: Any, h_z: Any, h_n: Any, bias: Any, h: Any) -> tuple[Any, ...]:
+def gru(
+    m: Any, x_r: Any, x_z: Any, x_n: Any, h_r: Any, h_z: Any, h_n: Any, bias: Any, h: Any
+) -> tuple[Any, ...]:
     """The gates, the state's part of n with its bias, and the state."""
     r, z, part = m.sigmoid(x_r + h_r), m.sigmoid(x_z + h_z), h_n + bias
     n = m.tanh(x_n + r * part)
     return r, z, n, part, (h - n) * z + n
 
 
-def gru_backward(m: Any, r: Any, z: Any, n: Any, h_n: Any, h: Any, dh: Any, back: Any, through: Any) -> tuple[Any, ...]:
-    """The gradients of the input's parts, of the state's part of n, and of the state itself (`through`)."""
+def gru_backward(
+    m: Any, r: Any, z: Any, n: Any, h_n: Any, h: Any, dh: Any, back: Any, through: Any
+) -> tuple[Any, ...]:
+    """The gradients of the input's parts, of the state's part of n, and of the state itself
+    (`through`).
+    """
     total = dh + back + through
     dn = total * (1.0 - z) * (1.0 - n * n)
     return dn * h_n * (r * (1.0 - r)), total * (h - n) * (z * (1.0 - z)), dn, dn * r, total * z
@@ -67,8 +79,18 @@ def rnn_relu_backward(m: Any, h_new: Any, dh: Any, back: Any) -> tuple[Any, ...]
 
 
 CELLS = {
-    f.__name__: f for f in (lstm, lstm_backward, gru, gru_backward, rnn_tanh, rnn_tanh_backward, rnn_relu, rnn_relu_backward)
-}  # fmt: skip
+    f.__name__: f
+    for f in (
+        lstm,
+        lstm_backward,
+        gru,
+        gru_backward,
+        rnn_tanh,
+        rnn_tanh_backward,
+        rnn_relu,
+        rnn_relu_backward,
+    )
+}
 
 
 def emit_step(f: Function, name: str, values: list[Value]) -> list[Value]:

@@ -1,11 +1,14 @@
-"""Recurrent layers over all time steps in one direction, forward and backward, as one native call each (float32).
+"""Recurrent layers over all time steps in one direction, forward and backward, as one native call
+each (float32).
 
-The weights of the state are packed so that a tile of the product holds all gates of the same units, and the tile stays in the first
-cache until the cell's formulas (`formulas`) have used it. Rows of a batch do not meet, so threads share the rows and never
-wait for one another between two steps; results do not depend on how rows are shared.
+The weights of the state are packed so that a tile of the product holds all gates of the same units,
+and the tile stays in the first cache until the cell's formulas (`formulas`) have used it. Rows of a
+batch do not meet, so threads share the rows and never wait for one another between two steps;
+results do not depend on how rows are shared.
 
-Packed sequences have loops of their own: fewer rows from step to step, which lie one step after the other without gaps. The states
-stay in a block of whole steps, of which the rows that have ended are not touched.
+Packed sequences have loops of their own: fewer rows from step to step, which lie one step after the
+other without gaps. The states stay in a block of whole steps, of which the rows that have ended are
+not touched.
 """
 
 from __future__ import annotations
@@ -27,9 +30,22 @@ __all__ = ["backward", "forward"]
 
 WORTH_SHARING = 1 << 21  # multiplications in a call that repay waking the threads
 _SIZES = dict.fromkeys(("steps", "batch", "size", "reverse"), "i64")
-# Operands of the two loops, in their order; letters of their signatures: team, arrays, sizes, rows and grain.
+# Operands of the two loops, in their order; letters of their signatures: team, arrays, sizes, rows
+# and grain.
 _FORWARD = ("gates", "states", "cells", "out", "bias", "weight", "offsets")
-_BACKWARD = ("gates", "states", "cells", "d_out", "back", "carry", "d_gates", "d_state", "d_first", "weight", "offsets")
+_BACKWARD = (
+    "gates",
+    "states",
+    "cells",
+    "d_out",
+    "back",
+    "carry",
+    "d_gates",
+    "d_state",
+    "d_first",
+    "weight",
+    "offsets",
+)
 _EXPORTS = {
     "forward": "p" + "a" * len(_FORWARD) + "i" * 6,
     "backward": "p" + "a" * len(_BACKWARD) + "i" * 6,
@@ -38,7 +54,9 @@ _EXPORTS = {
 
 
 def _tile(mode: str, back: bool) -> Tile:
-    """Forward: one vector of each gate; backward: two vectors of units. As many rows as registers allow."""
+    """Forward: one vector of each gate; backward: two vectors of units. As many rows as registers
+    allow.
+    """
     host = target.host()
     registers = 16 if host.vector_bits == 256 else 32
     vectors = 2 if back else PARTS[mode]
@@ -53,13 +71,17 @@ def _chosen(f: Function, flag: Value, yes: Value | int, no: Value | int) -> Valu
     return f.select(flag.compare("ne", 0), f.as_value(yes, "i64"), f.as_value(no, "i64"))
 
 
-def _product(f: Function, t: Tile, rows: Value, a: Value, depth: Value, panel: Value, buffer: Value) -> None:
+def _product(
+    f: Function, t: Tile, rows: Value, a: Value, depth: Value, panel: Value, buffer: Value
+) -> None:
     """`rows` rows of `a`, `depth` floats each, times a packed panel."""
     slot = f.emit(f"getelementptr ptr, ptr @tiles, i64 {(rows - 1).name}", "ptr")
     width = f.const(t.columns, "i64")
     none = f.const(0, "i64")
     operands = (a, panel, buffer, buffer, a, depth, depth, width, width, width, none, rows, none)
-    f.line(f"call void {f.load('ptr', slot).name}({', '.join(f'{v.ctype} {v.name}' for v in operands)})")
+    f.line(
+        f"call void {f.load('ptr', slot).name}({', '.join(f'{v.ctype} {v.name}' for v in operands)})"
+    )
 
 
 def _start(f: Function, time: Value, packed: bool) -> Value:
@@ -73,7 +95,9 @@ def _rows(f: Function, time: Value, packed: bool) -> Value:
 
 
 def _each_tile(f: Function, t: Tile, end: Value, body: Callable[[Value, Value], None]) -> None:
-    """body(first row, number of rows) over the rows from begin to `end`, in tiles of nearly equal height."""
+    """body(first row, number of rows) over the rows from begin to `end`, in tiles of nearly equal
+    height.
+    """
     rows = f.larger(f.smaller(end, f.end) - f.begin, 0)
     count = _ceil(rows, t.rows)
     with f.loop(0, count) as k:
@@ -82,10 +106,14 @@ def _each_tile(f: Function, t: Tile, end: Value, body: Callable[[Value, Value], 
 
 
 def _masked(f: Function, left: Value, body: Callable[[Value | None], None]) -> None:
-    """body(mask) for the next vector of `left` units: None where all lanes are used; nothing where there are none."""
+    """body(mask) for the next vector of `left` units: None where all lanes are used; nothing where
+    there are none.
+    """
     lanes = target.host().lanes("float")
     with f.when(left.compare("sgt", 0)):
-        f.branch(left.compare("sge", lanes), lambda: body(None), lambda: body(f.tail_mask(left, lanes)))
+        f.branch(
+            left.compare("sge", lanes), lambda: body(None), lambda: body(f.tail_mask(left, lanes))
+        )
 
 
 def _emit_forward(module: Module, mode: str, packed: bool) -> None:
@@ -142,9 +170,13 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
     wanted = f.emit(f"icmp ne ptr {f.d_first.name}, null", "i1")
     rounds = f.steps + f.select(wanted, f.const(1, "i64"), 0)
     with f.loop(0, rounds) as s:
-        time, later = _chosen(f, f.reverse, s, f.steps - 1 - s), _chosen(f, f.reverse, s - 1, f.steps - s)
-        # Rows below `now` have this step, rows below `after` had the one after it, from which their gradient comes. Of packed
-        # sequences the first `now` is larger or, in the other direction, `after`: then the gradients of first states remain.
+        time, later = (
+            _chosen(f, f.reverse, s, f.steps - 1 - s),
+            _chosen(f, f.reverse, s - 1, f.steps - s),
+        )
+        # Rows below `now` have this step, rows below `after` had the one after it, from which their
+        # gradient comes. Of packed sequences the first `now` is larger or, in the other direction,
+        # `after`: then the gradients of first states remain.
         now, after = f.var("i64", 0), f.var("i64", 0)
         with f.when(s.compare("slt", f.steps)):
             now.set(_rows(f, time, packed))
@@ -152,7 +184,9 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
             after.set(_rows(f, later, packed))
         alive, known = now.get(), after.get()
         height = f.select(wanted, f.larger(alive, known), alive)
-        begin_now, begin_later = (_start(f, f.larger(f.smaller(k, f.steps - 1), 0), packed) for k in (time, later))
+        begin_now, begin_later = (
+            _start(f, f.larger(f.smaller(k, f.steps - 1), 0), packed) for k in (time, later)
+        )
         with f.loop(0, _ceil(f.size, t.columns)) as p:
             start = p * t.columns
             panel = f.at(f.weight, start * depth)
@@ -160,7 +194,15 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
             def tile(first: Value, rows: Value) -> None:
                 products = f.larger(f.smaller(known - first, rows), 0)
                 with f.when(products.compare("sgt", 0)):
-                    _product(f, t, products, f.at(f.d_state, (begin_later + first) * depth), depth, panel, buffer)
+                    _product(
+                        f,
+                        t,
+                        products,
+                        f.at(f.d_state, (begin_later + first) * depth),
+                        depth,
+                        panel,
+                        buffer,
+                    )
                 with f.loop(products, rows) as i:
                     for k in range(t.vectors):
                         where = (first + i) * f.size + start + k * lanes
@@ -174,7 +216,9 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
                         f.branch(
                             (first + i).compare("slt", alive),
                             lambda: cell(first + i, unit, i * t.columns + v * lanes, mask),
-                            lambda: last((first + i) * f.size + unit, i * t.columns + v * lanes, mask),
+                            lambda: last(
+                                (first + i) * f.size + unit, i * t.columns + v * lanes, mask
+                            ),
                         )
 
                     _masked(f, f.size - unit, each)
@@ -189,7 +233,10 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
                 values = []
                 if mode in ("lstm", "gru"):
                     values = [read(f.gates, gate + f.size * k, mask) for k in range(parts)]
-                    values += [read(f.cells, new, mask), read(f.cells if mode == "lstm" else f.states, old, mask)]
+                    values += [
+                        read(f.cells, new, mask),
+                        read(f.cells if mode == "lstm" else f.states, old, mask),
+                    ]
                 else:
                     values = [read(f.states, new, mask)]
                 values += [read(f.d_out, begin_now * f.size + at, mask), read(buffer, place, mask)]
@@ -209,9 +256,13 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
 
 
 def _emit_pack(module: Module, mode: str, back: bool) -> None:
-    """Panels of the weights (gates * size, size): all gates of a vector of units, or columns of two vectors of units."""
+    """Panels of the weights (gates * size, size): all gates of a vector of units, or columns of two
+    vectors of units.
+    """
     t = _tile(mode, back)
-    f = threads.parallel_export(module, "pack", {"weight": "ptr", "packed": "ptr", "parts": "i64", "size": "i64"})
+    f = threads.parallel_export(
+        module, "pack", {"weight": "ptr", "packed": "ptr", "parts": "i64", "size": "i64"}
+    )
     one = f.const(1, "i64")
     with f.loop(f.begin, f.end) as p:
         panel = f.at(f.packed, p * t.columns * f.size * (f.parts if back else 1))
@@ -252,7 +303,11 @@ def _library(mode: str, back: bool, packed: bool = False) -> Any:
 def _grain(steps: int, rows: int, parts: int, size: int) -> int:
     """Rows for a thread."""
     count = threads.get_num_threads()
-    return -(-rows // count) if count > 1 and steps * rows * parts * size * size > WORTH_SHARING else rows
+    return (
+        -(-rows // count)
+        if count > 1 and steps * rows * parts * size * size > WORTH_SHARING
+        else rows
+    )
 
 
 def _packing(mode: str, back: bool, size: int) -> tuple[int, tuple[int, int, int, int]]:
@@ -270,14 +325,24 @@ def _packed(mode: str, back: bool, weight: np.ndarray) -> np.ndarray:
     return packed
 
 
-def native(mode: str, back: bool, steps: int, batch: int, size: int) -> tuple[int, int, int, tuple[int, ...], int] | None:
-    """For other native code: the addresses of the loop and of `pack`, floats of the packed weight, numbers for `pack`, and the grain."""
+def native(
+    mode: str, back: bool, steps: int, batch: int, size: int
+) -> tuple[int, int, int, tuple[int, ...], int] | None:
+    """For other native code: the addresses of the loop and of `pack`, floats of the packed weight,
+    numbers for `pack`, and the grain.
+    """
     library = _library(mode, back)
     function = library.backward if back else library.forward
     if function is None:
         return None
     room, numbers = _packing(mode, back, size)
-    return jit.address(function), jit.address(library.pack), room, numbers, _grain(steps, batch, PARTS[mode], size)
+    return (
+        jit.address(function),
+        jit.address(library.pack),
+        room,
+        numbers,
+        _grain(steps, batch, PARTS[mode], size),
+    )
 
 
 def forward(
@@ -291,17 +356,19 @@ def forward(
     reverse: bool,
     offsets: np.ndarray | None = None,
 ) -> bool:
-    """Fill states, cells and out, step by step; the gates replace their inputs' part. False where code cannot be generated.
+    """Fill states, cells and out, step by step; the gates replace their inputs' part. False where
+    code cannot be generated.
 
     Args:
         gates: (T, B, gates * H), the input's part with all biases but the one of a GRU's n.
-        states, cells: (T + 1, B, H); the first ones are given, at 0, or with `reverse` at T. `cells` are those of an LSTM, and for a
-            GRU the state's part of n; None for the others.
+        states, cells: (T + 1, B, H); the first ones are given, at 0, or with `reverse` at T.
+            `cells` are those of an LSTM, and for a GRU the state's part of n; None for the others.
         out: (T, B, H).
         bias: (H,), the state's bias of n, for a GRU.
         weight: (gates * H, H).
-        offsets: (T + 1,), int64, for packed sequences: the row of `gates` and `out`, which are then (N, gates * H) and (N, H), where
-            each step begins, and N. `states` and `cells` hold the first state of row k, with `reverse`, after its own last step.
+        offsets: (T + 1,), int64, for packed sequences: the row of `gates` and `out`, which are then
+            (N, gates * H) and (N, H), where each step begins, and N. `states` and `cells` hold the
+            first state of row k, with `reverse`, after its own last step.
 
     All are contiguous and float32.
     """
@@ -335,8 +402,10 @@ def backward(
     Args:
         gates, states, cells: from `forward`.
         d_out, back: the gradients of the outputs and of the last state.
-        carry: (B, H), changed: for an LSTM the gradient of the last cell, which becomes that of the first; for a GRU zeros.
-        d_gates, d_state: (T, B, gates * H): gradients of the input's and of the state's part; the same array but for a GRU.
+        carry: (B, H), changed: for an LSTM the gradient of the last cell, which becomes that of the
+            first; for a GRU zeros.
+        d_gates, d_state: (T, B, gates * H): gradients of the input's and of the state's part; the
+            same array but for a GRU.
         d_first: (B, H) for the gradient of the first state, or None.
         weight: (gates * H, H).
         offsets: as `forward`'s; d_out, d_gates and d_state are then packed.
@@ -347,5 +416,19 @@ def backward(
     steps, (batch, size) = states.shape[0] - 1, states.shape[1:]
     numbers = (steps, batch, size, int(reverse), batch, _grain(steps, batch, PARTS[mode], size))
     packed = _packed(mode, True, weight)
-    library.backward(threads.team(), gates, states, cells, d_out, back, carry, d_gates, d_state, d_first, packed, offsets, *numbers)
+    library.backward(
+        threads.team(),
+        gates,
+        states,
+        cells,
+        d_out,
+        back,
+        carry,
+        d_gates,
+        d_state,
+        d_first,
+        packed,
+        offsets,
+        *numbers,
+    )
     return True

@@ -1,11 +1,26 @@
-"""Recurrent layers in a schedule: the products of all time steps, and the native loop over them, on the step's memory."""
+"""Recurrent layers in a schedule: the products of all time steps, and the native loop over them, on
+the step's memory.
+"""
 
 from __future__ import annotations
 
 import functools
 
 from ...ir import Extra, Instruction, Value
-from ..lowered import FLOAT, OTHER, Executable, Handed, Lowering, Native, compact, dense, gradients, places, room, value_of
+from ..lowered import (
+    FLOAT,
+    OTHER,
+    Executable,
+    Handed,
+    Lowering,
+    Native,
+    compact,
+    dense,
+    gradients,
+    places,
+    room,
+    value_of,
+)
 from ..pointwise.loop import Access, Loop, Reduce, Step, Write
 from ..schedule import Place, Product, Schedule
 from . import layer as recurrent_layer
@@ -13,7 +28,11 @@ from .formulas import PARTS
 
 
 def _copy(schedule: Schedule, source: Place, target: Place, size: int) -> None:
-    schedule.loop(Loop((size,), (FLOAT,), (), (), (Write(("in", 0), FLOAT),)), [source, target], title=f"copy of {size} values")
+    schedule.loop(
+        Loop((size,), (FLOAT,), (), (), (Write(("in", 0), FLOAT),)),
+        [source, target],
+        title=f"copy of {size} values",
+    )
 
 
 def _at(place: Place, floats: int) -> Place:
@@ -25,7 +44,9 @@ def _served(*products: Product) -> bool:
 
 
 def _sum_of_biases(schedule: Schedule, mode: str, at_ih: Place, at_hh: Place, size: int) -> Place:
-    """What is added to the input's part: both biases, but for a GRU's n, where the state's is multiplied by r first."""
+    """What is added to the input's part: both biases, but for a GRU's n, where the state's is
+    multiplied by r first.
+    """
     both, count = (2 * size if mode == "gru" else PARTS[mode] * size), PARTS[mode] * size
     bias = room(schedule, count)
     add = Step("add", (("in", 0), ("in", 1)), "float32")
@@ -47,15 +68,27 @@ def layer(mode: str, i: Instruction, ex: Executable) -> Native | str:
     x, hx, *cx = i.inputs[: 2 + lstm]
     w_ih, w_hh, b_ih, b_hh = i.inputs[2 + lstm :]
     results = [v for v in i.outputs if all(v is not e for e in i.extras)]
-    if not all(_rows(v) for v in (x, hx, *cx)) or not dense(w_ih, w_hh, b_ih, b_hh, *i.outputs) or not x.size:
+    if (
+        not all(_rows(v) for v in (x, hx, *cx))
+        or not dense(w_ih, w_hh, b_ih, b_hh, *i.outputs)
+        or not x.size
+    ):
         return OTHER
-    if len(i.extras) != (3 if gated else 1) or len(results) != 2 + lstm or (b_ih is None) != (b_hh is None):
+    if (
+        len(i.extras) != (3 if gated else 1)
+        or len(results) != 2 + lstm
+        or (b_ih is None) != (b_hh is None)
+    ):
         return OTHER
     (steps, batch, width), size, reverse = x.shape, w_hh.shape[1], bool(i.params["reverse"])
     product = Product(steps * batch, parts * size, width, (width, 1), (1, width), parts * size)
     native = recurrent_layer.native(mode, False, steps, batch, size)
     shapes = [(steps + 1, batch, size), (steps + 1, batch, size), (steps, batch, parts * size)]
-    if native is None or not _served(product) or any(e.shape != s for e, s in zip(i.extras, shapes, strict=False)):
+    if (
+        native is None
+        or not _served(product)
+        or any(e.shape != s for e, s in zip(i.extras, shapes, strict=False))
+    ):
         return OTHER
     function, pack, room_of, pack_numbers, grain = native
     first, last = (steps, 0) if reverse else (0, steps)
@@ -80,15 +113,21 @@ def layer(mode: str, i: Instruction, ex: Executable) -> Native | str:
         if lstm:
             _copy(schedule, at_c[0], _at(more[0], first * row), row)
         packed = room(schedule, room_of)
-        schedule.native(pack, ["team", at_hh, packed, *pack_numbers], f"packing of the weight of {name}")
+        schedule.native(
+            pack, ["team", at_hh, packed, *pack_numbers], f"packing of the weight of {name}"
+        )
         arrays = (at_gates, at_states, at_cells, out[0], bias_n, packed, None)
         numbers = (steps, batch, size, int(reverse), batch, grain)
-        schedule.native(function, ["team", *arrays, *numbers], f"{name} of {steps} steps, {batch}x{size}")
+        schedule.native(
+            function, ["team", *arrays, *numbers], f"{name} of {steps} steps, {batch}x{size}"
+        )
         for block, end in zip((at_states, *more), out[1:], strict=False):
             _copy(schedule, _at(block, last * row), end, row)
 
     flops = 2 * parts * steps * batch * size * (width + size)
-    return Native(emit, f"{name} of {steps} steps", sum(v.nbytes for v in (x, w_ih, w_hh, *i.outputs)), flops)
+    return Native(
+        emit, f"{name} of {steps} steps", sum(v.nbytes for v in (x, w_ih, w_hh, *i.outputs)), flops
+    )
 
 
 def layer_vjp(mode: str, i: Instruction, ex: Executable) -> Native | str:
@@ -102,9 +141,19 @@ def layer_vjp(mode: str, i: Instruction, ex: Executable) -> Native | str:
     wanted = gradients(i)
     if len(g) != 2 + lstm or len(extras) != (3 if gated else 1) or len(wanted) != 6 + lstm:
         return OTHER
-    if not all(_rows(v) for v in (x, *g)) or not dense(w_ih, w_hh, *extras, *wanted) or not x.size or w_ih is None or w_hh is None:
+    if (
+        not all(_rows(v) for v in (x, *g))
+        or not dense(w_ih, w_hh, *extras, *wanted)
+        or not x.size
+        or w_ih is None
+        or w_hh is None
+    ):
         return OTHER
-    (steps, batch, width), size, reverse = x.shape, w_hh.shape[1], bool(i.params["params"]["reverse"])
+    (steps, batch, width), size, reverse = (
+        x.shape,
+        w_hh.shape[1],
+        bool(i.params["params"]["reverse"]),
+    )
     rows, gates = steps * batch, parts * size
     shapes = [(steps + 1, batch, size), (steps + 1, batch, size), (steps, batch, gates)]
     if any(e.shape != s for e, s in zip(extras, shapes, strict=False)):
@@ -136,14 +185,33 @@ def layer_vjp(mode: str, i: Instruction, ex: Executable) -> Native | str:
         elif mode == "gru":
             carry = room(schedule, batch * size)
             schedule.zero(carry, 4 * batch * size)
-        # A cell of an LSTM reads its gates before it stores their gradients, and nobody else reads them.
+        # A cell of an LSTM reads its gates before it stores their gradients, and nobody else reads
+        # them.
         d_gates = more[1] if lstm and ex.ends(extras[2], schedule) else room(schedule, rows * gates)
         packed = room(schedule, room_of)
         d_state = room(schedule, rows * gates) if mode == "gru" else d_gates
-        schedule.native(pack, ["team", at_hh, packed, *pack_numbers], f"packing of the weight of {name}")
-        arrays = (at_gates, at_states, at_cells, d_out, back, carry, d_gates, d_state, d_first, packed, None)
+        schedule.native(
+            pack, ["team", at_hh, packed, *pack_numbers], f"packing of the weight of {name}"
+        )
+        arrays = (
+            at_gates,
+            at_states,
+            at_cells,
+            d_out,
+            back,
+            carry,
+            d_gates,
+            d_state,
+            d_first,
+            packed,
+            None,
+        )
         numbers = (steps, batch, size, int(reverse), batch, grain)
-        schedule.native(function, ["team", *arrays, *numbers], f"{name} backward of {steps} steps, {batch}x{size}")
+        schedule.native(
+            function,
+            ["team", *arrays, *numbers],
+            f"{name} backward of {steps} steps, {batch}x{size}",
+        )
         if dx is not None:
             schedule.product(of_x, d_gates, at_ih, dx)
         if dw_ih is not None:
@@ -165,7 +233,8 @@ def layer_vjp(mode: str, i: Instruction, ex: Executable) -> Native | str:
 
 _NAMES = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "tanh RNN", "rnn_relu": "relu RNN"}
 HANDED: dict[str, Handed] = {
-    f"{mode}_layer": lambda arrays: tuple(arrays) if len(arrays) == 3 else (arrays[0], None, None) for mode in _NAMES
+    f"{mode}_layer": lambda arrays: tuple(arrays) if len(arrays) == 3 else (arrays[0], None, None)
+    for mode in _NAMES
 }
 LOWERINGS: dict[str, Lowering] = {
     **{f"{mode}_layer": functools.partial(layer, mode) for mode in _NAMES},

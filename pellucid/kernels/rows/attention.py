@@ -1,10 +1,12 @@
-"""Scaled dot-product attention, forward and backward, without the whole matrix of weights in memory (float32).
+"""Scaled dot-product attention, forward and backward, without the whole matrix of weights in memory
+(float32).
 
-A task takes a block of queries of one head: their products with the keys stay in the second-level cache through the
-softmax and the product with the values. The backward recomputes the weights from each row's log-sum-exp, as in Dao et al.,
-"FlashAttention", 2022. While a head is at work the rows of the next one are fetched: there is arithmetic to hide that
-behind. With causal masking, keys beyond a block's last query are left out. Rows without any key (all masked) give zeros.
-The functions return None where they cannot serve their arguments.
+A task takes a block of queries of one head: their products with the keys stay in the second-level
+cache through the softmax and the product with the values. The backward recomputes the weights from
+each row's log-sum-exp, as in Dao et al., "FlashAttention", 2022. While a head is at work the rows
+of the next one are fetched: there is arithmetic to hide that behind. With causal masking, keys
+beyond a block's last query are left out. Rows without any key (all masked) give zeros. The
+functions return None where they cannot serve their arguments.
 """
 
 from __future__ import annotations
@@ -91,7 +93,9 @@ def _pitch(f: Function) -> Value:
     return (f.rows + (width - 1)) / width * width
 
 
-def _fetch(f: Function, head: Head, names: list[str], count: Value, width: Value, first: Value, rows: Value) -> None:
+def _fetch(
+    f: Function, head: Head, names: list[str], count: Value, width: Value, first: Value, rows: Value
+) -> None:
     """Ask for `rows` rows, from `first` on and below `count`, of a head's matrices."""
     line = 16  # floats; larger lines are asked for more than once, which costs little
     with f.loop(first, f.smaller(first + rows, count)) as i:
@@ -103,8 +107,12 @@ def _fetch(f: Function, head: Head, names: list[str], count: Value, width: Value
                 f.prefetch(row, j, write=write)
 
 
-def _score(f: Function, product: Value, scale: Value, head: Head, query: Value, j: Value, lanes: Value) -> Value:
-    """The scaled products of key j and a vector of queries, plus the mask's column j where there is a mask."""
+def _score(
+    f: Function, product: Value, scale: Value, head: Head, query: Value, j: Value, lanes: Value
+) -> Value:
+    """The scaled products of key j and a vector of queries, plus the mask's column j where there is
+    a mask.
+    """
     kind = product.ctype
     score = f.var(kind, product * scale)
     with f.when(f.emit(f"icmp ne ptr {f.mask.name}, null", "i1")):
@@ -137,7 +145,9 @@ def _build(name: str) -> str:
 
 
 def _emit_forward(module: Module) -> None:
-    """The products are made transposed, keys down and queries across: a lane is a query, and nothing is summed over lanes."""
+    """The products are made transposed, keys down and queries across: a lane is a query, and
+    nothing is summed over lanes.
+    """
     width = target.host().lanes("float")
     kind, places = vector("float", width), vector("i64", width)
     f = _kernel(module, "forward", ["q", "k", "v", "mask", "out"], ["lse"])
@@ -159,7 +169,16 @@ def _emit_forward(module: Module) -> None:
             _fetch(f, later, ["k"], f.keys, f.width, task % blocks * share, share)
             _fetch(f, later, ["v"], f.keys, f.out_width, task % blocks * share, share)
         keys = (head.base["k"], head.pitch("k"), unit)
-        _gemm(f, keys, (head.row("q", first), unit, head.pitch("q")), (weights, pitch), packed, reach, rows, f.width)
+        _gemm(
+            f,
+            keys,
+            (head.row("q", first), unit, head.pitch("q")),
+            (weights, pitch),
+            packed,
+            reach,
+            rows,
+            f.width,
+        )
         with f.loop(0, rows, width) as r:
             lanes = f.tail_mask(rows - r, width)
             query = f.iota(places) + f.splat(first + r, places)
@@ -201,7 +220,9 @@ def _emit_forward(module: Module) -> None:
 
 
 def _emit_backward(module: Module) -> None:
-    """As forward, a lane is a query; the weights and slopes of a block are then the left operands of two products as they lie."""
+    """As forward, a lane is a query; the weights and slopes of a block are then the left operands
+    of two products as they lie.
+    """
     width = target.host().lanes("float")
     kind, places = vector("float", width), vector("i64", width)
     operands = ["q", "k", "v", "mask", "g", "dq", "dk", "dv"]
@@ -238,7 +259,8 @@ def _emit_backward(module: Module) -> None:
                 weight, slope = f.at(weights, r), f.at(slopes, r)
                 lse = f.load(kind, f.lse, item * f.queries + first + r, mask=lanes)
                 reach_here = _seen(f, f.smaller(first + r + (width - 1), f.queries), reach)
-                delta = f.var(kind, 0.0)  # what the weights of a query lose together, since their sum stays 1
+                # what the weights of a query lose together, since their sum stays 1
+                delta = f.var(kind, 0.0)
                 with f.loop(0, reach_here) as j:
                     score = _score(f, f.load(kind, weight, j * pitch), scale, head, query, j, lanes)
                     p = f.select(_hidden(f, first + r, j), 0.0, math.exp(f, score - lse))
@@ -251,10 +273,40 @@ def _emit_backward(module: Module) -> None:
                 with f.loop(reach_here, reach) as j:
                     f.store(f.const(0.0, kind), weight, j * pitch)
                     f.store(f.const(0.0, kind), slope, j * pitch)
-            _gemm(f, (weights, pitch, unit), g, (head.base["dv"], head.pitch("dv")), packed, reach, f.out_width, rows, add)
-            _gemm(f, (slopes, unit, pitch), k, (head.row("dq", first), head.pitch("dq")), packed, rows, f.width, reach)
-            _gemm(f, (slopes, pitch, unit), q, (head.base["dk"], head.pitch("dk")), packed, reach, f.width, rows, add)
-        with f.loop(_reach(f, f.queries, f.const(0, "i64")), f.keys) as j:  # keys that no query sees
+            _gemm(
+                f,
+                (weights, pitch, unit),
+                g,
+                (head.base["dv"], head.pitch("dv")),
+                packed,
+                reach,
+                f.out_width,
+                rows,
+                add,
+            )
+            _gemm(
+                f,
+                (slopes, unit, pitch),
+                k,
+                (head.row("dq", first), head.pitch("dq")),
+                packed,
+                rows,
+                f.width,
+                reach,
+            )
+            _gemm(
+                f,
+                (slopes, pitch, unit),
+                q,
+                (head.base["dk"], head.pitch("dk")),
+                packed,
+                reach,
+                f.width,
+                rows,
+                add,
+            )
+        # keys that no query sees
+        with f.loop(_reach(f, f.queries, f.const(0, "i64")), f.keys) as j:
             _zero(f, head.row("dk", j), f.const(0, "i64"), f.width)
             _zero(f, head.row("dv", j), f.const(0, "i64"), f.out_width)
     f.ret()
@@ -284,17 +336,38 @@ def native(name: str) -> int | None:
 def per_thread(queries: int, keys: int, backward: bool) -> int:
     """Floats that a thread needs."""
     rows = _block(queries, keys)
-    return SCRATCH_FLOATS + (rows + 16) * ((2 if backward else 1) * keys + 1)  # rows are padded to whole vectors
+    # rows are padded to whole vectors
+    return SCRATCH_FLOATS + (rows + 16) * ((2 if backward else 1) * keys + 1)
 
 
-def numbers(sizes: tuple[int, ...], causal: bool, scale: float, backward: bool) -> tuple[int | float, ...]:
-    """What a native function takes after the strides; `sizes` are batch, heads, queries, keys and both widths."""
+def numbers(
+    sizes: tuple[int, ...], causal: bool, scale: float, backward: bool
+) -> tuple[int | float, ...]:
+    """What a native function takes after the strides; `sizes` are batch, heads, queries, keys and
+    both widths.
+    """
     batch, heads, queries, keys, width, out_width = sizes
-    rows = min(_block(queries, keys), _causal_block(queries, backward)) if causal else _block(queries, keys)
+    rows = (
+        min(_block(queries, keys), _causal_block(queries, backward))
+        if causal
+        else _block(queries, keys)
+    )
     tasks = batch * heads * (1 if backward else -(-queries // rows))
     grain = max(1, (1 << 18) // ((queries if backward else rows) * keys * width))
     room = per_thread(queries, keys, backward)
-    return heads, queries, keys, width, out_width, rows, int(causal), room, float(scale), tasks, grain
+    return (
+        heads,
+        queries,
+        keys,
+        width,
+        out_width,
+        rows,
+        int(causal),
+        room,
+        float(scale),
+        tasks,
+        grain,
+    )
 
 
 # The entries.
@@ -313,7 +386,11 @@ def _strides(*arrays: np.ndarray | None) -> list[int]:
     """Batch, head and row strides in floats; 0 along broadcast dimensions."""
     result: list[int] = []
     for a in arrays:
-        result += [0, 0, 0] if a is None else [0 if n == 1 else s // 4 for n, s in zip(a.shape[:3], a.strides[:3])]
+        result += (
+            [0, 0, 0]
+            if a is None
+            else [0 if n == 1 else s // 4 for n, s in zip(a.shape[:3], a.strides[:3])]
+        )
     return result
 
 
@@ -322,7 +399,9 @@ def _serves(*arrays: np.ndarray) -> bool:
         if a.dtype is not _F32 or a.ndim != 4 or not a.flags.aligned or a.size == 0:
             return False
         # Rows are contiguous and do not overlap.
-        if (a.shape[3] > 1 and a.strides[3] != 4) or (a.shape[2] > 1 and a.strides[2] < 4 * a.shape[3]):
+        if (a.shape[3] > 1 and a.strides[3] != 4) or (
+            a.shape[2] > 1 and a.strides[2] < 4 * a.shape[3]
+        ):
             return False
     return True
 
@@ -340,11 +419,15 @@ def _as_bias(mask: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarra
         return None, False
     if mask.shape[3] != shape[3]:
         mask = np.broadcast_to(mask, (*mask.shape[:3], shape[3]))
-    return (mask if mask.strides[3] == 4 and min(mask.strides) >= 0 else np.ascontiguousarray(mask)), True
+    return (
+        mask if mask.strides[3] == 4 and min(mask.strides) >= 0 else np.ascontiguousarray(mask)
+    ), True
 
 
 def _like(a: np.ndarray, width: int) -> np.ndarray:
-    """A new array `(B, H, T, width)` whose rows lie in memory as those of `a` do: by head, or by position."""
+    """A new array `(B, H, T, width)` whose rows lie in memory as those of `a` do: by head, or by
+    position.
+    """
     batch, heads, length = a.shape[:3]
     if a.strides[1] < a.strides[2]:
         return empty((batch, length, heads, width), _F32).swapaxes(1, 2)
@@ -352,13 +435,18 @@ def _like(a: np.ndarray, width: int) -> np.ndarray:
 
 
 def _fits(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> bool:
-    return _serves(q, k, v) and q.shape[:2] == k.shape[:2] == v.shape[:2] and q.shape[3] == k.shape[3] and (
-        k.shape[2] == v.shape[2]
-    )  # fmt: skip
+    return (
+        _serves(q, k, v)
+        and q.shape[:2] == k.shape[:2] == v.shape[:2]
+        and q.shape[3] == k.shape[3]
+        and (k.shape[2] == v.shape[2])
+    )
 
 
 def _causal_block(queries: int, backward: bool) -> int:
-    """Queries a block where later keys are hidden: smaller blocks leave out more of them, and fill the tiles of the products less."""
+    """Queries a block where later keys are hidden: smaller blocks leave out more of them, and fill
+    the tiles of the products less.
+    """
     return 32 if backward and queries > 64 else 16
 
 
@@ -374,11 +462,12 @@ def attention(
     causal: bool = False,
     scale: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """softmax(q k^T * scale + mask) v, and each row's log-sum-exp `(B, H, T)`, which the backward needs.
+    """softmax(q k^T * scale + mask) v, and each row's log-sum-exp `(B, H, T)`, which the backward
+    needs.
 
-    q is `(B, H, T, D)`, k `(B, H, S, D)`, v `(B, H, S, E)`, with contiguous rows; `mask` broadcasts to `(B, H, T, S)` and
-    is added, or boolean with True for the keys to see; `causal` lets query i see keys 0 to i; `scale` is 1 / sqrt(D) by
-    default. The result has the memory layout of q.
+    q is `(B, H, T, D)`, k `(B, H, S, D)`, v `(B, H, S, E)`, with contiguous rows; `mask` broadcasts
+    to `(B, H, T, S)` and is added, or boolean with True for the keys to see; `causal` lets query i
+    see keys 0 to i; `scale` is 1 / sqrt(D) by default. The result has the memory layout of q.
     """
     if not _fits(q, k, v) or _lib.forward is None:
         return None
@@ -409,7 +498,12 @@ def attention_backward(
     scale: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The gradients of q, k and v; `lse` is what `attention` gave besides the result."""
-    if not _fits(q, k, v) or not _serves(g) or g.shape != (*q.shape[:3], v.shape[3]) or _lib.backward is None:
+    if (
+        not _fits(q, k, v)
+        or not _serves(g)
+        or g.shape != (*q.shape[:3], v.shape[3])
+        or _lib.backward is None
+    ):
         return None
     batch, heads, queries, width = q.shape
     keys, out_width = v.shape[2:]

@@ -1,7 +1,8 @@
-"""Batch, group and instance normalization, forward and backward (float32 and float64, C-contiguous).
+"""Batch, group and instance normalization, forward and backward (float32 and float64,
+C-contiguous).
 
-Statistics are as exact as in `norm`: two passes, partial sums in float, long sums in double. Every function returns None
-where it cannot serve its arguments.
+Statistics are as exact as in `norm`: two passes, partial sums in float, long sums in double. Every
+function returns None where it cannot serve its arguments.
 """
 
 from __future__ import annotations
@@ -44,14 +45,24 @@ def _channel_sums(f: Function, sums: Sums, channel: Value, terms, *pointers: Val
     with f.loop(0, f.batch, group) as start:
         sums.clear()
         with f.loop(start, f.smaller(start + group, f.batch)) as n:
-            sums.accumulate(f.inner, terms, *[f.at(p, _image(f, n, channel), sums.real) for p in pointers])
+            sums.accumulate(
+                f.inner, terms, *[f.at(p, _image(f, n, channel), sums.real) for p in pointers]
+            )
         sums.flush()
 
 
 def _emit_batch_norm(module: Module, real: str) -> None:
-    """Statistics of each channel over the batch and the inner elements, the running ones updated, and the result."""
+    """Statistics of each channel over the batch and the inner elements, the running ones updated,
+    and the result.
+    """
     names = ("x", "weight", "bias", "out", "mean", "rstd", "running_mean", "running_var")
-    sizes = {"batch": "i64", "channels": "i64", "inner": "i64", "eps": "double", "momentum": "double"}
+    sizes = {
+        "batch": "i64",
+        "channels": "i64",
+        "inner": "i64",
+        "eps": "double",
+        "momentum": "double",
+    }
     f = threads.parallel_export(module, "batch_norm", dict.fromkeys(names, "ptr") | sizes)
     count = f.to_float(f.batch * f.inner, "double")
     with f.loop(f.begin, f.end) as c:
@@ -66,7 +77,10 @@ def _emit_batch_norm(module: Module, real: str) -> None:
         f.store(f.trunc(rstd, real), f.rstd, c)
         with f.when(given(f, f.running_mean)):
             # The running variance is unbiased: over count - 1.
-            for pointer, value in ((f.running_mean, mean), (f.running_var, second.get() / (count - 1.0))):
+            for pointer, value in (
+                (f.running_mean, mean),
+                (f.running_var, second.get() / (count - 1.0)),
+            ):
                 old = f.extend(f.load(real, pointer, c), "double")
                 f.store(f.trunc(old * (1.0 - f.momentum) + value * f.momentum, real), pointer, c)
         scale = f.trunc(rstd, real) * load_or(f, f.weight, c, 1.0, real)
@@ -74,7 +88,12 @@ def _emit_batch_norm(module: Module, real: str) -> None:
         with f.loop(0, f.batch) as n:
             at = _image(f, n, c)
             store_map(
-                f, f.inner, f.at(f.out, at, real), lambda v, m=m, s=s, b=b: f.fma(v - m, s, b), f.at(f.x, at, real), real=real
+                f,
+                f.inner,
+                f.at(f.out, at, real),
+                lambda v, m=m, s=s, b=b: f.fma(v - m, s, b),
+                f.at(f.x, at, real),
+                real=real,
             )
     f.ret()
 
@@ -101,7 +120,9 @@ def _emit_batch_norm_backward(module: Module, real: str) -> None:
                 f,
                 f.inner,
                 f.at(f.out, at, real),
-                lambda a, v, m=m, s=s, c1=c1, c2=c2, scale=scale: (a - c1 - (v - m) * s * c2) * scale,
+                lambda a, v, m=m, s=s, c1=c1, c2=c2, scale=scale: (
+                    (a - c1 - (v - m) * s * c2) * scale
+                ),
                 *here,
                 real=real,
             )
@@ -114,7 +135,9 @@ SUM_ROWS = 128  # rows summed in float
 
 
 class Block:
-    """The channels of a task: `UNROLL` vectors side by side, with masks where they reach beyond the last channel."""
+    """The channels of a task: `UNROLL` vectors side by side, with masks where they reach beyond the
+    last channel.
+    """
 
     def __init__(self, f: Function, block: Value, real: str) -> None:
         self.f, self.real = f, real
@@ -141,7 +164,9 @@ class Block:
             self.f.store(value, start, offset, mask=mask)
 
     def sums(self, count: int, terms, *pointers: Value) -> list[list[Value]]:
-        """Vectors of double: for each of `count` quantities the sums of `terms(u, *vectors)` down the columns."""
+        """Vectors of double: for each of `count` quantities the sums of `terms(u, *vectors)` down
+        the columns.
+        """
         f = self.f
         totals = [[f.var(self.double, 0.0) for _ in self.offsets] for _ in range(count)]
         parts = [[f.var(self.kind) for _ in self.offsets] for _ in range(count)]
@@ -163,7 +188,13 @@ class Block:
 
 def _emit_flat_batch_norm(module: Module, real: str) -> None:
     names = ("x", "weight", "bias", "out", "mean", "rstd", "running_mean", "running_var")
-    sizes = {"batch": "i64", "channels": "i64", "inner": "i64", "eps": "double", "momentum": "double"}
+    sizes = {
+        "batch": "i64",
+        "channels": "i64",
+        "inner": "i64",
+        "eps": "double",
+        "momentum": "double",
+    }
     f = threads.parallel_export(module, "flat_batch_norm", dict.fromkeys(names, "ptr") | sizes)
     with f.loop(f.begin, f.end) as block:
         channels = Block(f, block, real)
@@ -192,12 +223,16 @@ def _emit_flat_batch_norm(module: Module, real: str) -> None:
 def _emit_flat_batch_norm_backward(module: Module, real: str) -> None:
     names = ("g", "x", "weight", "mean", "rstd", "out", "weight_grad", "bias_grad")
     sizes = {"batch": "i64", "channels": "i64", "inner": "i64"}
-    f = threads.parallel_export(module, "flat_batch_norm_backward", dict.fromkeys(names, "ptr") | sizes)
+    f = threads.parallel_export(
+        module, "flat_batch_norm_backward", dict.fromkeys(names, "ptr") | sizes
+    )
     with f.loop(f.begin, f.end) as block:
         channels = Block(f, block, real)
         count = f.splat(f.to_float(f.batch, "double"), channels.double)
         m, s = channels.load(f.mean), channels.load(f.rstd)
-        shift, scale = channels.sums(2, lambda u, a, v, m=m, s=s: [a, a * ((v - m[u]) * s[u])], f.g, f.x)
+        shift, scale = channels.sums(
+            2, lambda u, a, v, m=m, s=s: [a, a * ((v - m[u]) * s[u])], f.g, f.x
+        )
         channels.store(channels.narrow(shift), f.bias_grad)
         channels.store(channels.narrow(scale), f.weight_grad)
         c1, c2 = (channels.narrow([total / count for total in totals]) for totals in (shift, scale))
@@ -210,7 +245,9 @@ def _emit_flat_batch_norm_backward(module: Module, real: str) -> None:
 
 
 def _emit_group_norm(module: Module, real: str) -> None:
-    """A row is the `members` channels of one group of one image, `members * inner` elements side by side."""
+    """A row is the `members` channels of one group of one image, `members * inner` elements side by
+    side.
+    """
     names = ("x", "weight", "bias", "out", "mean", "rstd")
     sizes = {"groups": "i64", "members": "i64", "inner": "i64", "eps": "double"}
     f = threads.parallel_export(module, "group_norm", dict.fromkeys(names, "ptr") | sizes)
@@ -231,12 +268,21 @@ def _emit_group_norm(module: Module, real: str) -> None:
             s = f.splat(rstd * load_or(f, f.weight, channel, 1.0, real), first.kind)
             b = f.splat(load_or(f, f.bias, channel, 0.0, real), first.kind)
             at = k * f.inner
-            store_map(f, f.inner, f.at(out, at, real), lambda v, m=m, s=s, b=b: f.fma(v - m, s, b), f.at(x, at, real), real=real)
+            store_map(
+                f,
+                f.inner,
+                f.at(out, at, real),
+                lambda v, m=m, s=s, b=b: f.fma(v - m, s, b),
+                f.at(x, at, real),
+                real=real,
+            )
     f.ret()
 
 
 def _emit_group_norm_backward(module: Module, real: str) -> None:
-    """Also writes each image's and channel's sums of g xh and of g, which the caller adds up over the batch."""
+    """Also writes each image's and channel's sums of g xh and of g, which the caller adds up over
+    the batch.
+    """
     names = ("g", "x", "weight", "mean", "rstd", "out", "scale_sum", "shift_sum")
     sizes = {"groups": "i64", "members": "i64", "inner": "i64"}
     f = threads.parallel_export(module, "group_norm_backward", dict.fromkeys(names, "ptr") | sizes)
@@ -253,7 +299,12 @@ def _emit_group_norm_backward(module: Module, real: str) -> None:
             at = k * f.inner
             for total in sums.totals:
                 total.set(0.0)
-            sums.run(f.inner, lambda a, v, m=m, s=s: [a, a * ((v - m) * s)], f.at(g, at, real), f.at(x, at, real))
+            sums.run(
+                f.inner,
+                lambda a, v, m=m, s=s: [a, a * ((v - m) * s)],
+                f.at(g, at, real),
+                f.at(x, at, real),
+            )
             f.store(f.trunc(sums.get(0), real), f.shift_sum, r * f.members + k)
             f.store(f.trunc(sums.get(1), real), f.scale_sum, r * f.members + k)
             w = f.extend(load_or(f, f.weight, r % f.groups * f.members + k, 1.0, real), "double")
@@ -286,7 +337,9 @@ _SIGNATURES = {
 _channels = jit.Library("batch_norm", _build_channels, _SIGNATURES)
 _LIBRARIES = {
     _F32: _channels,
-    _F64: jit.Library("batch_norm of doubles", lambda name: _build_channels(name, "double"), _SIGNATURES),
+    _F64: jit.Library(
+        "batch_norm of doubles", lambda name: _build_channels(name, "double"), _SIGNATURES
+    ),
 }
 
 
@@ -294,14 +347,22 @@ def _library(name: str, *arrays: np.ndarray | None) -> jit.Library | None:
     """Where the kernel `name` is, for arrays of one dtype, C-contiguous; None where there is none."""
     kind = next(a.dtype for a in arrays if a is not None)
     library = _LIBRARIES.get(kind)
-    return library if library is not None and good(*arrays, kind=kind) and getattr(library, name) is not None else None
+    return (
+        library
+        if library is not None and good(*arrays, kind=kind) and getattr(library, name) is not None
+        else None
+    )
 
 
 # The entries.
 
 
-def native(name: str, batch: int, channels: int, inner: int, dtype: str = "float32") -> tuple[int, int, int] | None:
-    """The address of the native function for a dtype and a shape, its tasks and how many make a chunk; None where it is not served."""
+def native(
+    name: str, batch: int, channels: int, inner: int, dtype: str = "float32"
+) -> tuple[int, int, int] | None:
+    """The address of the native function for a dtype and a shape, its tasks and how many make a
+    chunk; None where it is not served.
+    """
     library = _LIBRARIES.get(np.dtype(dtype)) if dtype in ("float32", "float64") else None
     if library is None or library.batch_norm is None or (1 < inner < NARROW and batch > 1):
         return None
@@ -322,7 +383,8 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Training-mode batch norm of `(N, C, ...)`: the result, the channels' means and 1 / sqrt(var + eps).
+    """Training-mode batch norm of `(N, C, ...)`: the result, the channels' means and 1 / sqrt(var +
+    eps).
 
     `running_mean` and `running_var` are updated in place where given (both or none).
     Source: Ioffe, Szegedy, "Batch Normalization", 2015.
@@ -352,7 +414,8 @@ def _tasks(library: jit.Library, name: str, batch: int, channels: int, inner: in
     return getattr(library, f"flat_{name}"), -(-channels // width), grain_of(batch * width)
 
 
-NARROW = 8  # below, a channel's elements lie in pieces too short for vectors, and are gathered first
+# below, a channel's elements lie in pieces too short for vectors, and are gathered first
+NARROW = 8
 
 
 def _by_channel(x: np.ndarray) -> np.ndarray:
@@ -367,7 +430,11 @@ def _by_image(x: np.ndarray, like: np.ndarray) -> np.ndarray:
 
 
 def batch_norm_backward(
-    g: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None = None
+    g: np.ndarray,
+    x: np.ndarray,
+    mean: np.ndarray,
+    rstd: np.ndarray,
+    weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The gradients of training-mode batch norm's input, weight and bias."""
     g = np.ascontiguousarray(g)
@@ -395,7 +462,8 @@ def group_norm(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Group norm of `(N, C, ...)`: the result, and `(N * groups,)` means and 1 / sqrt(var + eps).
 
-    With as many groups as channels it is instance norm. Source: Wu, He, "Group Normalization", 2018.
+    With as many groups as channels it is instance norm. Source: Wu, He, "Group Normalization",
+    2018.
     """
     library = _library("group_norm", x, weight, bias)
     if x.ndim < 2 or library is None or x.size == 0 or groups < 1 or x.shape[1] % groups:
@@ -410,7 +478,12 @@ def group_norm(
 
 
 def group_norm_backward(
-    g: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, groups: int, weight: np.ndarray | None = None
+    g: np.ndarray,
+    x: np.ndarray,
+    mean: np.ndarray,
+    rstd: np.ndarray,
+    groups: int,
+    weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The gradients of group norm's input, weight and bias."""
     g = np.ascontiguousarray(g)

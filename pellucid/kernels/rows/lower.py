@@ -1,4 +1,6 @@
-"""Normalization, attention and embedding in a schedule: calls of the kernels that eager execution uses, on the step's memory."""
+"""Normalization, attention and embedding in a schedule: calls of the kernels that eager execution
+uses, on the step's memory.
+"""
 
 from __future__ import annotations
 
@@ -44,20 +46,31 @@ def layer_norm(i: Instruction, ex: Executable) -> Native | str:
     shape, centered = tuple(i.params["shape"]), bool(i.params["centered"])
     columns = math.prod(shape)
     function = norm.native("layer_norm", x.dtype)
-    if function is None or not columns or not x.size or x.shape[len(x.shape) - len(shape) :] != shape:
+    if (
+        function is None
+        or not columns
+        or not x.size
+        or x.shape[len(x.shape) - len(shape) :] != shape
+    ):
         return OTHER
-    if not dense(x, weight, bias, i.outputs[0], *i.extras, dtype=x.dtype) or (weight is None and bias is not None):
+    if not dense(x, weight, bias, i.outputs[0], *i.extras, dtype=x.dtype) or (
+        weight is None and bias is not None
+    ):
         return OTHER
     rows = x.size // columns
     if len(i.extras) not in (0, 1 + centered) or any(e.size != rows for e in i.extras):
         return OTHER
 
     def emit(schedule: Schedule) -> None:
-        statistics = places(ex, schedule, *i.extras) or [room(schedule, rows, x.dtype) for _ in range(1 + centered)]
+        statistics = places(ex, schedule, *i.extras) or [
+            room(schedule, rows, x.dtype) for _ in range(1 + centered)
+        ]
         mean, rstd = statistics if centered else (None, statistics[0])
         arrays = places(ex, schedule, x, weight, bias, i.outputs[0])
         numbers = (columns, float(i.params["eps"]), int(centered), rows, norm.grain_of(columns))
-        schedule.native(function, ["team", *arrays, mean, rstd, *numbers], f"layer norm of {rows}x{columns}")
+        schedule.native(
+            function, ["team", *arrays, mean, rstd, *numbers], f"layer norm of {rows}x{columns}"
+        )
 
     return Native(emit, f"layer norm of {rows} rows", 8 * x.size, 8 * x.size)
 
@@ -89,13 +102,19 @@ def layer_norm_vjp(i: Instruction, ex: Executable) -> Native | str:
         arrays = [compact(ex, schedule, g), *places(ex, schedule, x, weight, mean, rstd)]
         grain = max(1, norm.grain_of(columns) // norm.ROWS_A_PARTIAL)
         numbers = (columns, rows, int(centered), chunks, grain)
-        schedule.native(function, ["team", *arrays, out, partial, *numbers], f"layer norm backward of {rows}x{columns}")
+        schedule.native(
+            function,
+            ["team", *arrays, out, partial, *numbers],
+            f"layer norm backward of {rows}x{columns}",
+        )
         for k, v in enumerate((gw, gb)):
             if v is not None and partial is not None:
                 read = Access(kind, (2 * columns, 1))
                 add = Reduce("sum", ("in", 0), (0,), Access(kind, (0, 1)), kind)
                 loop = Loop((chunks, columns), (read,), (), (), (), (add,))
-                schedule.loop(loop, [partial.at(ITEMSIZE[kind] * k * columns), ex.place(v, schedule)])
+                schedule.loop(
+                    loop, [partial.at(ITEMSIZE[kind] * k * columns), ex.place(v, schedule)]
+                )
 
     if weight is None and (gw is not None or gb is not None):
         return OTHER
@@ -110,7 +129,12 @@ def _channels(x: Value) -> tuple[int, int, int]:
 def batch_norm(i: Instruction, ex: Executable) -> Native | str:
     """One call; running statistics are moved by another instruction."""
     x, weight, bias = i.inputs
-    if not dense(x, weight, bias, i.outputs[0], *i.extras, dtype=x.dtype) or len(i.extras) != 2 or len(x.shape) < 2 or not x.size:
+    if (
+        not dense(x, weight, bias, i.outputs[0], *i.extras, dtype=x.dtype)
+        or len(i.extras) != 2
+        or len(x.shape) < 2
+        or not x.size
+    ):
         return OTHER
     sizes = _channels(x)
     made = channel_norm.native("batch_norm", *sizes, x.dtype)
@@ -121,7 +145,9 @@ def batch_norm(i: Instruction, ex: Executable) -> Native | str:
     def emit(schedule: Schedule) -> None:
         arrays = places(ex, schedule, x, weight, bias, i.outputs[0], *i.extras, None, None)
         numbers = (*sizes, float(i.params["eps"]), 0.0, tasks, grain)
-        schedule.native(function, ["team", *arrays, *numbers], "batch norm of " + "x".join(map(str, x.shape)))
+        schedule.native(
+            function, ["team", *arrays, *numbers], "batch norm of " + "x".join(map(str, x.shape))
+        )
 
     return Native(emit, "batch norm", 8 * x.size, 8 * x.size)
 
@@ -131,10 +157,20 @@ def batch_norm_vjp(i: Instruction, ex: Executable) -> Native | str:
     x, weight = (value_of(v) for v in i.params["s"][:2])
     statistics, g = i.params["s"][3].instruction.extras, value_of(i.params["g"])
     gx, gw, gb = gradients(i)
-    if len(statistics) != 2 or not isinstance(x, Value) or not isinstance(g, Value) or g.shape != x.shape or not x.size:
+    if (
+        len(statistics) != 2
+        or not isinstance(x, Value)
+        or not isinstance(g, Value)
+        or g.shape != x.shape
+        or not x.size
+    ):
         return OTHER
     kind = x.dtype
-    if not dense(x, weight, gx, gw, gb, *statistics, dtype=kind) or not strided(g, dtype=kind) or len(x.shape) < 2:
+    if (
+        not dense(x, weight, gx, gw, gb, *statistics, dtype=kind)
+        or not strided(g, dtype=kind)
+        or len(x.shape) < 2
+    ):
         return OTHER
     sizes = _channels(x)
     made = channel_norm.native("batch_norm_backward", *sizes, kind)
@@ -155,11 +191,18 @@ def batch_norm_vjp(i: Instruction, ex: Executable) -> Native | str:
 
 
 def move_by_saved(i: Instruction, ex: Executable) -> Native | str:
-    """Running statistics towards the batch's: mean, and 1 / rstd^2 - eps in double, as the eager rule has it."""
+    """Running statistics towards the batch's: mean, and 1 / rstd^2 - eps in double, as the eager
+    rule has it.
+    """
     running, mean, rstd, shape, momentum, eps = i.params["args"]
     mean, rstd = value_of(mean), value_of(rstd)
     targets = [value_of(r) for r in running]
-    if None in (mean, rstd) or None in targets or not isinstance(mean, Value) or mean.dtype not in ("float32", "float64"):
+    if (
+        None in (mean, rstd)
+        or None in targets
+        or not isinstance(mean, Value)
+        or mean.dtype not in ("float32", "float64")
+    ):
         return OTHER
     kind = mean.dtype
     if not dense(mean, rstd, *targets, dtype=kind) or mean.size != shape[1]:
@@ -181,11 +224,15 @@ def move_by_saved(i: Instruction, ex: Executable) -> Native | str:
         Step("add", (("step", 10), ("step", 9)), kind),
     )
     each = Access(kind, (1,))
-    loop = Loop((shape[1],), (each,) * 4, (), steps, (Write(("step", 2), each), Write(("step", 11), each)))
+    loop = Loop(
+        (shape[1],), (each,) * 4, (), steps, (Write(("step", 2), each), Write(("step", 11), each))
+    )
 
     def emit(schedule: Schedule) -> None:
         values = (targets[0], mean, rstd, targets[1], *targets)
-        schedule.loop(loop, places(ex, schedule, *values), title=f"running statistics of {shape[1]} channels")
+        schedule.loop(
+            loop, places(ex, schedule, *values), title=f"running statistics of {shape[1]} channels"
+        )
 
     return Native(emit, "running statistics", 24 * shape[1], 12 * shape[1])
 
@@ -193,16 +240,31 @@ def move_by_saved(i: Instruction, ex: Executable) -> Native | str:
 # ---- attention --------------------------------------------------------------------------------------
 def _rows_serve(*values: Any) -> bool:
     for v in values:
-        if not isinstance(v, Value) or v.dtype != "float32" or len(v.shape) != 4 or not v.size or any(s % 4 for s in v.strides):
+        if (
+            not isinstance(v, Value)
+            or v.dtype != "float32"
+            or len(v.shape) != 4
+            or not v.size
+            or any(s % 4 for s in v.strides)
+        ):
             return False
-        if (v.shape[3] > 1 and v.strides[3] != 4) or (v.shape[2] > 1 and v.strides[2] < 4 * v.shape[3]):
+        if (v.shape[3] > 1 and v.strides[3] != 4) or (
+            v.shape[2] > 1 and v.strides[2] < 4 * v.shape[3]
+        ):
             return False
     return True
 
 
 def _bias_of(x: Any, shape: tuple[int, ...]) -> Value | None:
-    """What is added to the scores (batch, heads, queries, keys), with as many dimensions as they have; None if it cannot be."""
-    if not isinstance(x, Value) or x.dtype != "float32" or len(x.shape) > 4 or any(s % 4 for s in x.strides):
+    """What is added to the scores (batch, heads, queries, keys), with as many dimensions as they
+    have; None if it cannot be.
+    """
+    if (
+        not isinstance(x, Value)
+        or x.dtype != "float32"
+        or len(x.shape) > 4
+        or any(s % 4 for s in x.strides)
+    ):
         return None
     extra = 4 - len(x.shape)
     bias = replace(x, shape=(1,) * extra + x.shape, strides=(0,) * extra + x.strides)
@@ -210,18 +272,28 @@ def _bias_of(x: Any, shape: tuple[int, ...]) -> Value | None:
 
 
 def _bias_at(ex: Executable, schedule: Schedule, bias: Value, keys: int) -> tuple[Place, list[int]]:
-    """Where it lies with rows of all keys without gaps, and its first three strides: a copy where they are otherwise."""
+    """Where it lies with rows of all keys without gaps, and its first three strides: a copy where
+    they are otherwise.
+    """
     if bias.shape[3] == keys and (bias.strides[3] == 4 or keys == 1) and min(bias.strides) >= 0:
         return ex.place(bias, schedule), list(steps(bias)[:3])
     whole = (*bias.shape[:3], keys)
     to, copy = row_major(whole, 4), room(schedule, math.prod(whole))
-    loop = Loop(whole, (Access("float32", steps(bias)),), (), (), (Write(("in", 0), Access("float32", tuple(s // 4 for s in to))),))
+    loop = Loop(
+        whole,
+        (Access("float32", steps(bias)),),
+        (),
+        (),
+        (Write(("in", 0), Access("float32", tuple(s // 4 for s in to))),),
+    )
     schedule.loop(loop, [ex.place(bias, schedule), copy], title="mask " + "x".join(map(str, whole)))
     return copy, [0 if n == 1 else s // 4 for n, s in zip(whole[:3], to[:3], strict=True)]
 
 
 def _one_head(v: Value) -> Value:
-    return replace(v, shape=(v.shape[0], 1, *v.shape[1:]), strides=(v.strides[0], 0, *v.strides[1:]))
+    return replace(
+        v, shape=(v.shape[0], 1, *v.shape[1:]), strides=(v.strides[0], 0, *v.strides[1:])
+    )
 
 
 def _attention(
@@ -255,7 +327,11 @@ def _attention(
     each = attention.per_thread(q.shape[2], v.shape[2], backward)
     strides = []
     for o in operands:
-        strides += [0, 0, 0] if o is None else [0 if n == 1 else s // 4 for n, s in zip(o.shape[:3], o.strides[:3], strict=True)]
+        strides += (
+            [0, 0, 0]
+            if o is None
+            else [0 if n == 1 else s // 4 for n, s in zip(o.shape[:3], o.strides[:3], strict=True)]
+        )
 
     def emit(schedule: Schedule) -> None:
         scratch, at = room(schedule, each * team(ex)), Place("kept", schedule.keep(gemm))
@@ -264,7 +340,11 @@ def _attention(
             arrays[3], strides[9:12] = _bias_at(ex, schedule, added, sizes[3])
         numbers = attention.numbers(sizes, causal, scale, backward)
         title = "attention" + " backward" * backward + " of " + "x".join(map(str, q.shape))
-        schedule.native(function, ["team", *arrays, ex.place(lse, schedule), at, scratch, *strides, *numbers], title)
+        schedule.native(
+            function,
+            ["team", *arrays, ex.place(lse, schedule), at, scratch, *strides, *numbers],
+            title,
+        )
 
     flops = 2 * math.prod(sizes) // (1 + causal) * (5 if backward else 2) // max(sizes[5], 1)
     return Native(emit, "attention" + " backward" * backward, sum(o.nbytes for o in others), flops)
@@ -276,7 +356,9 @@ def scaled_dot_product_attention(i: Instruction, ex: Executable) -> Native | str
     if len(i.extras) != 1:
         return OTHER
     operands = (q, k, v, None, i.outputs[0])
-    return _attention(i, ex, False, operands, i.extras[0], bool(i.params["causal"]), i.params["scale"], bias)
+    return _attention(
+        i, ex, False, operands, i.extras[0], bool(i.params["causal"]), i.params["scale"], bias
+    )
 
 
 def scaled_dot_product_attention_vjp(i: Instruction, ex: Executable) -> Native | str:
@@ -288,7 +370,9 @@ def scaled_dot_product_attention_vjp(i: Instruction, ex: Executable) -> Native |
         return OTHER
     params = i.params["params"]
     operands = (q, k, v, None, g, *grads[:3])
-    return _attention(i, ex, True, operands, extras[0], bool(params["causal"]), params["scale"], bias)
+    return _attention(
+        i, ex, True, operands, extras[0], bool(params["causal"]), params["scale"], bias
+    )
 
 
 # ---- embedding --------------------------------------------------------------------------------------
@@ -318,7 +402,12 @@ def check_rows(i: Instruction, ex: Executable) -> Native | str:
         return indexing.check_rows(i, ex)
 
     def emit(schedule: Schedule) -> None:
-        schedule.require(function, [ex.place(index, schedule), index.size, rows], _refusal(i, ex), f"check of {index.size} indices")
+        schedule.require(
+            function,
+            [ex.place(index, schedule), index.size, rows],
+            _refusal(i, ex),
+            f"check of {index.size} indices",
+        )
 
     return Native(emit, "check of indices", index.nbytes, index.size)
 
@@ -341,10 +430,19 @@ def embedding_rows(i: Instruction, ex: Executable) -> Native | str:
 
     def emit(schedule: Schedule) -> None:
         at = ex.place(index, schedule)
-        schedule.require(inside, [at, index.size, table.shape[0]], _out_of_range, f"check of {index.size} indices")
+        schedule.require(
+            inside,
+            [at, index.size, table.shape[0]],
+            _out_of_range,
+            f"check of {index.size} indices",
+        )
         arrays = [ex.place(table, schedule), at, ex.place(out, schedule)]
         grain = max(1, embedding.GRAIN // columns)
-        schedule.native(function, ["team", *arrays, columns, index.size, grain], f"embedding of {index.size}x{columns}")
+        schedule.native(
+            function,
+            ["team", *arrays, columns, index.size, grain],
+            f"embedding of {index.size}x{columns}",
+        )
 
     return Native(emit, "embedding", 2 * out.nbytes + index.nbytes, 0)
 
@@ -367,10 +465,16 @@ def embedding_grad(i: Instruction, ex: Executable) -> Native | str:
 
     def emit(schedule: Schedule) -> None:
         at, where = ex.place(index, schedule), ex.place(out, schedule)
-        schedule.require(inside, [at, index.size, rows], _out_of_range, f"check of {index.size} indices")
+        schedule.require(
+            inside, [at, index.size, rows], _out_of_range, f"check of {index.size} indices"
+        )
         schedule.zero(where, out.nbytes)
         numbers = (index.size, columns, -1, columns, embedding.share(g.size, columns))
-        schedule.native(function, ["team", ex.place(g, schedule), at, where, *numbers], f"embedding backward of {g.size} values")
+        schedule.native(
+            function,
+            ["team", ex.place(g, schedule), at, where, *numbers],
+            f"embedding backward of {g.size} values",
+        )
 
     return Native(emit, "embedding backward", 2 * g.nbytes + out.nbytes, g.size)
 
@@ -379,9 +483,19 @@ def embedding_grad(i: Instruction, ex: Executable) -> Native | str:
 def softmax_rows(i: Instruction, ex: Executable) -> Native | str:
     """Softmax or its logarithm over the last dimension."""
     x, out, dim = i.inputs[0], i.outputs[0], i.params.get("dim")
-    if not softmax.available() or not dense(x, out) or not x.shape or not x.size or len(i.outputs) != 1:
+    if (
+        not softmax.available()
+        or not dense(x, out)
+        or not x.shape
+        or not x.size
+        or len(i.outputs) != 1
+    ):
         return OTHER
-    if not isinstance(dim, int) or dim % len(x.shape) != len(x.shape) - 1 or set(i.params) - {"dim"}:
+    if (
+        not isinstance(dim, int)
+        or dim % len(x.shape) != len(x.shape) - 1
+        or set(i.params) - {"dim"}
+    ):
         return OTHER
     columns = x.shape[-1]
     rows = x.size // columns
@@ -389,7 +503,11 @@ def softmax_rows(i: Instruction, ex: Executable) -> Native | str:
 
     def emit(schedule: Schedule) -> None:
         numbers = (columns, rows, softmax.grain(columns))
-        schedule.native(function, ["team", ex.place(x, schedule), ex.place(out, schedule), *numbers], f"{i.op} of {rows}x{columns}")
+        schedule.native(
+            function,
+            ["team", ex.place(x, schedule), ex.place(out, schedule), *numbers],
+            f"{i.op} of {rows}x{columns}",
+        )
 
     return Native(emit, f"{i.op} of {rows} rows", 8 * x.size, 10 * x.size)
 
@@ -403,14 +521,23 @@ def average(i: Instruction, ex: Executable) -> Native | str:
     """The mean of each plane: an adaptive average pooling to size one."""
     x, out = i.inputs[0], i.outputs[0]
     kind = _kind(x)
-    if not dense(x, out, dtype=kind) or not x.size or len(x.shape) < 3 or out.size != math.prod(x.shape[:2]):
+    if (
+        not dense(x, out, dtype=kind)
+        or not x.size
+        or len(x.shape) < 3
+        or out.size != math.prod(x.shape[:2])
+    ):
         return windows.adaptive(i, ex)
     planes, size = math.prod(x.shape[:2]), math.prod(x.shape[2:])
     mean = Reduce("mean", ("in", 0), (1,), Access(kind, (1, 0)), kind)
     loop = Loop((planes, size), (Access(kind, (size, 1)),), (), (), (), (mean,))
 
     def emit(schedule: Schedule) -> None:
-        schedule.loop(loop, [ex.place(x, schedule), ex.place(out, schedule)], title=f"means of {planes} planes")
+        schedule.loop(
+            loop,
+            [ex.place(x, schedule), ex.place(out, schedule)],
+            title=f"means of {planes} planes",
+        )
 
     return Native(emit, "means of planes", x.nbytes, x.size)
 
@@ -419,14 +546,29 @@ def average_grad(i: Instruction, ex: Executable) -> Native | str:
     """Each plane's gradient, divided by its size, for all its elements."""
     g, out = i.inputs[0], i.outputs[0]
     kind = _kind(g)
-    if not dense(g, out, dtype=kind) or not out.size or len(out.shape) < 3 or g.size != math.prod(out.shape[:2]):
+    if (
+        not dense(g, out, dtype=kind)
+        or not out.size
+        or len(out.shape) < 3
+        or g.size != math.prod(out.shape[:2])
+    ):
         return windows.adaptive(i, ex)
     planes, size = g.size, math.prod(out.shape[2:])
     step = Step("div", (("in", 0), ("const", float(size))), kind)
-    loop = Loop((planes, size), (Access(kind, (1, 0)),), (), (step,), (Write(("step", 0), Access(kind, (size, 1))),))
+    loop = Loop(
+        (planes, size),
+        (Access(kind, (1, 0)),),
+        (),
+        (step,),
+        (Write(("step", 0), Access(kind, (size, 1))),),
+    )
 
     def emit(schedule: Schedule) -> None:
-        schedule.loop(loop, [ex.place(g, schedule), ex.place(out, schedule)], title=f"gradient of {planes} means")
+        schedule.loop(
+            loop,
+            [ex.place(g, schedule), ex.place(out, schedule)],
+            title=f"gradient of {planes} means",
+        )
 
     return Native(emit, "gradient of means", out.nbytes, out.size)
 
@@ -458,9 +600,18 @@ def cross_entropy(i: Instruction, ex: Executable) -> Native | str:
     def emit(schedule: Any) -> None:
         losses = ex.place(Value(memory, kind, (rows,), (size,), 0), schedule)
         schedule.cross_entropy(
-            compact(ex, schedule, x), ex.place(target, schedule), losses, ex.place(i.outputs[0], schedule), bad, rows, columns, ignore,
-            reduction == "mean", lambda: _refuse(bad, columns), _REALS[kind],
-        )  # fmt: skip
+            compact(ex, schedule, x),
+            ex.place(target, schedule),
+            losses,
+            ex.place(i.outputs[0], schedule),
+            bad,
+            rows,
+            columns,
+            ignore,
+            reduction == "mean",
+            lambda: _refuse(bad, columns),
+            _REALS[kind],
+        )
 
     return Native(emit, f"cross entropy of {rows} rows", 4 * rows * columns, 5 * rows * columns)
 
@@ -473,12 +624,20 @@ def cross_entropy_vjp(i: Instruction, ex: Executable) -> Native | str:
     """The gradient of the logits."""
     s, params, g = i.params["s"], i.params["params"], i.params["g"]
     extra = next((e for e in s if isinstance(e, Extra)), None)
-    if extra is None or not isinstance(g, Ref) or g.value.size != 1 or g.value.dtype not in _REALS or not softmax.available():
+    if (
+        extra is None
+        or not isinstance(g, Ref)
+        or g.value.size != 1
+        or g.value.dtype not in _REALS
+        or not softmax.available()
+    ):
         return "a gradient of another form"
     x = s[0].value
     target = params["target"].value
     kind = g.value.dtype
-    if not (strided(x, dtype=kind) and target.contiguous and len(i.outputs) == 1 and i.outputs[0].whole):
+    if not (
+        strided(x, dtype=kind) and target.contiguous and len(i.outputs) == 1 and i.outputs[0].whole
+    ):
         return "a layout that only the eager kernel serves"
     rows, columns = x.shape
     saved = extra.instruction.extras
@@ -489,12 +648,22 @@ def cross_entropy_vjp(i: Instruction, ex: Executable) -> Native | str:
 
     def emit(schedule: Any) -> None:
         schedule.cross_entropy_backward(
-            compact(ex, schedule, x), ex.place(target, schedule), ex.place(lse, schedule), ex.place(g.value, schedule),
-            ex.place(i.outputs[0], schedule), None if used is None else ex.place(used, schedule), scaled, rows, columns,
-            params["ignore_index"], _REALS[kind],
-        )  # fmt: skip
+            compact(ex, schedule, x),
+            ex.place(target, schedule),
+            ex.place(lse, schedule),
+            ex.place(g.value, schedule),
+            ex.place(i.outputs[0], schedule),
+            None if used is None else ex.place(used, schedule),
+            scaled,
+            rows,
+            columns,
+            params["ignore_index"],
+            _REALS[kind],
+        )
 
-    return Native(emit, f"cross entropy backward of {rows} rows", 8 * rows * columns, 5 * rows * columns)
+    return Native(
+        emit, f"cross entropy backward of {rows} rows", 8 * rows * columns, 5 * rows * columns
+    )
 
 
 HANDED: dict[str, Handed] = {
@@ -505,11 +674,22 @@ HANDED: dict[str, Handed] = {
 }
 
 LOWERINGS: dict[str, Lowering] = {
-    "cross_entropy": cross_entropy, "cross_entropy_vjp": cross_entropy_vjp,
-    "layer_norm": layer_norm, "layer_norm_vjp": layer_norm_vjp, "batch_norm": batch_norm, "batch_norm_vjp": batch_norm_vjp,
-    "_move_by_saved": move_by_saved, "scaled_dot_product_attention": scaled_dot_product_attention,
-    "scaled_dot_product_attention_vjp": scaled_dot_product_attention_vjp, "_check_rows": check_rows,
-    "_check_bag_rows": check_rows, "_check_summed_rows": check_rows, "embedding": embedding_rows,
-    "embedding_grad": embedding_grad, "softmax": softmax_rows, "log_softmax": softmax_rows, "adaptive_avg_pool": average,
+    "cross_entropy": cross_entropy,
+    "cross_entropy_vjp": cross_entropy_vjp,
+    "layer_norm": layer_norm,
+    "layer_norm_vjp": layer_norm_vjp,
+    "batch_norm": batch_norm,
+    "batch_norm_vjp": batch_norm_vjp,
+    "_move_by_saved": move_by_saved,
+    "scaled_dot_product_attention": scaled_dot_product_attention,
+    "scaled_dot_product_attention_vjp": scaled_dot_product_attention_vjp,
+    "_check_rows": check_rows,
+    "_check_bag_rows": check_rows,
+    "_check_summed_rows": check_rows,
+    "embedding": embedding_rows,
+    "embedding_grad": embedding_grad,
+    "softmax": softmax_rows,
+    "log_softmax": softmax_rows,
+    "adaptive_avg_pool": average,
     "adaptive_avg_pool_grad": average_grad,
-}  # fmt: skip
+}

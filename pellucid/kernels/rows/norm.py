@@ -1,7 +1,8 @@
 """Layer and RMS normalization, forward and backward (float32 and float64, C-contiguous).
 
-Variances are taken in two passes, around the mean. Sums over many elements have several partial sums for each lane and
-are carried from block to block in double. Every function returns None where it cannot serve its arguments.
+Variances are taken in two passes, around the mean. Sums over many elements have several partial
+sums for each lane and are carried from block to block in double. Every function returns None where
+it cannot serve its arguments.
 """
 
 from __future__ import annotations
@@ -28,14 +29,17 @@ def grain_of(columns: int) -> int:
 
 
 class Sums:
-    """Sums of several quantities over runs of elements: in their own type, `real`, within a block, doubles beyond it."""
+    """Sums of several quantities over runs of elements: in their own type, `real`, within a block,
+    doubles beyond it.
+    """
 
     def __init__(self, f: Function, count: int, real: str = "float") -> None:
         self.f, self.real = f, real
         self.width = target.host().lanes(real)
         self.kind = vector(real, self.width)
         self.totals = [f.var("double", 0.0) for _ in range(count)]
-        # Several partial sums of each quantity, so that one addition need not wait for the one before.
+        # Several partial sums of each quantity, so that one addition need not wait for the one
+        # before.
         self.parts = [[f.var(self.kind) for _ in range(count)] for _ in range(UNROLL)]
 
     def clear(self) -> None:
@@ -43,13 +47,16 @@ class Sums:
             part.set(0.0)
 
     def accumulate(self, length: Value, terms, *pointers: Value) -> None:
-        """Add `terms(*vectors)`, one value for each quantity, over `length` elements at the pointers, in float."""
+        """Add `terms(*vectors)`, one value for each quantity, over `length` elements at the
+        pointers, in float.
+        """
         f = self.f
 
         def add(parts, i: Value, mask: Value | None) -> None:
             vectors = [f.load(self.kind, p, i, mask=mask) for p in pointers]
             for part, term in zip(parts, terms(*vectors)):
-                # Terms may be nonzero where the loads gave zeros (a mean is subtracted): the tail is masked again.
+                # Terms may be nonzero where the loads gave zeros (a mean is subtracted): the tail
+                # is masked again.
                 part.set(part.get() + (term if mask is None else f.select(mask, term, 0.0)))
 
         whole = length - length % (self.width * UNROLL)
@@ -85,7 +92,9 @@ class Sums:
         return self.f.splat(self.f.trunc(value, self.real), self.kind)
 
 
-def store_map(f: Function, length: Value, out: Value, compute, *pointers: Value, real: str = "float") -> None:
+def store_map(
+    f: Function, length: Value, out: Value, compute, *pointers: Value, real: str = "float"
+) -> None:
     width = target.host().lanes(real)
 
     def body(i: Value, mask: Value | None) -> None:
@@ -99,7 +108,9 @@ def given(f: Function, pointer: Value) -> Value:
     return f.emit(f"icmp ne ptr {pointer.name}, null", "i1")
 
 
-def load_or(f: Function, pointer: Value, index: Value, default: float, real: str = "float") -> Value:
+def load_or(
+    f: Function, pointer: Value, index: Value, default: float, real: str = "float"
+) -> Value:
     """The number at `index`, or `default` where the pointer is null."""
     value = f.var(real, default)
     with f.when(given(f, pointer)):
@@ -139,7 +150,16 @@ def _build_rows(name: str, real: str = "float") -> str:
 
         def affine(x=x, out=out, m=m, s=s, with_bias=with_bias) -> None:
             def both() -> None:
-                store_map(f, f.columns, out, lambda v, w, b: f.fma((v - m) * s, w, b), x, f.weight, f.bias, real=real)
+                store_map(
+                    f,
+                    f.columns,
+                    out,
+                    lambda v, w, b: f.fma((v - m) * s, w, b),
+                    x,
+                    f.weight,
+                    f.bias,
+                    real=real,
+                )
 
             def scale() -> None:
                 store_map(f, f.columns, out, lambda v, w: (v - m) * s * w, x, f.weight, real=real)
@@ -156,7 +176,9 @@ def _build_rows(name: str, real: str = "float") -> str:
 
 
 def _emit_rows_backward(module: Module, real: str) -> None:
-    """gx = rstd (gw - mean(gw) - xh mean(gw xh)) with gw = g w; each chunk adds its rows' g xh and g to its own partial."""
+    """gx = rstd (gw - mean(gw) - xh mean(gw xh)) with gw = g w; each chunk adds its rows' g xh and
+    g to its own partial.
+    """
     f = threads.parallel_export(
         module,
         "layer_norm_backward",
@@ -204,7 +226,9 @@ def _emit_rows_backward(module: Module, real: str) -> None:
                 f.vector_loop(f.columns, width, body)
 
             def plain_gradient(g=g, x=x, out=out, m=m, s=s, c1=c1, c2=c2) -> None:
-                store_map(f, f.columns, out, lambda a, v: (a - c1 - (v - m) * s * c2) * s, g, x, real=real)
+                store_map(
+                    f, f.columns, out, lambda a, v: (a - c1 - (v - m) * s * c2) * s, g, x, real=real
+                )
 
             f.branch(affine, input_gradient, plain_gradient)
     f.ret()
@@ -215,11 +239,18 @@ ROWS_A_PARTIAL = 64
 
 _SIGNATURES = {"layer_norm": "paaaaaaidiii", "layer_norm_backward": "paaaaaaaiiiii"}
 _rows = jit.Library("layer_norm", _build_rows, _SIGNATURES)
-_LIBRARIES = {_F32: _rows, _F64: jit.Library("layer_norm of doubles", lambda name: _build_rows(name, "double"), _SIGNATURES)}
+_LIBRARIES = {
+    _F32: _rows,
+    _F64: jit.Library(
+        "layer_norm of doubles", lambda name: _build_rows(name, "double"), _SIGNATURES
+    ),
+}
 
 
 def native(name: str, dtype: str = "float32") -> int | None:
-    """The address of a native function of this file for a dtype; None where there is none, or it cannot be compiled."""
+    """The address of a native function of this file for a dtype; None where there is none, or it
+    cannot be compiled.
+    """
     library = _LIBRARIES.get(np.dtype(dtype)) if dtype in ("float32", "float64") else None
     function = None if library is None else getattr(library, name)
     return None if function is None else jit.address(function)
@@ -236,7 +267,9 @@ def good(*arrays: np.ndarray | None, kind: np.dtype = _F32) -> bool:
 
 
 def _as_rows(x: np.ndarray, shape: tuple[int, ...]) -> int | None:
-    """The number of rows when normalizing over the last dimensions, of `shape`; None if they are others."""
+    """The number of rows when normalizing over the last dimensions, of `shape`; None if they are
+    others.
+    """
     size = pymath.prod(shape)
     if not shape or x.shape[x.ndim - len(shape) :] != shape or size == 0:
         return None
@@ -250,7 +283,8 @@ def layer_norm(
     bias: np.ndarray | None = None,
     eps: float = 1e-5,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions; also the rows' means and 1 / sqrt(var + eps).
+    """(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions; also the rows' means
+    and 1 / sqrt(var + eps).
 
     Source: Ba, Kiros, Hinton, "Layer Normalization", 2016.
     """
@@ -258,11 +292,16 @@ def layer_norm(
 
 
 def rms_norm(
-    x: np.ndarray, shape: tuple[int, ...], weight: np.ndarray | None = None, eps: float | None = None
+    x: np.ndarray,
+    shape: tuple[int, ...],
+    weight: np.ndarray | None = None,
+    eps: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """x / sqrt(mean(x^2) + eps) * weight over the last dimensions, and the rows' 1 / sqrt(mean(x^2) + eps).
+    """x / sqrt(mean(x^2) + eps) * weight over the last dimensions, and the rows' 1 / sqrt(mean(x^2)
+    + eps).
 
-    `eps` is float32's by default. Source: Zhang, Sennrich, "Root Mean Square Layer Normalization", 2019.
+    `eps` is float32's by default. Source: Zhang, Sennrich, "Root Mean Square Layer Normalization",
+    2019.
     """
     eps = float(np.finfo(np.float32).eps) if eps is None else eps
     made = _row_norm(x, shape, weight, None, eps, 0)
@@ -273,7 +312,12 @@ def _row_norm(x, shape, weight, bias, eps, centered):
     rows = _as_rows(x, shape)
     kind = x.dtype
     library = _LIBRARIES.get(kind)
-    if rows is None or library is None or not good(x, weight, bias, kind=kind) or (weight is None and bias is not None):
+    if (
+        rows is None
+        or library is None
+        or not good(x, weight, bias, kind=kind)
+        or (weight is None and bias is not None)
+    ):
         return None
     if library.layer_norm is None:
         return None
@@ -286,9 +330,15 @@ def _row_norm(x, shape, weight, bias, eps, centered):
 
 
 def layer_norm_backward(
-    g: np.ndarray, x: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None = None
+    g: np.ndarray,
+    x: np.ndarray,
+    mean: np.ndarray,
+    rstd: np.ndarray,
+    weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None] | None:
-    """The gradients of the input, the weight and the bias (flat; the last two None without a weight)."""
+    """The gradients of the input, the weight and the bias (flat; the last two None without a
+    weight).
+    """
     return _row_norm_backward(g, x, mean, rstd, weight, 1)
 
 
@@ -315,7 +365,9 @@ def _row_norm_backward(g, x, mean, rstd, weight, centered):
     columns = x.size // rows if rows else 1
     out = empty(x.shape, kind)
     chunks = -(-rows // ROWS_A_PARTIAL)
-    partial = None if weight is None else np.zeros((chunks, 2, columns if rows else weight.size), kind)
+    partial = (
+        None if weight is None else np.zeros((chunks, 2, columns if rows else weight.size), kind)
+    )
     grain = max(1, grain_of(columns) // ROWS_A_PARTIAL)
     numbers = (columns, rows, centered, chunks, grain)
     library.layer_norm_backward(threads.team(), g, x, weight, mean, rstd, out, partial, *numbers)

@@ -1,5 +1,5 @@
-"""Softmax, log-softmax and cross-entropy over the last axis, forward and backward, one pass of memory each (float32 and float64); other axes
-are `softmax_columns`.
+"""Softmax, log-softmax and cross-entropy over the last axis, forward and backward, one pass of
+memory each (float32 and float64); other axes are `softmax_columns`.
 
 Every function returns None where it cannot serve its arguments (dtype, layout, no compiler).
 """
@@ -33,8 +33,8 @@ def _grain(columns: int) -> int:
     return GRAIN // columns or 1 if columns else GRAIN
 
 
-# The kernels. `Row` is one row during a pass; sums over a row have one partial sum for each lane, which is what keeps
-# their error small.
+# The kernels. `Row` is one row during a pass; sums over a row have one partial sum for each lane,
+# which is what keeps their error small.
 
 
 class Row:
@@ -53,7 +53,9 @@ class Row:
         return self.functions.log(self.f, x)
 
     def accumulate(self, initial: float, combine, *pointers: Value, other: float = 0.0) -> Value:
-        """Fold `combine(total, i, mask, *vectors)` over the row; returns the vector of partial results."""
+        """Fold `combine(total, i, mask, *vectors)` over the row; returns the vector of partial
+        results.
+        """
         total = self.f.var(self.kind, initial)
 
         def body(i: Value, mask: Value | None) -> None:
@@ -80,7 +82,9 @@ class Row:
 
     def maximum(self, x: Value) -> Value:
         """The largest element, NaN left out: they show up again in every sum."""
-        best = self.accumulate(-pymath.inf, lambda t, i, mask, v: self.f.larger(v, t), x, other=-pymath.inf)
+        best = self.accumulate(
+            -pymath.inf, lambda t, i, mask, v: self.f.larger(v, t), x, other=-pymath.inf
+        )
         return self.f.fold(best, self.f.larger)
 
     def sum_exp(self, x: Value, m: Value, out: Value | None = None) -> Value:
@@ -93,9 +97,14 @@ class Row:
                 self.f.store(e, out, i, mask=mask)
             return total + e
 
-        # Lanes beyond the row read -infinity and add exp(-inf) = 0, also where the row's maximum is infinite.
+        # Lanes beyond the row read -infinity and add exp(-inf) = 0, also where the row's maximum is
+        # infinite.
         def masked(total: Value, i: Value, mask: Value | None, v: Value) -> Value:
-            return add(total, i, mask, v) if mask is None else self.f.select(mask, add(total, i, mask, v), total)
+            return (
+                add(total, i, mask, v)
+                if mask is None
+                else self.f.select(mask, add(total, i, mask, v), total)
+            )
 
         return self.total(self.accumulate(0.0, masked, x))
 
@@ -149,13 +158,19 @@ def _emit_log_softmax_backward(kernel, _: Module, real: str) -> None:
     with f.loop(f.begin, f.end) as r:
         row, g, y = Row(f, f.columns, real), _at(f, "g", r, real), _at(f, "y", r, real)
         total = row.splat(row.total(row.accumulate(0.0, lambda t, i, mask, a: t + a, g)))
-        row.map(_at(f, "out", r, real), lambda a, b, total=total, row=row: a - row.exp(b) * total, g, y)
+        row.map(
+            _at(f, "out", r, real), lambda a, b, total=total, row=row: a - row.exp(b) * total, g, y
+        )
     f.ret()
 
 
 def _emit_cross_entropy(kernel, _: Module, real: str) -> None:
-    """loss = w (lse - (1 - s) x[t] - s mean(x)); lse = log(sum(exp(x))), t the class, w its weight, s the smoothing."""
-    f = kernel("cross_entropy", "x target weight loss used lse bad", ignore="i64", smoothing="double")
+    """loss = w (lse - (1 - s) x[t] - s mean(x)); lse = log(sum(exp(x))), t the class, w its weight,
+    s the smoothing.
+    """
+    f = kernel(
+        "cross_entropy", "x target weight loss used lse bad", ignore="i64", smoothing="double"
+    )
     with f.loop(f.begin, f.end) as r:
         row, x = Row(f, f.columns, real), _at(f, "x", r, real)
         t = f.load("i64", f.target, r)
@@ -190,7 +205,13 @@ def _emit_cross_entropy(kernel, _: Module, real: str) -> None:
 
 
 def _emit_cross_entropy_backward(kernel, _: Module, real: str) -> None:
-    f = kernel("cross_entropy_backward", "x target weight lse g out", ignore="i64", smoothing="double", step="i64")
+    f = kernel(
+        "cross_entropy_backward",
+        "x target weight lse g out",
+        ignore="i64",
+        smoothing="double",
+        step="i64",
+    )
     with f.loop(f.begin, f.end) as r:
         row, x, out = Row(f, f.columns, real), _at(f, "x", r, real), _at(f, "out", r, real)
         t = f.load("i64", f.target, r)
@@ -248,7 +269,10 @@ _SIGNATURES = {
     "total": "ai>d",
 }
 _lib = jit.Library("softmax", _build, _SIGNATURES)
-_LIBRARIES = {_F32: _lib, _F64: jit.Library("softmax of doubles", lambda name: _build(name, "double"), _SIGNATURES)}
+_LIBRARIES = {
+    _F32: _lib,
+    _F64: jit.Library("softmax of doubles", lambda name: _build(name, "double"), _SIGNATURES),
+}
 
 
 def available() -> bool:
@@ -269,7 +293,9 @@ def grain(columns: int) -> int:
 # The entries.
 
 
-def _over_rows(name: str, axis: int, x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray | None:
+def _over_rows(
+    name: str, axis: int, x: np.ndarray, y: np.ndarray | None = None
+) -> np.ndarray | None:
     shape, kind = x.shape, x.dtype
     library = _LIBRARIES.get(kind)
     if library is None or not shape or y is not None and (y.dtype != kind or y.shape != shape):
@@ -282,7 +308,9 @@ def _over_rows(name: str, axis: int, x: np.ndarray, y: np.ndarray | None = None)
             return empty(shape, kind)
         axis %= len(shape)
         middle = pymath.prod(shape[:axis]), shape[axis], pymath.prod(shape[axis + 1 :])
-        out = softmax_columns.run(name, *[np.ascontiguousarray(a).reshape(middle) for a in (x, y) if a is not None])
+        out = softmax_columns.run(
+            name, *[np.ascontiguousarray(a).reshape(middle) for a in (x, y) if a is not None]
+        )
         return out if out is None else out.reshape(shape)
     if not x.flags.c_contiguous:
         x = np.ascontiguousarray(x)
@@ -322,7 +350,12 @@ def _serves(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, smooth
     fits = len(shape) == 2 and x.dtype in _LIBRARIES and x.flags.c_contiguous and shape[1] > 0
     fits = fits and target.dtype is _I64 and target.shape == shape[:1] and target.flags.c_contiguous
     if weight is not None:
-        fits = fits and weight.dtype == x.dtype and weight.shape == shape[1:] and weight.flags.c_contiguous
+        fits = (
+            fits
+            and weight.dtype == x.dtype
+            and weight.shape == shape[1:]
+            and weight.flags.c_contiguous
+        )
         fits = fits and smoothing == 0
     return fits
 
@@ -331,7 +364,9 @@ def class_out_of_range(bad: np.ndarray, classes: int) -> Exception:
     """The error for a label that is no class; `bad` is its place, counted from 1, and the label."""
     row, label = int(bad[0]) - 1, int(bad[1])
     found = f"label {label} in element {row} of the target; there are {classes} classes (0 to {classes - 1})"
-    return IndexOutOfRangeError(f"Target {label} is out of bounds.", op="cross_entropy", found=found)
+    return IndexOutOfRangeError(
+        f"Target {label} is out of bounds.", op="cross_entropy", found=found
+    )
 
 
 def cross_entropy(
@@ -342,18 +377,23 @@ def cross_entropy(
     label_smoothing: float = 0.0,
     reduction: str = "mean",
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray | None]] | None:
-    """The cross-entropy of logits `(N, C)` and classes `(N,)` (int64), and what the backward needs: the log-sum-exp of each row, and
-    its weight where a mean was taken.
+    """The cross-entropy of logits `(N, C)` and classes `(N,)` (int64), and what the backward needs:
+    the log-sum-exp of each row, and its weight where a mean was taken.
 
-    `reduction` is "mean", "sum" or "none". Class weights and label smoothing together are not served. Raises IndexError
-    for a class outside `0..C`.
+    `reduction` is "mean", "sum" or "none". Class weights and label smoothing together are not
+    served. Raises IndexError for a class outside `0..C`.
     """
     kind = x.dtype
     library = _LIBRARIES.get(kind)
-    if library is None or library.cross_entropy is None or not _serves(x, target, weight, label_smoothing):
+    if (
+        library is None
+        or library.cross_entropy is None
+        or not _serves(x, target, weight, label_smoothing)
+    ):
         return None
     rows, columns = x.shape
-    loss, used, lse = np.empty((3, rows), kind)  # rows of one array, as the code of compiled steps expects them
+    # rows of one array, as the code of compiled steps expects them
+    loss, used, lse = np.empty((3, rows), kind)
     bad = np.zeros(2, _I64)
     numbers = (ignore_index, label_smoothing, columns, rows, _grain(columns))
     library.cross_entropy(threads.team(), x, target, weight, loss, used, lse, bad, *numbers)
@@ -378,10 +418,16 @@ def cross_entropy_backward(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> np.ndarray | None:
-    """The gradient of the logits; `g` is the loss's gradient, of its shape, and `saved` what `cross_entropy` gave."""
+    """The gradient of the logits; `g` is the loss's gradient, of its shape, and `saved` what
+    `cross_entropy` gave.
+    """
     kind = x.dtype
     library = _LIBRARIES.get(kind)
-    if library is None or library.cross_entropy_backward is None or not _serves(x, target, weight, label_smoothing):
+    if (
+        library is None
+        or library.cross_entropy_backward is None
+        or not _serves(x, target, weight, label_smoothing)
+    ):
         return None
     rows, columns = x.shape
     lse, used = saved
@@ -390,6 +436,13 @@ def cross_entropy_backward(
         return None
     g = np.ascontiguousarray(g) if g.ndim else np.array([g / count if count else np.nan], kind)
     out = empty((rows, columns), kind)
-    numbers = (ignore_index, label_smoothing, int(g.size == rows and rows > 1), columns, rows, _grain(columns))
+    numbers = (
+        ignore_index,
+        label_smoothing,
+        int(g.size == rows and rows > 1),
+        columns,
+        rows,
+        _grain(columns),
+    )
     library.cross_entropy_backward(threads.team(), x, target, weight, lse, g, out, *numbers)
     return out

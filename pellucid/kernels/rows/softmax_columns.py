@@ -1,7 +1,9 @@
-"""Softmax, log-softmax and their gradients over a dimension with others behind it (float32 and float64): memory is gone over in its order.
+"""Softmax, log-softmax and their gradients over a dimension with others behind it (float32 and
+float64): memory is gone over in its order.
 
-An array is seen as (outer, length, inner), and a task is a block of columns of one outer index. What is known of each column, its
-maximum and its sum (in double), lies in a small buffer while the rows go by.
+An array is seen as (outer, length, inner), and a task is a block of columns of one outer index.
+What is known of each column, its maximum and its sum (in double), lies in a small buffer while the
+rows go by.
 
 >>> made = run("softmax", np.zeros((1, 2, 3)))
 >>> made is None or made.tolist() == [[[0.5] * 3] * 2]
@@ -110,12 +112,16 @@ def _build(symbol: str) -> str:
     backward, log = name.endswith("_backward"), name.startswith("log")
     module = Module()
     pointers = ("g", "y", "out") if backward else ("x", "out")
-    f = threads.parallel_export(module, symbol, {**dict.fromkeys(pointers, "ptr"), "length": "i64", "inner": "i64"})
+    f = threads.parallel_export(
+        module, symbol, {**dict.fromkeys(pointers, "ptr"), "length": "i64", "inner": "i64"}
+    )
     tops, sums = f.buffer(real, BLOCK), f.buffer("double", BLOCK)
     blocks = (f.inner + (BLOCK - 1)) // BLOCK
     with f.loop(f.begin, f.end) as task:
         first = task % blocks * BLOCK
-        columns = _Columns(f, real, task // blocks * f.length * f.inner + first, f.smaller(f.inner - first, BLOCK))
+        columns = _Columns(
+            f, real, task // blocks * f.length * f.inner + first, f.smaller(f.inner - first, BLOCK)
+        )
         if backward:
             _backward(f, columns, sums, log)
         else:
@@ -137,7 +143,9 @@ _lib = jit.Library(
 
 
 def run(name: str, *arrays: np.ndarray) -> np.ndarray | None:
-    """`name` over the middle dimension of contiguous arrays of one shape with three dimensions, none of them empty; None for others."""
+    """`name` over the middle dimension of contiguous arrays of one shape with three dimensions,
+    none of them empty; None for others.
+    """
     x = arrays[0]
     real = _REALS.get(x.dtype)
     if real is None or x.ndim != 3 or not x.size:
@@ -150,5 +158,13 @@ def run(name: str, *arrays: np.ndarray) -> np.ndarray | None:
     out = empty(x.shape, x.dtype)
     outer, length, inner = x.shape
     tasks = outer * -(-inner // BLOCK)
-    kernel(threads.team(), *arrays, out, length, inner, tasks, GRAIN // (length * min(inner, BLOCK)) or 1)
+    kernel(
+        threads.team(),
+        *arrays,
+        out,
+        length,
+        inner,
+        tasks,
+        GRAIN // (length * min(inner, BLOCK)) or 1,
+    )
     return out

@@ -1,4 +1,5 @@
-"""Clipping of gradients in native code: the sum of squares of float32 arrays, scaling by a limit over a norm, limits for elements.
+"""Clipping of gradients in native code: the sum of squares of float32 arrays, scaling by a limit
+over a norm, limits for elements.
 
 What `nn.utils.clip_grad_norm_` and `clip_grad_value_` do, for the schedule of a compiled step.
 """
@@ -64,7 +65,9 @@ def _build(name: str) -> str:
     return module.text(name)
 
 
-_lib = jit.Library("clip", _build, {"add_squares": "aia", "root": "aa", "scale": "paadii", "limit": "padii"})
+_lib = jit.Library(
+    "clip", _build, {"add_squares": "aia", "root": "aa", "scale": "paadii", "limit": "padii"}
+)
 
 
 def native(name: str) -> int | None:

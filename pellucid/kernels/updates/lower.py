@@ -23,7 +23,9 @@ def total_norm(i: Instruction, ex: Executable) -> Native | str:
         total = Place("kept", schedule.keep(np.zeros(1, np.float64)))
         schedule.zero(total, 8)
         for v in values:
-            schedule.native(add, [ex.place(v, schedule), v.size, total], f"squares of {v.size} values")
+            schedule.native(
+                add, [ex.place(v, schedule), v.size, total], f"squares of {v.size} values"
+            )
         schedule.native(root, [total, ex.place(out, schedule)], "their root")
 
     size = sum(v.size for v in values)

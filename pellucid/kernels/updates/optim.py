@@ -1,7 +1,9 @@
-"""Element-wise updates of many parameters in one call, made from formulas: what optimizers do (C-contiguous arrays, in place).
+"""Element-wise updates of many parameters in one call, made from formulas: what optimizers do
+(C-contiguous arrays, in place).
 
-A `Rule` is a formula over vectors and numbers; `pellucid.optim` has one for each optimizer. Two kernels are made of it: one that reads
-Python lists of arrays directly, for eager steps, and one of a single flat parameter, for schedules.
+A `Rule` is a formula over vectors and numbers; `pellucid.optim` has one for each optimizer. Two
+kernels are made of it: one that reads Python lists of arrays directly, for eager steps, and one of
+a single flat parameter, for schedules.
 """
 
 from __future__ import annotations
@@ -23,10 +25,15 @@ from ..pointwise.words import Words
 __all__ = ["Rule", "apply", "emit_flat_update", "made", "prepared"]
 
 _DTYPES = {"float": "float32", "double": "float64"}
-KINDS = {np.dtype(name): ctype for name, ctype in types_of("float32 float64").items()}  # of schedules
-_LISTED = {np.dtype(kind): np.dtype(kind).name for kind in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)}
+# of schedules
+KINDS = {np.dtype(name): ctype for name, ctype in types_of("float32 float64").items()}
+_LISTED = {
+    np.dtype(kind): np.dtype(kind).name
+    for kind in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)
+}
 GRAIN = 1 << 16  # elements a chunk, over all parameters in a row
-# Where CPython's lists and NumPy's arrays keep their fields, in bytes; `_layout_known` compares them with real ones.
+# Where CPython's lists and NumPy's arrays keep their fields, in bytes; `_layout_known` compares
+# them with real ones.
 _LIST_ITEMS = 24
 _DATA, _NDIM, _SHAPE, _DTYPE, _FLAGS = 16, 24, 32, 56, 64
 _NEEDED = 0x1 | 0x100  # C-contiguous, aligned
@@ -38,16 +45,22 @@ def _layout_known() -> bool:
     if not jit.fastcall_works():
         return False
     word, half = ctypes.c_int64.from_address, ctypes.c_int32.from_address
-    for array in (np.zeros((2, 3), np.float32), np.zeros(5)[1:], np.zeros((4, 6), np.float32)[:, ::2]):
+    for array in (
+        np.zeros((2, 3), np.float32),
+        np.zeros(5)[1:],
+        np.zeros((4, 6), np.float32)[:, ::2],
+    ):
         probe, at = [array, None], id(array)
         flags = half(at + _FLAGS).value
         fields = (
             word(word(id(probe) + _LIST_ITEMS).value).value == at,
             word(at + _DATA).value == array.ctypes.data,
             half(at + _NDIM).value == array.ndim,
-            [word(word(at + _SHAPE).value + 8 * k).value for k in range(array.ndim)] == list(array.shape),
+            [word(word(at + _SHAPE).value + 8 * k).value for k in range(array.ndim)]
+            == list(array.shape),
             word(at + _DTYPE).value == id(array.dtype),
-            bool(flags & 0x1) == array.flags.c_contiguous and bool(flags & _WRITEABLE) == array.flags.writeable,
+            bool(flags & 0x1) == array.flags.c_contiguous
+            and bool(flags & _WRITEABLE) == array.flags.writeable,
         )
         if not all(fields):
             return False
@@ -71,8 +84,12 @@ def _size(f: Function, array: Value) -> Value:
 
 
 def _emit_check(module: Module) -> None:
-    """The number of elements of a list of arrays, or -1 unless all are float32, C-contiguous and of the sizes of `like`."""
-    f = module.function("check", "i64", items="ptr", like="ptr", count="i64", dtype="ptr", flags="i64")
+    """The number of elements of a list of arrays, or -1 unless all are float32, C-contiguous and of
+    the sizes of `like`.
+    """
+    f = module.function(
+        "check", "i64", items="ptr", like="ptr", count="i64", dtype="ptr", flags="i64"
+    )
     total = f.var("i64", 0)
     good = f.var("i1", 1)
     with f.loop(0, f.count) as k:
@@ -98,8 +115,8 @@ _lib = jit.Library("optim", _build_check, {"check": "ooipi>i"})
 class Rule(NamedTuple):
     """An element-wise update, written as a formula (`ir.formula`).
 
-    `formula(m, n, param, grad, *rest, **flags)` returns the new values of some of its arrays by name; `n` has the numbers, which each
-    step gives anew. `grad` is only read.
+    `formula(m, n, param, grad, *rest, **flags)` returns the new values of some of its arrays by
+    name; `n` has the numbers, which each step gives anew. `grad` is only read.
     """
 
     formula: Callable[..., dict[str, Any]]
@@ -117,8 +134,12 @@ class Rule(NamedTuple):
         """A name that tells the rules of a process apart."""
         return "_".join((self.title, *self.arrays, *self.flags))
 
-    def values(self, f: Function, kind: str, numbers: list[Value], vectors: dict[str, Value]) -> dict[str, Value]:
-        """Code for new values of arrays; the first number is -1 to maximize, the others are the formula's."""
+    def values(
+        self, f: Function, kind: str, numbers: list[Value], vectors: dict[str, Value]
+    ) -> dict[str, Value]:
+        """Code for new values of arrays; the first number is -1 to maximize, the others are the
+        formula's.
+        """
         m, dtype = _Words(f, lanes(kind)), _DTYPES[element(kind)]
         sign, *rest = [Num(m, v, dtype) for v in numbers]
         given = {n: Num(m, v, dtype) for n, v in vectors.items()}
@@ -138,12 +159,16 @@ class _Words(Words):
 
 
 def _emit_update(module: Module, rule: Rule, dtype: str) -> None:
-    """A kernel over all elements of all parameters; two-byte floats are computed in float32 and rounded once."""
+    """A kernel over all elements of all parameters; two-byte floats are computed in float32 and
+    rounded once.
+    """
     scalar, memory = REGISTER[dtype], MEMORY[dtype]
     names = ("param", "grad", *rule.arrays)
     numbers = ("sign", *rule.numbers)
     # The prefix keeps arrays and numbers apart, which may have one name.
-    params = {"a_" + n: "ptr" for n in names} | {"n_" + n: "double" for n in numbers} | {"count": "i64"}
+    params = (
+        {"a_" + n: "ptr" for n in names} | {"n_" + n: "double" for n in numbers} | {"count": "i64"}
+    )
     f = threads.parallel_export(module, rule.symbol, params)
     width = target.host().lanes(scalar)
     kind = vector(scalar, width)
@@ -157,16 +182,22 @@ def _emit_update(module: Module, rule: Rule, dtype: str) -> None:
         low = f.larger(f.begin - start, 0)
         high = f.smaller(f.end - start, size)
         with f.when(low.compare("slt", high)):
-            pointers = {n: f.at(_field(f, a, _DATA, "ptr"), low, memory) for n, a in zip(names, arrays)}
+            pointers = {
+                n: f.at(_field(f, a, _DATA, "ptr"), low, memory) for n, a in zip(names, arrays)
+            }
             f.vector_loop(high - low, width, _body(f, rule, kind, values, pointers, dtype))
     f.ret()
 
 
-def _body(f: Function, rule: Rule, kind: str, values: list[Value], pointers: dict[str, Value], dtype: str) -> Callable[..., None]:
+def _body(
+    f: Function, rule: Rule, kind: str, values: list[Value], pointers: dict[str, Value], dtype: str
+) -> Callable[..., None]:
     memory = vector(MEMORY[dtype], lanes(kind))
 
     def body(i: Value, mask: Value | None) -> None:
-        vectors = {n: unpack(f, f.load(memory, p, i, mask=mask), dtype) for n, p in pointers.items()}
+        vectors = {
+            n: unpack(f, f.load(memory, p, i, mask=mask), dtype) for n, p in pointers.items()
+        }
         for n, value in rule.values(f, kind, values, vectors).items():
             f.store(pack(f, value, dtype), pointers[n], i, mask=mask)
 
@@ -174,12 +205,19 @@ def _body(f: Function, rule: Rule, kind: str, values: list[Value], pointers: dic
 
 
 def emit_flat_update(module: Module, name: str, rule: Rule, scalar: str = "float") -> None:
-    """Add `name(team, arrays..., numbers, n, grain)`, which updates n contiguous elements; `numbers` points to doubles."""
+    """Add `name(team, arrays..., numbers, n, grain)`, which updates n contiguous elements;
+    `numbers` points to doubles.
+    """
     arrays = ("param", "grad", *rule.arrays)
-    f = threads.parallel_export(module, name, {"a_" + n: "ptr" for n in arrays} | {"numbers": "ptr"})
+    f = threads.parallel_export(
+        module, name, {"a_" + n: "ptr" for n in arrays} | {"numbers": "ptr"}
+    )
     width = target.host().lanes(scalar)
     kind = vector(scalar, width)
-    values = [f.splat(f.trunc(f.load("double", f.numbers, k), scalar), kind) for k in range(1 + len(rule.numbers))]
+    values = [
+        f.splat(f.trunc(f.load("double", f.numbers, k), scalar), kind)
+        for k in range(1 + len(rule.numbers))
+    ]
     pointers = {n: f.at(getattr(f, "a_" + n), f.begin, scalar) for n in arrays}
     f.vector_loop(f.end - f.begin, width, _body(f, rule, kind, values, pointers, _DTYPES[scalar]))
     f.ret()
@@ -211,11 +249,15 @@ def _compiled(rule: Rule, dtype: np.dtype) -> Any:
 
     signature = "p" + "o" * (2 + len(rule.arrays)) + "d" * (1 + len(rule.numbers)) + "iii"
     source = rule.formula.__code__.co_filename
-    natives = jit.compile_source(build, {rule.symbol: signature}, f"optim.{rule.symbol}.{_LISTED[dtype]}", source)
+    natives = jit.compile_source(
+        build, {rule.symbol: signature}, f"optim.{rule.symbol}.{_LISTED[dtype]}", source
+    )
     return None if natives is None else natives[rule.symbol]
 
 
-def apply(rule: Rule, lists: list[list[np.ndarray]], maximize: bool, numbers: tuple[float, ...]) -> bool:
+def apply(
+    rule: Rule, lists: list[list[np.ndarray]], maximize: bool, numbers: tuple[float, ...]
+) -> bool:
     """Make the call that `prepared` gives; False, having changed nothing, where it gives none."""
     update = prepared(rule, lists, maximize, numbers)
     if update is not None:
@@ -226,10 +268,11 @@ def apply(rule: Rule, lists: list[list[np.ndarray]], maximize: bool, numbers: tu
 def prepared(
     rule: Rule, lists: list[list[np.ndarray]], maximize: bool, numbers: tuple[float, ...]
 ) -> functools.partial[Any] | None:
-    """The call that updates all parameters: `lists` are those of parameters, gradients, and the rule's other arrays.
+    """The call that updates all parameters: `lists` are those of parameters, gradients, and the
+    rule's other arrays.
 
-    It is made of C code only, and to be called before the lists change. None for what is not served: integers and
-    complex numbers, strided or read-only arrays, unequal sizes.
+    It is made of C code only, and to be called before the lists change. None for what is not
+    served: integers and complex numbers, strided or read-only arrays, unequal sizes.
     """
     params = lists[0]
     count = len(params)
@@ -248,7 +291,9 @@ def prepared(
         total = check(arrays, params, count, id(dtype), _NEEDED if k == 1 else flags)
         if total < 0:
             return None
-    return functools.partial(kernel, threads.team(), *lists, -1.0 if maximize else 1.0, *numbers, count, total, GRAIN)
+    return functools.partial(
+        kernel, threads.team(), *lists, -1.0 if maximize else 1.0, *numbers, count, total, GRAIN
+    )
 
 
 _ARRAYS = {np.ndarray}

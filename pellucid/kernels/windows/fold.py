@@ -1,6 +1,8 @@
-"""Windows of images as columns, and their transpose: columns added up where the windows lay (float32 and float64).
+"""Windows of images as columns, and their transpose: columns added up where the windows lay
+(float32 and float64).
 
-A `Windows` holds the sizes; no padded copy is made, since each row of a window knows which of its places lie inside.
+A `Windows` holds the sizes; no padded copy is made, since each row of a window knows which of its
+places lie inside.
 
     >>> w = Windows((3, 3), (2, 2), (1, 1), (0, 0), (1, 1))
     >>> w.out
@@ -49,13 +51,16 @@ class Windows:
     def numbers(self, planes: int, back: bool) -> tuple[int, ...]:
         """A kernel's last arguments, for so many images of one channel."""
         sizes = (*self.size, *self.kernel, *self.dilation, *self.padding, *self.stride, *self.out)
-        row = self.kernel[1] * math.prod(self.out)  # of the columns that belong to one row of the windows
+        # of the columns that belong to one row of the windows
+        row = self.kernel[1] * math.prod(self.out)
         count, each = (planes, row * self.kernel[0]) if back else (planes * self.kernel[0], row)
         return *sizes, count, max(1, GRAIN // max(1, each))
 
 
 def _inside(f: Function, j: Value) -> tuple[Value, Value, Value]:
-    """The windows, from the first to behind the last, whose column `j` lies in the image; and where that of window 0 lies."""
+    """The windows, from the first to behind the last, whose column `j` lies in the image; and where
+    that of window 0 lies.
+    """
     shift = j * f.dw - f.pw
     high = f.smaller(f.larger(f.w - 1 - shift + f.sw, 0) // f.sw, f.ow)
     low = f.smaller(f.larger(f.sw - 1 - shift, 0) // f.sw, high)
@@ -63,8 +68,12 @@ def _inside(f: Function, j: Value) -> tuple[Value, Value, Value]:
 
 
 def _columns(module: Module, ctype: str) -> None:
-    """`columns.<type>(team, x, out, sizes..., n, grain)`: n rows of windows, each of all places in an image."""
-    f = threads.parallel_export(module, f"columns.{ctype}", {"x": "ptr", "out": "ptr", **dict.fromkeys(_SIZES, "i64")})
+    """`columns.<type>(team, x, out, sizes..., n, grain)`: n rows of windows, each of all places in
+    an image.
+    """
+    f = threads.parallel_export(
+        module, f"columns.{ctype}", {"x": "ptr", "out": "ptr", **dict.fromkeys(_SIZES, "i64")}
+    )
     width = target.host().lanes(ctype)
     kind, step = vector(ctype, width), f.sw.compare("eq", 1)
     with f.loop(f.begin, f.end) as row, f.loop(0, f.kw) as j:
@@ -76,7 +85,10 @@ def _columns(module: Module, ctype: str) -> None:
             line = f.at(to, y * f.ow, ctype)
             at = down + y * f.sh
             known = at.compare("sge", 0) & at.compare("slt", f.h)
-            first, last = f.select(known, low, f.const(0, "i64")), f.select(known, high, f.const(0, "i64"))
+            first, last = (
+                f.select(known, low, f.const(0, "i64")),
+                f.select(known, high, f.const(0, "i64")),
+            )
             source = f.at(image, at * f.w + shift, ctype)
             for start, stop in ((f.const(0, "i64"), first), (last, f.ow)):
                 edge = f.at(line, start, ctype)
@@ -86,11 +98,19 @@ def _columns(module: Module, ctype: str) -> None:
 
                 f.vector_loop(stop - start, width, clear)
 
-            def together(source: Value = source, line: Value = line, first: Value = first, last: Value = last) -> None:
+            def together(
+                source: Value = source, line: Value = line, first: Value = first, last: Value = last
+            ) -> None:
                 a, b = f.at(source, first, ctype), f.at(line, first, ctype)
-                f.vector_loop(last - first, width, lambda i, mask: f.store(f.load(kind, a, i, mask=mask), b, i, mask=mask))
+                f.vector_loop(
+                    last - first,
+                    width,
+                    lambda i, mask: f.store(f.load(kind, a, i, mask=mask), b, i, mask=mask),
+                )
 
-            def apart(source: Value = source, line: Value = line, first: Value = first, last: Value = last) -> None:
+            def apart(
+                source: Value = source, line: Value = line, first: Value = first, last: Value = last
+            ) -> None:
                 with f.loop(first, last) as i:
                     f.store(f.load(ctype, source, i * f.sw), line, i)
 
@@ -100,12 +120,16 @@ def _columns(module: Module, ctype: str) -> None:
 
 def _images(module: Module, ctype: str) -> None:
     """`images.<type>(team, columns, out, sizes..., n, grain)`: n images, cleared and then added to."""
-    f = threads.parallel_export(module, f"images.{ctype}", {"x": "ptr", "out": "ptr", **dict.fromkeys(_SIZES, "i64")})
+    f = threads.parallel_export(
+        module, f"images.{ctype}", {"x": "ptr", "out": "ptr", **dict.fromkeys(_SIZES, "i64")}
+    )
     width = target.host().lanes(ctype)
     kind, step = vector(ctype, width), f.sw.compare("eq", 1)
     with f.loop(f.begin, f.end) as plane:
         image = f.at(f.out, plane * f.h * f.w, ctype)
-        f.vector_loop(f.h * f.w, width, lambda i, mask: f.store(f.const(0, kind), image, i, mask=mask))
+        f.vector_loop(
+            f.h * f.w, width, lambda i, mask: f.store(f.const(0, kind), image, i, mask=mask)
+        )
         with f.loop(0, f.kh) as k, f.loop(0, f.kw) as j:
             low, high, shift = _inside(f, j)
             source = f.at(f.x, ((plane * f.kh + k) * f.kw + j) * f.oh * f.ow, ctype)
@@ -114,17 +138,28 @@ def _images(module: Module, ctype: str) -> None:
                 with f.when(at.compare("sge", 0) & at.compare("slt", f.h)):
                     line, to = f.at(source, y * f.ow, ctype), f.at(image, at * f.w + shift, ctype)
 
-                    def together(line: Value = line, to: Value = to, low: Value = low, high: Value = high) -> None:
+                    def together(
+                        line: Value = line, to: Value = to, low: Value = low, high: Value = high
+                    ) -> None:
                         a, b = f.at(line, low, ctype), f.at(to, low, ctype)
 
                         def add(i: Value, mask: Value | None) -> None:
-                            f.store(f.load(kind, b, i, mask=mask) + f.load(kind, a, i, mask=mask), b, i, mask=mask)
+                            f.store(
+                                f.load(kind, b, i, mask=mask) + f.load(kind, a, i, mask=mask),
+                                b,
+                                i,
+                                mask=mask,
+                            )
 
                         f.vector_loop(high - low, width, add)
 
-                    def apart(line: Value = line, to: Value = to, low: Value = low, high: Value = high) -> None:
+                    def apart(
+                        line: Value = line, to: Value = to, low: Value = low, high: Value = high
+                    ) -> None:
                         with f.loop(low, high) as i:
-                            f.store(f.load(ctype, to, i * f.sw) + f.load(ctype, line, i), to, i * f.sw)
+                            f.store(
+                                f.load(ctype, to, i * f.sw) + f.load(ctype, line, i), to, i * f.sw
+                            )
 
                     f.branch(step, together, apart)
     f.ret()
@@ -146,12 +181,16 @@ def _kernel(dtype: str, back: bool) -> Callable[..., None] | None:
 
 
 def native(dtype: str, back: bool) -> int | None:
-    """The address of the kernel; None for a dtype that it does not serve, and where it cannot be compiled."""
+    """The address of the kernel; None for a dtype that it does not serve, and where it cannot be
+    compiled.
+    """
     function = _kernel(dtype, back)
     return None if function is None else jit.address(function)
 
 
-def _run(x: np.ndarray, shape: tuple[int, ...], w: Windows, planes: int, back: bool) -> np.ndarray | None:
+def _run(
+    x: np.ndarray, shape: tuple[int, ...], w: Windows, planes: int, back: bool
+) -> np.ndarray | None:
     function = _kernel(x.dtype.name, back) if x.size and math.prod(shape) else None
     if function is None:
         return None
@@ -167,6 +206,8 @@ def columns(x: np.ndarray, w: Windows) -> np.ndarray | None:
 
 
 def images(x: np.ndarray, w: Windows) -> np.ndarray | None:
-    """Columns `(N, C * KH * KW, windows)` added up to images `(N, C, H, W)`; None where there is no kernel."""
+    """Columns `(N, C * KH * KW, windows)` added up to images `(N, C, H, W)`; None where there is no
+    kernel.
+    """
     n, c = x.shape[0], x.shape[1] // math.prod(w.kernel)
     return _run(x, (n, c, *w.size), w, n * c, True)

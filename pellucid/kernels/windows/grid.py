@@ -1,8 +1,10 @@
-"""Images sampled at positions that a grid gives, and both gradients: two and three dimensions, float32 and float64.
+"""Images sampled at positions that a grid gives, and both gradients: two and three dimensions,
+float32 and float64.
 
-A kernel is written for a way of sampling: number of dimensions, mode, padding and whether corners are aligned. Along each dimension a
-position has one neighbour (nearest), two (bilinear) or four (bicubic), with weights; what lies outside counts nothing. Positions are
-computed in vectors, and serve all channels.
+A kernel is written for a way of sampling: number of dimensions, mode, padding and whether corners
+are aligned. Along each dimension a position has one neighbour (nearest), two (bilinear) or four
+(bicubic), with weights; what lies outside counts nothing. Positions are computed in vectors, and
+serve all channels.
 
     >>> how = Sampling(2, "bilinear", "zeros", True, "float32")
     >>> made = sample(np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2), np.zeros((1, 1, 1, 2), np.float32), how)
@@ -44,7 +46,9 @@ class Sampling:
 
     @property
     def spreads(self) -> bool:
-        """Whether what is outside counts as 0 times its weight, so that a position that is not a number gives NaN, as in PyTorch."""
+        """Whether what is outside counts as 0 times its weight, so that a position that is not a
+        number gives NaN, as in PyTorch.
+        """
         return self.dims == 2 and self.mode != "nearest"
 
     def kernel(self, kind: str) -> Any:
@@ -52,13 +56,17 @@ class Sampling:
         ctype = _CTYPES.get(self.dtype)
         if ctype is None:
             return None
-        return getattr(_lib, f"{kind}.{self.dims}.{self.mode}.{self.padding}.{int(self.align)}.{ctype}")
+        return getattr(
+            _lib, f"{kind}.{self.dims}.{self.mode}.{self.padding}.{int(self.align)}.{ctype}"
+        )
 
 
 # ---- one dimension --------------------------------------------------------------------------------------
 @dataclass
 class _Neighbour:
-    """A neighbour of positions along one dimension: where, whether that is inside, its weight, and the weight's derivative."""
+    """A neighbour of positions along one dimension: where, whether that is inside, its weight, and
+    the weight's derivative.
+    """
 
     at: Value
     inside: Value
@@ -96,7 +104,9 @@ def _reflected(f: Function, x: Value, size: Value, align: bool) -> tuple[Value, 
 
 
 def _axis(f: Function, how: Sampling, raw: Value, size: Value) -> tuple[list[_Neighbour], Value]:
-    """The neighbours of positions in [-1, 1] along a dimension, and how fast they move with the positions."""
+    """The neighbours of positions in [-1, 1] along a dimension, and how fast they move with the
+    positions.
+    """
     kind = raw.ctype
     top, one = size - 1.0, f.const(1.0, kind)
     factor = (top if how.align else size) * 0.5
@@ -130,14 +140,16 @@ def _axis(f: Function, how: Sampling, raw: Value, size: Value) -> tuple[list[_Ne
         return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a, (d * (3 * a) - 10 * a) * d + 8 * a
 
     made = [far(t + 1.0), near(t), near(one - t), far(2.0 - t)]
-    return [neighbour(first + (k - 1.0), w, s if k < 2 else -s) for k, (w, s) in enumerate(made)], factor
+    return [
+        neighbour(first + (k - 1.0), w, s if k < 2 else -s) for k, (w, s) in enumerate(made)
+    ], factor
 
 
 # ---- all dimensions ---------------------------------------------------------------------------------------
 @dataclass
 class _Corner:
-    """One combination of neighbours: its place in a plane, whether it is inside, its weight, the same or 0 where it is outside, and
-    the weight's slope along each dimension.
+    """One combination of neighbours: its place in a plane, whether it is inside, its weight, the
+    same or 0 where it is outside, and the weight's slope along each dimension.
     """
 
     place: Value
@@ -154,8 +166,12 @@ def _product(values: list[Value | None], one: Value) -> Value:
     return one if made is None else made
 
 
-def _corners(f: Function, how: Sampling, grid: Value, mask: Value, width: int) -> tuple[list[_Corner], list[Value]]:
-    """All neighbours of the positions that `grid` points to, and how fast each coordinate moves with the grid's."""
+def _corners(
+    f: Function, how: Sampling, grid: Value, mask: Value, width: int
+) -> tuple[list[_Corner], list[Value]]:
+    """All neighbours of the positions that `grid` points to, and how fast each coordinate moves
+    with the grid's.
+    """
     ctype = _CTYPES[how.dtype]
     kind, ints = vector(ctype, width), vector("i32", width)
     axes, factors = [], []
@@ -172,21 +188,36 @@ def _corners(f: Function, how: Sampling, grid: Value, mask: Value, width: int) -
         for d, n in enumerate(chosen):
             inside = inside & n.inside
             own = f.to_int(f.select(n.inside, n.at, zero), ints)
-            place = own if d == 0 else place * f.splat(f.trunc(getattr(f, f"size{d}"), "i32"), ints) + own
+            place = (
+                own
+                if d == 0
+                else place * f.splat(f.trunc(getattr(f, f"size{d}"), "i32"), ints) + own
+            )
         weights = [n.weight for n in chosen]
-        slopes = [_product([*weights[:d], n.slope, *weights[d + 1 :]], one) for d, n in enumerate(chosen)]
+        slopes = [
+            _product([*weights[:d], n.slope, *weights[d + 1 :]], one) for d, n in enumerate(chosen)
+        ]
         weight = _product(weights, one)
         counted = f.select(inside, weight, zero)
-        corners.append(_Corner(f.select(inside, place, f.const(0, ints)), inside, weight, counted, slopes))
+        corners.append(
+            _Corner(f.select(inside, place, f.const(0, ints)), inside, weight, counted, slopes)
+        )
     return corners, factors
 
 
 def gathered(f: Function, base: Value, where: Value, here: Value, ctype: str, width: int) -> Value:
     """The elements at places, 0 in lanes that are left out."""
-    return f.gather(vector(ctype, width), f.addresses(base, where, ctype), here, align=4 if ctype in ("float", "i32") else 8)
+    return f.gather(
+        vector(ctype, width),
+        f.addresses(base, where, ctype),
+        here,
+        align=4 if ctype in ("float", "i32") else 8,
+    )
 
 
-def _scattered(f: Function, value: Value, base: Value, where: Value, here: Value, ctype: str, width: int) -> None:
+def _scattered(
+    f: Function, value: Value, base: Value, where: Value, here: Value, ctype: str, width: int
+) -> None:
     """Store lanes at places."""
     f.scatter(value, f.addresses(base, where, ctype), here, align=4 if ctype == "float" else 8)
 
@@ -200,19 +231,27 @@ def _volume(f: Function, how: Sampling) -> Value:
 
 def _begun(module: Module, name: str, how: Sampling, pointers: str) -> Function:
     numbers = ["channels", *(f"size{d}" for d in range(how.dims)), "points"]
-    return threads.parallel_export(module, name, {**dict.fromkeys(pointers.split(), "ptr"), **dict.fromkeys(numbers, "i64")})
+    return threads.parallel_export(
+        module, name, {**dict.fromkeys(pointers.split(), "ptr"), **dict.fromkeys(numbers, "i64")}
+    )
 
 
 def _build(name: str) -> str:
     kind, dims, mode, padding, align, ctype = name.split(".")
-    how = Sampling(int(dims), mode, padding, bool(int(align)), {c: d for d, c in _CTYPES.items()}[ctype])
+    how = Sampling(
+        int(dims), mode, padding, bool(int(align)), {c: d for d, c in _CTYPES.items()}[ctype]
+    )
     module = Module()
-    {"sample": _sample, "image": _image, "grid": _grid}[kind](module, name, how, ctype, target.host().lanes(ctype))
+    {"sample": _sample, "image": _image, "grid": _grid}[kind](
+        module, name, how, ctype, target.host().lanes(ctype)
+    )
     return module.text(name)
 
 
 def _sample(module: Module, name: str, how: Sampling, ctype: str, width: int) -> None:
-    """`sample(team, x, grid, out, channels, sizes..., points, n, grain)`: n blocks of positions, image by image."""
+    """`sample(team, x, grid, out, channels, sizes..., points, n, grain)`: n blocks of positions,
+    image by image.
+    """
     f = _begun(module, name, how, "x grid out")
     blocks, volume = (f.points + (BLOCK - 1)) // BLOCK, _volume(f, how)
     with f.loop(f.begin, f.end) as task:
@@ -225,13 +264,19 @@ def _sample(module: Module, name: str, how: Sampling, ctype: str, width: int) ->
                 plane = image * f.channels + c
                 x, total = f.at(f.x, plane * volume, ctype), f.const(0.0, vector(ctype, width))
                 for k in corners:
-                    total = f.fma(gathered(f, x, k.place, k.inside, ctype, width), k.weight if how.spreads else k.counted, total)
+                    total = f.fma(
+                        gathered(f, x, k.place, k.inside, ctype, width),
+                        k.weight if how.spreads else k.counted,
+                        total,
+                    )
                 f.store(total, f.out, plane * f.points + i, mask=mask)
     f.ret()
 
 
 def _grid(module: Module, name: str, how: Sampling, ctype: str, width: int) -> None:
-    """`grid(team, g, x, grid, out, channels, sizes..., points, n, grain)`: the gradient of the grid."""
+    """`grid(team, g, x, grid, out, channels, sizes..., points, n, grain)`: the gradient of the
+    grid.
+    """
     f = _begun(module, name, how, "g x grid out")
     blocks, volume, kind = (f.points + (BLOCK - 1)) // BLOCK, _volume(f, how), vector(ctype, width)
     with f.loop(f.begin, f.end) as task:
@@ -243,24 +288,37 @@ def _grid(module: Module, name: str, how: Sampling, ctype: str, width: int) -> N
             totals = [f.var(kind, f.const(0.0, kind)) for _ in factors]
             with f.loop(0, f.channels) as c:
                 plane = image * f.channels + c
-                x, g = f.at(f.x, plane * volume, ctype), f.load(kind, f.g, plane * f.points + i, mask=mask)
+                x, g = (
+                    f.at(f.x, plane * volume, ctype),
+                    f.load(kind, f.g, plane * f.points + i, mask=mask),
+                )
                 values = [gathered(f, x, k.place, k.inside, ctype, width) for k in corners]
                 for d, total in enumerate(totals):
                     slope = f.const(0.0, kind)
                     for k, v in zip(corners, values, strict=True):
                         part = v * k.slopes[d]
-                        slope = slope + (part if how.spreads else f.select(k.inside, part, f.const(0.0, kind)))
+                        slope = slope + (
+                            part if how.spreads else f.select(k.inside, part, f.const(0.0, kind))
+                        )
                     total.set(f.fma(slope, g, total.get()))
             for d, (total, factor) in enumerate(zip(totals, factors, strict=True)):
                 lane = f.iota(vector("i32", width)) * how.dims + (how.dims - 1 - d)
-                _scattered(f, total.get() * factor, f.at(f.out, here, ctype), lane, mask, ctype, width)
+                _scattered(
+                    f, total.get() * factor, f.at(f.out, here, ctype), lane, mask, ctype, width
+                )
     f.ret()
 
 
 def _image(module: Module, name: str, how: Sampling, ctype: str, width: int) -> None:
-    """`image(team, g, grid, out, channels, sizes..., points, n, grain)`: the gradient of the images, n blocks of channels."""
+    """`image(team, g, grid, out, channels, sizes..., points, n, grain)`: the gradient of the
+    images, n blocks of channels.
+    """
     f = _begun(module, name, how, "g grid out")
-    blocks, volume, kind = (f.channels + (CHANNELS - 1)) // CHANNELS, _volume(f, how), vector(ctype, width)
+    blocks, volume, kind = (
+        (f.channels + (CHANNELS - 1)) // CHANNELS,
+        _volume(f, how),
+        vector(ctype, width),
+    )
     count = {"nearest": 1, "bilinear": 2, "bicubic": 4}[how.mode] ** how.dims
     # Neighbours and weights of some positions, one after the other.
     places, weights = f.buffer("i32", count * TOGETHER), f.buffer(ctype, count * TOGETHER)
@@ -268,23 +326,34 @@ def _image(module: Module, name: str, how: Sampling, ctype: str, width: int) -> 
         image, first = task // blocks, task % blocks * CHANNELS
         last = f.smaller(first + CHANNELS, f.channels)
         planes = f.at(f.out, (image * f.channels + first) * volume, ctype)
-        f.vector_loop((last - first) * volume, width, lambda i, mask: f.store(f.const(0.0, kind), planes, i, mask=mask))
+        f.vector_loop(
+            (last - first) * volume,
+            width,
+            lambda i, mask: f.store(f.const(0.0, kind), planes, i, mask=mask),
+        )
         with f.loop(0, f.points, TOGETHER) as start:
             some = f.smaller(f.points - start, TOGETHER)
             with f.loop(0, some, width) as i:
                 at = (image * f.points + start + i) * how.dims
                 mask = f.tail_mask(some - i, width)
-                for k, corner in enumerate(_corners(f, how, f.at(f.grid, at, ctype), mask, width)[0]):
+                for k, corner in enumerate(
+                    _corners(f, how, f.at(f.grid, at, ctype), mask, width)[0]
+                ):
                     f.store(corner.place, places, i + k * TOGETHER)
                     f.store(corner.counted, weights, i + k * TOGETHER)
             with f.loop(first, last) as c:
                 plane = image * f.channels + c
-                out, own = f.at(f.out, plane * volume, ctype), f.at(f.g, plane * f.points + start, ctype)
+                out, own = (
+                    f.at(f.out, plane * volume, ctype),
+                    f.at(f.g, plane * f.points + start, ctype),
+                )
                 with f.loop(0, some) as i:
                     g = f.load(ctype, own, i)
                     for k in range(count):
                         weight = f.load(ctype, weights, i + k * TOGETHER)
-                        to = f.at(out, f.extend(f.load("i32", places, i + k * TOGETHER), "i64"), ctype)
+                        to = f.at(
+                            out, f.extend(f.load("i32", places, i + k * TOGETHER), "i64"), ctype
+                        )
                         part = f.select(weight.compare("une", 0.0), weight * g, f.const(0.0, ctype))
                         f.store(f.load(ctype, to) + part, to)
     f.ret()
@@ -300,7 +369,13 @@ _WAYS = [
     for ctype in _CTYPES.values()
 ]
 _lib = jit.Library(
-    "grid", _build, {f"{kind}.{way}": "p" + a + "i" * (4 + int(way[0])) for kind, a in _POINTERS.items() for way in _WAYS}
+    "grid",
+    _build,
+    {
+        f"{kind}.{way}": "p" + a + "i" * (4 + int(way[0]))
+        for kind, a in _POINTERS.items()
+        for way in _WAYS
+    },
 )
 
 
@@ -321,26 +396,41 @@ def numbers(kind: str, shape: tuple[int, ...], points: int) -> tuple[int, ...]:
     return (*shape[1:], points, count, grain)
 
 
-def _run(kind: str, how: Sampling, shape: tuple[int, ...], points: int, out: tuple[int, ...], *arrays: np.ndarray) -> Any:
+def _run(
+    kind: str,
+    how: Sampling,
+    shape: tuple[int, ...],
+    points: int,
+    out: tuple[int, ...],
+    *arrays: np.ndarray,
+) -> Any:
     function = how.kernel(kind)
     if function is None or math.prod(shape[2:]) >= 1 << 31:
         return None
     made = empty(out, arrays[0].dtype)
-    function(threads.team(), *map(np.ascontiguousarray, arrays), made, *numbers(kind, shape, points))
+    function(
+        threads.team(), *map(np.ascontiguousarray, arrays), made, *numbers(kind, shape, points)
+    )
     return made
 
 
 def sample(x: np.ndarray, grid: np.ndarray, how: Sampling) -> np.ndarray | None:
-    """Images `(N, C, ...)` at the positions `(N, ..., dims)`: `(N, C, ...)`. None where there is no kernel."""
+    """Images `(N, C, ...)` at the positions `(N, ..., dims)`: `(N, C, ...)`. None where there is no
+    kernel.
+    """
     points = math.prod(grid.shape[1:-1])
     return _run("sample", how, x.shape, points, (*x.shape[:2], *grid.shape[1:-1]), x, grid)
 
 
-def image_gradient(g: np.ndarray, grid: np.ndarray, shape: tuple[int, ...], how: Sampling) -> np.ndarray | None:
+def image_gradient(
+    g: np.ndarray, grid: np.ndarray, shape: tuple[int, ...], how: Sampling
+) -> np.ndarray | None:
     """The gradient of images of a shape; None where there is no kernel."""
     return _run("image", how, shape, math.prod(grid.shape[1:-1]), shape, g, grid)
 
 
-def grid_gradient(g: np.ndarray, x: np.ndarray, grid: np.ndarray, how: Sampling) -> np.ndarray | None:
+def grid_gradient(
+    g: np.ndarray, x: np.ndarray, grid: np.ndarray, how: Sampling
+) -> np.ndarray | None:
     """The gradient of the positions; None where there is no kernel."""
     return _run("grid", how, x.shape, math.prod(grid.shape[1:-1]), grid.shape, g, x, grid)

@@ -1,5 +1,5 @@
-"""Windows in a schedule: images as columns (unfold), columns added up (fold), the gradient of a tensor's windows; images sampled at
-positions; interpolation.
+"""Windows in a schedule: images as columns (unfold), columns added up (fold), the gradient of a
+tensor's windows; images sampled at positions; interpolation.
 """
 
 from __future__ import annotations
@@ -9,7 +9,18 @@ from collections.abc import Sequence
 
 from ...ir import Instruction, Ref, Value
 from ...ir.program import row_major
-from ..lowered import OTHER, Executable, Lowering, Native, compact, copied, dense, room, served, steps
+from ..lowered import (
+    OTHER,
+    Executable,
+    Lowering,
+    Native,
+    compact,
+    copied,
+    dense,
+    room,
+    served,
+    steps,
+)
 from ..pointwise.loop import Access
 from ..schedule import Place, Schedule
 from . import fold as windows
@@ -22,7 +33,14 @@ def columns(i: Instruction, ex: Executable) -> Native | str:
     x, out, p = i.inputs[0], i.outputs[0], i.params
     back = i.op == "col2im"
     function = windows.native(x.dtype, back) if isinstance(x, Value) else None
-    if function is None or not served(x, out) or x.dtype != out.dtype or not out.contiguous or not x.size or not out.size:
+    if (
+        function is None
+        or not served(x, out)
+        or x.dtype != out.dtype
+        or not out.contiguous
+        or not x.size
+        or not out.size
+    ):
         return OTHER
     n, c, *size = (out if back else x).shape
     w = windows.Windows(tuple(size), p["kernel"], p["dilation"], p["padding"], p["stride"])
@@ -36,15 +54,25 @@ def columns(i: Instruction, ex: Executable) -> Native | str:
 
 
 def lines(i: Instruction, ex: Executable) -> Native | str:
-    """The gradient of a dimension's windows: each line of them is added up as the columns of an image of one row."""
+    """The gradient of a dimension's windows: each line of them is added up as the columns of an
+    image of one row.
+    """
     g, out = i.inputs[0], i.outputs[0]
     dim, size, step = i.params["dim"], i.params["size"], i.params["step"]
     function = windows.native(g.dtype, True) if isinstance(g, Value) else None
-    if function is None or not served(g, out) or g.dtype != out.dtype or not out.contiguous or not g.size or not out.shape:
+    if (
+        function is None
+        or not served(g, out)
+        or g.dtype != out.dtype
+        or not out.contiguous
+        or not g.size
+        or not out.shape
+    ):
         return OTHER
     inner = math.prod(out.shape[dim + 1 :])
     w = windows.Windows((1, out.shape[dim]), (1, size), (1, 1), (0, 0), (1, step))
-    # What comes behind the dimension stands before it in the columns, and in the rows that are made.
+    # What comes behind the dimension stands before it in the columns, and in the rows that are
+    # made.
     order = (*range(dim), *range(dim + 1, len(out.shape)))
     title = f"{i.op}: {'x'.join(map(str, g.shape))} to {'x'.join(map(str, out.shape))}"
 
@@ -58,15 +86,29 @@ def lines(i: Instruction, ex: Executable) -> Native | str:
         write = Access(g.dtype, moved(g.shape, (*order, len(g.shape) - 1, dim)))
         copied(schedule, g.shape, ex.place(g, schedule), Access(g.dtype, steps(g)), turned, write)
         rows = ex.place(out, schedule) if inner == 1 else schedule.room(out.nbytes)
-        schedule.native(function, ["team", turned, rows, *w.numbers(out.size // out.shape[dim], True)], title)
+        schedule.native(
+            function, ["team", turned, rows, *w.numbers(out.size // out.shape[dim], True)], title
+        )
         if inner > 1:
             read = Access(out.dtype, moved(out.shape, (*order, dim)))
-            copied(schedule, out.shape, rows, read, ex.place(out, schedule), Access(out.dtype, steps(out)))
+            copied(
+                schedule,
+                out.shape,
+                rows,
+                read,
+                ex.place(out, schedule),
+                Access(out.dtype, steps(out)),
+            )
 
     return Native(emit, title, g.nbytes + out.nbytes, g.size)
 
 
-_KINDS = {"grid_sampler_2d": "sample", "grid_sampler_3d": "sample", "grid_image_grad": "image", "grid_positions_grad": "grid"}
+_KINDS = {
+    "grid_sampler_2d": "sample",
+    "grid_sampler_3d": "sample",
+    "grid_image_grad": "image",
+    "grid_positions_grad": "grid",
+}
 
 
 def sampled(i: Instruction, ex: Executable) -> Native | str:
@@ -75,9 +117,17 @@ def sampled(i: Instruction, ex: Executable) -> Native | str:
     if not served(*values, out) or any(v.dtype != out.dtype for v in values) or not out.contiguous:
         return OTHER
     p = i.params
-    function = grid.native(kind, grid.Sampling(len(values[0].shape) - 2, p["mode"], p["padding"], p["align"], out.dtype))
+    function = grid.native(
+        kind,
+        grid.Sampling(len(values[0].shape) - 2, p["mode"], p["padding"], p["align"], out.dtype),
+    )
     images = {"sample": values[0], "image": out, "grid": values[1]}[kind].shape
-    if function is None or not out.size or not all(v.size for v in values) or math.prod(images[2:]) >= 1 << 31:
+    if (
+        function is None
+        or not out.size
+        or not all(v.size for v in values)
+        or math.prod(images[2:]) >= 1 << 31
+    ):
         return OTHER
     points = math.prod(values[-1].shape[1:-1])
     title = f"{i.op} of {'x'.join(map(str, images))} at {points} positions"
@@ -91,10 +141,19 @@ def sampled(i: Instruction, ex: Executable) -> Native | str:
 
 
 # ---- weighted sums along one dimension after the other: interpolation, adaptive average pooling ---------------
-def _sums(i: Instruction, ex: Executable, x: Value, steps: Sequence[tuple[int, Table, tuple[int, ...]]]) -> Native | str:
+def _sums(
+    i: Instruction, ex: Executable, x: Value, steps: Sequence[tuple[int, Table, tuple[int, ...]]]
+) -> Native | str:
     """The kernel for each dimension; what lies between two is working memory."""
     out = i.outputs[0]
-    if x.dtype != "float32" or any(s % 4 for s in x.strides) or not dense(out) or not x.size or not out.size or not steps:
+    if (
+        x.dtype != "float32"
+        or any(s % 4 for s in x.strides)
+        or not dense(out)
+        or not x.size
+        or not out.size
+        or not steps
+    ):
         return OTHER
     if steps[-1][2] != out.shape or any(taps.native(n) is None for n in (1, 2)):
         return OTHER
@@ -102,12 +161,18 @@ def _sums(i: Instruction, ex: Executable, x: Value, steps: Sequence[tuple[int, T
     def emit(schedule: Schedule) -> None:
         at, shape = compact(ex, schedule, x), x.shape
         for k, (axis, table, after) in enumerate(steps):
-            to = ex.place(out, schedule) if k == len(steps) - 1 else room(schedule, math.prod(after))
-            held = [Place("kept", schedule.keep(a)) for a in (table.counts, table.index, table.weights)]
+            to = (
+                ex.place(out, schedule) if k == len(steps) - 1 else room(schedule, math.prod(after))
+            )
+            held = [
+                Place("kept", schedule.keep(a)) for a in (table.counts, table.index, table.weights)
+            ]
             function = taps.native(math.prod(shape[axis + 1 :]))
             assert function is not None
             title = f"{i.op}: {'x'.join(map(str, shape))} to {'x'.join(map(str, after))}"
-            schedule.native(function, ["team", at, to, *held, *taps.numbers(shape, axis, table)], title)
+            schedule.native(
+                function, ["team", at, to, *held, *taps.numbers(shape, axis, table)], title
+            )
             at, shape = to, after
 
     moved, flops = x.nbytes + out.nbytes, 0
@@ -119,7 +184,10 @@ def _sums(i: Instruction, ex: Executable, x: Value, steps: Sequence[tuple[int, T
 def resample(i: Instruction, ex: Executable) -> Native | str:
     """Interpolation along one dimension, or its gradient."""
     x, params = i.inputs[0], i.params
-    arrays = [ex.contents.get(v.value.buffer) if isinstance(v, Ref) else v for v in (params["index"], params["weight"])]
+    arrays = [
+        ex.contents.get(v.value.buffer) if isinstance(v, Ref) else v
+        for v in (params["index"], params["weight"])
+    ]
     if arrays[0] is None or isinstance(params["weight"], Ref) and arrays[1] is None:
         return "weights that another call may change"
     table = taps.make_table(arrays[0], arrays[1], params["size"])
@@ -136,7 +204,9 @@ def adaptive(i: Instruction, ex: Executable) -> Native | str:
     return _both_ways(i, ex, x, taps.adaptive_tables(large.shape[2:], small.shape[2:]), back)
 
 
-def _both_ways(i: Instruction, ex: Executable, x: Value, tables: Sequence[Table], back: bool) -> Native | str:
+def _both_ways(
+    i: Instruction, ex: Executable, x: Value, tables: Sequence[Table], back: bool
+) -> Native | str:
     if back:
         tables = [t.transposed for t in tables]
     return _sums(i, ex, x, taps.sequence(x.shape, tables))

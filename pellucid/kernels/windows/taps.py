@@ -1,7 +1,9 @@
-"""Weighted sums of a few elements along one dimension: interpolation, adaptive average pooling, and the transposes of both (float32).
+"""Weighted sums of a few elements along one dimension: interpolation, adaptive average pooling, and
+the transposes of both (float32).
 
-A `Table` says for each output which elements it adds, with which weights. Arrays are seen as (outer, n, inner), the dimension in the
-middle: where it is not the last one, vectors run along `inner`; where it is, along the outputs, and elements are gathered.
+A `Table` says for each output which elements it adds, with which weights. Arrays are seen as
+(outer, n, inner), the dimension in the middle: where it is not the last one, vectors run along
+`inner`; where it is, along the outputs, and elements are gathered.
 
     >>> table = make_table(np.array([[0, 1], [1, 1]]), np.array([[0.5, 0.5], [1.0, 0.0]]), 2)
     >>> made = apply(np.array([[3.0, 5.0]], np.float32), 1, table)
@@ -31,7 +33,9 @@ GRAIN = 16384  # elements a chunk
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """`size` inputs to `len(counts)` outputs: output j is the sum over t < counts[j] of weights[t, j] * x[index[t, j]]."""
+    """`size` inputs to `len(counts)` outputs: output j is the sum over t < counts[j] of weights[t,
+    j] * x[index[t, j]].
+    """
 
     size: int
     counts: np.ndarray  # int32
@@ -49,7 +53,9 @@ class Table:
         return _packed(self.index[taps, j], j, self.weights[taps, j], self.size, self.outputs)
 
 
-def _packed(to: np.ndarray, origin: np.ndarray, weights: np.ndarray, outputs: int, size: int) -> Table:
+def _packed(
+    to: np.ndarray, origin: np.ndarray, weights: np.ndarray, outputs: int, size: int
+) -> Table:
     """A table from a list of (output, input, weight)."""
     order = np.lexsort((origin, to))
     to, origin, weights = to[order], origin[order], weights[order]
@@ -70,7 +76,10 @@ def make_table(index: np.ndarray, weight: np.ndarray | None, size: int) -> Table
         if len(_tables) > 256:
             _tables.clear()
         counts = np.full(len(index), index.shape[1], np.int32)
-        index32, weights = np.ascontiguousarray(index.T, np.int32), np.ascontiguousarray(weight.T, np.float32)
+        index32, weights = (
+            np.ascontiguousarray(index.T, np.int32),
+            np.ascontiguousarray(weight.T, np.float32),
+        )
         known = _tables[key] = Table(size, counts, index32, weights)
     return known
 
@@ -81,7 +90,9 @@ _tables: dict[tuple[bytes, bytes, tuple[int, ...], int], Table] = {}
 def _windows(windows: Sequence[tuple[int, int]], divisors: Sequence[float], size: int) -> Table:
     """Sums of windows (start, stop), each divided by its number."""
     to = np.repeat(np.arange(len(windows)), [b - a for a, b in windows])
-    origin = np.concatenate([np.arange(a, b) for a, b in windows]) if windows else np.zeros(0, np.int64)
+    origin = (
+        np.concatenate([np.arange(a, b) for a, b in windows]) if windows else np.zeros(0, np.int64)
+    )
     return _packed(to, origin, (1.0 / np.asarray(divisors, float))[to], len(windows), size)
 
 
@@ -95,8 +106,12 @@ def adaptive_tables(sizes: tuple[int, ...], out: tuple[int, ...]) -> tuple[Table
     return tuple(tables)
 
 
-def sequence(shape: Sequence[int], tables: Sequence[Table]) -> list[tuple[int, Table, tuple[int, ...]]]:
-    """(dimension, table, shape afterwards) in the order that does least: dimensions that shrink first, those that grow last."""
+def sequence(
+    shape: Sequence[int], tables: Sequence[Table]
+) -> list[tuple[int, Table, tuple[int, ...]]]:
+    """(dimension, table, shape afterwards) in the order that does least: dimensions that shrink
+    first, those that grow last.
+    """
     shape, steps = list(shape), []
     for k in sorted(range(len(tables)), key=lambda k: tables[k].outputs / tables[k].size):
         axis = len(shape) - len(tables) + k
@@ -110,7 +125,15 @@ def _build(name: str) -> str:
     module = Module()
     width = target.host().lanes("float")
     floats, ints = vector("float", width), vector("i32", width)
-    params = {"x": "ptr", "out": "ptr", "counts": "ptr", "index": "ptr", "weights": "ptr", "size": "i64", "outputs": "i64"}
+    params = {
+        "x": "ptr",
+        "out": "ptr",
+        "counts": "ptr",
+        "index": "ptr",
+        "weights": "ptr",
+        "size": "i64",
+        "outputs": "i64",
+    }
 
     # Vectors along what lies inside of the dimension.
     f = threads.parallel_export(module, "inside", {**params, "inner": "i64"})
@@ -120,7 +143,14 @@ def _build(name: str) -> str:
         base, to = f.at(f.x, o * f.size * f.inner), f.at(f.out, line * f.inner)
         count = f.extend(f.load("i32", f.counts, j), "i64")
 
-        def sums(i: Value, mask: Value | None, j: Value = j, base: Value = base, to: Value = to, count: Value = count) -> None:
+        def sums(
+            i: Value,
+            mask: Value | None,
+            j: Value = j,
+            base: Value = base,
+            to: Value = to,
+            count: Value = count,
+        ) -> None:
             total = f.var(floats, f.const(0.0, floats))
             with f.loop(0, count) as t:
                 at = t * f.outputs + j
@@ -145,7 +175,10 @@ def _build(name: str) -> str:
             with f.loop(0, most) as t:
                 at = t * f.outputs + j
                 here = counts.compare("sgt", f.splat(f.trunc(t, "i32"), ints))
-                where, weight = f.load(ints, f.index, at, mask=mask), f.load(floats, f.weights, at, mask=mask)
+                where, weight = (
+                    f.load(ints, f.index, at, mask=mask),
+                    f.load(floats, f.weights, at, mask=mask),
+                )
                 total.set(f.fma(_gathered(f, base, where, here, width), weight, total.get()))
             f.store(total.get(), to, j, mask=mask)
 
@@ -177,11 +210,21 @@ def numbers(shape: Sequence[int], axis: int, table: Table) -> tuple[int, ...]:
 
 
 def apply(x: np.ndarray, axis: int, table: Table) -> np.ndarray | None:
-    """The sums along a dimension of a float32 array, `(..., size, ...)` to `(..., outputs, ...)`; None where it is not served."""
+    """The sums along a dimension of a float32 array, `(..., size, ...)` to `(..., outputs, ...)`;
+    None where it is not served.
+    """
     if x.dtype is not _F32 or not x.size or not table.outputs or _lib.along is None:
         return None
     x = np.ascontiguousarray(x)
     out: np.ndarray = empty((*x.shape[:axis], table.outputs, *x.shape[axis + 1 :]), _F32)
     function = _lib.along if math.prod(x.shape[axis + 1 :]) == 1 else _lib.inside
-    function(threads.team(), x, out, table.counts, table.index, table.weights, *numbers(x.shape, axis, table))
+    function(
+        threads.team(),
+        x,
+        out,
+        table.counts,
+        table.index,
+        table.weights,
+        *numbers(x.shape, axis, table),
+    )
     return out

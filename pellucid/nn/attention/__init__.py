@@ -1,4 +1,6 @@
-"""`torch.nn.attention`: which kernel scaled dot product attention uses. One kernel serves all calls here, so the choice changes nothing."""
+"""`torch.nn.attention`: which kernel scaled dot product attention uses. One kernel serves all calls
+here, so the choice changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class SDPBackend(enum.IntEnum):
 
 
 @contextmanager
-def sdpa_kernel(backends: Sequence[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[None]:
+def sdpa_kernel(
+    backends: Sequence[SDPBackend] | SDPBackend, set_priority: bool = False
+) -> Iterator[None]:
     """Accept a choice of kernels for the block; the results are the same whatever is chosen.
 
     Raises:

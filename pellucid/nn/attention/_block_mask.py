@@ -1,4 +1,6 @@
-"""Which blocks of queries and keys see each other: `BlockMask`, and masks made from functions of four indices."""
+"""Which blocks of queries and keys see each other: `BlockMask`, and masks made from functions of
+four indices.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,18 @@ DEFAULT_BLOCK = 128
 _CELLS = 1 << 22  # entries of a mask that are computed at a time
 
 # One vmap for each index, the last one innermost. Score functions take the score first.
-_MAPPED = ((None, None, None, 0), (None, None, 0, None), (None, 0, None, None), (0, None, None, None))
+_MAPPED = (
+    (None, None, None, 0),
+    (None, None, 0, None),
+    (None, 0, None, None),
+    (0, None, None, None),
+)
 
 
 def over_indices(mod: Mod, with_score: bool) -> Mod:
-    """A function of single indices (and of a score, with dimensions for all four) as one of index ranges."""
+    """A function of single indices (and of a score, with dimensions for all four) as one of index
+    ranges.
+    """
     for dims in _MAPPED:
         mod = vmap(mod, in_dims=(0, *dims) if with_score else dims)
     return mod
@@ -82,11 +91,14 @@ def ranges(*sizes: Any) -> list[Tensor]:
     return [make_tensor(np.arange(start, stop)) for start, stop in sizes]
 
 
-def create_mask(mod_fn: Mod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None) -> Tensor:
+def create_mask(
+    mod_fn: Mod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None
+) -> Tensor:
     """The mask `(B, H, Q_LEN, KV_LEN)` of a mask function: true where a query sees a key.
 
     Args:
-        mod_fn: `mask_mod(b, h, q_idx, kv_idx)`, or `score_mod(score, b, h, q_idx, kv_idx)`, which hides what it makes -inf.
+        mod_fn: `mask_mod(b, h, q_idx, kv_idx)`, or `score_mod(score, b, h, q_idx, kv_idx)`, which
+            hides what it makes -inf.
         B, H: None stands for 1.
 
     Raises:
@@ -116,7 +128,9 @@ def _sides(block: Any) -> tuple[int, int]:
 
 
 def _ordered(dense: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Booleans `(..., rows, columns)` as (how many are true in each row, their columns, then the others)."""
+    """Booleans `(..., rows, columns)` as (how many are true in each row, their columns, then the
+    others).
+    """
     order = np.argsort(~dense, axis=-1, kind="stable")
     return dense.sum(-1, dtype=np.int32), order.astype(np.int32)
 
@@ -137,20 +151,30 @@ def _pair(dense: np.ndarray) -> tuple[Tensor, Tensor]:
 _Pair = tuple[Tensor | None, Tensor | None]  # what a mask without such blocks lacks
 _NONE: _Pair = (None, None)
 _TENSORS = (
-    "kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices", "q_num_blocks", "q_indices", "full_q_num_blocks",
+    "kv_num_blocks",
+    "kv_indices",
+    "full_kv_num_blocks",
+    "full_kv_indices",
+    "q_num_blocks",
+    "q_indices",
+    "full_q_num_blocks",
     "full_q_indices",
-)  # fmt: skip
+)
 
 
 class BlockMask:
-    """For each block of queries, the blocks of keys that it sees: partly (where `mask_mod` decides) or fully.
+    """For each block of queries, the blocks of keys that it sees: partly (where `mask_mod` decides)
+    or fully.
 
     Args:
         seq_lengths: numbers of queries and keys.
-        kv_num_blocks: int32 `(B, H, rows)`, how many blocks of keys a block of queries sees in part.
+        kv_num_blocks: int32 `(B, H, rows)`, how many blocks of keys a block of queries sees in
+            part.
         kv_indices: int32 `(B, H, rows, columns)`, which ones, in the leading entries of each row.
-        full_kv_num_blocks, full_kv_indices: the same for blocks that are seen in full; None without them.
-        q_num_blocks, q_indices, full_q_num_blocks, full_q_indices: the same lists by blocks of keys.
+        full_kv_num_blocks, full_kv_indices: the same for blocks that are seen in full; None without
+            them.
+        q_num_blocks, q_indices, full_q_num_blocks, full_q_indices: the same lists by blocks of
+            keys.
         BLOCK_SIZE: queries and keys in a block.
         mask_mod: `mask_mod(b, h, q_idx, kv_idx)`.
 
@@ -179,7 +203,9 @@ class BlockMask:
         if kv_indices._array.ndim < 2:
             raise OperationError("BlockMask must have at least 2 dimensions")
         if (full_kv_num_blocks is None) != (full_kv_indices is None):
-            raise AssertionError("full_kv_num_blocks and full_kv_indices must be both provided or omitted")
+            raise AssertionError(
+                "full_kv_num_blocks and full_kv_indices must be both provided or omitted"
+            )
         self.seq_lengths = seq_lengths
         self.kv_num_blocks, self.kv_indices = kv_num_blocks, kv_indices
         self.full_kv_num_blocks, self.full_kv_indices = full_kv_num_blocks, full_kv_indices
@@ -203,23 +229,29 @@ class BlockMask:
         """A mask from the lists of blocks of keys; the lists by blocks of keys are made from them.
 
         Args:
-            mask_mod: what holds inside the blocks that are seen in part; all of it is seen when left out.
+            mask_mod: what holds inside the blocks that are seen in part; all of it is seen when
+                left out.
             seq_lengths: whole blocks when left out.
 
         Raises:
-            RuntimeError: lists with too few dimensions. AssertionError: one list of full blocks without the other.
+            RuntimeError: lists with too few dimensions. AssertionError: one list of full blocks
+                without the other.
         """
         if kv_indices._array.ndim < 2:
             raise OperationError("BlockMask must have at least 2 dimensions")
         if (full_kv_num_blocks is None) != (full_kv_indices is None):
-            raise AssertionError("full_kv_num_blocks and full_kv_indices must be both provided or omitted")
+            raise AssertionError(
+                "full_kv_num_blocks and full_kv_indices must be both provided or omitted"
+            )
         rows, columns = _sides(BLOCK_SIZE)
         shape = kv_indices._array.shape
         part = full = _NONE
         if compute_q_blocks:
             part = _pair(_dense(kv_num_blocks._array, kv_indices._array).swapaxes(-1, -2))
             if full_kv_num_blocks is not None and full_kv_indices is not None:
-                full = _pair(_dense(full_kv_num_blocks._array, full_kv_indices._array).swapaxes(-1, -2))
+                full = _pair(
+                    _dense(full_kv_num_blocks._array, full_kv_indices._array).swapaxes(-1, -2)
+                )
         return cls(
             seq_lengths or (shape[-2] * rows, shape[-1] * columns),
             kv_num_blocks,
@@ -233,7 +265,9 @@ class BlockMask:
         )
 
     def as_tuple(self, flatten: bool = True) -> tuple[Any, ...]:
-        """Lengths, lists of blocks, block size and mask function; the pairs of numbers one by one with `flatten`."""
+        """Lengths, lists of blocks, block size and mask function; the pairs of numbers one by one
+        with `flatten`.
+        """
         tensors = tuple(getattr(self, name) for name in _TENSORS)
         if flatten:
             return (*self.seq_lengths, *tensors, *self.BLOCK_SIZE, self.mask_mod)
@@ -249,7 +283,8 @@ class BlockMask:
         return int(np.prod(self.shape))
 
     def __getitem__(self, index: Any) -> BlockMask:
-        """The mask of some batches, heads and blocks of queries. `mask_mod` is not cut with it: give the part its own.
+        """The mask of some batches, heads and blocks of queries. `mask_mod` is not cut with it:
+        give the part its own.
 
         Raises:
             IndexError: a number outside, or more than three indices.
@@ -264,12 +299,16 @@ class BlockMask:
             at = next(k for k, i in enumerate(items) if i is ...)
             items = (*items[:at], *[slice(None)] * (len(own) - len(items) + 1), *items[at + 1 :])
         if len(items) > len(own):
-            raise IndexOutOfRangeError(f"too many indices for a BlockMask: it has {len(own)} dimensions of blocks of queries")
+            raise IndexOutOfRangeError(
+                f"too many indices for a BlockMask: it has {len(own)} dimensions of blocks of queries"
+            )
         kept = []
         for item, size in zip(items, own, strict=False):
             if isinstance(item, int):
                 if not -size <= item < size:
-                    raise IndexOutOfRangeError(f"index {item} is out of bounds for a dimension of BlockMask with size {size}")
+                    raise IndexOutOfRangeError(
+                        f"index {item} is out of bounds for a dimension of BlockMask with size {size}"
+                    )
                 item = slice(item % size, item % size + 1)
             kept.append(item)
         cut = tuple(kept)
@@ -278,7 +317,13 @@ class BlockMask:
         if self.full_kv_num_blocks is not None and self.full_kv_indices is not None:
             full = self.full_kv_num_blocks[cut], self.full_kv_indices[cut]
         return BlockMask.from_kv_blocks(
-            counts, order, *full, self.BLOCK_SIZE, _cut_mask, self.seq_lengths, self.q_indices is not None
+            counts,
+            order,
+            *full,
+            self.BLOCK_SIZE,
+            _cut_mask,
+            self.seq_lengths,
+            self.q_indices is not None,
         )
 
     def _adjust(self, new_q_len: int, new_kv_len: int) -> BlockMask:
@@ -297,7 +342,12 @@ class BlockMask:
         if self.full_kv_num_blocks is not None and self.full_kv_indices is not None:
             full = fitted(self.full_kv_num_blocks, self.full_kv_indices)
         return BlockMask.from_kv_blocks(
-            *part, *full, self.BLOCK_SIZE, self.mask_mod, (new_q_len, new_kv_len), self.q_indices is not None
+            *part,
+            *full,
+            self.BLOCK_SIZE,
+            self.mask_mod,
+            (new_q_len, new_kv_len),
+            self.q_indices is not None,
         )
 
     def seen(self) -> np.ndarray:
@@ -320,11 +370,17 @@ class BlockMask:
 
     def to(self, device: Any) -> BlockMask:
         """The mask with its lists on a device."""
-        moved: dict[str, Any] = {name: None if t is None else t.to(device) for name, t in ((n, getattr(self, n)) for n in _TENSORS)}
-        return BlockMask(self.seq_lengths, **moved, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod)
+        moved: dict[str, Any] = {
+            name: None if t is None else t.to(device)
+            for name, t in ((n, getattr(self, n)) for n in _TENSORS)
+        }
+        return BlockMask(
+            self.seq_lengths, **moved, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod
+        )
 
     def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
-        """A picture: two characters for a block, dark where it is seen, grey where only part of the blocks under it are.
+        """A picture: two characters for a block, dark where it is seen, grey where only part of the
+        blocks under it are.
 
         Args:
             grid_size: at most so many cells down and across; -1 for one cell per block.
@@ -334,7 +390,10 @@ class BlockMask:
         high, wide = dense.shape[-2:]
         if isinstance(grid_size, int):
             grid_size = (grid_size, grid_size)
-        down, across = (size if grid < 0 else min(grid, size) for grid, size in zip(grid_size, (high, wide), strict=True))
+        down, across = (
+            size if grid < 0 else min(grid, size)
+            for grid, size in zip(grid_size, (high, wide), strict=True)
+        )
         step, side = -(-high // max(down, 1)), -(-wide // max(across, 1))
         lines = []
         for number, at in enumerate(np.ndindex(*dense.shape[:-2])):
@@ -348,7 +407,9 @@ class BlockMask:
             lines.append(str(at))
             for row in range(0, high, step):
                 cells = [dense[at][row : row + step, c : c + side] for c in range(0, wide, side)]
-                lines.append("".join("██" if cell.all() else "░░" if cell.any() else "  " for cell in cells))
+                lines.append(
+                    "".join("██" if cell.all() else "░░" if cell.any() else "  " for cell in cells)
+                )
             lines.append("")
         return "\n".join(lines)
 
@@ -356,7 +417,10 @@ class BlockMask:
         return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%, \n{self.to_string().strip()}\n)"
 
     def __repr__(self) -> str:
-        sizes = [f"    {n}={None if getattr(self, n) is None else getattr(self, n).shape},\n" for n in _TENSORS]
+        sizes = [
+            f"    {n}={None if getattr(self, n) is None else getattr(self, n).shape},\n"
+            for n in _TENSORS
+        ]
         return (
             f"BlockMask(\n{''.join(sizes)}    BLOCK_SIZE={self.BLOCK_SIZE},\n    shape={self.shape},\n"
             f"    sparsity={self.sparsity():.2f}%,\n    mask_mod={getattr(self.mask_mod, '__name__', self.mask_mod)}\n)"
@@ -370,21 +434,31 @@ def _cut_mask(b: Tensor, h: Tensor, q_idx: Tensor, kv_idx: Tensor) -> Tensor:
 
 
 def create_block_mask(
-    mask_mod: Mod, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None,
-    BLOCK_SIZE: int | tuple[int, int] = DEFAULT_BLOCK, _compile: bool = False, separate_full_blocks: bool = True,
-) -> BlockMask:  # fmt: skip  # noqa: N803
-    """The blocks in which a mask function is true somewhere, and those in which it is true everywhere.
+    mask_mod: Mod,
+    B: int | None,
+    H: int | None,
+    Q_LEN: int,
+    KV_LEN: int,
+    device: Any = None,
+    BLOCK_SIZE: int | tuple[int, int] = DEFAULT_BLOCK,
+    _compile: bool = False,
+    separate_full_blocks: bool = True,
+) -> BlockMask:  # noqa: N803
+    """The blocks in which a mask function is true somewhere, and those in which it is true
+    everywhere.
 
     Args:
         mask_mod: `mask_mod(b, h, q_idx, kv_idx)`, true where a query sees a key.
         B, H: batches and heads that the mask tells apart; None where it is the same for all.
         BLOCK_SIZE: queries and keys in a block.
-        separate_full_blocks: list the blocks that are true everywhere apart; `mask_mod` is not asked there.
+        separate_full_blocks: list the blocks that are true everywhere apart; `mask_mod` is not
+            asked there.
 
     Raises:
         AssertionError: no function of four arguments. ValueError: a block size below 1.
 
-    Source: Dong et al., "Flex Attention: A Programming Model for Generating Optimized Attention Kernels", 2024.
+    Source: Dong et al., "Flex Attention: A Programming Model for Generating Optimized Attention
+    Kernels", 2024.
 
     >>> from pellucid.nn.attention.flex_attention import create_block_mask
     >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 384, 384).to_dense()[0, 0]
@@ -396,7 +470,9 @@ def create_block_mask(
         raise AssertionError(f"create-block_mask requires a mask_mod function! Got {mask_mod}")
     rows, columns = _sides(BLOCK_SIZE)
     if rows < 1 or columns < 1:
-        raise ArgumentValueError(f"create_block_mask: BLOCK_SIZE must be positive, got {BLOCK_SIZE}")
+        raise ArgumentValueError(
+            f"create_block_mask: BLOCK_SIZE must be positive, got {BLOCK_SIZE}"
+        )
     b, h = B or 1, H or 1
     high, wide = -(-Q_LEN // rows), -(-KV_LEN // columns)
     counts = np.zeros((b, h, high, wide), np.int64)
@@ -408,8 +484,16 @@ def create_block_mask(
         values = mapped(*ranges((0, b), (0, h), q, (0, KV_LEN)))._array
         edges = np.arange(0, q[1] - q[0], rows)
         # A byte for each row, added up by blocks: first across, then down.
-        across = np.add.reduceat(values.astype(np.int64), starts, axis=-1) if wide else values.astype(np.int64)
+        across = (
+            np.add.reduceat(values.astype(np.int64), starts, axis=-1)
+            if wide
+            else values.astype(np.int64)
+        )
         counts[:, :, first : first + step] = np.add.reduceat(across, edges, axis=-2)
     full = counts == rows * columns
-    part, whole = (_pair((counts > 0) & ~full), _pair(full)) if separate_full_blocks else (_pair(counts > 0), _NONE)
+    part, whole = (
+        (_pair((counts > 0) & ~full), _pair(full))
+        if separate_full_blocks
+        else (_pair(counts > 0), _NONE)
+    )
     return BlockMask.from_kv_blocks(*part, *whole, (rows, columns), mask_mod, (Q_LEN, KV_LEN))

@@ -17,17 +17,20 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(enum.IntEnum):
-    """Where the diagonal of a causal mask starts: in the upper left corner, or ending in the lower right one."""
+    """Where the diagonal of a causal mask starts: in the upper left corner, or ending in the lower
+    right one.
+    """
 
     UPPER_LEFT = 1
     LOWER_RIGHT = 2
 
 
 class CausalBias(Tensor):
-    """The causal mask `(seq_len_q, seq_len_kv)`, made when it is needed; True where a query sees a key.
+    """The causal mask `(seq_len_q, seq_len_kv)`, made when it is needed; True where a query sees a
+    key.
 
-    As the `attn_mask` of `scaled_dot_product_attention` it stands for `is_causal` where that means the same. Any other operation
-    gets the Boolean mask.
+    As the `attn_mask` of `scaled_dot_product_attention` it stands for `is_causal` where that means
+    the same. Any other operation gets the Boolean mask.
 
     >>> import pellucid as torch
     >>> from pellucid.nn.attention.bias import causal_lower_right
@@ -43,7 +46,12 @@ class CausalBias(Tensor):
     def __new__(cls, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> CausalBias:
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"variant must be a CausalVariant, got {type(variant).__name__}")
-        mask = np.tri(seq_len_q, seq_len_kv, seq_len_kv - seq_len_q if variant == CausalVariant.LOWER_RIGHT else 0, dtype=bool)
+        mask = np.tri(
+            seq_len_q,
+            seq_len_kv,
+            seq_len_kv - seq_len_q if variant == CausalVariant.LOWER_RIGHT else 0,
+            dtype=bool,
+        )
         self: CausalBias = make_tensor(mask, cls)
         self.variant, self.seq_len_q, self.seq_len_kv = variant, seq_len_q, seq_len_kv
         return self
@@ -51,7 +59,10 @@ class CausalBias(Tensor):
     def __init__(self, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> None:
         super().__init__()
         if seq_len_q > seq_len_kv and variant == CausalVariant.LOWER_RIGHT:
-            warn("Lower right causal bias will produce NaNs in the output when seq_len_q > seq_len_kv!", stacklevel=2)
+            warn(
+                "Lower right causal bias will produce NaNs in the output when seq_len_q > seq_len_kv!",
+                stacklevel=2,
+            )
 
     def _materialize(self, device: Any = None) -> Tensor:
         """The mask as an ordinary tensor."""
@@ -68,17 +79,27 @@ class CausalBias(Tensor):
 
     @staticmethod
     def _attend(
-        query: Tensor, key: Tensor, value: Tensor, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Any = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
         **options: Any,
-    ) -> Tensor:  # fmt: skip
+    ) -> Tensor:
         if is_causal:
             raise ArgumentValueError("CausalBias should not be used with causal=True")
         with DisableTorchFunctionSubclass():
             sizes = (query._array.shape[-2], key._array.shape[-2])
-            same = attn_mask.variant == CausalVariant.UPPER_LEFT or attn_mask.seq_len_q == attn_mask.seq_len_kv
+            same = (
+                attn_mask.variant == CausalVariant.UPPER_LEFT
+                or attn_mask.seq_len_q == attn_mask.seq_len_kv
+            )
             causal = same and sizes == (attn_mask.seq_len_q, attn_mask.seq_len_kv)
             mask = None if causal else attn_mask._materialize()
-            return functional.scaled_dot_product_attention(query, key, value, mask, dropout_p, causal, **options)
+            return functional.scaled_dot_product_attention(
+                query, key, value, mask, dropout_p, causal, **options
+            )
 
 
 def _plain(value: Any) -> Any:

@@ -1,8 +1,10 @@
-"""Attention whose scores a function changes and a block mask thins out (`torch.nn.attention.flex_attention`).
+"""Attention whose scores a function changes and a block mask thins out
+(`torch.nn.attention.flex_attention`).
 
-Queries are taken in runs of blocks that see the same blocks of keys, and only those keys enter the products: blocks that nobody
-sees cost nothing. The functions are mapped over batch, head, query and key by `vmap`, so whatever tensors they read (tables of
-biases, numbers of documents) get their gradients.
+Queries are taken in runs of blocks that see the same blocks of keys, and only those keys enter the
+products: blocks that nobody sees cost nothing. The functions are mapped over batch, head, query and
+key by `vmap`, so whatever tensors they read (tables of biases, numbers of documents) get their
+gradients.
 """
 
 from __future__ import annotations
@@ -31,16 +33,26 @@ from ._block_mask import (
 )
 
 __all__ = [
-    "AuxOutput", "AuxRequest", "BlockMask", "FlexKernelOptions", "and_masks", "create_block_mask", "create_mask", "flex_attention",
-    "noop_mask", "or_masks",
-]  # fmt: skip
+    "AuxOutput",
+    "AuxRequest",
+    "BlockMask",
+    "FlexKernelOptions",
+    "and_masks",
+    "create_block_mask",
+    "create_mask",
+    "flex_attention",
+    "noop_mask",
+    "or_masks",
+]
 
 _score_mod_signature = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 _mask_mod_signature = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 assert _DEFAULT_SPARSE_BLOCK_SIZE  # public projects read it from here
 
 
-def _identity(score: Tensor, batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
+def _identity(
+    score: Tensor, batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor
+) -> Tensor:
     return score
 
 
@@ -52,7 +64,9 @@ class AuxRequest(NamedTuple):
 
 
 class AuxOutput(NamedTuple):
-    """Logarithms of the sums of exponentials, and the largest scores, `(B, H, L)` each; None where not asked for."""
+    """Logarithms of the sums of exponentials, and the largest scores, `(B, H, L)` each; None where
+    not asked for.
+    """
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None
@@ -67,26 +81,38 @@ class FlexKernelOptions(TypedDict, total=False):
 
 
 def flex_attention(
-    query: Tensor, key: Tensor, value: Tensor, score_mod: Callable[..., Tensor] | None = None, block_mask: BlockMask | None = None,
-    scale: float | None = None, enable_gqa: bool = False, return_lse: bool = False,
-    kernel_options: FlexKernelOptions | None = None, *, return_aux: AuxRequest | None = None,
-) -> Any:  # fmt: skip
-    """softmax(score_mod(query key^T * scale)) value, over the keys that the mask lets each query see.
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    score_mod: Callable[..., Tensor] | None = None,
+    block_mask: BlockMask | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: bool = False,
+    kernel_options: FlexKernelOptions | None = None,
+    *,
+    return_aux: AuxRequest | None = None,
+) -> Any:
+    """softmax(score_mod(query key^T * scale)) value, over the keys that the mask lets each query
+    see.
 
     A query that sees no key gets zeros. Scores are computed in float32 (in float64 for float64).
 
     Args:
         query: `(B, Hq, L, E)`. key: `(B, Hkv, S, E)`. value: `(B, Hkv, S, Ev)`.
-        score_mod: `score_mod(score, b, h, q_idx, kv_idx)`, a new score from a score and its four indices, all without dimensions.
+        score_mod: `score_mod(score, b, h, q_idx, kv_idx)`, a new score from a score and its four
+            indices, all without dimensions.
         block_mask: from :func:`create_block_mask`; keys in blocks that are not listed take no part.
         scale: 1 / sqrt(E) when left out.
         enable_gqa: fewer heads of keys than of queries; each serves a group of them.
         return_lse: return `(output, lse)`; `return_aux=AuxRequest(lse=True)` is the newer form.
 
     Raises:
-        NotImplementedError: tensors that are not 4-dimensional. ValueError: sizes that do not fit together, or not to the mask.
+        NotImplementedError: tensors that are not 4-dimensional. ValueError: sizes that do not fit
+            together, or not to the mask.
 
-    Source: Dong et al., "Flex Attention: A Programming Model for Generating Optimized Attention Kernels", 2024.
+    Source: Dong et al., "Flex Attention: A Programming Model for Generating Optimized Attention
+    Kernels", 2024.
 
     >>> import pellucid as torch
     >>> from pellucid.nn.attention.flex_attention import create_block_mask, flex_attention
@@ -126,7 +152,9 @@ def _check(query: Any, key: Any, value: Any, mask: Any, gqa: bool) -> None:
             f"{query.dtype}, key.dtype: {key.dtype}, and value.dtype: {value.dtype} instead."
         )
     if not query.dtype.is_floating_point:
-        raise ArgumentValueError(f"flex_attention: expected floating point tensors, got {query.dtype}")
+        raise ArgumentValueError(
+            f"flex_attention: expected floating point tensors, got {query.dtype}"
+        )
     if not gqa and heads != kv_heads:
         raise ArgumentValueError(
             f"Expect query and key/value to have the same number of heads but got Hq={heads} and Hkv={kv_heads}. Try setting "
@@ -143,7 +171,9 @@ def _check(query: Any, key: Any, value: Any, mask: Any, gqa: bool) -> None:
             f"Bkv={bk}."
         )
     if e != ek:
-        raise ArgumentValueError(f"Expect query and key/value to have the same embedding dimension but got E={e} and E={ek}.")
+        raise ArgumentValueError(
+            f"Expect query and key/value to have the same embedding dimension but got E={e} and E={ek}."
+        )
     if value._array.shape[:3] != key._array.shape[:3]:
         raise OperationError(
             f"flex_attention: expected a value for each key, got {list(key._array.shape)} keys and {list(value._array.shape)} values"
@@ -151,7 +181,9 @@ def _check(query: Any, key: Any, value: Any, mask: Any, gqa: bool) -> None:
     if mask is None:
         return
     if not isinstance(mask, BlockMask):
-        raise ArgumentValueError(f"flex_attention: expected block_mask to be a BlockMask, got {type(mask).__name__}")
+        raise ArgumentValueError(
+            f"flex_attention: expected block_mask to be a BlockMask, got {type(mask).__name__}"
+        )
     if mask.shape[-2] < queries or mask.shape[-1] < keys:
         raise ArgumentValueError(
             f"block_mask was created for block_mask.shape={mask.shape} but got q_len={queries} and kv_len={keys}. As the block mask was "
@@ -171,7 +203,9 @@ def _check(query: Any, key: Any, value: Any, mask: Any, gqa: bool) -> None:
 
 
 class _Part(NamedTuple):
-    """Queries that see the same blocks of keys: ranges of batches, heads and queries, and the numbers of the blocks."""
+    """Queries that see the same blocks of keys: ranges of batches, heads and queries, and the
+    numbers of the blocks.
+    """
 
     batch: tuple[int, int]
     heads: tuple[int, int]
@@ -182,12 +216,21 @@ class _Part(NamedTuple):
 
 class _Run:
     def __init__(
-        self, query: Tensor, key: Tensor, value: Tensor, score_mod: Any, mask: BlockMask | None, scale: float, wanted: AuxRequest
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        score_mod: Any,
+        mask: BlockMask | None,
+        scale: float,
+        wanted: AuxRequest,
     ) -> None:
         self.query, self.key, self.value = query, key, value
         self.sizes = query._array.shape[:3]
         self.mask, self.scale, self.wanted = mask, scale, wanted
-        self.score = None if score_mod is None or score_mod is _identity else over_indices(score_mod, True)
+        self.score = (
+            None if score_mod is None or score_mod is _identity else over_indices(score_mod, True)
+        )
         self.inside = None
         if mask is not None and mask.mask_mod is not noop_mask:
             self.inside = over_indices(mask.mask_mod, False)
@@ -198,7 +241,9 @@ class _Run:
         batches: dict[Any, dict[Any, list[Any]]] = {}
         for part in self.parts():
             batches.setdefault(part.batch, {}).setdefault(part.heads, []).append(self.one(part))
-        out, lse, largest = _cat([_cat([_cat(runs, 2) for runs in heads.values()], 1) for heads in batches.values()], 0)
+        out, lse, largest = _cat(
+            [_cat([_cat(runs, 2) for runs in heads.values()], 1) for heads in batches.values()], 0
+        )
         return out, AuxOutput(lse, largest)
 
     def parts(self) -> Iterator[_Part]:
@@ -209,7 +254,10 @@ class _Run:
             return
         partial = _lists(self.mask.kv_num_blocks, self.mask.kv_indices)
         full = _lists(self.mask.full_kv_num_blocks, self.mask.full_kv_indices)
-        tables = {at: [(full[at][r] if full else (), rows[r]) for r in range(len(rows))] for at, rows in partial.items()}
+        tables = {
+            at: [(full[at][r] if full else (), rows[r]) for r in range(len(rows))]
+            for at, rows in partial.items()
+        }
         known = list(tables.values())
         if all(table == known[0] for table in known):
             tables = {(0, 0): known[0]}
@@ -222,7 +270,9 @@ class _Run:
             first = 0
             for row in range(1, len(table) + 1):
                 if row == len(table) or table[row] != table[first]:
-                    yield _Part(batch, heads, (first * high, min(row * high, queries)), *table[first])
+                    yield _Part(
+                        batch, heads, (first * high, min(row * high, queries)), *table[first]
+                    )
                     first = row
 
     def one(self, part: _Part) -> tuple[Any, Any, Any]:
@@ -247,7 +297,9 @@ class _Run:
             mask = self.inside(*positions[:3], make_tensor(index[-hidden:]))
         if self.score is None and not any(self.wanted) and query._array.dtype == self.work:
             return self.fused(query, key, value, mask, index.size - hidden), None, None
-        scores = F.matmul(_cast(query, self.work), _cast(key, self.work).transpose(-2, -1)) * self.scale
+        scores = (
+            F.matmul(_cast(query, self.work), _cast(key, self.work).transpose(-2, -1)) * self.scale
+        )
         if self.score is not None:
             scores = _cast(self.score(scores, *positions), self.work)
         if mask is not None:
@@ -256,7 +308,9 @@ class _Run:
             scores = masked if not split else F.cat(scores[..., :split], masked, dim=3)
         return self.weighted(scores, value, query._array.dtype)
 
-    def fused(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, split: int) -> Tensor:
+    def fused(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, split: int
+    ) -> Tensor:
         if mask is not None and split:
             shape = (*mask._array.shape[:-1], split)
             mask = F.cat(make_tensor(np.ones(shape, bool)), mask, dim=3)
@@ -265,14 +319,21 @@ class _Run:
     def weighted(self, scores: Tensor, value: Tensor, kind: Any) -> tuple[Any, Any, Any]:
         largest = scores.detach().amax(-1)
         dead = seen(largest._array, "flex_attention looks for queries that see nothing") == -np.inf
-        lse = F.logsumexp(scores, dim=(3,), keepdim=False) if self.wanted.lse and not dead.any() else None
+        lse = (
+            F.logsumexp(scores, dim=(3,), keepdim=False)
+            if self.wanted.lse and not dead.any()
+            else None
+        )
         if dead.any():
-            # Without a score that counts there is no maximum to subtract; such rows get zeros, and no gradient.
+            # Without a score that counts there is no maximum to subtract; such rows get zeros, and
+            # no gradient.
             alive = make_tensor(~dead[..., None])
             scores = F.where(alive, scores, 0.0)
             weights = F.where(alive, F.softmax(scores, dim=3), 0.0)
             if self.wanted.lse:
-                lse = F.where(make_tensor(dead), -math.inf, F.logsumexp(scores, dim=(3,), keepdim=False))
+                lse = F.where(
+                    make_tensor(dead), -math.inf, F.logsumexp(scores, dim=(3,), keepdim=False)
+                )
         else:
             weights = F.softmax(scores, dim=3)
         out = _cast(F.matmul(weights, _cast(value, self.work)), kind)
@@ -301,7 +362,9 @@ def _cat(rows: list[Any], dim: int) -> tuple[Any, ...]:
     """Results of several parts side by side, kind by kind."""
     if len(rows) == 1:
         return tuple(rows[0])
-    return tuple(None if column[0] is None else F.cat(*column, dim=dim) for column in zip(*rows, strict=True))
+    return tuple(
+        None if column[0] is None else F.cat(*column, dim=dim) for column in zip(*rows, strict=True)
+    )
 
 
 def _picked(t: Tensor, index: np.ndarray) -> Tensor:
@@ -311,12 +374,15 @@ def _picked(t: Tensor, index: np.ndarray) -> Tensor:
     return t.index_select(2, make_tensor(index))
 
 
-def _lists(counts: Tensor | None, order: Tensor | None) -> dict[tuple[int, int], list[tuple[int, ...]]]:
+def _lists(
+    counts: Tensor | None, order: Tensor | None
+) -> dict[tuple[int, int], list[tuple[int, ...]]]:
     """The blocks listed in each row, in ascending order, by (batch, head)."""
     if counts is None or order is None:
         return {}
     n, o = seen(counts._array, "flex_attention reads the lists of blocks of its mask"), order._array
     n, o = n.reshape((1,) * (3 - n.ndim) + n.shape), o.reshape((1,) * (4 - o.ndim) + o.shape)
     return {
-        (i, j): [tuple(sorted(o[i, j, r, : n[i, j, r]].tolist())) for r in range(n.shape[2])] for i, j in np.ndindex(*n.shape[:2])
+        (i, j): [tuple(sorted(o[i, j, r, : n[i, j, r]].tolist())) for r in range(n.shape[2])]
+        for i, j in np.ndindex(*n.shape[:2])
     }

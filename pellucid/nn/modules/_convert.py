@@ -50,7 +50,9 @@ class ConvertMixin:
     children: Callable[[], Any]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace every parameter, gradient and buffer by `fn` of it; parameters stay the same objects on one device."""
+        """Replace every parameter, gradient and buffer by `fn` of it; parameters stay the same
+        objects on one device.
+        """
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -81,14 +83,17 @@ class ConvertMixin:
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Convert parameters and buffers in place: `to(dtype)`, `to(device, dtype)`, `to(tensor)`; integer ones keep their dtype.
+        """Convert parameters and buffers in place: `to(dtype)`, `to(device, dtype)`, `to(tensor)`;
+        integer ones keep their dtype.
 
         Raises:
             TypeError: a dtype that is neither floating point nor complex.
         """
         kind, where, layout = parse_to(args, kwargs)
         if kind is not None and not (kind.is_floating_point or kind.is_complex):
-            raise ArgumentTypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind}")
+            raise ArgumentTypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind}"
+            )
 
         def convert(t: Any) -> Any:
             wanted = kind if t.is_floating_point() or t.is_complex() else None

@@ -34,7 +34,12 @@ class _GlobalHooks:
     def __init__(self) -> None:
         self.present = False
         self.backward_is_full: bool | None = None
-        self.forward_pre, self.forward, self.backward_pre, self.backward = _Table(), _Table(), _Table(), _Table()
+        self.forward_pre, self.forward, self.backward_pre, self.backward = (
+            _Table(),
+            _Table(),
+            _Table(),
+            _Table(),
+        )
         self.with_kwargs, self.always_called = Hooks(), Hooks()
 
     def update(self) -> None:
@@ -45,13 +50,18 @@ global_hooks = _GlobalHooks()
 
 
 class WithGlobalHooks(ModuleType):
-    """A module with PyTorch's names for the tables of global hooks. Programs read them, and assign empty ones to be rid of all hooks."""
+    """A module with PyTorch's names for the tables of global hooks. Programs read them, and assign
+    empty ones to be rid of all hooks.
+    """
 
     TABLES: ClassVar[dict[str, str]] = {
-        "_global_forward_pre_hooks": "forward_pre", "_global_forward_hooks": "forward", "_global_backward_pre_hooks": "backward_pre",
-        "_global_backward_hooks": "backward", "_global_forward_hooks_with_kwargs": "with_kwargs",
+        "_global_forward_pre_hooks": "forward_pre",
+        "_global_forward_hooks": "forward",
+        "_global_backward_pre_hooks": "backward_pre",
+        "_global_backward_hooks": "backward",
+        "_global_forward_hooks_with_kwargs": "with_kwargs",
         "_global_forward_hooks_always_called": "always_called",
-    }  # fmt: skip
+    }
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.TABLES:
@@ -63,10 +73,16 @@ class WithGlobalHooks(ModuleType):
         global_hooks.update()
 
 
-_registration: dict[str, OrderedDict[int, Any]] = {"module": OrderedDict(), "parameter": OrderedDict(), "buffer": OrderedDict()}
+_registration: dict[str, OrderedDict[int, Any]] = {
+    "module": OrderedDict(),
+    "parameter": OrderedDict(),
+    "buffer": OrderedDict(),
+}
 
 
-def _add(table: Any, hook: Callable[..., Any], *marks: Any, prepend: bool = False) -> RemovableHandle:
+def _add(
+    table: Any, hook: Callable[..., Any], *marks: Any, prepend: bool = False
+) -> RemovableHandle:
     handle = RemovableHandle(table, extra_dict=list(marks))
     table[handle.id] = hook
     for mark in marks:
@@ -85,17 +101,23 @@ def on_registration(kind: str, module: Any, name: str, value: Any) -> Any:
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, submodule)` before any module registers a submodule; it may return another."""
+    """Call `hook(module, name, submodule)` before any module registers a submodule; it may return
+    another.
+    """
     return _add(_registration["module"], hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, param)` before any module registers a parameter; it may return another."""
+    """Call `hook(module, name, param)` before any module registers a parameter; it may return
+    another.
+    """
     return _add(_registration["parameter"], hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, name, buffer)` before any module registers a buffer; it may return another."""
+    """Call `hook(module, name, buffer)` before any module registers a buffer; it may return
+    another.
+    """
     return _add(_registration["buffer"], hook)
 
 
@@ -107,7 +129,9 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Call `hook(module, args, output)` after the forward of every module; it may return a new output."""
+    """Call `hook(module, args, output)` after the forward of every module; it may return a new
+    output.
+    """
     marks = [global_hooks.with_kwargs] * with_kwargs + [global_hooks.always_called] * always_call
     return _add(global_hooks.forward, hook, *marks)
 
@@ -127,12 +151,16 @@ def _register_global_backward(hook: Callable[..., Any], full: bool) -> Removable
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call `hook(module, grad_input, grad_output)` when the gradients of any module's inputs are computed."""
+    """Call `hook(module, grad_input, grad_output)` when the gradients of any module's inputs are
+    computed.
+    """
     return _register_global_backward(hook, True)
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """As `register_module_full_backward_hook`, seeing only the last operation of each module's forward."""
+    """As `register_module_full_backward_hook`, seeing only the last operation of each module's
+    forward.
+    """
     return _register_global_backward(hook, False)
 
 
@@ -152,34 +180,54 @@ class HooksMixin:
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, args)`, or `hook(module, args, kwargs)`, before forward; it may return new ones."""
+        """Call `hook(module, args)`, or `hook(module, args, kwargs)`, before forward; it may return
+        new ones.
+        """
         marks = [self._forward_pre_hooks_with_kwargs] * with_kwargs
         return _add(self._forward_pre_hooks, hook, *marks, prepend=prepend)
 
     def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)`, or `hook(module, args, kwargs, output)`, after forward; it may return a new output.
+        """Call `hook(module, args, output)`, or `hook(module, args, kwargs, output)`, after
+        forward; it may return a new output.
 
         Args:
             prepend: run it before the hooks registered so far.
             with_kwargs: give it the keyword arguments.
             always_call: run it also when forward raised.
         """
-        marks = [self._forward_hooks_with_kwargs] * with_kwargs + [self._forward_hooks_always_called] * always_call
+        marks = [self._forward_hooks_with_kwargs] * with_kwargs + [
+            self._forward_hooks_always_called
+        ] * always_call
         return _add(self._forward_hooks, hook, *marks, prepend=prepend)
 
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(module, grad_output)` before the gradients of the inputs are computed; it may return a new grad_output."""
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_output)` before the gradients of the inputs are computed; it may
+        return a new grad_output.
+        """
         return _add(self._backward_pre_hooks, hook, prepend=prepend)
 
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known; it may return a new grad_input."""
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known;
+        it may return a new grad_input.
+        """
         self._choose_backward(True)
         return _add(self._backward_hooks, hook, prepend=prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """The older form of `register_full_backward_hook`: it sees only the last operation of forward."""
+        """The older form of `register_full_backward_hook`: it sees only the last operation of
+        forward.
+        """
         self._choose_backward(False)
         return _add(self._backward_hooks, hook)
 
@@ -199,7 +247,9 @@ class HooksMixin:
             self._run_always_called(done, outcome)
             raise
 
-    def _forward_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any], done: set[int], outcome: list[Any]) -> Any:
+    def _forward_with_hooks(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], done: set[int], outcome: list[Any]
+    ) -> Any:
         for key, hook in (*global_hooks.forward_pre.items(), *self._forward_pre_hooks.items()):
             if key in self._forward_pre_hooks_with_kwargs:
                 changed = hook(self, args, kwargs)
@@ -249,7 +299,9 @@ class HooksMixin:
         return hook(self, args, result)
 
     def _run_always_called(self, done: set[int], outcome: list[Any]) -> None:
-        """After an exception: the hooks that asked for it and have not run yet; their own exceptions become warnings."""
+        """After an exception: the hooks that asked for it and have not run yet; their own
+        exceptions become warnings.
+        """
         result, args, kwargs = outcome
         for always, hooks, title in (
             (global_hooks.always_called, global_hooks.forward, "global module"),
@@ -274,15 +326,25 @@ def _bound(hook: Any, module: Any) -> Any:
 
 
 def _warn_non_full(args: Any, result: Any, node: Any) -> None:
-    """Say which gradients an old backward hook, which sits on the result's node alone, will not see."""
+    """Say which gradients an old backward hook, which sits on the result's node alone, will not
+    see.
+    """
     results = result if isinstance(result, tuple) else (result,)
     if not all(isinstance(t, Tensor) for t in results):
-        start, which = "hooks on a Module that does not return a single Tensor or a tuple of Tensors", "some of the grad_output"
+        start, which = (
+            "hooks on a Module that does not return a single Tensor or a tuple of Tensors",
+            "some of the grad_output",
+        )
     elif not all(isinstance(t, Tensor) for t in args):
-        start = "hooks on a Module that does not take as input a single Tensor or a tuple of Tensors"
+        start = (
+            "hooks on a Module that does not take as input a single Tensor or a tuple of Tensors"
+        )
         which = "some of the grad_input"
     elif len({t.grad_fn for t in results if t.grad_fn is not None}) > 1:
-        start, which = "hook when outputs are generated by different autograd Nodes", "some grad_output"
+        start, which = (
+            "hook when outputs are generated by different autograd Nodes",
+            "some grad_output",
+        )
     elif {t.grad_fn for t in args if t.grad_fn is not None} != {n for n, _ in node.next_functions}:
         start, which = "hook when the forward contains multiple autograd Nodes", "some grad_input"
     else:
@@ -297,7 +359,11 @@ def _warn_non_full(args: Any, result: Any, node: Any) -> None:
 
 def _first_tensor(value: Any) -> Any:
     while not isinstance(value, Tensor):
-        value = next(v for v in value.values() if isinstance(v, Tensor)) if isinstance(value, dict) else value[0]
+        value = (
+            next(v for v in value.values() if isinstance(v, Tensor))
+            if isinstance(value, dict)
+            else value[0]
+        )
     return value
 
 
@@ -403,7 +469,9 @@ class _BackwardWatch:
             nothing = (None,) * self.n_inputs
             for hook in self.hooks:
                 changed = hook(self.module, nothing, spread)
-                if changed is not None and not (isinstance(changed, tuple) and all(c is None for c in changed)):
+                if changed is not None and not (
+                    isinstance(changed, tuple) and all(c is None for c in changed)
+                ):
                     raise OperationError(
                         "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
                     )

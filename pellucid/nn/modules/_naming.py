@@ -10,7 +10,9 @@ _HOME = __name__.partition(".")[0]
 
 
 def typename(value: Any) -> str:
-    """The full name of the type, under PyTorch's module names: 'torch.FloatTensor', 'list', 'torch.nn.modules.linear.Linear'."""
+    """The full name of the type, under PyTorch's module names: 'torch.FloatTensor', 'list',
+    'torch.nn.modules.linear.Linear'.
+    """
     if isinstance(value, Tensor):
         return "torch.nn.parameter.Parameter" if isinstance(value, Parameter) else value.type()
     kind = value if isinstance(value, type) else type(value)
@@ -18,7 +20,9 @@ def typename(value: Any) -> str:
     if home in ("builtins", "__builtin__", None):
         return kind.__qualname__
     top, _, rest = home.partition(".")
-    return ".".join(part for part in ("torch" if top == _HOME else top, rest, kind.__qualname__) if part)
+    return ".".join(
+        part for part in ("torch" if top == _HOME else top, rest, kind.__qualname__) if part
+    )
 
 
 def add_indent(text: str, spaces: int) -> str:

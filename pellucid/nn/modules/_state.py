@@ -59,9 +59,16 @@ class _LoadPreHook:
 
 
 def _load_below(
-    module: Any, part: Any, prefix: str, metadata: Any, assign: bool, notes: tuple[list[str], list[str], list[str]]
+    module: Any,
+    part: Any,
+    prefix: str,
+    metadata: Any,
+    assign: bool,
+    notes: tuple[list[str], list[str], list[str]],
 ) -> None:
-    """Load a module and those below it; `notes` takes the names that are missing, those that are unexpected, and errors."""
+    """Load a module and those below it; `notes` takes the names that are missing, those that are
+    unexpected, and errors.
+    """
     local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
     if assign:
         local_metadata = {**local_metadata, "assign_to_params_buffers": True}
@@ -69,7 +76,14 @@ def _load_below(
     for name, child in module._modules.items():
         if child is not None:
             below = f"{prefix}{name}."
-            _load_below(child, {k: v for k, v in part.items() if k.startswith(below)}, below, metadata, assign, notes)
+            _load_below(
+                child,
+                {k: v for k, v in part.items() if k.startswith(below)},
+                below,
+                metadata,
+                assign,
+                notes,
+            )
     incompatible = _IncompatibleKeys(*notes[:2])
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, incompatible) is not None:
@@ -93,7 +107,9 @@ class StateMixin:
     _load_state_dict_post_hooks: OrderedDict[int, Any]
 
     # ---- saving ----------------------------------------------------------------------------------
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
         """Dotted names to parameters and persistent buffers, sharing memory with the module.
 
         Args:
@@ -116,7 +132,9 @@ class StateMixin:
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
-                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+                module.state_dict(
+                    destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
+                )
         for hook in self._state_dict_hooks.values():
             result = hook(self, destination, prefix, local_metadata)
             if getattr(hook, "_from_public_api", False):
@@ -142,7 +160,9 @@ class StateMixin:
         return getattr(type(self), method) is not getattr(StateMixin, method)
 
     def get_extra_state(self) -> Any:
-        """More to save under `_extra_state`; a subclass that defines it defines `set_extra_state` as well."""
+        """More to save under `_extra_state`; a subclass that defines it defines `set_extra_state`
+        as well.
+        """
         raise OperationError("get_extra_state() is called only where a subclass defines it")
 
     def set_extra_state(self, state: Any) -> None:
@@ -150,19 +170,23 @@ class StateMixin:
         raise OperationError("set_extra_state() is called only where a subclass defines it")
 
     # ---- loading ---------------------------------------------------------------------------------
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
         """Copy values by name into the parameters and buffers.
 
         Args:
             state_dict: what `state_dict` returned.
             strict: refuse missing and unexpected names.
-            assign: take the given tensors themselves instead of copying (dtype and device become theirs).
+            assign: take the given tensors themselves instead of copying (dtype and device become
+                theirs).
 
         Returns:
             `missing_keys` and `unexpected_keys`.
 
         Raises:
-            RuntimeError: names (with `strict`) or shapes do not match; everything that matched has been copied.
+            RuntimeError: names (with `strict`) or shapes do not match; everything that matched has
+                been copied.
         """
         if not isinstance(state_dict, Mapping):
             raise ArgumentTypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -177,23 +201,51 @@ class StateMixin:
         _load_below(self, values, "", metadata, assign, (missing, unexpected, errors))
         if strict:
             if unexpected:
-                errors.insert(0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected)))
+                errors.insert(
+                    0,
+                    "Unexpected key(s) in state_dict: {}. ".format(
+                        ", ".join(f'"{k}"' for k in unexpected)
+                    ),
+                )
             if missing:
-                errors.insert(0, "Missing key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in missing)))
+                errors.insert(
+                    0,
+                    "Missing key(s) in state_dict: {}. ".format(
+                        ", ".join(f'"{k}"' for k in missing)
+                    ),
+                )
         if errors:
             raise OperationError(
-                "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors)),
+                "Error(s) in loading state_dict for {}:\n\t{}".format(
+                    type(self).__name__, "\n\t".join(errors)
+                ),
                 hint=_loading_hint(missing, unexpected, errors),
             )
         return _IncompatibleKeys(missing, unexpected)
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list[str],
-        unexpected_keys: list[str], error_msgs: list[str],
-    ) -> None:  # fmt: skip
-        """Load this module's own tensors, noting what is missing or does not fit; subclasses may override it."""
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Load this module's own tensors, noting what is missing or does not fit; subclasses may
+        override it.
+        """
         for hook in self._load_state_dict_pre_hooks.values():
-            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+            hook(
+                state_dict,
+                prefix,
+                local_metadata,
+                strict,
+                missing_keys,
+                unexpected_keys,
+                error_msgs,
+            )
         assign = local_metadata.get("assign_to_params_buffers", False)
         for name, value in list(self._own_state_items()):
             key = prefix + name
@@ -217,7 +269,9 @@ class StateMixin:
                     if not known:
                         unexpected_keys.append(key)
 
-    def _load_one_tensor(self, name: str, key: str, value: Any, given: Any, assign: bool, errors: list[str]) -> None:
+    def _load_one_tensor(
+        self, name: str, key: str, value: Any, given: Any, assign: bool, errors: list[str]
+    ) -> None:
         if not isinstance(given, Tensor):
             errors.append(
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received '
@@ -225,7 +279,8 @@ class StateMixin:
             )
             return
         if not is_lazy(value):
-            if value.dim() == 0 and given.dim() == 1 and len(given) == 1:  # files of very old versions
+            # files of very old versions
+            if value.dim() == 0 and given.dim() == 1 and len(given) == 1:
                 given = given[0]
             if tuple(given.shape) != tuple(value.shape):
                 errors.append(
@@ -254,7 +309,9 @@ class StateMixin:
 
     # ---- hooks -----------------------------------------------------------------------------------
     def register_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata)` after `state_dict`; it may change the dictionary in place."""
+        """Call `hook(module, state_dict, prefix, local_metadata)` after `state_dict`; it may change
+        the dictionary in place.
+        """
         hook._from_public_api = True  # type: ignore[attr-defined]
         return register(self._state_dict_hooks, hook)
 
@@ -271,11 +328,17 @@ class StateMixin:
         return register(self._state_dict_pre_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)` before loading."""
+        """Call `hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected,
+        errors)` before loading.
+        """
         return register(self._load_state_dict_pre_hooks, _LoadPreHook(hook, self))
 
-    def _register_load_state_dict_pre_hook(self, hook: Callable[..., None], with_module: bool = False) -> RemovableHandle:
-        return register(self._load_state_dict_pre_hooks, _LoadPreHook(hook, self if with_module else None))
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., None], with_module: bool = False
+    ) -> RemovableHandle:
+        return register(
+            self._load_state_dict_pre_hooks, _LoadPreHook(hook, self if with_module else None)
+        )
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after loading; it may change the lists in place."""
@@ -287,10 +350,14 @@ def _detached(value: Tensor) -> Any:
 
 
 def _loading_hint(missing: list[str], unexpected: list[str], errors: list[str]) -> str | None:
-    """The likely cause: a prefix that a wrapper put before every name, another structure, or other sizes."""
+    """The likely cause: a prefix that a wrapper put before every name, another structure, or other
+    sizes.
+    """
     if missing and unexpected:
         long, short = sorted(
-            (unexpected[0], next((m for m in missing if m.endswith(unexpected[0])), missing[0])), key=len, reverse=True
+            (unexpected[0], next((m for m in missing if m.endswith(unexpected[0])), missing[0])),
+            key=len,
+            reverse=True,
         )
         prefix = long.removesuffix(short)
         if prefix != long and prefix.endswith("."):

@@ -1,4 +1,6 @@
-"""The tables of a module: dictionaries that count their changes, so that compiled code knows when to look at them again."""
+"""The tables of a module: dictionaries that count their changes, so that compiled code knows when
+to look at them again.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,18 @@ from ...core.modes import state
 
 # The tables of hooks that every module has, and the three of what it consists of.
 HOOKS = (
-    "_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called",
-    "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_state_dict_hooks", "_state_dict_pre_hooks",
-    "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
-)  # fmt: skip
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
 MEMBERS = ("_parameters", "_buffers", "_modules")
 
 
@@ -34,10 +44,23 @@ def _counted(name: str, kind: type) -> type:
         # Files and copies hold plain dictionaries; `adopt` makes them count again.
         return kind, (list(self.items()),)
 
-    names = ["__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update"]
+    names = [
+        "__setitem__",
+        "__delitem__",
+        "__ior__",
+        "clear",
+        "pop",
+        "popitem",
+        "setdefault",
+        "update",
+    ]
     names += ["move_to_end"] if kind is OrderedDict else []
     body = {name: method(name) for name in names}
-    return type(name, (kind,), body | {"__reduce__": reduce, "__module__": __name__, "__doc__": _counted.__doc__})
+    return type(
+        name,
+        (kind,),
+        body | {"__reduce__": reduce, "__module__": __name__, "__doc__": _counted.__doc__},
+    )
 
 
 Members: Any = _counted("Members", dict)
@@ -45,7 +68,9 @@ Hooks: Any = _counted("Hooks", OrderedDict)
 
 
 def adopt(own: dict[str, Any]) -> None:
-    """Make the tables in a module's `__dict__` count their changes, and add what a file of an older version lacks."""
+    """Make the tables in a module's `__dict__` count their changes, and add what a file of an older
+    version lacks.
+    """
     for names, kind in ((MEMBERS, Members), (HOOKS, Hooks)):
         for name in names:
             if type(own.get(name)) is not kind:

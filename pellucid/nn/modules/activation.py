@@ -120,8 +120,8 @@ class Mish(_InPlace):
 class SELU(_InPlace):
     """Scaled ELU: `scale * (max(0, x) + min(0, alpha * (exp(x) - 1)))`.
 
-    With alpha = 1.6733 and scale = 1.0507, zero mean and unit variance are a fixed point from layer to layer. Initialize weights
-    with `kaiming_normal_(weight, nonlinearity="linear")`.
+    With alpha = 1.6733 and scale = 1.0507, zero mean and unit variance are a fixed point from layer
+    to layer. Initialize weights with `kaiming_normal_(weight, nonlinearity="linear")`.
 
     Args:
         inplace: whether to change the input itself. Default: False.
@@ -270,10 +270,12 @@ class Tanhshrink(Module):
 
 
 class GELU(Module):
-    """Gaussian error linear unit: `x * Phi(x)`, where Phi is the distribution function of the standard normal distribution.
+    """Gaussian error linear unit: `x * Phi(x)`, where Phi is the distribution function of the
+    standard normal distribution.
 
     Args:
-        approximate: "none", or "tanh" for `0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`, which is faster. Default: "none".
+        approximate: "none", or "tanh" for `0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`,
+            which is faster. Default: "none".
 
     Shape:
         input: any shape; the result has the same one.
@@ -324,21 +326,24 @@ class Threshold(Module):
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"threshold={self.threshold}, value={self.value}" + (", inplace=True" if self.inplace else "")
+        return f"threshold={self.threshold}, value={self.value}" + (
+            ", inplace=True" if self.inplace else ""
+        )
 
 
 class RReLU(Module):
     """Randomized leaky ReLU: `x` for x >= 0, else `a * x` with a random slope a for each element.
 
     Args:
-        lower, upper: bounds of the slope, which is uniform between them while training; in evaluation mode it is their mean.
-            Default: 1/8 and 1/3.
+        lower, upper: bounds of the slope, which is uniform between them while training; in
+            evaluation mode it is their mean. Default: 1/8 and 1/3.
         inplace: whether to change the input itself. Default: False.
 
     Shape:
         input: any shape; the result has the same one.
 
-    Source: Xu et al., "Empirical evaluation of rectified activations in convolutional network", 2015.
+    Source: Xu et al., "Empirical evaluation of rectified activations in convolutional network",
+    2015.
 
     Example:
         >>> import pellucid as torch
@@ -346,7 +351,9 @@ class RReLU(Module):
         tensor([-0.2292,  0.0000,  2.0000])
     """
 
-    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
+    def __init__(
+        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
+    ) -> None:
         super().__init__()
         self.lower = lower
         self.upper = upper
@@ -356,7 +363,9 @@ class RReLU(Module):
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
+        return f"lower={self.lower}, upper={self.upper}" + (
+            ", inplace=True" if self.inplace else ""
+        )
 
 
 class Hardtanh(Module):
@@ -387,7 +396,9 @@ class Hardtanh(Module):
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"min_val={self.min_val}, max_val={self.max_val}" + (", inplace=True" if self.inplace else "")
+        return f"min_val={self.min_val}, max_val={self.max_val}" + (
+            ", inplace=True" if self.inplace else ""
+        )
 
 
 class ELU(Module):
@@ -400,7 +411,8 @@ class ELU(Module):
     Shape:
         input: any shape; the result has the same one.
 
-    Source: Clevert, Unterthiner, Hochreiter, "Fast and accurate deep network learning by exponential linear units", 2016.
+    Source: Clevert, Unterthiner, Hochreiter, "Fast and accurate deep network learning by
+    exponential linear units", 2016.
 
     Example:
         >>> import pellucid as torch
@@ -451,7 +463,8 @@ class CELU(Module):
 
 
 class GLU(Module):
-    """Gated linear unit: `a * sigmoid(b)`, where a and b are the halves of the input along a dimension.
+    """Gated linear unit: `a * sigmoid(b)`, where a and b are the halves of the input along a
+    dimension.
 
     Args:
         dim: the dimension that is halved. Default: -1.
@@ -543,7 +556,8 @@ class LeakyReLU(Module):
     Shape:
         input: any shape; the result has the same one.
 
-    Source: Maas, Hannun, Ng, "Rectifier nonlinearities improve neural network acoustic models", 2013.
+    Source: Maas, Hannun, Ng, "Rectifier nonlinearities improve neural network acoustic models",
+    2013.
 
     Example:
         >>> import pellucid as torch
@@ -569,7 +583,8 @@ class PReLU(Module):
     Args:
         num_parameters: 1, one slope for all, or the number of channels, one for each. Default: 1.
         init: initial value of the slopes. Default: 0.25.
-        device, dtype: where the slopes are created and their element type; None: the default device and dtype.
+        device, dtype: where the slopes are created and their element type; None: the default device
+            and dtype.
 
     Shape:
         input: any shape; the channels are dimension 1. The result has the same shape.
@@ -585,7 +600,9 @@ class PReLU(Module):
         [-0.25, 2.0]
     """
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
@@ -664,9 +681,11 @@ class Softmin(_Softmax):
 
 
 class Softmax(_Softmax):
-    """Softmax: `exp(x) / sum(exp(x))` over a dimension, computed without overflow. The results are positive and sum to 1.
+    """Softmax: `exp(x) / sum(exp(x))` over a dimension, computed without overflow. The results are
+    positive and sum to 1.
 
-    For a loss, use CrossEntropyLoss on the scores, or LogSoftmax with NLLLoss; the logarithm of a softmax loses precision.
+    For a loss, use CrossEntropyLoss on the scores, or LogSoftmax with NLLLoss; the logarithm of a
+    softmax loses precision.
 
     Args:
         dim: the dimension whose elements sum to 1. Without it a warning says which one was guessed.
@@ -685,10 +704,12 @@ class Softmax(_Softmax):
 
 
 class LogSoftmax(_Softmax):
-    """The logarithm of the softmax: `x - log(sum(exp(x)))` over a dimension, computed without overflow.
+    """The logarithm of the softmax: `x - log(sum(exp(x)))` over a dimension, computed without
+    overflow.
 
     Args:
-        dim: the dimension whose probabilities sum to 1. Without it a warning says which one was guessed.
+        dim: the dimension whose probabilities sum to 1. Without it a warning says which one was
+            guessed.
 
     Shape:
         input: any shape; the result has the same one.

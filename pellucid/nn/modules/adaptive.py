@@ -26,10 +26,11 @@ _ASMoutput.__name__ = "ASMoutput"
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Softmax over many classes: frequent classes in a head, rarer ones in clusters of decreasing width.
+    """Softmax over many classes: frequent classes in a head, rarer ones in clusters of decreasing
+    width.
 
-    The head has the frequent classes and one entry for each cluster; a cluster is computed only for the samples whose class is
-    in it.
+    The head has the frequent classes and one entry for each cluster; a cluster is computed only for
+    the samples whose class is in it.
 
     Args:
         in_features: width of the input.
@@ -37,14 +38,17 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs: the classes at which the clusters begin, ascending, between 1 and n_classes - 1.
         div_value: each cluster is this many times narrower than the one before. Default: 4.
         head_bias: whether the head has a bias. Default: False.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
-    Call it as `layer(input, target)`. `log_prob(input)` gives all log-probabilities, `predict(input)` the most probable classes.
+    Call it as `layer(input, target)`. `log_prob(input)` gives all log-probabilities,
+    `predict(input)` the most probable classes.
 
     Shape:
         input: `(N, in_features)` or `(in_features,)`.
         target: class numbers, int64, `(N,)` or `()`.
-        result: a named tuple of `output`, the log-probabilities of the targets, `(N,)` or `()`, and `loss`, their negative mean.
+        result: a named tuple of `output`, the log-probabilities of the targets, `(N,)` or `()`, and
+            `loss`, their negative mean.
 
     Raises:
         ValueError: cutoffs that are not ascending or out of range.
@@ -99,7 +103,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             width = int(in_features // (div_value ** (i + 1)))
             classes = self.cutoffs[i + 1] - self.cutoffs[i]
             self.tail.append(
-                Sequential(Linear(in_features, width, bias=False, **kwargs), Linear(width, classes, bias=False, **kwargs))
+                Sequential(
+                    Linear(in_features, width, bias=False, **kwargs),
+                    Linear(width, classes, bias=False, **kwargs),
+                )
             )
 
     def reset_parameters(self) -> None:
@@ -111,16 +118,24 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             second.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
-        """Log-probabilities of the targets and the mean loss; (N, in_features) and (N,), or one sample."""
+        """Log-probabilities of the targets and the mean loss; (N, in_features) and (N,), or one
+        sample.
+        """
         if target_.ndim > 1:
             raise OperationError("0D or 1D target tensor expected, multi-target not supported")
         if target_.ndim == 1:
             if input_.shape[0] != target_.shape[0]:
-                raise OperationError("Input and target should have the same size in the batch dimension.")
+                raise OperationError(
+                    "Input and target should have the same size in the batch dimension."
+                )
             if input_.ndim != 2:
-                raise OperationError(f"1D target tensor expects 2D input tensors, but found inputs with size {input_.shape}")
+                raise OperationError(
+                    f"1D target tensor expects 2D input tensors, but found inputs with size {input_.shape}"
+                )
         elif input_.ndim != 1:
-            raise OperationError(f"0D target tensor expects 1D input tensors, but found inputs with size {input_.shape}")
+            raise OperationError(
+                f"0D target tensor expects 1D input tensors, but found inputs with size {input_.shape}"
+            )
         batched = target_.ndim == 1
         x: Any = input_ if batched else input_.unsqueeze(0)
         target: Any = target_ if batched else target_.unsqueeze(0)

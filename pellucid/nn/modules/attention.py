@@ -15,9 +15,11 @@ from .module import Module
 
 
 class MultiheadAttention(Module):
-    """Multi-head attention: each query takes a weighted mean of the values, in several heads side by side.
+    """Multi-head attention: each query takes a weighted mean of the values, in several heads side
+    by side.
 
-    Queries, keys and values are projected and split into heads of d = embed_dim / num_heads features. Each head computes
+    Queries, keys and values are projected and split into heads of d = embed_dim / num_heads
+    features. Each head computes
 
         weights = softmax(q k^T / sqrt(d) + mask)
         head    = dropout(weights) v
@@ -33,28 +35,30 @@ class MultiheadAttention(Module):
         add_zero_attn: whether to append a key and value of zeros. Default: False.
         kdim, vdim: widths of keys and values; None: `embed_dim`.
         batch_first: whether inputs and results are (B, L, E) instead of (L, B, E). Default: False.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
-    Call it as `out, weights = attention(query, key, value, key_padding_mask, need_weights, attn_mask, average_attn_weights,
-    is_causal)`.
+    Call it as `out, weights = attention(query, key, value, key_padding_mask, need_weights,
+    attn_mask, average_attn_weights, is_causal)`.
 
     Shape:
         query: `(L, B, E)`, with `batch_first` `(B, L, E)`, or `(L, E)` without a batch.
         key, value: `(S, B, kdim)` and `(S, B, vdim)`, in the same layout.
-        key_padding_mask: `(B, S)` or `(S,)`, True where a key is padding and gets no weight; a float mask is added to the
-            scores.
-        attn_mask: `(L, S)` or `(B * num_heads, L, S)`, True where attention is forbidden; a float mask is added to the scores.
+        key_padding_mask: `(B, S)` or `(S,)`, True where a key is padding and gets no weight; a
+            float mask is added to the scores.
+        attn_mask: `(L, S)` or `(B * num_heads, L, S)`, True where attention is forbidden; a float
+            mask is added to the scores.
         out: in the shape of the query.
-        weights: `(B, L, S)`, the mean over the heads; `(B, num_heads, L, S)` with average_attn_weights=False; None with
-            need_weights=False, which is faster.
+        weights: `(B, L, S)`, the mean over the heads; `(B, num_heads, L, S)` with
+            average_attn_weights=False; None with need_weights=False, which is faster.
 
-    `is_causal=True` is a hint that `attn_mask` is the causal mask, which must be given all the same. With `need_weights`, a
-    query whose keys are all masked gives NaN.
+    `is_causal=True` is a hint that `attn_mask` is the causal mask, which must be given all the
+    same. With `need_weights`, a query whose keys are all masked gives NaN.
 
     Attributes:
-        in_proj_weight: `(3 * E, E)`, the projections of queries, keys and values below each other, initialized by
-            `xavier_uniform_`; None where `kdim` or `vdim` differ from E. Then there are q_proj_weight, k_proj_weight and
-            v_proj_weight.
+        in_proj_weight: `(3 * E, E)`, the projections of queries, keys and values below each other,
+            initialized by `xavier_uniform_`; None where `kdim` or `vdim` differ from E. Then there
+            are q_proj_weight, k_proj_weight and v_proj_weight.
         in_proj_bias: `(3 * E,)`, initially 0.
         out_proj: the Linear of the result, its bias initially 0.
 
@@ -131,7 +135,9 @@ class MultiheadAttention(Module):
             self.in_proj_bias = new(3 * embed_dim)
         else:
             self.register_parameter("in_proj_bias", None)
-        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
+        self.out_proj = NonDynamicallyQuantizableLinear(
+            embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
+        )
         if add_bias_kv:
             self.bias_k = new(1, 1, embed_dim)
             self.bias_v = new(1, 1, embed_dim)
@@ -168,7 +174,9 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """The attended values and the attention weights (None without `need_weights`); see `F.multi_head_attention_forward`."""
+        """The attended values and the attention weights (None without `need_weights`); see
+        `F.multi_head_attention_forward`.
+        """
         swap = self.batch_first and query.ndim == 3
         if swap:
             same_kv, same_qk = key is value, query is key
@@ -176,13 +184,30 @@ class MultiheadAttention(Module):
             key = query if same_qk else key.transpose(1, 0)
             value = key if same_kv else value.transpose(1, 0)
         out, weights = F.multi_head_attention_forward(
-            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
-            self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, training=self.training,
-            key_padding_mask=key_padding_mask, need_weights=need_weights, attn_mask=attn_mask,
-            use_separate_proj_weight=not self._qkv_same_embed_dim, q_proj_weight=self.q_proj_weight,
-            k_proj_weight=self.k_proj_weight, v_proj_weight=self.v_proj_weight, average_attn_weights=average_attn_weights,
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            key_padding_mask=key_padding_mask,
+            need_weights=need_weights,
+            attn_mask=attn_mask,
+            use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight,
+            k_proj_weight=self.k_proj_weight,
+            v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
             is_causal=is_causal,
-        )  # fmt: skip
+        )
         return (out.transpose(1, 0) if swap else out), weights
 
     def merge_masks(

@@ -49,14 +49,19 @@ class _NormBase(Module):
         self.track_running_stats = track_running_stats
         if affine:
             self.weight = Parameter(T.empty(num_features, device=device, dtype=dtype))
-            self.register_parameter("bias", Parameter(T.empty(num_features, device=device, dtype=dtype)) if bias else None)
+            self.register_parameter(
+                "bias",
+                Parameter(T.empty(num_features, device=device, dtype=dtype)) if bias else None,
+            )
         else:
             self.register_parameter("weight", None)
             self.register_parameter("bias", None)
         if track_running_stats:
             self.register_buffer("running_mean", T.zeros(num_features, device=device, dtype=dtype))
             self.register_buffer("running_var", T.ones(num_features, device=device, dtype=dtype))
-            self.register_buffer("num_batches_tracked", T.tensor(0, dtype=dtypes.int64, device=device))
+            self.register_buffer(
+                "num_batches_tracked", T.tensor(0, dtype=dtypes.int64, device=device)
+            )
         else:
             for name in ("running_mean", "running_var", "num_batches_tracked"):
                 self.register_buffer(name, None)
@@ -87,13 +92,17 @@ class _NormBase(Module):
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any) -> None:
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any
+    ) -> None:
         key = prefix + "num_batches_tracked"
         old = local_metadata.get("version")
         if (old is None or old < 2) and self.track_running_stats and key not in state_dict:
             # Files from before this buffer existed.
             own = self.num_batches_tracked
-            state_dict[key] = own if own is not None and not own.is_meta else make_tensor(np.zeros((), np.int64))
+            state_dict[key] = (
+                own if own is not None and not own.is_meta else make_tensor(np.zeros((), np.int64))
+            )
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
 
@@ -111,33 +120,41 @@ class _BatchNorm(_NormBase):
         batch_statistics = training or (mean is None and var is None)
         if training and not self.track_running_stats:
             mean = var = None
-        return F.batch_norm(input, mean, var, self.weight, self.bias, batch_statistics, factor, self.eps)
+        return F.batch_norm(
+            input, mean, var, self.weight, self.bias, batch_statistics, factor, self.eps
+        )
 
 
 def _refuse_dims(input: Tensor, *allowed: int) -> None:
     if input.ndim not in allowed:
-        raise ArgumentValueError(f"expected {' or '.join(f'{n}D' for n in allowed)} input (got {input.ndim}D input)")
+        raise ArgumentValueError(
+            f"expected {' or '.join(f'{n}D' for n in allowed)} input (got {input.ndim}D input)"
+        )
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalization of (N, C) or (N, C, L): zero mean and unit variance for each channel, then a learned scale and shift.
+    """Batch normalization of (N, C) or (N, C, L): zero mean and unit variance for each channel,
+    then a learned scale and shift.
 
     For each channel, with mean and variance over all other dimensions
 
         y = (x - mean) / sqrt(var + eps) * weight + bias
 
-    In training mode, mean and variance are those of the batch (the variance divided by the count, without correction), and the
-    running statistics move towards them: `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. In
+    In training mode, mean and variance are those of the batch (the variance divided by the count,
+    without correction), and the running statistics move towards them:
+    `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. In
     evaluation mode (`eval()`), the running statistics are used and stay as they are.
 
     Args:
         num_features: number of channels, C.
         eps: added to the variance, so that the division is safe. Default: 1e-5.
-        momentum: share of the new batch in the running statistics; None: plain mean over all batches. Default: 0.1.
+        momentum: share of the new batch in the running statistics; None: plain mean over all
+            batches. Default: 0.1.
         affine: whether to learn scale and shift. Default: True.
-        track_running_stats: whether to keep running statistics. Without them evaluation mode uses those of the batch, too.
-            Default: True.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        track_running_stats: whether to keep running statistics. Without them evaluation mode uses
+            those of the batch, too. Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
         bias: whether to learn the shift, where `affine` is set. Default: True.
 
     Shape:
@@ -146,14 +163,17 @@ class BatchNorm1d(_BatchNorm):
 
     Attributes:
         weight, bias: scale and shift, `(C,)`, initially 1 and 0; None with affine=False.
-        running_mean, running_var: buffers `(C,)`, initially 0 and 1; None with track_running_stats=False.
+        running_mean, running_var: buffers `(C,)`, initially 0 and 1; None with
+            track_running_stats=False.
         num_batches_tracked: int64 buffer, the number of batches seen in training mode.
 
     Raises:
-        ValueError: the input's number of dimensions is neither 2 nor 3; in training mode, a channel has only one value.
+        ValueError: the input's number of dimensions is neither 2 nor 3; in training mode, a channel
+            has only one value.
         RuntimeError: the input does not have C channels.
 
-    Source: Ioffe, Szegedy, "Batch normalization: accelerating deep network training by reducing internal covariate shift", 2015.
+    Source: Ioffe, Szegedy, "Batch normalization: accelerating deep network training by reducing
+    internal covariate shift", 2015.
 
     Example:
         >>> import pellucid as torch
@@ -167,24 +187,28 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalization of (N, C, H, W): zero mean and unit variance for each channel, then a learned scale and shift.
+    """Batch normalization of (N, C, H, W): zero mean and unit variance for each channel, then a
+    learned scale and shift.
 
     For each channel, with mean and variance over all other dimensions
 
         y = (x - mean) / sqrt(var + eps) * weight + bias
 
-    In training mode, mean and variance are those of the batch (the variance divided by the count, without correction), and the
-    running statistics move towards them: `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. In
+    In training mode, mean and variance are those of the batch (the variance divided by the count,
+    without correction), and the running statistics move towards them:
+    `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. In
     evaluation mode (`eval()`), the running statistics are used and stay as they are.
 
     Args:
         num_features: number of channels, C.
         eps: added to the variance, so that the division is safe. Default: 1e-5.
-        momentum: share of the new batch in the running statistics; None: plain mean over all batches. Default: 0.1.
+        momentum: share of the new batch in the running statistics; None: plain mean over all
+            batches. Default: 0.1.
         affine: whether to learn scale and shift. Default: True.
-        track_running_stats: whether to keep running statistics. Without them evaluation mode uses those of the batch, too.
-            Default: True.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        track_running_stats: whether to keep running statistics. Without them evaluation mode uses
+            those of the batch, too. Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
         bias: whether to learn the shift, where `affine` is set. Default: True.
 
     Shape:
@@ -193,14 +217,17 @@ class BatchNorm2d(_BatchNorm):
 
     Attributes:
         weight, bias: scale and shift, `(C,)`, initially 1 and 0; None with affine=False.
-        running_mean, running_var: buffers `(C,)`, initially 0 and 1; None with track_running_stats=False.
+        running_mean, running_var: buffers `(C,)`, initially 0 and 1; None with
+            track_running_stats=False.
         num_batches_tracked: int64 buffer, the number of batches seen in training mode.
 
     Raises:
-        ValueError: the input's number of dimensions is not 4; in training mode, a channel has only one value.
+        ValueError: the input's number of dimensions is not 4; in training mode, a channel has only
+            one value.
         RuntimeError: the input does not have C channels.
 
-    Source: Ioffe, Szegedy, "Batch normalization: accelerating deep network training by reducing internal covariate shift", 2015.
+    Source: Ioffe, Szegedy, "Batch normalization: accelerating deep network training by reducing
+    internal covariate shift", 2015.
 
     Example:
         >>> import pellucid as torch
@@ -214,24 +241,28 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalization of (N, C, D, H, W): zero mean and unit variance for each channel, then a learned scale and shift.
+    """Batch normalization of (N, C, D, H, W): zero mean and unit variance for each channel, then a
+    learned scale and shift.
 
     For each channel, with mean and variance over all other dimensions
 
         y = (x - mean) / sqrt(var + eps) * weight + bias
 
-    In training mode, mean and variance are those of the batch (the variance divided by the count, without correction), and the
-    running statistics move towards them: `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. In
+    In training mode, mean and variance are those of the batch (the variance divided by the count,
+    without correction), and the running statistics move towards them:
+    `running = (1 - momentum) * running + momentum * batch`, with the unbiased variance. In
     evaluation mode (`eval()`), the running statistics are used and stay as they are.
 
     Args:
         num_features: number of channels, C.
         eps: added to the variance, so that the division is safe. Default: 1e-5.
-        momentum: share of the new batch in the running statistics; None: plain mean over all batches. Default: 0.1.
+        momentum: share of the new batch in the running statistics; None: plain mean over all
+            batches. Default: 0.1.
         affine: whether to learn scale and shift. Default: True.
-        track_running_stats: whether to keep running statistics. Without them evaluation mode uses those of the batch, too.
-            Default: True.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        track_running_stats: whether to keep running statistics. Without them evaluation mode uses
+            those of the batch, too. Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
         bias: whether to learn the shift, where `affine` is set. Default: True.
 
     Shape:
@@ -240,14 +271,17 @@ class BatchNorm3d(_BatchNorm):
 
     Attributes:
         weight, bias: scale and shift, `(C,)`, initially 1 and 0; None with affine=False.
-        running_mean, running_var: buffers `(C,)`, initially 0 and 1; None with track_running_stats=False.
+        running_mean, running_var: buffers `(C,)`, initially 0 and 1; None with
+            track_running_stats=False.
         num_batches_tracked: int64 buffer, the number of batches seen in training mode.
 
     Raises:
-        ValueError: the input's number of dimensions is not 5; in training mode, a channel has only one value.
+        ValueError: the input's number of dimensions is not 5; in training mode, a channel has only
+            one value.
         RuntimeError: the input does not have C channels.
 
-    Source: Ioffe, Szegedy, "Batch normalization: accelerating deep network training by reducing internal covariate shift", 2015.
+    Source: Ioffe, Szegedy, "Batch normalization: accelerating deep network training by reducing
+    internal covariate shift", 2015.
 
     Example:
         >>> import pellucid as torch
@@ -263,18 +297,20 @@ class BatchNorm3d(_BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization of (N, C, ...) with the mean and variance over the batches of all ranks.
 
-    Without a process group, in evaluation, and for a group of one rank it is ordinary batch normalization. The batches may
-    differ in size. Gradients flow through the statistics to all ranks; every rank has to call forward and backward as often as
-    the others.
+    Without a process group, in evaluation, and for a group of one rank it is ordinary batch
+    normalization. The batches may differ in size. Gradients flow through the statistics to all
+    ranks; every rank has to call forward and backward as often as the others.
 
     Args:
         num_features: number of channels, C.
         eps: added to the variance. Default: 1e-5.
-        momentum: share of the new batch in the running statistics; None: plain mean over all batches. Default: 0.1.
+        momentum: share of the new batch in the running statistics; None: plain mean over all
+            batches. Default: 0.1.
         affine: whether to learn scale and shift. Default: True.
         track_running_stats: whether to keep running statistics. Default: True.
         process_group: the ranks that share their statistics; None: all of them.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
         bias: whether to learn the shift, where `affine` is set. Default: True.
 
     Shape:
@@ -306,7 +342,9 @@ class SyncBatchNorm(_BatchNorm):
         *,
         bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
         self.process_group = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -317,13 +355,17 @@ class SyncBatchNorm(_BatchNorm):
         from ... import distributed as dist
 
         statistics = self.training or (self.running_mean is None and self.running_var is None)
-        if not (statistics and dist.is_initialized()) or dist.get_world_size(self.process_group) == 1:
+        if (
+            not (statistics and dist.is_initialized())
+            or dist.get_world_size(self.process_group) == 1
+        ):
             return super().forward(input)
         self._check_input_dim(input)
         x: Any = input
         axes = [0, *range(2, x.ndim)]
         over = [1, -1, *[1] * (x.ndim - 2)]
-        # In float32 at least, and in two steps: the difference of a mean square and a squared mean would lose digits.
+        # In float32 at least, and in two steps: the difference of a mean square and a squared mean
+        # would lose digits.
         wide = x.float() if x.dtype in (dtypes.float16, dtypes.bfloat16) else x
         count = T.tensor([x.numel() / max(x.shape[1], 1)], dtype=dtypes.float64)
         dist.all_reduce(count, group=self.process_group)
@@ -334,9 +376,17 @@ class SyncBatchNorm(_BatchNorm):
         if self.training and self.track_running_stats:
             with no_grad():
                 self.num_batches_tracked.add_(1)
-                share = 1.0 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
-                self.running_mean.mul_(1 - share).add_(mean.to(self.running_mean.dtype), alpha=share)
-                self.running_var.mul_(1 - share).add_((var * (n / max(n - 1, 1))).to(self.running_var.dtype), alpha=share)
+                share = (
+                    1.0 / float(self.num_batches_tracked)
+                    if self.momentum is None
+                    else self.momentum
+                )
+                self.running_mean.mul_(1 - share).add_(
+                    mean.to(self.running_mean.dtype), alpha=share
+                )
+                self.running_var.mul_(1 - share).add_(
+                    (var * (n / max(n - 1, 1))).to(self.running_var.dtype), alpha=share
+                )
         result = centered * (var + self.eps).rsqrt().reshape(over)
         if self.weight is not None:
             result = result * self.weight.reshape(over)
@@ -349,7 +399,14 @@ class SyncBatchNorm(_BatchNorm):
         """The module with all its batch normalisations replaced by SyncBatchNorm."""
         result = module
         if isinstance(module, _BatchNorm):
-            made = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group)
+            made = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+            )
             if module.affine:
                 made.weight, made.bias = module.weight, module.bias
             made.running_mean, made.running_var = module.running_mean, module.running_var
@@ -376,13 +433,17 @@ class _InstanceNorm(_NormBase):
         *,
         bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
 
     def _check_input_dim(self, input: Tensor) -> None:
         _refuse_dims(input, self._get_no_batch_dim(), self._get_no_batch_dim() + 1)
 
     def _get_no_batch_dim(self) -> int:
-        """The number of dimensions of a sample without a batch; code that derives from these classes overrides it."""
+        """The number of dimensions of a sample without a batch; code that derives from these
+        classes overrides it.
+        """
         return self._dims + 1
 
     def forward(self, input: Tensor) -> Tensor:
@@ -399,17 +460,32 @@ class _InstanceNorm(_NormBase):
             )
         batch = input.unsqueeze(0) if at == 0 else input
         out = F.instance_norm(
-            batch, self.running_mean, self.running_var, self.weight, self.bias, self.training or not self.track_running_stats,
-            self.momentum if self.momentum is not None else 0.0, self.eps,
-        )  # fmt: skip
+            batch,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            self.momentum if self.momentum is not None else 0.0,
+            self.eps,
+        )
         return out.squeeze(0) if at == 0 else out
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing: Any, unexpected: Any, errors: list[str]
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: list[str],
     ) -> None:
         version = local_metadata.get("version")
         if version is None and not self.track_running_stats:
-            stale = [prefix + n for n in ("running_mean", "running_var") if prefix + n in state_dict]
+            stale = [
+                prefix + n for n in ("running_mean", "running_var") if prefix + n in state_dict
+            ]
             if stale:
                 names = " and ".join(f'"{k}"' for k in stale)
                 errors.append(
@@ -419,26 +495,31 @@ class _InstanceNorm(_NormBase):
                 )
                 for key in stale:
                     state_dict.pop(key)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing, unexpected, errors
+        )
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalization of (N, C, L) or (C, L): zero mean and unit variance per channel and sample.
+    """Instance normalization of (N, C, L) or (C, L): zero mean and unit variance per channel and
+    sample.
 
     For each channel of each sample, with mean and variance over its spatial dimensions
 
         y = (x - mean) / sqrt(var + eps) * weight + bias
 
-    where the variance is divided by the count, without correction. Training and evaluation mode do the same, unless running
-    statistics are kept: then evaluation mode uses those.
+    where the variance is divided by the count, without correction. Training and evaluation mode do
+    the same, unless running statistics are kept: then evaluation mode uses those.
 
     Args:
         num_features: number of channels, C.
         eps: added to the variance. Default: 1e-5.
         momentum: share of the new batch in the running statistics. Default: 0.1.
         affine: whether to learn scale and shift. Default: False.
-        track_running_stats: whether to keep running statistics and use them in evaluation mode. Default: False.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        track_running_stats: whether to keep running statistics and use them in evaluation mode.
+            Default: False.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
         bias: whether to learn the shift, where `affine` is set. Default: True.
 
     Shape:
@@ -450,10 +531,11 @@ class InstanceNorm1d(_InstanceNorm):
         running_mean, running_var: buffers `(C,)`; None with track_running_stats=False.
 
     Raises:
-        ValueError: a wrong number of dimensions; with `affine`, a wrong number of channels; one spatial element in training
-            mode.
+        ValueError: a wrong number of dimensions; with `affine`, a wrong number of channels; one
+            spatial element in training mode.
 
-    Source: Ulyanov, Vedaldi, Lempitsky, "Instance normalization: the missing ingredient for fast stylization", 2016.
+    Source: Ulyanov, Vedaldi, Lempitsky, "Instance normalization: the missing ingredient for fast
+    stylization", 2016.
 
     Example:
         >>> import pellucid as torch
@@ -465,22 +547,25 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalization of (N, C, H, W) or (C, H, W): zero mean and unit variance per channel and sample.
+    """Instance normalization of (N, C, H, W) or (C, H, W): zero mean and unit variance per channel
+    and sample.
 
     For each channel of each sample, with mean and variance over its spatial dimensions
 
         y = (x - mean) / sqrt(var + eps) * weight + bias
 
-    where the variance is divided by the count, without correction. Training and evaluation mode do the same, unless running
-    statistics are kept: then evaluation mode uses those.
+    where the variance is divided by the count, without correction. Training and evaluation mode do
+    the same, unless running statistics are kept: then evaluation mode uses those.
 
     Args:
         num_features: number of channels, C.
         eps: added to the variance. Default: 1e-5.
         momentum: share of the new batch in the running statistics. Default: 0.1.
         affine: whether to learn scale and shift. Default: False.
-        track_running_stats: whether to keep running statistics and use them in evaluation mode. Default: False.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        track_running_stats: whether to keep running statistics and use them in evaluation mode.
+            Default: False.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
         bias: whether to learn the shift, where `affine` is set. Default: True.
 
     Shape:
@@ -492,10 +577,11 @@ class InstanceNorm2d(_InstanceNorm):
         running_mean, running_var: buffers `(C,)`; None with track_running_stats=False.
 
     Raises:
-        ValueError: a wrong number of dimensions; with `affine`, a wrong number of channels; one spatial element in training
-            mode.
+        ValueError: a wrong number of dimensions; with `affine`, a wrong number of channels; one
+            spatial element in training mode.
 
-    Source: Ulyanov, Vedaldi, Lempitsky, "Instance normalization: the missing ingredient for fast stylization", 2016.
+    Source: Ulyanov, Vedaldi, Lempitsky, "Instance normalization: the missing ingredient for fast
+    stylization", 2016.
 
     Example:
         >>> import pellucid as torch
@@ -507,22 +593,25 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalization of (N, C, D, H, W) or (C, D, H, W): zero mean and unit variance per channel and sample.
+    """Instance normalization of (N, C, D, H, W) or (C, D, H, W): zero mean and unit variance per
+    channel and sample.
 
     For each channel of each sample, with mean and variance over its spatial dimensions
 
         y = (x - mean) / sqrt(var + eps) * weight + bias
 
-    where the variance is divided by the count, without correction. Training and evaluation mode do the same, unless running
-    statistics are kept: then evaluation mode uses those.
+    where the variance is divided by the count, without correction. Training and evaluation mode do
+    the same, unless running statistics are kept: then evaluation mode uses those.
 
     Args:
         num_features: number of channels, C.
         eps: added to the variance. Default: 1e-5.
         momentum: share of the new batch in the running statistics. Default: 0.1.
         affine: whether to learn scale and shift. Default: False.
-        track_running_stats: whether to keep running statistics and use them in evaluation mode. Default: False.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        track_running_stats: whether to keep running statistics and use them in evaluation mode.
+            Default: False.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
         bias: whether to learn the shift, where `affine` is set. Default: True.
 
     Shape:
@@ -534,10 +623,11 @@ class InstanceNorm3d(_InstanceNorm):
         running_mean, running_var: buffers `(C,)`; None with track_running_stats=False.
 
     Raises:
-        ValueError: a wrong number of dimensions; with `affine`, a wrong number of channels; one spatial element in training
-            mode.
+        ValueError: a wrong number of dimensions; with `affine`, a wrong number of channels; one
+            spatial element in training mode.
 
-    Source: Ulyanov, Vedaldi, Lempitsky, "Instance normalization: the missing ingredient for fast stylization", 2016.
+    Source: Ulyanov, Vedaldi, Lempitsky, "Instance normalization: the missing ingredient for fast
+    stylization", 2016.
 
     Example:
         >>> import pellucid as torch
@@ -599,13 +689,14 @@ class _LazyNorm(LazyModuleMixin):
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
     """BatchNorm1d whose `num_features` is inferred at the first call.
 
-    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of the input, and the module
-    becomes a BatchNorm1d.
+    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of
+    the input, and the module becomes a BatchNorm1d.
 
     Args:
-        eps, momentum, affine, track_running_stats: as in BatchNorm1d; here both `affine` and `track_running_stats` are True by
-            default.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        eps, momentum, affine, track_running_stats: as in BatchNorm1d; here both `affine` and
+            `track_running_stats` are True by default.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
         bias: whether to learn the shift, where `affine` is set. Default: True.
 
     Example:
@@ -621,13 +712,14 @@ class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
     """BatchNorm2d whose `num_features` is inferred at the first call.
 
-    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of the input, and the module
-    becomes a BatchNorm2d.
+    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of
+    the input, and the module becomes a BatchNorm2d.
 
     Args:
-        eps, momentum, affine, track_running_stats: as in BatchNorm2d; here both `affine` and `track_running_stats` are True by
-            default.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        eps, momentum, affine, track_running_stats: as in BatchNorm2d; here both `affine` and
+            `track_running_stats` are True by default.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
         bias: whether to learn the shift, where `affine` is set. Default: True.
 
     Example:
@@ -643,13 +735,14 @@ class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
     """BatchNorm3d whose `num_features` is inferred at the first call.
 
-    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of the input, and the module
-    becomes a BatchNorm3d.
+    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of
+    the input, and the module becomes a BatchNorm3d.
 
     Args:
-        eps, momentum, affine, track_running_stats: as in BatchNorm3d; here both `affine` and `track_running_stats` are True by
-            default.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        eps, momentum, affine, track_running_stats: as in BatchNorm3d; here both `affine` and
+            `track_running_stats` are True by default.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
         bias: whether to learn the shift, where `affine` is set. Default: True.
 
     Example:
@@ -665,13 +758,14 @@ class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
     """InstanceNorm1d whose `num_features` is inferred at the first call.
 
-    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of the input, and the module
-    becomes a InstanceNorm1d.
+    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of
+    the input, and the module becomes a InstanceNorm1d.
 
     Args:
-        eps, momentum, affine, track_running_stats: as in InstanceNorm1d; here both `affine` and `track_running_stats` are True
-            by default.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        eps, momentum, affine, track_running_stats: as in InstanceNorm1d; here both `affine` and
+            `track_running_stats` are True by default.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
         bias: whether to learn the shift, where `affine` is set. Default: True.
 
     Example:
@@ -687,13 +781,14 @@ class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
     """InstanceNorm2d whose `num_features` is inferred at the first call.
 
-    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of the input, and the module
-    becomes a InstanceNorm2d.
+    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of
+    the input, and the module becomes a InstanceNorm2d.
 
     Args:
-        eps, momentum, affine, track_running_stats: as in InstanceNorm2d; here both `affine` and `track_running_stats` are True
-            by default.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        eps, momentum, affine, track_running_stats: as in InstanceNorm2d; here both `affine` and
+            `track_running_stats` are True by default.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
         bias: whether to learn the shift, where `affine` is set. Default: True.
 
     Example:
@@ -709,13 +804,14 @@ class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
     """InstanceNorm3d whose `num_features` is inferred at the first call.
 
-    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of the input, and the module
-    becomes a InstanceNorm3d.
+    Until then parameters and buffers have no shape. The first call creates them from dimension 1 of
+    the input, and the module becomes a InstanceNorm3d.
 
     Args:
-        eps, momentum, affine, track_running_stats: as in InstanceNorm3d; here both `affine` and `track_running_stats` are True
-            by default.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        eps, momentum, affine, track_running_stats: as in InstanceNorm3d; here both `affine` and
+            `track_running_stats` are True by default.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
         bias: whether to learn the shift, where `affine` is set. Default: True.
 
     Example:

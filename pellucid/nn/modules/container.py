@@ -1,4 +1,6 @@
-"""Modules made of other modules or of parameters: Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict."""
+"""Modules made of other modules or of parameters: Sequential, ModuleList, ModuleDict,
+ParameterList, ParameterDict.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,12 @@ class Container(Module):
 class Sequential(Module):
     """A chain of modules: each is called with the output of the previous one.
 
-    It can be indexed, sliced, extended (`append`, `extend`, `insert`, `pop`, `+`) and repeated (`*`) like a list.
+    It can be indexed, sliced, extended (`append`, `extend`, `insert`, `pop`, `+`) and repeated
+    (`*`) like a list.
 
     Args:
-        args: the modules, which get the names "0", "1", ...; or one OrderedDict of names and modules.
+        args: the modules, which get the names "0", "1", ...; or one OrderedDict of names and
+            modules.
 
     Raises:
         TypeError: something that is not a module.
@@ -54,7 +58,11 @@ class Sequential(Module):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        pairs = args[0].items() if len(args) == 1 and isinstance(args[0], OrderedDict) else enumerate(args)
+        pairs = (
+            args[0].items()
+            if len(args) == 1 and isinstance(args[0], OrderedDict)
+            else enumerate(args)
+        )
         for key, module in pairs:
             self.add_module(str(key), module)
 
@@ -100,11 +108,15 @@ class Sequential(Module):
         return iter(self._modules.values())
 
     def __add__(self, other: Any) -> Sequential:
-        _check_sequential(other, "add operator supports only objects of Sequential class, but {} is given.")
+        _check_sequential(
+            other, "add operator supports only objects of Sequential class, but {} is given."
+        )
         return Sequential(*self, *other)
 
     def __iadd__(self, other: Any) -> Self:
-        _check_sequential(other, "add operator supports only objects of Sequential class, but {} is given.")
+        _check_sequential(
+            other, "add operator supports only objects of Sequential class, but {} is given."
+        )
         for module in list(other):
             self.append(module)
         return self
@@ -160,7 +172,9 @@ def _check_sequential(other: Any, text: str) -> None:
 
 def _times(count: Any) -> int:
     if not isinstance(count, int):
-        raise ArgumentTypeError(f"unsupported operand type(s) for *: {type(Sequential)} and {type(count)}")
+        raise ArgumentTypeError(
+            f"unsupported operand type(s) for *: {type(Sequential)} and {type(count)}"
+        )
     if count <= 0:
         raise ArgumentValueError(f"Non-positive multiplication factor {count} for {Sequential}")
     return count
@@ -169,8 +183,8 @@ def _times(count: Any) -> int:
 class ModuleList(Module):
     """A list of submodules. It has no forward: iterate over it, or call its elements.
 
-    Unlike those of a plain list, its modules are registered: their parameters are trained, saved and moved with the module that
-    has the list. It can be indexed, sliced and extended like a list.
+    Unlike those of a plain list, its modules are registered: their parameters are trained, saved
+    and moved with the module that has the list. It can be indexed, sliced and extended like a list.
 
     Args:
         modules: an iterable of modules to begin with. Default: none.
@@ -254,7 +268,9 @@ class ModuleList(Module):
     def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end."""
         if not isinstance(modules, Iterable):
-            raise ArgumentTypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
+            raise ArgumentTypeError(
+                f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}"
+            )
         for module in list(modules):
             self.append(module)
         return self
@@ -272,7 +288,11 @@ class ModuleList(Module):
                 blocks.append([i, i, text])
         lines = []
         for first, last, text in blocks:
-            head = f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}"
+            head = (
+                f"({first}): {text}"
+                if first == last
+                else f"({first}-{last}): {last - first + 1} x {text}"
+            )
             lines.append(add_indent(head, 2))
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
@@ -280,11 +300,12 @@ class ModuleList(Module):
 class ModuleDict(Module):
     """A dictionary of submodules, in the order of insertion.
 
-    Unlike those of a plain dictionary, its modules are registered: their parameters are trained, saved and moved with the module
-    that has the dictionary. It has no forward.
+    Unlike those of a plain dictionary, its modules are registered: their parameters are trained,
+    saved and moved with the module that has the dictionary. It has no forward.
 
     Args:
-        modules: a mapping from names to modules, or (name, module) pairs, to begin with. Default: none.
+        modules: a mapping from names to modules, or (name, module) pairs, to begin with. Default:
+            none.
 
     Raises:
         TypeError: something that is not a module, or a name that is not a string.
@@ -351,7 +372,9 @@ class ModuleDict(Module):
 
 
 def _pairs(given: Any, title: str) -> Iterator[tuple[str, Any]]:
-    """The pairs of a mapping (a ParameterDict sorts those of a plain one by name) or of an iterable of pairs."""
+    """The pairs of a mapping (a ParameterDict sorts those of a plain one by name) or of an iterable
+    of pairs.
+    """
     if not isinstance(given, Iterable):
         raise ArgumentTypeError(
             f"{'ParametersDict' if title == 'ParameterDict' else title}.update should be called with an iterable of key/value pairs, but got "
@@ -359,26 +382,36 @@ def _pairs(given: Any, title: str) -> Iterator[tuple[str, Any]]:
         )
     if isinstance(given, Mapping) or hasattr(given, "items"):
         ordered = title != "ParameterDict" or isinstance(given, (OrderedDict, ParameterDict))
-        yield from list(given.items()) if ordered else sorted(given.items(), key=lambda pair: pair[0])
+        yield from (
+            list(given.items()) if ordered else sorted(given.items(), key=lambda pair: pair[0])
+        )
         return
     for position, pair in enumerate(given):
         if not isinstance(pair, Iterable):
-            raise ArgumentTypeError(f"{title} update sequence element #{position} should be Iterable; is{type(pair).__name__}")
+            raise ArgumentTypeError(
+                f"{title} update sequence element #{position} should be Iterable; is{type(pair).__name__}"
+            )
         values = tuple(pair)
         if len(values) != 2:
-            raise ArgumentValueError(f"{title} update sequence element #{position} has length {len(values)}; 2 is required")
+            raise ArgumentValueError(
+                f"{title} update sequence element #{position} has length {len(values)}; 2 is required"
+            )
         yield values
 
 
 def _as_parameter(value: Any) -> Any:
-    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+    return (
+        Parameter(value)
+        if isinstance(value, Tensor) and not isinstance(value, Parameter)
+        else value
+    )
 
 
 class ParameterList(Module):
     """A list of parameters; tensors that you add become parameters, other objects stay unchanged.
 
-    Unlike those of a plain list, its parameters are registered: they are trained, saved and moved with the module that has the
-    list.
+    Unlike those of a plain list, its parameters are registered: they are trained, saved and moved
+    with the module that has the list.
 
     Args:
         values: an iterable of tensors or other objects to begin with. Default: none.
@@ -443,7 +476,9 @@ class ParameterList(Module):
     def extend(self, values: Iterable[Any]) -> Self:
         """Add values at the end."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            raise ArgumentTypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+            raise ArgumentTypeError(
+                f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}"
+            )
         for value in values:
             self.append(value)
         return self
@@ -464,14 +499,15 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters, in the order of insertion; tensors that you add become parameters.
+    """A dictionary of parameters, in the order of insertion; tensors that you add become
+    parameters.
 
-    Unlike those of a plain dictionary, its parameters are registered: they are trained, saved and moved with the module that has
-    the dictionary.
+    Unlike those of a plain dictionary, its parameters are registered: they are trained, saved and
+    moved with the module that has the dictionary.
 
     Args:
-        parameters: a mapping from names to tensors or other objects, or pairs of them, to begin with; plain dictionaries are
-            sorted by name. Default: none.
+        parameters: a mapping from names to tensors or other objects, or pairs of them, to begin
+            with; plain dictionaries are sorted by name. Default: none.
 
     Raises:
         TypeError: a name that is not a string.
@@ -578,7 +614,11 @@ class ParameterDict(Module):
         for key, value in self.items():
             if isinstance(value, Tensor):
                 title = "Parameter" if isinstance(value, Parameter) else "Tensor"
-                kind = typename(value) if title == "Tensor" else "torch." + value.type().partition(".")[2]
+                kind = (
+                    typename(value)
+                    if title == "Tensor"
+                    else "torch." + value.type().partition(".")[2]
+                )
                 size = "x".join(str(n) for n in value.shape)
                 lines.append(f"  ({key}): {title} containing: [{kind} of size {size}]")
             else:

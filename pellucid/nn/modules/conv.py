@@ -30,10 +30,21 @@ class _ConvNd(Module):
     bias: Any
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...], padding: Any,
-        dilation: tuple[int, ...], transposed: bool, output_padding: tuple[int, ...], groups: int, bias: bool, padding_mode: str,
-        device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: Any,
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         if groups <= 0:
             raise ArgumentValueError("groups must be a positive integer")
@@ -43,11 +54,15 @@ class _ConvNd(Module):
             raise ArgumentValueError("out_channels must be divisible by groups")
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
-                raise ArgumentValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
+                raise ArgumentValueError(
+                    f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}"
+                )
             if padding == "same" and any(s != 1 for s in stride):
                 raise ArgumentValueError("padding='same' is not supported for strided convolutions")
         if padding_mode not in _PADDING_MODES:
-            raise ArgumentValueError(f"padding_mode must be one of {set(_PADDING_MODES)}, but got padding_mode='{padding_mode}'")
+            raise ArgumentValueError(
+                f"padding_mode must be one of {set(_PADDING_MODES)}, but got padding_mode='{padding_mode}'"
+            )
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = kernel_size
@@ -60,7 +75,9 @@ class _ConvNd(Module):
         self.padding_mode = padding_mode
         self._reversed_padding_repeated_twice = self._edges()
         first, second = (in_channels, out_channels) if transposed else (out_channels, in_channels)
-        self.weight = Parameter(T.empty((first, second // groups, *kernel_size), device=device, dtype=dtype))
+        self.weight = Parameter(
+            T.empty((first, second // groups, *kernel_size), device=device, dtype=dtype)
+        )
         if bias:
             self.bias = Parameter(T.empty(out_channels, device=device, dtype=dtype))
         else:
@@ -85,7 +102,11 @@ class _ConvNd(Module):
             if self.weight.is_contiguous():
                 init.kaiming_uniform_(self.weight, a=math.sqrt(5))
             else:  # the same numbers for the same indices whatever the strides
-                self.weight.copy_(init.kaiming_uniform_(T.empty(self.weight.shape, dtype=self.weight.dtype), a=math.sqrt(5)))
+                self.weight.copy_(
+                    init.kaiming_uniform_(
+                        T.empty(self.weight.shape, dtype=self.weight.dtype), a=math.sqrt(5)
+                    )
+                )
             if self.bias is not None:
                 fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
                 bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
@@ -130,9 +151,20 @@ class _Conv(_ConvNd):
         each = _ntuple(self._dims)
         padding = padding if isinstance(padding, str) else each(padding)
         super().__init__(
-            in_channels, out_channels, each(kernel_size), each(stride), padding, each(dilation), False, each(0), groups, bias,
-            padding_mode, device, dtype,
-        )  # fmt: skip
+            in_channels,
+            out_channels,
+            each(kernel_size),
+            each(stride),
+            padding,
+            each(dilation),
+            False,
+            each(0),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         convolve = getattr(F, _CONVOLUTIONS[self._dims])
@@ -145,14 +177,15 @@ class _Conv(_ConvNd):
         return self._conv_forward(input, self.weight, self.bias)
 
 
-_CONVOLUTIONS = {1: "conv1d", 2: "conv2d", 3: "conv3d"}  # looked up in F at each call, where a function mode may stand
+# looked up in F at each call, where a function mode may stand
+_CONVOLUTIONS = {1: "conv1d", 2: "conv2d", 3: "conv3d"}
 
 
 class Conv1d(_Conv):
     """1-d convolution with learned kernels over (N, C, L) or, without a batch, (C, L).
 
-    It computes the cross-correlation that the field calls convolution: the kernel is not flipped. For sample n and output
-    channel o
+    It computes the cross-correlation that the field calls convolution: the kernel is not flipped.
+    For sample n and output channel o
 
         out[n, o] = bias[o] + sum over c of weight[o, c] (*) input[n, c]
         out size  = floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1
@@ -164,27 +197,32 @@ class Conv1d(_Conv):
         out_channels: channels of the result, O; divisible by `groups`.
         kernel_size: size of the kernels: a number, or a tuple of one.
         stride: distance between two positions of the kernel, in the same form. Default: 1.
-        padding: elements added on both sides of each spatial dimension, in the same form; "valid" adds none; "same" adds as many
-            as the result needs to have the size of the input, and takes no stride but 1. Default: 0.
+        padding: elements added on both sides of each spatial dimension, in the same form; "valid"
+            adds none; "same" adds as many as the result needs to have the size of the input, and
+            takes no stride but 1. Default: 0.
         dilation: distance between two elements of the kernel, in the same form. Default: 1.
-        groups: splits the channels into groups that do not see each other; `groups=in_channels` is a depthwise convolution.
-            Default: 1.
+        groups: splits the channels into groups that do not see each other; `groups=in_channels` is
+            a depthwise convolution. Default: 1.
         bias: whether to add a learned bias to each output channel. Default: True.
-        padding_mode: what the padding holds: "zeros", "reflect", "replicate" or "circular". Default: "zeros".
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        padding_mode: what the padding holds: "zeros", "reflect", "replicate" or "circular".
+            Default: "zeros".
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Shape:
         input: `(N, in_channels, L)` or `(in_channels, L)`, of the dtype of the weight.
         result: `(N, out_channels, L_out)` or `(out_channels, L_out)`.
 
     Attributes:
-        weight: `(out_channels, in_channels / groups, K)`, initially uniform in +-1/sqrt(fan_in), where fan_in is the number of
-            elements of one kernel.
+        weight: `(out_channels, in_channels / groups, K)`, initially uniform in +-1/sqrt(fan_in),
+            where fan_in is the number of elements of one kernel.
         bias: `(out_channels,)`, initialized in the same way; None with bias=False.
 
     Raises:
-        ValueError: `groups` does not divide the channels; an unknown `padding` or `padding_mode`; "same" with a stride.
-        RuntimeError: the input has the wrong number of dimensions or channels, or is smaller than the kernel.
+        ValueError: `groups` does not divide the channels; an unknown `padding` or `padding_mode`;
+            "same" with a stride.
+        RuntimeError: the input has the wrong number of dimensions or channels, or is smaller than
+            the kernel.
 
     Example:
         >>> import pellucid as torch
@@ -199,8 +237,8 @@ class Conv1d(_Conv):
 class Conv2d(_Conv):
     """2-d convolution with learned kernels over (N, C, H, W) or, without a batch, (C, H, W).
 
-    It computes the cross-correlation that the field calls convolution: the kernel is not flipped. For sample n and output
-    channel o
+    It computes the cross-correlation that the field calls convolution: the kernel is not flipped.
+    For sample n and output channel o
 
         out[n, o] = bias[o] + sum over c of weight[o, c] (*) input[n, c]
         out size  = floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1
@@ -212,27 +250,32 @@ class Conv2d(_Conv):
         out_channels: channels of the result, O; divisible by `groups`.
         kernel_size: size of the kernels: a number for both dimensions, or a pair (height, width).
         stride: distance between two positions of the kernel, in the same form. Default: 1.
-        padding: elements added on both sides of each spatial dimension, in the same form; "valid" adds none; "same" adds as many
-            as the result needs to have the size of the input, and takes no stride but 1. Default: 0.
+        padding: elements added on both sides of each spatial dimension, in the same form; "valid"
+            adds none; "same" adds as many as the result needs to have the size of the input, and
+            takes no stride but 1. Default: 0.
         dilation: distance between two elements of the kernel, in the same form. Default: 1.
-        groups: splits the channels into groups that do not see each other; `groups=in_channels` is a depthwise convolution.
-            Default: 1.
+        groups: splits the channels into groups that do not see each other; `groups=in_channels` is
+            a depthwise convolution. Default: 1.
         bias: whether to add a learned bias to each output channel. Default: True.
-        padding_mode: what the padding holds: "zeros", "reflect", "replicate" or "circular". Default: "zeros".
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        padding_mode: what the padding holds: "zeros", "reflect", "replicate" or "circular".
+            Default: "zeros".
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Shape:
         input: `(N, in_channels, H, W)` or `(in_channels, H, W)`, of the dtype of the weight.
         result: `(N, out_channels, H_out, W_out)` or `(out_channels, H_out, W_out)`.
 
     Attributes:
-        weight: `(out_channels, in_channels / groups, KH, KW)`, initially uniform in +-1/sqrt(fan_in), where fan_in is the number
-            of elements of one kernel.
+        weight: `(out_channels, in_channels / groups, KH, KW)`, initially uniform in
+            +-1/sqrt(fan_in), where fan_in is the number of elements of one kernel.
         bias: `(out_channels,)`, initialized in the same way; None with bias=False.
 
     Raises:
-        ValueError: `groups` does not divide the channels; an unknown `padding` or `padding_mode`; "same" with a stride.
-        RuntimeError: the input has the wrong number of dimensions or channels, or is smaller than the kernel.
+        ValueError: `groups` does not divide the channels; an unknown `padding` or `padding_mode`;
+            "same" with a stride.
+        RuntimeError: the input has the wrong number of dimensions or channels, or is smaller than
+            the kernel.
 
     Example:
         >>> import pellucid as torch
@@ -247,8 +290,8 @@ class Conv2d(_Conv):
 class Conv3d(_Conv):
     """3-d convolution with learned kernels over (N, C, D, H, W) or, without a batch, (C, D, H, W).
 
-    It computes the cross-correlation that the field calls convolution: the kernel is not flipped. For sample n and output
-    channel o
+    It computes the cross-correlation that the field calls convolution: the kernel is not flipped.
+    For sample n and output channel o
 
         out[n, o] = bias[o] + sum over c of weight[o, c] (*) input[n, c]
         out size  = floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1
@@ -258,29 +301,35 @@ class Conv3d(_Conv):
     Args:
         in_channels: channels of the input, C; divisible by `groups`.
         out_channels: channels of the result, O; divisible by `groups`.
-        kernel_size: size of the kernels: a number for all three dimensions, or a triple (depth, height, width).
+        kernel_size: size of the kernels: a number for all three dimensions, or a triple (depth,
+            height, width).
         stride: distance between two positions of the kernel, in the same form. Default: 1.
-        padding: elements added on both sides of each spatial dimension, in the same form; "valid" adds none; "same" adds as many
-            as the result needs to have the size of the input, and takes no stride but 1. Default: 0.
+        padding: elements added on both sides of each spatial dimension, in the same form; "valid"
+            adds none; "same" adds as many as the result needs to have the size of the input, and
+            takes no stride but 1. Default: 0.
         dilation: distance between two elements of the kernel, in the same form. Default: 1.
-        groups: splits the channels into groups that do not see each other; `groups=in_channels` is a depthwise convolution.
-            Default: 1.
+        groups: splits the channels into groups that do not see each other; `groups=in_channels` is
+            a depthwise convolution. Default: 1.
         bias: whether to add a learned bias to each output channel. Default: True.
-        padding_mode: what the padding holds: "zeros", "reflect", "replicate" or "circular". Default: "zeros".
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        padding_mode: what the padding holds: "zeros", "reflect", "replicate" or "circular".
+            Default: "zeros".
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Shape:
         input: `(N, in_channels, D, H, W)` or `(in_channels, D, H, W)`, of the dtype of the weight.
         result: `(N, out_channels, D_out, H_out, W_out)` or `(out_channels, D_out, H_out, W_out)`.
 
     Attributes:
-        weight: `(out_channels, in_channels / groups, KD, KH, KW)`, initially uniform in +-1/sqrt(fan_in), where fan_in is the
-            number of elements of one kernel.
+        weight: `(out_channels, in_channels / groups, KD, KH, KW)`, initially uniform in
+            +-1/sqrt(fan_in), where fan_in is the number of elements of one kernel.
         bias: `(out_channels,)`, initialized in the same way; None with bias=False.
 
     Raises:
-        ValueError: `groups` does not divide the channels; an unknown `padding` or `padding_mode`; "same" with a stride.
-        RuntimeError: the input has the wrong number of dimensions or channels, or is smaller than the kernel.
+        ValueError: `groups` does not divide the channels; an unknown `padding` or `padding_mode`;
+            "same" with a stride.
+        RuntimeError: the input has the wrong number of dimensions or channels, or is smaller than
+            the kernel.
 
     Example:
         >>> import pellucid as torch
@@ -309,12 +358,25 @@ class _ConvTransposeNd(_ConvNd):
         dtype: Any = None,
     ) -> None:
         if padding_mode != "zeros":
-            raise ArgumentValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+            raise ArgumentValueError(
+                f'Only "zeros" padding mode is supported for {type(self).__name__}'
+            )
         each = _ntuple(self._dims)
         super().__init__(
-            in_channels, out_channels, each(kernel_size), each(stride), each(padding), each(dilation), True, each(output_padding),
-            groups, bias, padding_mode, device, dtype,
-        )  # fmt: skip
+            in_channels,
+            out_channels,
+            each(kernel_size),
+            each(stride),
+            each(padding),
+            each(dilation),
+            True,
+            each(output_padding),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def _output_padding(self, input: Tensor, output_size: Any) -> Any:
         """The output padding that gives `output_size`."""
@@ -330,7 +392,10 @@ class _ConvTransposeNd(_ConvNd):
                 f"ConvTranspose{n}D: for {input.ndim}D input, output_size must have {n} or {lead + n} elements (got {len(wanted)})"
             )
         low = [
-            (input.shape[lead + d] - 1) * self.stride[d] - 2 * self.padding[d] + self.dilation[d] * (self.kernel_size[d] - 1) + 1
+            (input.shape[lead + d] - 1) * self.stride[d]
+            - 2 * self.padding[d]
+            + self.dilation[d] * (self.kernel_size[d] - 1)
+            + 1
             for d in range(n)
         ]
         high = [low[d] + self.stride[d] - 1 for d in range(n)]
@@ -344,7 +409,14 @@ class _ConvTransposeNd(_ConvNd):
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         extra = self._output_padding(input, output_size)
         return getattr(F, _TRANSPOSED[self._dims])(
-            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            extra,
+            self.groups,
+            self.dilation,
         )
 
 
@@ -352,10 +424,12 @@ _TRANSPOSED = {1: "conv_transpose1d", 2: "conv_transpose2d", 3: "conv_transpose3
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """Transposed 1-d convolution over (N, C, L) or (C, L): maps in the opposite direction of Conv1d, often to upsample.
+    """Transposed 1-d convolution over (N, C, L) or (C, L): maps in the opposite direction of
+    Conv1d, often to upsample.
 
-    Each input element adds a copy of the kernel, times the element, to the result. This is the gradient of Conv1d with respect
-    to its input; it is not its inverse. The size of each spatial dimension becomes
+    Each input element adds a copy of the kernel, times the element, to the result. This is the
+    gradient of Conv1d with respect to its input; it is not its inverse. The size of each spatial
+    dimension becomes
 
         (size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1
 
@@ -365,29 +439,33 @@ class ConvTranspose1d(_ConvTransposeNd):
         kernel_size: size of the kernels: a number, or a tuple of one.
         stride: distance between the copies of two neighbours, in the same form. Default: 1.
         padding: elements cut off on both sides of the result, in the same form. Default: 0.
-        output_padding: size added at the end of each dimension. Several sizes give the same size under a Conv1d with a stride;
-            this chooses one of them. Smaller than the stride or the dilation. Default: 0.
+        output_padding: size added at the end of each dimension. Several sizes give the same size
+            under a Conv1d with a stride; this chooses one of them. Smaller than the stride or the
+            dilation. Default: 0.
         groups: splits the channels into groups that do not see each other. Default: 1.
         bias: whether to add a learned bias to each output channel. Default: True.
         dilation: distance between two elements of the kernel, in the same form. Default: 1.
         padding_mode: "zeros" only.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
-    Call it as `layer(input)` or as `layer(input, output_size)`, which chooses `output_padding` for the spatial sizes that you
-    ask for.
+    Call it as `layer(input)` or as `layer(input, output_size)`, which chooses `output_padding` for
+    the spatial sizes that you ask for.
 
     Shape:
         input: `(N, in_channels, L)` or `(in_channels, L)`, of the dtype of the weight.
         result: `(N, out_channels, L_out)` or `(out_channels, L_out)`.
 
     Attributes:
-        weight: `(in_channels, out_channels / groups, K)`, initially uniform in +-1/sqrt(fan_in), with fan_in the number of
-            elements of `weight[0]`.
+        weight: `(in_channels, out_channels / groups, K)`, initially uniform in +-1/sqrt(fan_in),
+            with fan_in the number of elements of `weight[0]`.
         bias: `(out_channels,)`, initialized in the same way; None with bias=False.
 
     Raises:
-        ValueError: `groups` does not divide the channels; another padding mode; an `output_size` that no output padding gives.
-        RuntimeError: the input has the wrong number of dimensions or channels; `output_padding` is too large.
+        ValueError: `groups` does not divide the channels; another padding mode; an `output_size`
+            that no output padding gives.
+        RuntimeError: the input has the wrong number of dimensions or channels; `output_padding` is
+            too large.
 
     Source: Zeiler et al., "Deconvolutional networks", 2010.
 
@@ -402,10 +480,12 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """Transposed 2-d convolution over (N, C, H, W) or (C, H, W): maps in the opposite direction of Conv2d, often to upsample.
+    """Transposed 2-d convolution over (N, C, H, W) or (C, H, W): maps in the opposite direction of
+    Conv2d, often to upsample.
 
-    Each input element adds a copy of the kernel, times the element, to the result. This is the gradient of Conv2d with respect
-    to its input; it is not its inverse. The size of each spatial dimension becomes
+    Each input element adds a copy of the kernel, times the element, to the result. This is the
+    gradient of Conv2d with respect to its input; it is not its inverse. The size of each spatial
+    dimension becomes
 
         (size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1
 
@@ -415,29 +495,33 @@ class ConvTranspose2d(_ConvTransposeNd):
         kernel_size: size of the kernels: a number for both dimensions, or a pair (height, width).
         stride: distance between the copies of two neighbours, in the same form. Default: 1.
         padding: elements cut off on both sides of the result, in the same form. Default: 0.
-        output_padding: size added at the end of each dimension. Several sizes give the same size under a Conv2d with a stride;
-            this chooses one of them. Smaller than the stride or the dilation. Default: 0.
+        output_padding: size added at the end of each dimension. Several sizes give the same size
+            under a Conv2d with a stride; this chooses one of them. Smaller than the stride or the
+            dilation. Default: 0.
         groups: splits the channels into groups that do not see each other. Default: 1.
         bias: whether to add a learned bias to each output channel. Default: True.
         dilation: distance between two elements of the kernel, in the same form. Default: 1.
         padding_mode: "zeros" only.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
-    Call it as `layer(input)` or as `layer(input, output_size)`, which chooses `output_padding` for the spatial sizes that you
-    ask for.
+    Call it as `layer(input)` or as `layer(input, output_size)`, which chooses `output_padding` for
+    the spatial sizes that you ask for.
 
     Shape:
         input: `(N, in_channels, H, W)` or `(in_channels, H, W)`, of the dtype of the weight.
         result: `(N, out_channels, H_out, W_out)` or `(out_channels, H_out, W_out)`.
 
     Attributes:
-        weight: `(in_channels, out_channels / groups, KH, KW)`, initially uniform in +-1/sqrt(fan_in), with fan_in the number of
-            elements of `weight[0]`.
+        weight: `(in_channels, out_channels / groups, KH, KW)`, initially uniform in
+            +-1/sqrt(fan_in), with fan_in the number of elements of `weight[0]`.
         bias: `(out_channels,)`, initialized in the same way; None with bias=False.
 
     Raises:
-        ValueError: `groups` does not divide the channels; another padding mode; an `output_size` that no output padding gives.
-        RuntimeError: the input has the wrong number of dimensions or channels; `output_padding` is too large.
+        ValueError: `groups` does not divide the channels; another padding mode; an `output_size`
+            that no output padding gives.
+        RuntimeError: the input has the wrong number of dimensions or channels; `output_padding` is
+            too large.
 
     Source: Zeiler et al., "Deconvolutional networks", 2010.
 
@@ -452,42 +536,49 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """Transposed 3-d convolution over (N, C, D, H, W) or (C, D, H, W): maps in the opposite direction of Conv3d, often to upsample.
+    """Transposed 3-d convolution over (N, C, D, H, W) or (C, D, H, W): maps in the opposite
+    direction of Conv3d, often to upsample.
 
-    Each input element adds a copy of the kernel, times the element, to the result. This is the gradient of Conv3d with respect
-    to its input; it is not its inverse. The size of each spatial dimension becomes
+    Each input element adds a copy of the kernel, times the element, to the result. This is the
+    gradient of Conv3d with respect to its input; it is not its inverse. The size of each spatial
+    dimension becomes
 
         (size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1
 
     Args:
         in_channels: channels of the input; divisible by `groups`.
         out_channels: channels of the result; divisible by `groups`.
-        kernel_size: size of the kernels: a number for all three dimensions, or a triple (depth, height, width).
+        kernel_size: size of the kernels: a number for all three dimensions, or a triple (depth,
+            height, width).
         stride: distance between the copies of two neighbours, in the same form. Default: 1.
         padding: elements cut off on both sides of the result, in the same form. Default: 0.
-        output_padding: size added at the end of each dimension. Several sizes give the same size under a Conv3d with a stride;
-            this chooses one of them. Smaller than the stride or the dilation. Default: 0.
+        output_padding: size added at the end of each dimension. Several sizes give the same size
+            under a Conv3d with a stride; this chooses one of them. Smaller than the stride or the
+            dilation. Default: 0.
         groups: splits the channels into groups that do not see each other. Default: 1.
         bias: whether to add a learned bias to each output channel. Default: True.
         dilation: distance between two elements of the kernel, in the same form. Default: 1.
         padding_mode: "zeros" only.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
-    Call it as `layer(input)` or as `layer(input, output_size)`, which chooses `output_padding` for the spatial sizes that you
-    ask for.
+    Call it as `layer(input)` or as `layer(input, output_size)`, which chooses `output_padding` for
+    the spatial sizes that you ask for.
 
     Shape:
         input: `(N, in_channels, D, H, W)` or `(in_channels, D, H, W)`, of the dtype of the weight.
         result: `(N, out_channels, D_out, H_out, W_out)` or `(out_channels, D_out, H_out, W_out)`.
 
     Attributes:
-        weight: `(in_channels, out_channels / groups, KD, KH, KW)`, initially uniform in +-1/sqrt(fan_in), with fan_in the number
-            of elements of `weight[0]`.
+        weight: `(in_channels, out_channels / groups, KD, KH, KW)`, initially uniform in
+            +-1/sqrt(fan_in), with fan_in the number of elements of `weight[0]`.
         bias: `(out_channels,)`, initialized in the same way; None with bias=False.
 
     Raises:
-        ValueError: `groups` does not divide the channels; another padding mode; an `output_size` that no output padding gives.
-        RuntimeError: the input has the wrong number of dimensions or channels; `output_padding` is too large.
+        ValueError: `groups` does not divide the channels; another padding mode; an `output_size`
+            that no output padding gives.
+        RuntimeError: the input has the wrong number of dimensions or channels; `output_padding` is
+            too large.
 
     Source: Zeiler et al., "Deconvolutional networks", 2010.
 
@@ -502,12 +593,20 @@ class ConvTranspose3d(_ConvTransposeNd):
 
 
 class _LazyConv(LazyModuleMixin):
-    """A convolution whose `in_channels` is that of the first input; the constructor leaves `in_channels` out."""
+    """A convolution whose `in_channels` is that of the first input; the constructor leaves
+    `in_channels` out.
+    """
 
     _dims: int
 
     def __init__(
-        self, out_channels: int, *args: Any, bias: bool = True, device: Any = None, dtype: Any = None, **kwargs: Any
+        self,
+        out_channels: int,
+        *args: Any,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        **kwargs: Any,
     ) -> None:
         place = self._bias_place
         if len(args) > place:
@@ -540,7 +639,11 @@ class _LazyConv(LazyModuleMixin):
         me.in_channels = input.shape[-n - 1]
         if me.in_channels % me.groups != 0:
             raise ArgumentValueError("in_channels must be divisible by groups")
-        first, second = (me.in_channels, me.out_channels) if me.transposed else (me.out_channels, me.in_channels)
+        first, second = (
+            (me.in_channels, me.out_channels)
+            if me.transposed
+            else (me.out_channels, me.in_channels)
+        )
         me.weight.materialize((first, second // me.groups, *me.kernel_size))
         if me.bias is not None:
             me.bias.materialize((me.out_channels,))
@@ -550,11 +653,13 @@ class _LazyConv(LazyModuleMixin):
 class LazyConv1d(_LazyConv, Conv1d):
     """Conv1d whose `in_channels` is inferred at the first call.
 
-    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and the module becomes a Conv1d.
-    Run one batch through it before you count the parameters; an optimizer may be made earlier.
+    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and
+    the module becomes a Conv1d. Run one batch through it before you count the parameters; an
+    optimizer may be made earlier.
 
     Args:
-        out_channels, kernel_size, stride, padding, ...: all arguments of Conv1d but `in_channels`, in the same order.
+        out_channels, kernel_size, stride, padding, ...: all arguments of Conv1d but `in_channels`,
+            in the same order.
 
     Raises:
         RuntimeError: the first input has neither 2 nor 3 dimensions.
@@ -572,11 +677,13 @@ class LazyConv1d(_LazyConv, Conv1d):
 class LazyConv2d(_LazyConv, Conv2d):
     """Conv2d whose `in_channels` is inferred at the first call.
 
-    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and the module becomes a Conv2d.
-    Run one batch through it before you count the parameters; an optimizer may be made earlier.
+    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and
+    the module becomes a Conv2d. Run one batch through it before you count the parameters; an
+    optimizer may be made earlier.
 
     Args:
-        out_channels, kernel_size, stride, padding, ...: all arguments of Conv2d but `in_channels`, in the same order.
+        out_channels, kernel_size, stride, padding, ...: all arguments of Conv2d but `in_channels`,
+            in the same order.
 
     Raises:
         RuntimeError: the first input has neither 3 nor 4 dimensions.
@@ -594,11 +701,13 @@ class LazyConv2d(_LazyConv, Conv2d):
 class LazyConv3d(_LazyConv, Conv3d):
     """Conv3d whose `in_channels` is inferred at the first call.
 
-    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and the module becomes a Conv3d.
-    Run one batch through it before you count the parameters; an optimizer may be made earlier.
+    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and
+    the module becomes a Conv3d. Run one batch through it before you count the parameters; an
+    optimizer may be made earlier.
 
     Args:
-        out_channels, kernel_size, stride, padding, ...: all arguments of Conv3d but `in_channels`, in the same order.
+        out_channels, kernel_size, stride, padding, ...: all arguments of Conv3d but `in_channels`,
+            in the same order.
 
     Raises:
         RuntimeError: the first input has neither 4 nor 5 dimensions.
@@ -616,11 +725,13 @@ class LazyConv3d(_LazyConv, Conv3d):
 class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
     """ConvTranspose1d whose `in_channels` is inferred at the first call.
 
-    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and the module becomes a
-    ConvTranspose1d. Run one batch through it before you count the parameters; an optimizer may be made earlier.
+    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and
+    the module becomes a ConvTranspose1d. Run one batch through it before you count the parameters;
+    an optimizer may be made earlier.
 
     Args:
-        out_channels, kernel_size, stride, padding, ...: all arguments of ConvTranspose1d but `in_channels`, in the same order.
+        out_channels, kernel_size, stride, padding, ...: all arguments of ConvTranspose1d but
+            `in_channels`, in the same order.
 
     Raises:
         RuntimeError: the first input has neither 2 nor 3 dimensions.
@@ -638,11 +749,13 @@ class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
 class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
     """ConvTranspose2d whose `in_channels` is inferred at the first call.
 
-    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and the module becomes a
-    ConvTranspose2d. Run one batch through it before you count the parameters; an optimizer may be made earlier.
+    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and
+    the module becomes a ConvTranspose2d. Run one batch through it before you count the parameters;
+    an optimizer may be made earlier.
 
     Args:
-        out_channels, kernel_size, stride, padding, ...: all arguments of ConvTranspose2d but `in_channels`, in the same order.
+        out_channels, kernel_size, stride, padding, ...: all arguments of ConvTranspose2d but
+            `in_channels`, in the same order.
 
     Raises:
         RuntimeError: the first input has neither 3 nor 4 dimensions.
@@ -660,11 +773,13 @@ class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
 class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
     """ConvTranspose3d whose `in_channels` is inferred at the first call.
 
-    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and the module becomes a
-    ConvTranspose3d. Run one batch through it before you count the parameters; an optimizer may be made earlier.
+    Until then `weight` and `bias` have no shape. The first call creates and initializes them, and
+    the module becomes a ConvTranspose3d. Run one batch through it before you count the parameters;
+    an optimizer may be made earlier.
 
     Args:
-        out_channels, kernel_size, stride, padding, ...: all arguments of ConvTranspose3d but `in_channels`, in the same order.
+        out_channels, kernel_size, stride, padding, ...: all arguments of ConvTranspose3d but
+            `in_channels`, in the same order.
 
     Raises:
         RuntimeError: the first input has neither 4 nor 5 dimensions.

@@ -26,7 +26,8 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """During training, sets each element to zero with probability p and divides the others by 1 - p.
+    """During training, sets each element to zero with probability p and divides the others by 1 -
+    p.
 
     The expected value stays the same. In evaluation mode (`eval()`) the input is returned.
 
@@ -40,7 +41,8 @@ class Dropout(_DropoutNd):
     Raises:
         ValueError: p outside [0, 1].
 
-    Source: Hinton et al., "Improving neural networks by preventing co-adaptation of feature detectors", 2012.
+    Source: Hinton et al., "Improving neural networks by preventing co-adaptation of feature
+    detectors", 2012.
 
     Example:
         >>> import pellucid as torch
@@ -55,8 +57,8 @@ class Dropout(_DropoutNd):
 class Dropout1d(_DropoutNd):
     """During training, sets whole channels of (N, C, L) or (C, L) to zero, each with probability p.
 
-    The others are divided by 1 - p. In evaluation mode the input is returned. Neighbouring elements of a feature map are alike,
-    so that dropping single ones regularizes little.
+    The others are divided by 1 - p. In evaluation mode the input is returned. Neighbouring elements
+    of a feature map are alike, so that dropping single ones regularizes little.
 
     Args:
         p: probability that a channel becomes zero. Default: 0.5.
@@ -82,15 +84,16 @@ class Dropout1d(_DropoutNd):
 class Dropout2d(_DropoutNd):
     """During training, sets whole channels of (N, C, H, W) to zero, each with probability p.
 
-    The others are divided by 1 - p. In evaluation mode the input is returned. Neighbouring elements of a feature map are alike,
-    so that dropping single ones regularizes little.
+    The others are divided by 1 - p. In evaluation mode the input is returned. Neighbouring elements
+    of a feature map are alike, so that dropping single ones regularizes little.
 
     Args:
         p: probability that a channel becomes zero. Default: 0.5.
         inplace: whether to change the input itself. Default: False.
 
     Shape:
-        input: `(N, C, H, W)`; the result has the same shape. A 3-d input is taken as `(N, C, L)`, with a warning.
+        input: `(N, C, H, W)`; the result has the same shape. A 3-d input is taken as `(N, C, L)`,
+            with a warning.
 
     Raises:
         ValueError: p outside [0, 1].
@@ -107,10 +110,11 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """During training, sets whole channels of (N, C, D, H, W) or (C, D, H, W) to zero, each with probability p.
+    """During training, sets whole channels of (N, C, D, H, W) or (C, D, H, W) to zero, each with
+    probability p.
 
-    The others are divided by 1 - p. In evaluation mode the input is returned. Neighbouring elements of a feature map are alike,
-    so that dropping single ones regularizes little.
+    The others are divided by 1 - p. In evaluation mode the input is returned. Neighbouring elements
+    of a feature map are alike, so that dropping single ones regularizes little.
 
     Args:
         p: probability that a channel becomes zero. Default: 0.5.
@@ -136,8 +140,8 @@ class Dropout3d(_DropoutNd):
 class AlphaDropout(_DropoutNd):
     """Dropout that preserves the mean and variance of SELU outputs.
 
-    During training, each element becomes SELU's negative limit, -1.7581, with probability p; then all are scaled and shifted. In
-    evaluation mode the input is returned.
+    During training, each element becomes SELU's negative limit, -1.7581, with probability p; then
+    all are scaled and shifted. In evaluation mode the input is returned.
 
     Args:
         p: probability that an element is dropped. Default: 0.5.
@@ -164,10 +168,11 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """AlphaDropout of whole channels: during training, sets a channel to SELU's negative limit with probability p.
+    """AlphaDropout of whole channels: during training, sets a channel to SELU's negative limit with
+    probability p.
 
-    All elements are then scaled and shifted, so that mean and variance of SELU outputs stay the same. In evaluation mode the
-    input is returned.
+    All elements are then scaled and shifted, so that mean and variance of SELU outputs stay the
+    same. In evaluation mode the input is returned.
 
     Args:
         p: probability that a channel is dropped. Default: 0.5.

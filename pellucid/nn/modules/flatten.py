@@ -10,7 +10,8 @@ from .module import Module
 
 
 class Flatten(Module):
-    """Flattens the dimensions `start_dim` to `end_dim` into one; by default all but the batch dimension.
+    """Flattens the dimensions `start_dim` to `end_dim` into one; by default all but the batch
+    dimension.
 
     Args:
         start_dim: the first dimension of those that become one. Default: 1.
@@ -42,7 +43,8 @@ class Unflatten(Module):
 
     Args:
         dim: the dimension.
-        unflattened_size: its new sizes, a tuple or list; one of them may be -1, which stands for what is left.
+        unflattened_size: its new sizes, a tuple or list; one of them may be -1, which stands for
+            what is left.
 
     Shape:
         input: any shape in which the new sizes multiply to the size of `dim`.

@@ -44,7 +44,14 @@ class Fold(_Windows):
         torch.Size([1, 3, 4, 4])
     """
 
-    def __init__(self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
+    def __init__(
+        self,
+        output_size: Any,
+        kernel_size: Any,
+        dilation: Any = 1,
+        padding: Any = 0,
+        stride: Any = 1,
+    ) -> None:
         super().__init__()
         self.output_size = output_size
         self.kernel_size = kernel_size
@@ -53,7 +60,9 @@ class Fold(_Windows):
         self.stride = stride
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+        return F.fold(
+            input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
+        )
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}, {self._windows()}"
@@ -72,8 +81,9 @@ class Unfold(_Windows):
 
     Shape:
         input: `(N, C, H, W)` or `(C, H, W)`.
-        result: `(N, C * KH * KW, L)` or `(C * KH * KW, L)`, where L is the number of positions: the product over both dimensions
-            of `floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1`.
+        result: `(N, C * KH * KW, L)` or `(C * KH * KW, L)`, where L is the number of positions: the
+            product over both dimensions of `floor((size + 2 * padding - dilation * (kernel_size -
+            1) - 1) / stride) + 1`.
 
     Raises:
         RuntimeError: an image smaller than the window.
@@ -84,7 +94,9 @@ class Unfold(_Windows):
         torch.Size([1, 12, 9])
     """
 
-    def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
+    def __init__(
+        self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+    ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
         self.dilation = dilation

@@ -10,7 +10,9 @@ from ..parameter import is_lazy
 
 
 class LazyModuleMixin:
-    """Makes a module lazy: the first call runs `initialize_parameters` and turns the module into `cls_to_become`."""
+    """Makes a module lazy: the first call runs `initialize_parameters` and turns the module into
+    `cls_to_become`.
+    """
 
     cls_to_become: Any = None
     _parameters: dict[str, Any]
@@ -25,7 +27,9 @@ class LazyModuleMixin:
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Take shapes from the arguments of the call; defined by each lazy module."""
-        raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
+        raise NotImplementedError(
+            f"initialize_parameters is not implemented for {type(self).__name__}"
+        )
 
     def has_uninitialized_params(self) -> bool:
         """True before the first call."""
@@ -33,7 +37,14 @@ class LazyModuleMixin:
 
 
 def _lazy_load_hook(
-    module: Any, state_dict: Any, prefix: str, local_metadata: Any, strict: Any, missing: Any, unexpected: Any, errors: Any
+    module: Any,
+    state_dict: Any,
+    prefix: str,
+    local_metadata: Any,
+    strict: Any,
+    missing: Any,
+    unexpected: Any,
+    errors: Any,
 ) -> None:
     """Loading values gives their shapes to parameters that have none yet."""
     for name, value in (*module._parameters.items(), *module._buffers.items()):

@@ -46,10 +46,12 @@ class Linear(Module):
         in_features: size of the last dimension of the input.
         out_features: size of the last dimension of the result.
         bias: whether to add a learned bias. Default: True.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Shape:
-        input: `(*, in_features)` with any number of dimensions in front, of the dtype of the weight.
+        input: `(*, in_features)` with any number of dimensions in front, of the dtype of the
+            weight.
         result: `(*, out_features)`.
 
     Attributes:
@@ -59,8 +61,8 @@ class Linear(Module):
     Raises:
         RuntimeError: the last dimension of the input is not `in_features`, or the dtypes differ.
 
-    The gradients of a loss L are `dL/dx = dL/dy @ weight`, `dL/dweight = dL/dy.T @ x` and `dL/dbias`, the sum of dL/dy over the
-    rows.
+    The gradients of a loss L are `dL/dx = dL/dy @ weight`, `dL/dweight = dL/dy.T @ x` and
+    `dL/dbias`, the sum of dL/dy over the rows.
 
     Example:
         >>> import pellucid as torch
@@ -71,7 +73,14 @@ class Linear(Module):
     weight: Tensor
     bias: Tensor | None
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
@@ -94,7 +103,8 @@ class Linear(Module):
         own = self._parameters
         try:  # a third of the time of looking them up as attributes
             weight, bias = own["weight"], own["bias"]
-        except KeyError:  # reparametrised or pruned: what stands in for them is an ordinary attribute
+        except KeyError:
+            # reparametrised or pruned: what stands in for them is an ordinary attribute
             weight, bias = self.weight, self.bias  # type: ignore[assignment]
         return F.linear(input, weight, bias)  # type: ignore[arg-type]
 
@@ -107,21 +117,25 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class Bilinear(Module):
-    """A bilinear layer with two inputs: `y[k] = x1^T weight[k] x2 + bias[k]` for each output feature k.
+    """A bilinear layer with two inputs: `y[k] = x1^T weight[k] x2 + bias[k]` for each output
+    feature k.
 
     Args:
         in1_features: size of the last dimension of the first input.
         in2_features: size of the last dimension of the second input.
         out_features: size of the last dimension of the result.
         bias: whether to add a learned bias. Default: True.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Shape:
-        input1, input2: `(*, in1_features)` and `(*, in2_features)`, with the same dimensions in front.
+        input1, input2: `(*, in1_features)` and `(*, in2_features)`, with the same dimensions in
+            front.
         result: `(*, out_features)`.
 
     Attributes:
-        weight: `(out_features, in1_features, in2_features)`, initially uniform in +-1/sqrt(in1_features).
+        weight: `(out_features, in1_features, in2_features)`, initially uniform in
+            +-1/sqrt(in1_features).
         bias: `(out_features,)`, initialized in the same way; None with bias=False.
 
     Raises:
@@ -137,7 +151,13 @@ class Bilinear(Module):
     bias: Tensor | None
 
     def __init__(
-        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         if in1_features <= 0:
@@ -145,7 +165,9 @@ class Bilinear(Module):
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features
-        self.weight = Parameter(T.empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
+        self.weight = Parameter(
+            T.empty((out_features, in1_features, in2_features), device=device, dtype=dtype)
+        )
         if bias:
             self.bias = Parameter(T.empty(out_features, device=device, dtype=dtype))
         else:
@@ -172,13 +194,15 @@ class Bilinear(Module):
 class LazyLinear(LazyModuleMixin, Linear):
     """Linear whose `in_features` is inferred from the first input.
 
-    Until the first call `weight` and `bias` have no shape. That call creates and initializes them, and the module becomes a
-    Linear. Run one batch through it before you count the parameters; an optimizer may be made earlier.
+    Until the first call `weight` and `bias` have no shape. That call creates and initializes them,
+    and the module becomes a Linear. Run one batch through it before you count the parameters; an
+    optimizer may be made earlier.
 
     Args:
         out_features: size of the last dimension of the result.
         bias: whether to add a learned bias. Default: True.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Shape:
         input: `(*, in_features)`, where the first input decides `in_features`.
@@ -195,7 +219,9 @@ class LazyLinear(LazyModuleMixin, Linear):
     weight: Any
     bias: Any
 
-    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__(0, 0, False)
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_features = out_features

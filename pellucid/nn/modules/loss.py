@@ -22,14 +22,19 @@ def _old_reduction(size_average: bool | None, reduce: bool | None, reduction: st
     average = True if size_average is None else size_average
     each = True if reduce is None else reduce
     result = "none" if not each else "mean" if average else "sum"
-    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{result}' instead.", stacklevel=4)
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{result}' instead.",
+        stacklevel=4,
+    )
     return result
 
 
 class _Loss(Module):
     reduction: str
 
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
         super().__init__()
         self.reduction = _old_reduction(size_average, reduce, reduction)
 
@@ -51,10 +56,12 @@ class L1Loss(_Loss):
     """Mean absolute error: `|input - target|`, averaged over all elements.
 
     Args:
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
 
     Shape:
-        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none".
+        input, target: any shape, the same for both. The result is a scalar; of that shape with
+            reduction="none".
 
     Example:
         >>> import pellucid as torch
@@ -70,11 +77,12 @@ class MSELoss(_Loss):
     """Mean squared error: `(input - target)^2`, averaged over all elements.
 
     Args:
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
 
     Shape:
-        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none". Shapes that
-            differ but broadcast give a warning.
+        input, target: any shape, the same for both. The result is a scalar; of that shape with
+            reduction="none". Shapes that differ but broadcast give a warning.
 
     Example:
         >>> import pellucid as torch
@@ -87,13 +95,15 @@ class MSELoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Negative log-likelihood of class labels: `-weight[target] * input[target]`, for the log-probabilities of a log_softmax.
+    """Negative log-likelihood of class labels: `-weight[target] * input[target]`, for the
+    log-probabilities of a log_softmax.
 
     Args:
-        weight: `(C,)`, one factor for each class. The mean is then weighted: the sum of the losses divided by the sum of the
-            factors.
+        weight: `(C,)`, one factor for each class. The mean is then weighted: the sum of the losses
+            divided by the sum of the factors.
         ignore_index: label without a loss, which the mean does not count. Default: -100.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
 
     Shape:
         input: log-probabilities, `(N, C)`, `(C,)` or `(N, C, d1, ...)`.
@@ -124,16 +134,26 @@ class NLLLoss(_WeightedLoss):
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+        return F.nll_loss(
+            input,
+            target,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+        )
 
 
 class NLLLoss2d(NLLLoss):
     """The old name of NLLLoss for (N, C, H, W)."""
 
     def __init__(
-        self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None,
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
         reduction: str = "mean",
-    ) -> None:  # fmt: skip
+    ) -> None:
         warnings.warn(
             "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
             "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.",
@@ -146,20 +166,21 @@ class NLLLoss2d(NLLLoss):
 class CrossEntropyLoss(_WeightedLoss):
     """Cross-entropy between raw scores and classes: log_softmax and negative log-likelihood in one.
 
-    For a class number t, `loss = -weight[t] * log(exp(x[t]) / sum(exp(x)))`; for probabilities p, `loss = -sum(weight * p *
-    log_softmax(x))`.
+    For a class number t, `loss = -weight[t] * log(exp(x[t]) / sum(exp(x)))`; for probabilities p,
+    `loss = -sum(weight * p * log_softmax(x))`.
 
     Args:
-        weight: `(C,)`, one factor for each class. The mean over class numbers is then weighted: divided by the sum of the
-            factors.
+        weight: `(C,)`, one factor for each class. The mean over class numbers is then weighted:
+            divided by the sum of the factors.
         ignore_index: class number without a loss, which the mean does not count. Default: -100.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
         label_smoothing: share of the target spread evenly over all classes, in [0, 1]. Default: 0.
 
     Shape:
         input: scores before any softmax, `(N, C)`, `(C,)` or `(N, C, d1, ...)`.
-        target: class numbers, int64, `(N,)`, `()` or `(N, d1, ...)`; or probabilities, floating point, in the shape of the
-            input.
+        target: class numbers, int64, `(N,)`, `()` or `(N, d1, ...)`; or probabilities, floating
+            point, in the shape of the input.
         result: a scalar; with reduction="none" `(N, d1, ...)`, the shape of the class numbers.
 
     Raises:
@@ -167,7 +188,8 @@ class CrossEntropyLoss(_WeightedLoss):
         ValueError: batch sizes differ.
         RuntimeError: wrong dtypes or shapes; `label_smoothing` outside [0, 1].
 
-    Source: Szegedy et al., "Rethinking the inception architecture for computer vision", 2016 (label smoothing).
+    Source: Szegedy et al., "Rethinking the inception architecture for computer vision", 2016 (label
+    smoothing).
 
     Example:
         >>> import pellucid as torch
@@ -190,9 +212,13 @@ class CrossEntropyLoss(_WeightedLoss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.cross_entropy(
-            input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction,
+            input,
+            target,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
             label_smoothing=self.label_smoothing,
-        )  # fmt: skip
+        )
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
@@ -234,9 +260,13 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         options: Any = None,
     ) -> None:
         if weight is not None and tuple(weight.shape) != (num_classes,):
-            raise OperationError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+            raise OperationError(
+                f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}"
+            )
         if label_smoothing < 0 or label_smoothing > 1.0:
-            raise OperationError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+            raise OperationError(
+                f"expected label_smoothing to be in range [0, 1], got {label_smoothing}"
+            )
         super().__init__(weight, None, None, reduction)
         self.num_classes = num_classes
         self.out_features = out_features
@@ -250,10 +280,16 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         shape = (self.num_classes, *self.out_features)
         layer: Any = self.linear
         return F.linear_cross_entropy(
-            input, layer.weight.reshape((*shape, layer.in_features)), target,
-            linear_bias=None if layer.bias is None else layer.bias.reshape(shape), weight=self.weight, reduction=self.reduction,
-            ignore_index=self.ignore_index, label_smoothing=self.label_smoothing, options=self.options,
-        )  # fmt: skip
+            input,
+            layer.weight.reshape((*shape, layer.in_features)),
+            target,
+            linear_bias=None if layer.bias is None else layer.bias.reshape(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
 
     def extra_repr(self) -> str:
         return (
@@ -264,16 +300,21 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Poisson negative log-likelihood: `exp(input) - target * input`, where the input is the logarithm of the rate.
+    """Poisson negative log-likelihood: `exp(input) - target * input`, where the input is the
+    logarithm of the rate.
 
     Args:
-        log_input: False: the input is the rate itself, `input - target * log(input + eps)`. Default: True.
-        full: whether to add Stirling's approximation of log(target!), for targets above 1. Default: False.
+        log_input: False: the input is the rate itself, `input - target * log(input + eps)`.
+            Default: True.
+        full: whether to add Stirling's approximation of log(target!), for targets above 1. Default:
+            False.
         eps: keeps the logarithm finite, with log_input=False. Default: 1e-8.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
 
     Shape:
-        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none".
+        input, target: any shape, the same for both. The result is a scalar; of that shape with
+            reduction="none".
 
     Example:
         >>> import pellucid as torch
@@ -297,12 +338,18 @@ class PoissonNLLLoss(_Loss):
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         return F.poisson_nll_loss(
-            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
+            log_input,
+            target,
+            log_input=self.log_input,
+            full=self.full,
+            eps=self.eps,
+            reduction=self.reduction,
         )
 
 
 class GaussianNLLLoss(_Loss):
-    """Gaussian negative log-likelihood: `(log(var) + (input - target)^2 / var) / 2`, with `var` at least `eps`.
+    """Gaussian negative log-likelihood: `(log(var) + (input - target)^2 / var) / 2`, with `var` at
+    least `eps`.
 
     Args:
         full: whether to add the constant log(2 pi) / 2. Default: False.
@@ -318,7 +365,8 @@ class GaussianNLLLoss(_Loss):
     Raises:
         ValueError: a negative variance; shapes that do not fit.
 
-    Source: Nix, Weigend, "Estimating the mean and variance of the target probability distribution", 1994.
+    Source: Nix, Weigend, "Estimating the mean and variance of the target probability distribution",
+    1994.
     """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
@@ -327,19 +375,24 @@ class GaussianNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
-        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+        return F.gaussian_nll_loss(
+            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
+        )
 
 
 class KLDivLoss(_Loss):
-    """Kullback-Leibler divergence: `target * (log(target) - input)`, where the input holds log-probabilities.
+    """Kullback-Leibler divergence: `target * (log(target) - input)`, where the input holds
+    log-probabilities.
 
     Args:
-        reduction: "batchmean" divides the sum by the batch size, which is the divergence as it is defined; "mean" divides it by
-            the number of all elements; also "sum" and "none". Default: "mean".
+        reduction: "batchmean" divides the sum by the batch size, which is the divergence as it is
+            defined; "mean" divides it by the number of all elements; also "sum" and "none".
+            Default: "mean".
         log_target: whether the target holds log-probabilities, too. Default: False.
 
     Shape:
-        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none".
+        input, target: any shape, the same for both. The result is a scalar; of that shape with
+            reduction="none".
 
     Example:
         >>> import pellucid as torch
@@ -363,13 +416,16 @@ class KLDivLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """Binary cross-entropy of probabilities: `-(target * log(input) + (1 - target) * log(1 - input))`.
+    """Binary cross-entropy of probabilities:
+    `-(target * log(input) + (1 - target) * log(1 - input))`.
 
-    The logarithms are at least -100, so the loss stays finite. BCEWithLogitsLoss takes scores and is more precise.
+    The logarithms are at least -100, so the loss stays finite. BCEWithLogitsLoss takes scores and
+    is more precise.
 
     Args:
         weight: factors that broadcast with the input.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
 
     Shape:
         input: probabilities in [0, 1], such as those of a sigmoid; any shape.
@@ -396,8 +452,10 @@ class BCEWithLogitsLoss(_Loss):
 
     Args:
         weight: factors that broadcast with the input.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
-        pos_weight: factor of the positive targets, broadcast with the target; above 1 it raises recall.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
+        pos_weight: factor of the positive targets, broadcast with the target; above 1 it raises
+            recall.
 
     Shape:
         input: scores before the sigmoid, any shape.
@@ -427,19 +485,23 @@ class BCEWithLogitsLoss(_Loss):
         self.pos_weight: Any
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction)
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+        )
 
 
 class HingeEmbeddingLoss(_Loss):
-    """Hinge loss for distances: `input` where the target is 1, `max(0, margin - input)` where it is -1.
+    """Hinge loss for distances: `input` where the target is 1, `max(0, margin - input)` where it is
+    -1.
 
     Args:
         margin: distance beyond which dissimilar pairs cost nothing. Default: 1.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
 
     Shape:
-        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none". The target
-            holds 1 and -1.
+        input, target: any shape, the same for both. The result is a scalar; of that shape with
+            reduction="none". The target holds 1 and -1.
     """
 
     def __init__(
@@ -457,14 +519,17 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Multi-label hinge loss: the sum of `max(0, 1 - (x[t] - x[c])) / C` over the labels t and all classes c that are not labels.
+    """Multi-label hinge loss: the sum of `max(0, 1 - (x[t] - x[c])) / C` over the labels t and all
+    classes c that are not labels.
 
     Args:
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
 
     Shape:
         input: scores, `(N, C)` or `(C,)`.
-        target: the labels of each sample, int64, in the same shape; those from the first -1 on are ignored.
+        target: the labels of each sample, int64, in the same shape; those from the first -1 on are
+            ignored.
         result: a scalar; `(N,)` or `()` with reduction="none".
     """
 
@@ -473,14 +538,17 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Smooth L1 loss, with d = input - target: `d^2 / (2 beta)` where |d| < beta, else `|d| - beta / 2`.
+    """Smooth L1 loss, with d = input - target: `d^2 / (2 beta)` where |d| < beta, else
+    `|d| - beta / 2`.
 
     Args:
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
         beta: where the two forms meet; 0 gives L1Loss. Default: 1.
 
     Shape:
-        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none".
+        input, target: any shape, the same for both. The result is a scalar; of that shape with
+            reduction="none".
 
     Raises:
         RuntimeError: a negative beta.
@@ -489,7 +557,11 @@ class SmoothL1Loss(_Loss):
     """
 
     def __init__(
-        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
@@ -499,14 +571,16 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Huber loss, with d = input - target: `d^2 / 2` where |d| <= delta, else `delta * (|d| - delta / 2)`.
+    """Huber loss, with d = input - target: `d^2 / 2` where |d| <= delta, else
+    `delta * (|d| - delta / 2)`.
 
     Args:
         reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean".
         delta: where the two forms meet, and the slope beyond. Default: 1.
 
     Shape:
-        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none".
+        input, target: any shape, the same for both. The result is a scalar; of that shape with
+            reduction="none".
 
     Raises:
         TypeError: `delta` is not a number.
@@ -533,10 +607,12 @@ class SoftMarginLoss(_Loss):
     """Logistic loss: `log(1 + exp(-target * input))` for targets 1 and -1.
 
     Args:
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
 
     Shape:
-        input, target: any shape, the same for both. The result is a scalar; of that shape with reduction="none".
+        input, target: any shape, the same for both. The result is a scalar; of that shape with
+            reduction="none".
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -548,7 +624,8 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
     Args:
         weight: `(C,)`, one factor for each class.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
 
     Shape:
         input: scores, `(N, C)` or `(C,)`.
@@ -557,15 +634,19 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
+        return F.multilabel_soft_margin_loss(
+            input, target, weight=self.weight, reduction=self.reduction
+        )
 
 
 class CosineEmbeddingLoss(_Loss):
-    """Cosine embedding loss: `1 - cos(x1, x2)` where the target is 1, `max(0, cos(x1, x2) - margin)` where it is -1.
+    """Cosine embedding loss: `1 - cos(x1, x2)` where the target is 1,
+    `max(0, cos(x1, x2) - margin)` where it is -1.
 
     Args:
         margin: cosine below which dissimilar pairs cost nothing, usually 0 to 0.5. Default: 0.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
 
     Call it as `loss(input1, input2, target)`.
 
@@ -591,15 +672,19 @@ class CosineEmbeddingLoss(_Loss):
         self.margin = margin
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+        return F.cosine_embedding_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
 
 
 class MarginRankingLoss(_Loss):
-    """Margin ranking loss: `max(0, -target * (input1 - input2) + margin)`; target 1 ranks the first input higher, -1 the second.
+    """Margin ranking loss: `max(0, -target * (input1 - input2) + margin)`; target 1 ranks the first
+    input higher, -1 the second.
 
     Args:
         margin: how far apart the inputs should be. Default: 0.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
 
     Call it as `loss(input1, input2, target)`.
 
@@ -618,17 +703,21 @@ class MarginRankingLoss(_Loss):
         self.margin = margin
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+        return F.margin_ranking_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Multi-class hinge loss: the sum of `max(0, margin - x[t] + x[c])^p / C` over the classes c other than the label t.
+    """Multi-class hinge loss: the sum of `max(0, margin - x[t] + x[c])^p / C` over the classes c
+    other than the label t.
 
     Args:
         p: 1 or 2. Default: 1.
         margin: how far the label's score should exceed the others. Default: 1.
         weight: `(C,)`, one factor for each label.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
 
     Shape:
         input: scores, `(N, C)` or `(C,)`.
@@ -651,23 +740,35 @@ class MultiMarginLoss(_WeightedLoss):
         if p != 1 and p != 2:
             raise ArgumentValueError("only p == 1 and p == 2 supported")
         if weight is not None and weight.ndim != 1:
-            raise ArgumentValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.ndim}D instead")
+            raise ArgumentValueError(
+                f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.ndim}D instead"
+            )
         self.p = p
         self.margin = margin
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction)
+        return F.multi_margin_loss(
+            input,
+            target,
+            p=self.p,
+            margin=self.margin,
+            weight=self.weight,
+            reduction=self.reduction,
+        )
 
 
 class TripletMarginLoss(_Loss):
-    """Triplet loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)` with p-norm distances d.
+    """Triplet loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)` with p-norm
+    distances d.
 
     Args:
         margin: how much farther the negative should be; above 0. Default: 1.
         p: of the norm. Default: 2.
         eps: added to the differences. Default: 1e-6.
-        swap: whether d(positive, negative) takes the place of d(anchor, negative) where it is smaller. Default: False.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        swap: whether d(positive, negative) takes the place of d(anchor, negative) where it is
+            smaller. Default: False.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
 
     Call it as `loss(anchor, positive, negative)`.
 
@@ -678,7 +779,8 @@ class TripletMarginLoss(_Loss):
     Raises:
         ValueError: `margin` is not positive.
 
-    Source: Balntas et al., "Learning shallow convolutional feature descriptors with triplet losses", 2016.
+    Source: Balntas et al., "Learning shallow convolutional feature descriptors with triplet
+    losses", 2016.
 
     Example:
         >>> import pellucid as torch
@@ -699,7 +801,9 @@ class TripletMarginLoss(_Loss):
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         if margin <= 0:
-            raise ArgumentValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
+            raise ArgumentValueError(
+                f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead"
+            )
         self.margin = margin
         self.p = p
         self.eps = eps
@@ -707,7 +811,14 @@ class TripletMarginLoss(_Loss):
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return F.triplet_margin_loss(
-            anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps, swap=self.swap, reduction=self.reduction
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
         )
 
 
@@ -717,7 +828,8 @@ class TripletMarginWithDistanceLoss(_Loss):
     Args:
         distance_function: maps two tensors to their distances; None: PairwiseDistance.
         margin: how much farther the negative should be; above 0. Default: 1.
-        swap: whether d(positive, negative) takes the place of d(anchor, negative) where it is smaller. Default: False.
+        swap: whether d(positive, negative) takes the place of d(anchor, negative) where it is
+            smaller. Default: False.
         reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean".
 
     Call it as `loss(anchor, positive, negative)`, each `(N, *)`.
@@ -736,32 +848,44 @@ class TripletMarginWithDistanceLoss(_Loss):
     ) -> None:
         super().__init__(size_average=None, reduce=None, reduction=reduction)
         if margin <= 0:
-            raise ArgumentValueError(f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead")
-        self.distance_function: Any = distance_function if distance_function is not None else PairwiseDistance()
+            raise ArgumentValueError(
+                f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead"
+            )
+        self.distance_function: Any = (
+            distance_function if distance_function is not None else PairwiseDistance()
+        )
         self.margin = margin
         self.swap = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return F.triplet_margin_with_distance_loss(
-            anchor, positive, negative, distance_function=self.distance_function, margin=self.margin, swap=self.swap,
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
             reduction=self.reduction,
-        )  # fmt: skip
+        )
 
 
 class CTCLoss(_Loss):
-    """Connectionist temporal classification: the negative log-probability of a label sequence, summed over all alignments.
+    """Connectionist temporal classification: the negative log-probability of a label sequence,
+    summed over all alignments.
 
     Args:
         blank: number of the blank class. Default: 0.
-        reduction: "mean" divides each loss by its target's length and takes the mean over the batch; also "sum" and "none".
-            Default: "mean".
-        zero_infinity: whether infinite losses, of inputs too short for their targets, become 0, with gradient 0. Default: False.
+        reduction: "mean" divides each loss by its target's length and takes the mean over the
+            batch; also "sum" and "none". Default: "mean".
+        zero_infinity: whether infinite losses, of inputs too short for their targets, become 0,
+            with gradient 0. Default: False.
 
     Call it as `loss(log_probs, targets, input_lengths, target_lengths)`.
 
     Shape:
         log_probs: log-probabilities, `(T, N, C)` or `(T, C)`.
-        targets: labels without blanks, `(N, S)` padded, or all one after the other, `(sum of target_lengths,)`.
+        targets: labels without blanks, `(N, S)` padded, or all one after the other,
+            `(sum of target_lengths,)`.
         input_lengths, target_lengths: `(N,)` or `()`, tensors or tuples.
         result: a scalar; `(N,)` or `()` with reduction="none".
 
@@ -774,10 +898,22 @@ class CTCLoss(_Loss):
         tensor(0.8432)
     """
 
-    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
         super().__init__(reduction=reduction)
         self.blank = blank
         self.zero_infinity = zero_infinity
 
-    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
-        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)
+    def forward(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+    ) -> Tensor:
+        return F.ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            self.blank,
+            self.reduction,
+            self.zero_infinity,
+        )

@@ -1,4 +1,6 @@
-"""The Module: parameters, buffers and submodules as attributes, a call with hooks, and walks over the tree."""
+"""The Module: parameters, buffers and submodules as attributes, a call with hooks, and walks over
+the tree.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,31 @@ from ...api.notebook import module_html
 from ...core import observe
 from ...core.modes import state
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, ArgumentValueError, MissingAttributeError, MissingKeyError, hinted
+from ...errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    MissingAttributeError,
+    MissingKeyError,
+    hinted,
+)
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._convert import ConvertMixin
 from ._hooks import HooksMixin
 from ._hooks import register_module_backward_hook as register_module_backward_hook
-from ._hooks import register_module_buffer_registration_hook as register_module_buffer_registration_hook
+from ._hooks import (
+    register_module_buffer_registration_hook as register_module_buffer_registration_hook,
+)
 from ._hooks import register_module_forward_hook as register_module_forward_hook
 from ._hooks import register_module_forward_pre_hook as register_module_forward_pre_hook
 from ._hooks import register_module_full_backward_hook as register_module_full_backward_hook
 from ._hooks import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook
-from ._hooks import register_module_module_registration_hook as register_module_module_registration_hook
-from ._hooks import register_module_parameter_registration_hook as register_module_parameter_registration_hook
+from ._hooks import (
+    register_module_module_registration_hook as register_module_module_registration_hook,
+)
+from ._hooks import (
+    register_module_parameter_registration_hook as register_module_parameter_registration_hook,
+)
 from ._naming import add_indent, typename
 from ._state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
 from ._state import StateMixin
@@ -40,7 +54,9 @@ _set = object.__setattr__
 
 def is_parameter(value: Any) -> bool:
     """True for a Parameter, also one made of a custom tensor type."""
-    return isinstance(value, Parameter) or (isinstance(value, Tensor) and getattr(value, "_is_param", False))
+    return isinstance(value, Parameter) or (
+        isinstance(value, Tensor) and getattr(value, "_is_param", False)
+    )
 
 
 _NO_INIT = "call super().__init__() first, as the first line of your module's __init__"
@@ -48,7 +64,9 @@ _NO_INIT = "call super().__init__() first, as the first line of your module's __
 
 def _without_forward(cls: type) -> Exception:
     """PyTorch's error for a module without `forward`, and the method that may have been meant."""
-    error = NotImplementedError(f'Module [{cls.__name__}] is missing the required "forward" function')
+    error = NotImplementedError(
+        f'Module [{cls.__name__}] is missing the required "forward" function'
+    )
     own = [name for kind in cls.__mro__[: cls.__mro__.index(Module)] for name in vars(kind)]
     close = difflib.get_close_matches("forward", own, n=1)
     if close:
@@ -56,17 +74,20 @@ def _without_forward(cls: type) -> Exception:
     if not own:
         return error
     if cls.__module__.startswith(__name__.partition(".")[0] + "."):
-        return hinted(error, f"{cls.__name__} only holds modules: call its items, or use nn.Sequential")
+        return hinted(
+            error, f"{cls.__name__} only holds modules: call its items, or use nn.Sequential"
+        )
     return hinted(
-        error, f"define forward(self, x) in {cls.__name__}; is it indented to stand inside the class, and not inside __init__?"
+        error,
+        f"define forward(self, x) in {cls.__name__}; is it indented to stand inside the class, and not inside __init__?",
     )
 
 
 class Module(HooksMixin, StateMixin, ConvertMixin):
     """Base class of all neural network modules.
 
-    A subclass calls `super().__init__()`, assigns parameters, buffers and submodules as attributes, and defines `forward`; calling
-    the module runs `forward` and the hooks.
+    A subclass calls `super().__init__()`, assigns parameters, buffers and submodules as attributes,
+    and defines `forward`; calling the module runs `forward` and the hooks.
 
     Example:
         >>> import pellucid as torch
@@ -135,7 +156,9 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
             or self._compiled_call_impl is not None
         ):
             compiled = self._compiled_call_impl
-            return self._watched_call(args, kwargs) if compiled is None else compiled(*args, **kwargs)
+            return (
+                self._watched_call(args, kwargs) if compiled is None else compiled(*args, **kwargs)
+            )
         return self.forward(*args, **kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
@@ -160,7 +183,8 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
     # ---- attributes ----------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:
         """A parameter, a submodule or a buffer by its name."""
-        # Reached only when ordinary lookup failed, so the tables are searched in the order of frequency.
+        # Reached only when ordinary lookup failed, so the tables are searched in the order of
+        # frequency.
         own = self.__dict__
         for table in ("_parameters", "_modules", "_buffers"):
             if table in own and name in own[table]:
@@ -173,7 +197,9 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         params = own.get("_parameters")
         if is_parameter(value):
             if params is None:
-                raise MissingAttributeError("cannot assign parameters before Module.__init__() call", hint=_NO_INIT)
+                raise MissingAttributeError(
+                    "cannot assign parameters before Module.__init__() call", hint=_NO_INIT
+                )
             self._forget_attribute(name, "_parameters")
             self.register_parameter(name, value)
             return
@@ -188,7 +214,9 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         modules = own.get("_modules")
         if isinstance(value, Module):
             if modules is None:
-                raise MissingAttributeError("cannot assign module before Module.__init__() call", hint=_NO_INIT)
+                raise MissingAttributeError(
+                    "cannot assign module before Module.__init__() call", hint=_NO_INIT
+                )
             self._forget_attribute(name, "_modules")
             modules[name] = _hooks.on_registration("module", self, name, value)
             return
@@ -253,13 +281,19 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         if kind == "module":
             _check_dots(kind, name)
 
-    def register_buffer(self, name: str, tensor: Tensor | Buffer | None, persistent: bool = True) -> None:
+    def register_buffer(
+        self, name: str, tensor: Tensor | Buffer | None, persistent: bool = True
+    ) -> None:
         """Add a tensor that is state but no parameter; part of the `state_dict` when `persistent`."""
         if "_buffers" not in self.__dict__:
-            raise MissingAttributeError("cannot assign buffer before Module.__init__() call", hint=_NO_INIT)
+            raise MissingAttributeError(
+                "cannot assign buffer before Module.__init__() call", hint=_NO_INIT
+            )
         self._check_registered_name("buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise ArgumentTypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
+            raise ArgumentTypeError(
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
         self._buffers[name] = _hooks.on_registration("buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -269,7 +303,9 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter, or None for one that is switched off."""
         if "_parameters" not in self.__dict__:
-            raise MissingAttributeError("cannot assign parameter before Module.__init__() call", hint=_NO_INIT)
+            raise MissingAttributeError(
+                "cannot assign parameter before Module.__init__() call", hint=_NO_INIT
+            )
         self._check_registered_name("parameter", name, self._parameters)
         if param is not None:
             if not is_parameter(param):
@@ -343,10 +379,18 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
     # ---- walks -----------------------------------------------------------------------------------
     def _named_members(
-        self, get_members_fn: Callable[[Module], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+        self,
+        get_members_fn: Callable[[Module], Any],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
-        walk = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        walk = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
         for path, module in walk:
             for name, value in get_members_fn(module):
                 if value is None or id(value) in seen:
@@ -364,16 +408,22 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
         """(dotted name, parameter) of the module and its submodules."""
-        yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
+        yield from self._named_members(
+            lambda m: m._parameters.items(), prefix, recurse, remove_duplicate
+        )
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers of the module and its submodules, each once."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         """(dotted name, buffer) of the module and its submodules."""
-        yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
+        yield from self._named_members(
+            lambda m: m._buffers.items(), prefix, recurse, remove_duplicate
+        )
 
     def children(self) -> Iterator[Module]:
         """The direct submodules, each once."""
@@ -405,7 +455,9 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
-                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+                yield from module.named_modules(
+                    memo, f"{prefix}.{name}" if prefix else name, remove_duplicate
+                )
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
         """Call `fn` on every module below, then on this one; returns the module."""
@@ -443,7 +495,8 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         return self._apply(lambda t: t.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compile the module's calls in place: `torch.compile` with the same arguments, without a wrapper around the module.
+        """Compile the module's calls in place: `torch.compile` with the same arguments, without a
+        wrapper around the module.
 
         >>> import pellucid as torch
         >>> layer = torch.nn.Linear(2, 1)
@@ -456,7 +509,11 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
     def __getstate__(self) -> dict[str, Any]:
         """Without what was compiled, which belongs to this object alone."""
         state = self.__dict__
-        return {k: v for k, v in state.items() if k != "_compiled_call_impl"} if "_compiled_call_impl" in state else state
+        return (
+            {k: v for k, v in state.items() if k != "_compiled_call_impl"}
+            if "_compiled_call_impl" in state
+            else state
+        )
 
     # ---- text ------------------------------------------------------------------------------------
     def _get_name(self) -> str:
@@ -469,7 +526,9 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         extra_lines = extra.split("\n") if extra else []
-        children = [f"({key}): {add_indent(repr(module), 2)}" for key, module in self._modules.items()]
+        children = [
+            f"({key}): {add_indent(repr(module), 2)}" for key, module in self._modules.items()
+        ]
         lines = extra_lines + children
         if not lines:
             return f"{self._get_name()}()"
@@ -492,7 +551,9 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
 def _check_dots(kind: str, name: str) -> None:
     if "." in name:
-        raise MissingKeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
+        raise MissingKeyError(
+            f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else "")
+        )
     if name == "":
         raise MissingKeyError(f'{kind} name can\'t be empty string ""')
 
@@ -508,14 +569,19 @@ _running = _Running()
 
 
 def _enter(module: Module) -> str:
-    """The path of a module that is being called, from the outermost one, which has its class's name."""
+    """The path of a module that is being called, from the outermost one, which has its class's
+    name.
+    """
     path = ""
     if not _running.stack:
         path = type(module).__name__
     else:
         parent, above = _running.stack[-1]
         near = ((n, m) for n, m in parent._modules.items() if m is not None)
-        name = next((n for n, m in chain(near, parent.named_modules()) if m is module), type(module).__name__)
+        name = next(
+            (n for n, m in chain(near, parent.named_modules()) if m is module),
+            type(module).__name__,
+        )
         path = f"{above}.{name}" if name else above
     _running.stack.append((module, path))
     return path

@@ -17,24 +17,32 @@ from .module import Module
 
 
 def _shape(normalized_shape: Any) -> tuple[int, ...]:
-    return (int(normalized_shape),) if isinstance(normalized_shape, Integral) else tuple(normalized_shape)
+    return (
+        (int(normalized_shape),)
+        if isinstance(normalized_shape, Integral)
+        else tuple(normalized_shape)
+    )
 
 
 class LayerNorm(Module):
-    """Layer normalization: zero mean and unit variance over the last dimensions, then a learned scale and shift.
+    """Layer normalization: zero mean and unit variance over the last dimensions, then a learned
+    scale and shift.
 
     For each sample, with mean and variance over the dimensions of `normalized_shape`
 
         y = (x - mean) / sqrt(var + eps) * weight + bias
 
-    where the variance is divided by the count, without correction. Training and evaluation mode do the same.
+    where the variance is divided by the count, without correction. Training and evaluation mode do
+    the same.
 
     Args:
         normalized_shape: sizes of the last dimensions, a tuple or, for one dimension, a number.
         eps: added to the variance. Default: 1e-5.
-        elementwise_affine: whether to learn scale and shift, one number for each normalized element. Default: True.
+        elementwise_affine: whether to learn scale and shift, one number for each normalized
+            element. Default: True.
         bias: whether to learn the shift, where `elementwise_affine` is set. Default: True.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Shape:
         input: `(*, *normalized_shape)`.
@@ -74,7 +82,11 @@ class LayerNorm(Module):
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         for name, wanted in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
-            param = Parameter(T.empty(self.normalized_shape, device=device, dtype=dtype)) if wanted else None
+            param = (
+                Parameter(T.empty(self.normalized_shape, device=device, dtype=dtype))
+                if wanted
+                else None
+            )
             self.register_parameter(name, param)
         self.reset_parameters()
 
@@ -89,21 +101,22 @@ class LayerNorm(Module):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
-        )
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
 
 
 class RMSNorm(Module):
-    """RMS normalization: `y = x / sqrt(mean(x^2) + eps) * weight`, with the mean over the last dimensions.
+    """RMS normalization: `y = x / sqrt(mean(x^2) + eps) * weight`, with the mean over the last
+    dimensions.
 
     Compared with LayerNorm, it neither subtracts the mean nor adds a shift.
 
     Args:
         normalized_shape: sizes of the last dimensions, a tuple or, for one dimension, a number.
         eps: added to the mean of squares; None: the machine epsilon of the dtype. Default: None.
-        elementwise_affine: whether to learn the scale, one number for each normalized element. Default: True.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        elementwise_affine: whether to learn the scale, one number for each normalized element.
+            Default: True.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Shape:
         x: `(*, *normalized_shape)`.
@@ -137,7 +150,11 @@ class RMSNorm(Module):
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        param = Parameter(T.empty(self.normalized_shape, device=device, dtype=dtype)) if elementwise_affine else None
+        param = (
+            Parameter(T.empty(self.normalized_shape, device=device, dtype=dtype))
+            if elementwise_affine
+            else None
+        )
         self.register_parameter("weight", param)
         self.reset_parameters()
 
@@ -150,18 +167,22 @@ class RMSNorm(Module):
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
 
 
 class GroupNorm(Module):
-    """Group normalization: normalizes each group of channels of each sample, then applies a learned scale and shift.
+    """Group normalization: normalizes each group of channels of each sample, then applies a learned
+    scale and shift.
 
     The channels are split into `num_groups` groups of neighbours. For each group of each sample
 
         y = (x - mean) / sqrt(var + eps) * weight + bias
 
-    where the variance is divided by the count, without correction. `num_groups=1` normalizes each sample as a whole,
-    `num_groups=num_channels` each channel, as InstanceNorm does. Training and evaluation mode do the same.
+    where the variance is divided by the count, without correction. `num_groups=1` normalizes each
+    sample as a whole, `num_groups=num_channels` each channel, as InstanceNorm does. Training and
+    evaluation mode do the same.
 
     Args:
         num_groups: number of groups; a divisor of `num_channels`.
@@ -169,7 +190,8 @@ class GroupNorm(Module):
         eps: added to the variance. Default: 1e-5.
         affine: whether to learn scale and shift, one number for each channel. Default: True.
         bias: whether to learn the shift, where `affine` is set. Default: True.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Shape:
         input: `(N, C, *)`.
@@ -207,13 +229,18 @@ class GroupNorm(Module):
         if num_groups <= 0:
             raise ArgumentValueError(f"num_groups must be a positive integer, got {num_groups}")
         if num_channels % num_groups != 0:
-            raise ArgumentValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+            raise ArgumentValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
         self.num_groups = num_groups
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            self.register_parameter(name, Parameter(T.empty(num_channels, device=device, dtype=dtype)) if wanted else None)
+            self.register_parameter(
+                name,
+                Parameter(T.empty(num_channels, device=device, dtype=dtype)) if wanted else None,
+            )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -231,9 +258,11 @@ class GroupNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """Local response normalization: divides by a power of the mean square over neighbouring channels.
+    """Local response normalization: divides by a power of the mean square over neighbouring
+    channels.
 
-    `y[c] = x[c] / (k + alpha * mean(x[j]^2))^beta`, where j runs over `size` channels around c; those outside count as zeros.
+    `y[c] = x[c] / (k + alpha * mean(x[j]^2))^beta`, where j runs over `size` channels around c;
+    those outside count as zeros.
 
     Args:
         size: number of neighbouring channels.
@@ -245,7 +274,8 @@ class LocalResponseNorm(Module):
         input: `(N, C, *)`.
         result: as the input.
 
-    Source: Krizhevsky, Sutskever, Hinton, "ImageNet classification with deep convolutional neural networks", 2012.
+    Source: Krizhevsky, Sutskever, Hinton, "ImageNet classification with deep convolutional neural
+    networks", 2012.
 
     Example:
         >>> import pellucid as torch
@@ -268,10 +298,12 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """Local response normalization of (N, C, H, W) over `size` neighbouring channels and the first one.
+    """Local response normalization of (N, C, H, W) over `size` neighbouring channels and the first
+    one.
 
-    `y[c] = x[c] / (k + alpha / size * sum(x[j]^2))^beta`, where j runs over the channels around c and the first channel. The
-    gradient is that of the result. PyTorch 2.13's is not: it differs from finite differences.
+    `y[c] = x[c] / (k + alpha / size * sum(x[j]^2))^beta`, where j runs over the channels around c
+    and the first channel. The gradient is that of the result. PyTorch 2.13's is not: it differs
+    from finite differences.
 
     Args:
         size: number of neighbouring channels.
@@ -301,12 +333,16 @@ class CrossMapLRN2d(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         if input.ndim != 4:
-            raise ArgumentValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
+            raise ArgumentValueError(
+                f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead."
+            )
         total = T.einsum("ij,njhw->nihw", self._windows(input), input * input)
         return input * (total * (self.alpha / self.size) + self.k) ** -self.beta
 
     def _windows(self, input: Tensor) -> Tensor:
-        """Which channels (columns) count for which (rows): those nearer than half the size, and always the first."""
+        """Which channels (columns) count for which (rows): those nearer than half the size, and
+        always the first.
+        """
         channels = input.shape[1]
         half = int((self.size - 1) / 2 + 1)
         at = np.arange(channels)

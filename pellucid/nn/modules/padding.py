@@ -1,4 +1,6 @@
-"""Padding layers: a number for all sides, or (left, right, top, bottom, ...), last dimension first; negative sizes crop."""
+"""Padding layers: a number for all sides, or (left, right, top, bottom, ...), last dimension first;
+negative sizes crop.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class _CircularPadNd(_Pad):
     def forward(self, input: Tensor) -> Tensor:
         n = self._dims
         if input.ndim not in (n + 1, n + 2):
-            raise ArgumentValueError(f"expected {n + 1}D or {n + 2}D input (got {input.ndim}D input)")
+            raise ArgumentValueError(
+                f"expected {n + 1}D or {n + 2}D input (got {input.ndim}D input)"
+            )
         return super().forward(input)
 
 
@@ -56,7 +60,8 @@ class ConstantPad1d(_ConstantPadNd):
         value: the value.
 
     Shape:
-        input: any number of dimensions; each padded dimension grows by the padding of its two sides.
+        input: any number of dimensions; each padded dimension grows by the padding of its two
+            sides.
 
     Example:
         >>> import pellucid as torch
@@ -75,7 +80,8 @@ class ConstantPad2d(_ConstantPadNd):
         value: the value.
 
     Shape:
-        input: any number of dimensions; each padded dimension grows by the padding of its two sides.
+        input: any number of dimensions; each padded dimension grows by the padding of its two
+            sides.
 
     Example:
         >>> import pellucid as torch
@@ -90,11 +96,13 @@ class ConstantPad3d(_ConstantPadNd):
     """Pads the last three dimensions with a value.
 
     Args:
-        padding: a number for all sides, or (left, right, top, bottom, front, back). Negative sizes crop.
+        padding: a number for all sides, or (left, right, top, bottom, front, back). Negative sizes
+            crop.
         value: the value.
 
     Shape:
-        input: any number of dimensions; each padded dimension grows by the padding of its two sides.
+        input: any number of dimensions; each padded dimension grows by the padding of its two
+            sides.
 
     Example:
         >>> import pellucid as torch
@@ -120,7 +128,8 @@ class ZeroPad1d(_ZeroPad, ConstantPad1d):
         padding: a number for all sides, or (left, right). Negative sizes crop.
 
     Shape:
-        input: any number of dimensions; each padded dimension grows by the padding of its two sides.
+        input: any number of dimensions; each padded dimension grows by the padding of its two
+            sides.
 
     Example:
         >>> import pellucid as torch
@@ -136,7 +145,8 @@ class ZeroPad2d(_ZeroPad, ConstantPad2d):
         padding: a number for all sides, or (left, right, top, bottom). Negative sizes crop.
 
     Shape:
-        input: any number of dimensions; each padded dimension grows by the padding of its two sides.
+        input: any number of dimensions; each padded dimension grows by the padding of its two
+            sides.
 
     Example:
         >>> import pellucid as torch
@@ -149,10 +159,12 @@ class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Pads the last three dimensions with zeros.
 
     Args:
-        padding: a number for all sides, or (left, right, top, bottom, front, back). Negative sizes crop.
+        padding: a number for all sides, or (left, right, top, bottom, front, back). Negative sizes
+            crop.
 
     Shape:
-        input: any number of dimensions; each padded dimension grows by the padding of its two sides.
+        input: any number of dimensions; each padded dimension grows by the padding of its two
+            sides.
 
     Example:
         >>> import pellucid as torch
@@ -191,10 +203,12 @@ class ReflectionPad2d(_ReflectionPadNd):
     """Pads the last two dimensions with their mirror images; the edges themselves are not repeated.
 
     Args:
-        padding: a number for all sides, or (left, right, top, bottom). Each size is smaller than the dimension.
+        padding: a number for all sides, or (left, right, top, bottom). Each size is smaller than
+            the dimension.
 
     Shape:
-        input: `(N, C, H, W)` or `(C, H, W)`; each padded dimension grows by the padding of its two sides.
+        input: `(N, C, H, W)` or `(C, H, W)`; each padded dimension grows by the padding of its two
+            sides.
 
     Raises:
         NotImplementedError: a wrong number of dimensions.
@@ -210,13 +224,16 @@ class ReflectionPad2d(_ReflectionPadNd):
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Pads the last three dimensions with their mirror images; the edges themselves are not repeated.
+    """Pads the last three dimensions with their mirror images; the edges themselves are not
+    repeated.
 
     Args:
-        padding: a number for all sides, or (left, right, top, bottom, front, back). Each size is smaller than the dimension.
+        padding: a number for all sides, or (left, right, top, bottom, front, back). Each size is
+            smaller than the dimension.
 
     Shape:
-        input: `(N, C, D, H, W)` or `(C, D, H, W)`; each padded dimension grows by the padding of its two sides.
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`; each padded dimension grows by the padding of
+            its two sides.
 
     Raises:
         NotImplementedError: a wrong number of dimensions.
@@ -263,7 +280,8 @@ class ReplicationPad2d(_ReplicationPadNd):
         padding: a number for all sides, or (left, right, top, bottom). Negative sizes crop.
 
     Shape:
-        input: `(N, C, H, W)` or `(C, H, W)`; each padded dimension grows by the padding of its two sides.
+        input: `(N, C, H, W)` or `(C, H, W)`; each padded dimension grows by the padding of its two
+            sides.
 
     Raises:
         NotImplementedError: a wrong number of dimensions.
@@ -281,10 +299,12 @@ class ReplicationPad3d(_ReplicationPadNd):
     """Pads the last three dimensions with their edge values.
 
     Args:
-        padding: a number for all sides, or (left, right, top, bottom, front, back). Negative sizes crop.
+        padding: a number for all sides, or (left, right, top, bottom, front, back). Negative sizes
+            crop.
 
     Shape:
-        input: `(N, C, D, H, W)` or `(C, D, H, W)`; each padded dimension grows by the padding of its two sides.
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`; each padded dimension grows by the padding of
+            its two sides.
 
     Raises:
         NotImplementedError: a wrong number of dimensions.
@@ -324,10 +344,12 @@ class CircularPad2d(_CircularPadNd):
     """Pads the last two dimensions circularly: with the elements of the other end.
 
     Args:
-        padding: a number for all sides, or (left, right, top, bottom). No size exceeds the dimension.
+        padding: a number for all sides, or (left, right, top, bottom). No size exceeds the
+            dimension.
 
     Shape:
-        input: `(N, C, H, W)` or `(C, H, W)`; each padded dimension grows by the padding of its two sides.
+        input: `(N, C, H, W)` or `(C, H, W)`; each padded dimension grows by the padding of its two
+            sides.
 
     Raises:
         ValueError: a wrong number of dimensions.
@@ -346,10 +368,12 @@ class CircularPad3d(_CircularPadNd):
     """Pads the last three dimensions circularly: with the elements of the other end.
 
     Args:
-        padding: a number for all sides, or (left, right, top, bottom, front, back). No size exceeds the dimension.
+        padding: a number for all sides, or (left, right, top, bottom, front, back). No size exceeds
+            the dimension.
 
     Shape:
-        input: `(N, C, D, H, W)` or `(C, D, H, W)`; each padded dimension grows by the padding of its two sides.
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`; each padded dimension grows by the padding of
+            its two sides.
 
     Raises:
         ValueError: a wrong number of dimensions.

@@ -21,7 +21,8 @@ class PixelShuffle(Module):
     Raises:
         RuntimeError: r^2 does not divide the number of channels.
 
-    Source: Shi et al., "Real-time single image and video super-resolution using an efficient sub-pixel CNN", 2016.
+    Source: Shi et al., "Real-time single image and video super-resolution using an efficient
+    sub-pixel CNN", 2016.
 
     Example:
         >>> import pellucid as torch
@@ -41,7 +42,8 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Rearranges pixels into channels: (*, C, H r, W r) to (*, C r^2, H, W); the inverse of PixelShuffle.
+    """Rearranges pixels into channels: (*, C, H r, W r) to (*, C r^2, H, W); the inverse of
+    PixelShuffle.
 
     Args:
         downscale_factor: the factor r by which height and width shrink.
@@ -96,7 +98,9 @@ class ChannelShuffle(Module):
     def __init__(self, groups: int) -> None:
         super().__init__()
         if groups <= 0:
-            raise ArgumentValueError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+            raise ArgumentValueError(
+                f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+            )
         self.groups = groups
 
     def forward(self, input: Tensor) -> Tensor:

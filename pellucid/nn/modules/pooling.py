@@ -37,22 +37,29 @@ class _MaxPoolNd(Module):
 
     def _pool(self, function: Any, input: Tensor) -> Any:
         return function(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode,
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
             return_indices=self.return_indices,
-        )  # fmt: skip
+        )
 
 
 class MaxPool1d(_MaxPoolNd):
     """Max pooling: the largest value of each window of (N, C, L) or (C, L).
 
-    The size of each spatial dimension becomes `floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1`.
+    The size of each spatial dimension becomes `floor((size + 2 * padding - dilation * (kernel_size
+    - 1) - 1) / stride) + 1`.
 
     Args:
         kernel_size: size of the windows: a number, or a tuple of one.
         stride: distance between two windows; None: `kernel_size`.
         padding: elements of minus infinity on both sides, at most half the window. Default: 0.
         dilation: distance between two elements of a window. Default: 1.
-        return_indices: whether to return (values, indices), the indices as MaxUnpool1d takes them. Default: False.
+        return_indices: whether to return (values, indices), the indices as MaxUnpool1d takes them.
+            Default: False.
         ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
 
     Shape:
@@ -74,18 +81,21 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     """Max pooling: the largest value of each window of (N, C, H, W) or (C, H, W).
 
-    The size of each spatial dimension becomes `floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1`.
+    The size of each spatial dimension becomes `floor((size + 2 * padding - dilation * (kernel_size
+    - 1) - 1) / stride) + 1`.
 
     Args:
         kernel_size: size of the windows: a number for both dimensions, or a pair (height, width).
         stride: distance between two windows; None: `kernel_size`.
         padding: elements of minus infinity on both sides, at most half the window. Default: 0.
         dilation: distance between two elements of a window. Default: 1.
-        return_indices: whether to return (values, indices), the indices as MaxUnpool2d takes them. Default: False.
+        return_indices: whether to return (values, indices), the indices as MaxUnpool2d takes them.
+            Default: False.
         ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
 
     Shape:
-        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or `(C, H_out, W_out)`.
+        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or
+            `(C, H_out, W_out)`.
 
     Raises:
         RuntimeError: padding above half the window; a wrong number of dimensions; an empty result.
@@ -103,18 +113,22 @@ class MaxPool2d(_MaxPoolNd):
 class MaxPool3d(_MaxPoolNd):
     """Max pooling: the largest value of each window of (N, C, D, H, W) or (C, D, H, W).
 
-    The size of each spatial dimension becomes `floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1`.
+    The size of each spatial dimension becomes `floor((size + 2 * padding - dilation * (kernel_size
+    - 1) - 1) / stride) + 1`.
 
     Args:
-        kernel_size: size of the windows: a number for all three dimensions, or a triple (depth, height, width).
+        kernel_size: size of the windows: a number for all three dimensions, or a triple (depth,
+            height, width).
         stride: distance between two windows; None: `kernel_size`.
         padding: elements of minus infinity on both sides, at most half the window. Default: 0.
         dilation: distance between two elements of a window. Default: 1.
-        return_indices: whether to return (values, indices), the indices as MaxUnpool3d takes them. Default: False.
+        return_indices: whether to return (values, indices), the indices as MaxUnpool3d takes them.
+            Default: False.
         ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
 
     Shape:
-        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`.
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or
+            `(C, D_out, H_out, W_out)`.
 
     Raises:
         RuntimeError: padding above half the window; a wrong number of dimensions; an empty result.
@@ -151,9 +165,11 @@ class MaxUnpool1d(_MaxUnpoolNd):
     """Puts the values of MaxPool1d back at their positions, with zeros elsewhere.
 
     Args:
-        kernel_size, stride, padding: as for the pooling that it inverts; stride None: `kernel_size`.
+        kernel_size, stride, padding: as for the pooling that it inverts; stride None:
+            `kernel_size`.
 
-    Call it as `layer(input, indices, output_size=None)`; `output_size` chooses between the sizes that pool to the same one.
+    Call it as `layer(input, indices, output_size=None)`; `output_size` chooses between the sizes
+    that pool to the same one.
 
     Shape:
         input, indices: `(N, C, L)` or `(C, L)`, as MaxPool1d with `return_indices` gives them.
@@ -173,12 +189,15 @@ class MaxUnpool2d(_MaxUnpoolNd):
     """Puts the values of MaxPool2d back at their positions, with zeros elsewhere.
 
     Args:
-        kernel_size, stride, padding: as for the pooling that it inverts; stride None: `kernel_size`.
+        kernel_size, stride, padding: as for the pooling that it inverts; stride None:
+            `kernel_size`.
 
-    Call it as `layer(input, indices, output_size=None)`; `output_size` chooses between the sizes that pool to the same one.
+    Call it as `layer(input, indices, output_size=None)`; `output_size` chooses between the sizes
+    that pool to the same one.
 
     Shape:
-        input, indices: `(N, C, H, W)` or `(C, H, W)`, as MaxPool2d with `return_indices` gives them.
+        input, indices: `(N, C, H, W)` or `(C, H, W)`, as MaxPool2d with `return_indices` gives
+            them.
         result: `(N, C, H_out, W_out)` or `(C, H_out, W_out)`.
 
     Example:
@@ -195,12 +214,15 @@ class MaxUnpool3d(_MaxUnpoolNd):
     """Puts the values of MaxPool3d back at their positions, with zeros elsewhere.
 
     Args:
-        kernel_size, stride, padding: as for the pooling that it inverts; stride None: `kernel_size`.
+        kernel_size, stride, padding: as for the pooling that it inverts; stride None:
+            `kernel_size`.
 
-    Call it as `layer(input, indices, output_size=None)`; `output_size` chooses between the sizes that pool to the same one.
+    Call it as `layer(input, indices, output_size=None)`; `output_size` chooses between the sizes
+    that pool to the same one.
 
     Shape:
-        input, indices: `(N, C, D, H, W)` or `(C, D, H, W)`, as MaxPool3d with `return_indices` gives them.
+        input, indices: `(N, C, D, H, W)` or `(C, D, H, W)`, as MaxPool3d with `return_indices`
+            gives them.
         result: `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`.
 
     Example:
@@ -216,7 +238,8 @@ class MaxUnpool3d(_MaxUnpoolNd):
 class AvgPool1d(Module):
     """Average pooling: the mean of each window of (N, C, L) or (C, L).
 
-    The size of each spatial dimension becomes `floor((size + 2 * padding - kernel_size) / stride) + 1`.
+    The size of each spatial dimension becomes
+    `floor((size + 2 * padding - kernel_size) / stride) + 1`.
 
     Args:
         kernel_size: size of the windows: a number, or a tuple of one.
@@ -238,7 +261,12 @@ class AvgPool1d(Module):
     """
 
     def __init__(
-        self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
     ) -> None:
         super().__init__()
         one = _ntuple(1)
@@ -249,7 +277,14 @@ class AvgPool1d(Module):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+        return F.avg_pool1d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+        )
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -278,14 +313,21 @@ class _AvgPoolNd(Module):
 
     def _pool(self, function: Any, input: Tensor) -> Tensor:
         return function(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
         )
 
 
 class AvgPool2d(_AvgPoolNd):
     """Average pooling: the mean of each window of (N, C, H, W) or (C, H, W).
 
-    The size of each spatial dimension becomes `floor((size + 2 * padding - kernel_size) / stride) + 1`.
+    The size of each spatial dimension becomes
+    `floor((size + 2 * padding - kernel_size) / stride) + 1`.
 
     Args:
         kernel_size: size of the windows: a number for both dimensions, or a pair (height, width).
@@ -296,7 +338,8 @@ class AvgPool2d(_AvgPoolNd):
         divisor_override: a divisor in the place of the window's size. Default: None.
 
     Shape:
-        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or `(C, H_out, W_out)`.
+        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or
+            `(C, H_out, W_out)`.
 
     Raises:
         RuntimeError: padding above half the window.
@@ -314,10 +357,12 @@ class AvgPool2d(_AvgPoolNd):
 class AvgPool3d(_AvgPoolNd):
     """Average pooling: the mean of each window of (N, C, D, H, W) or (C, D, H, W).
 
-    The size of each spatial dimension becomes `floor((size + 2 * padding - kernel_size) / stride) + 1`.
+    The size of each spatial dimension becomes
+    `floor((size + 2 * padding - kernel_size) / stride) + 1`.
 
     Args:
-        kernel_size: size of the windows: a number for all three dimensions, or a triple (depth, height, width).
+        kernel_size: size of the windows: a number for all three dimensions, or a triple (depth,
+            height, width).
         stride: distance between two windows; None: `kernel_size`.
         padding: zeros on both sides, at most half the window. Default: 0.
         ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
@@ -325,7 +370,8 @@ class AvgPool3d(_AvgPoolNd):
         divisor_override: a divisor in the place of the window's size. Default: None.
 
     Shape:
-        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`.
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or
+            `(C, D_out, H_out, W_out)`.
 
     Raises:
         RuntimeError: padding above half the window.
@@ -360,7 +406,9 @@ class _FractionalMaxPoolNd(Module):
         self.output_size = each(output_size) if output_size is not None else None
         self.output_ratio = each(output_ratio) if output_ratio is not None else None
         if output_size is None and output_ratio is None:
-            raise ArgumentValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+            raise ArgumentValueError(
+                f"{name} requires specifying either an output size, or a pooling ratio"
+            )
         if output_size is not None and output_ratio is not None:
             raise ArgumentValueError("only one of output_size and output_ratio may be specified")
         if self.output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
@@ -369,7 +417,12 @@ class _FractionalMaxPoolNd(Module):
     def forward(self, input: Tensor) -> Any:
         function = getattr(F, f"fractional_max_pool{self._dims}d")
         return function(
-            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, _random_samples=self._random_samples
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
         )
 
 
@@ -379,7 +432,8 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     Args:
         kernel_size: size of the windows: a number for both dimensions, or a pair (height, width).
         output_size: size of the result, in the same form; or
-        output_ratio: the result's size divided by the input's, between 0 and 1. Exactly one of the two is given.
+        output_ratio: the result's size divided by the input's, between 0 and 1. Exactly one of the
+            two is given.
         return_indices: whether to return (values, indices). Default: False.
 
     Shape:
@@ -403,9 +457,11 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """Max pooling with windows at random positions, for factors that are not whole numbers.
 
     Args:
-        kernel_size: size of the windows: a number for all three dimensions, or a triple (depth, height, width).
+        kernel_size: size of the windows: a number for all three dimensions, or a triple (depth,
+            height, width).
         output_size: size of the result, in the same form; or
-        output_ratio: the result's size divided by the input's, between 0 and 1. Exactly one of the two is given.
+        output_ratio: the result's size divided by the input's, between 0 and 1. Exactly one of the
+            two is given.
         return_indices: whether to return (values, indices). Default: False.
 
     Shape:
@@ -426,7 +482,9 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 
 
 class _LPPoolNd(Module):
-    def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
+    def __init__(
+        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> None:
         super().__init__()
         self.norm_type = norm_type
         self.kernel_size = kernel_size
@@ -456,7 +514,9 @@ class LPPool1d(_LPPoolNd):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        return F.lp_pool1d(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
 
 
 class LPPool2d(_LPPoolNd):
@@ -469,7 +529,8 @@ class LPPool2d(_LPPoolNd):
         ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
 
     Shape:
-        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or `(C, H_out, W_out)`.
+        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or
+            `(C, H_out, W_out)`.
 
     Example:
         >>> import pellucid as torch
@@ -478,20 +539,25 @@ class LPPool2d(_LPPoolNd):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        return F.lp_pool2d(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
 
 
 class LPPool3d(_LPPoolNd):
-    """Power-average pooling: `(sum of x^p)^(1/p)` over each window of (N, C, D, H, W) or (C, D, H, W).
+    """Power-average pooling: `(sum of x^p)^(1/p)` over each window of (N, C, D, H, W) or (C, D, H,
+    W).
 
     Args:
         norm_type: the p; 1 gives sums, large numbers come close to the maximum.
-        kernel_size: size of the windows: a number for all three dimensions, or a triple (depth, height, width).
+        kernel_size: size of the windows: a number for all three dimensions, or a triple (depth,
+            height, width).
         stride: distance between two windows; None: `kernel_size`.
         ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
 
     Shape:
-        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)`.
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or
+            `(C, D_out, H_out, W_out)`.
 
     Example:
         >>> import pellucid as torch
@@ -500,7 +566,9 @@ class LPPool3d(_LPPoolNd):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        return F.lp_pool3d(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
 
 
 class _AdaptivePool(Module):
@@ -520,13 +588,15 @@ class _AdaptivePool(Module):
 class AdaptiveAvgPool1d(_AdaptivePool):
     """Average pooling to a given size: the mean of windows that divide the input evenly.
 
-    Window i of a dimension runs from `floor(i * size / output_size)` to `ceil((i + 1) * size / output_size)`.
+    Window i of a dimension runs from `floor(i * size / output_size)` to
+    `ceil((i + 1) * size / output_size)`.
 
     Args:
         output_size: size of the result.
 
     Shape:
-        input: `(N, C, L)` or `(C, L)`; the result `(N, C, L_out)` or `(C, L_out)` with the sizes of `output_size`.
+        input: `(N, C, L)` or `(C, L)`; the result `(N, C, L_out)` or `(C, L_out)` with the sizes of
+            `output_size`.
 
     Example:
         >>> import pellucid as torch
@@ -540,14 +610,16 @@ class AdaptiveAvgPool1d(_AdaptivePool):
 class AdaptiveAvgPool2d(_AdaptivePool):
     """Average pooling to a given size: the mean of windows that divide the input evenly.
 
-    Window i of a dimension runs from `floor(i * size / output_size)` to `ceil((i + 1) * size / output_size)`.
+    Window i of a dimension runs from `floor(i * size / output_size)` to
+    `ceil((i + 1) * size / output_size)`.
 
     Args:
-        output_size: size of the result; a number for all dimensions, or a tuple in which None keeps a size.
+        output_size: size of the result; a number for all dimensions, or a tuple in which None keeps
+            a size.
 
     Shape:
-        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or `(C, H_out, W_out)` with the sizes of
-            `output_size`.
+        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or
+            `(C, H_out, W_out)` with the sizes of `output_size`.
 
     Example:
         >>> import pellucid as torch
@@ -561,14 +633,16 @@ class AdaptiveAvgPool2d(_AdaptivePool):
 class AdaptiveAvgPool3d(_AdaptivePool):
     """Average pooling to a given size: the mean of windows that divide the input evenly.
 
-    Window i of a dimension runs from `floor(i * size / output_size)` to `ceil((i + 1) * size / output_size)`.
+    Window i of a dimension runs from `floor(i * size / output_size)` to
+    `ceil((i + 1) * size / output_size)`.
 
     Args:
-        output_size: size of the result; a number for all dimensions, or a tuple in which None keeps a size.
+        output_size: size of the result; a number for all dimensions, or a tuple in which None keeps
+            a size.
 
     Shape:
-        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)` with
-            the sizes of `output_size`.
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or
+            `(C, D_out, H_out, W_out)` with the sizes of `output_size`.
 
     Example:
         >>> import pellucid as torch
@@ -591,14 +665,16 @@ class _AdaptiveMaxPool(_AdaptivePool):
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """Max pooling to a given size: the largest value of windows that divide the input evenly.
 
-    Window i of a dimension runs from `floor(i * size / output_size)` to `ceil((i + 1) * size / output_size)`.
+    Window i of a dimension runs from `floor(i * size / output_size)` to
+    `ceil((i + 1) * size / output_size)`.
 
     Args:
         output_size: size of the result.
         return_indices: whether to return (values, indices). Default: False.
 
     Shape:
-        input: `(N, C, L)` or `(C, L)`; the result `(N, C, L_out)` or `(C, L_out)` with the sizes of `output_size`.
+        input: `(N, C, L)` or `(C, L)`; the result `(N, C, L_out)` or `(C, L_out)` with the sizes of
+            `output_size`.
 
     Example:
         >>> import pellucid as torch
@@ -612,15 +688,17 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """Max pooling to a given size: the largest value of windows that divide the input evenly.
 
-    Window i of a dimension runs from `floor(i * size / output_size)` to `ceil((i + 1) * size / output_size)`.
+    Window i of a dimension runs from `floor(i * size / output_size)` to
+    `ceil((i + 1) * size / output_size)`.
 
     Args:
-        output_size: size of the result; a number for all dimensions, or a tuple in which None keeps a size.
+        output_size: size of the result; a number for all dimensions, or a tuple in which None keeps
+            a size.
         return_indices: whether to return (values, indices). Default: False.
 
     Shape:
-        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or `(C, H_out, W_out)` with the sizes of
-            `output_size`.
+        input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or
+            `(C, H_out, W_out)` with the sizes of `output_size`.
 
     Example:
         >>> import pellucid as torch
@@ -634,15 +712,17 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """Max pooling to a given size: the largest value of windows that divide the input evenly.
 
-    Window i of a dimension runs from `floor(i * size / output_size)` to `ceil((i + 1) * size / output_size)`.
+    Window i of a dimension runs from `floor(i * size / output_size)` to
+    `ceil((i + 1) * size / output_size)`.
 
     Args:
-        output_size: size of the result; a number for all dimensions, or a tuple in which None keeps a size.
+        output_size: size of the result; a number for all dimensions, or a tuple in which None keeps
+            a size.
         return_indices: whether to return (values, indices). Default: False.
 
     Shape:
-        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or `(C, D_out, H_out, W_out)` with
-            the sizes of `output_size`.
+        input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or
+            `(C, D_out, H_out, W_out)` with the sizes of `output_size`.
 
     Example:
         >>> import pellucid as torch

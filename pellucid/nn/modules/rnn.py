@@ -66,7 +66,9 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_arguments(mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size)
+        _check_arguments(
+            mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size
+        )
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -82,7 +84,10 @@ class RNNBase(Module):
         for layer in range(num_layers):
             for suffix in ("", "_reverse")[: 1 + bidirectional]:
                 width = input_size if layer == 0 else state_size * (1 + bidirectional)
-                shapes: dict[str, tuple[int, ...]] = {"weight_ih": (gates, width), "weight_hh": (gates, state_size)}
+                shapes: dict[str, tuple[int, ...]] = {
+                    "weight_ih": (gates, width),
+                    "weight_hh": (gates, state_size),
+                }
                 if bias:
                     shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
                 if proj_size:
@@ -119,19 +124,27 @@ class RNNBase(Module):
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
         for name, usual in (
-            ("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False), ("dropout", 0), ("bidirectional", False),
-        ):  # fmt: skip
+            ("proj_size", 0),
+            ("num_layers", 1),
+            ("bias", True),
+            ("batch_first", False),
+            ("dropout", 0),
+            ("bidirectional", False),
+        ):
             if getattr(self, name) != usual:
                 text += f", {name}={getattr(self, name)}"
         return text
 
     # ---- forward ---------------------------------------------------------------------------------
     def forward(self, input: Any, hx: Any = None) -> Any:
-        """The outputs of the last layer at each time step, and the last state of each layer and direction.
+        """The outputs of the last layer at each time step, and the last state of each layer and
+        direction.
 
         Args:
-            input: (T, B, input_size), with `batch_first` (B, T, input_size), (T, input_size) unbatched, or a PackedSequence.
-            hx: the initial state, zeros when left out: (layers * directions, B, hidden); for LSTM a pair of them.
+            input: (T, B, input_size), with `batch_first` (B, T, input_size), (T, input_size)
+                unbatched, or a PackedSequence.
+            hx: the initial state, zeros when left out: (layers * directions, B, hidden); for LSTM a
+                pair of them.
         """
         packed = input if isinstance(input, PackedSequence) else None
         title = type(self).__name__
@@ -145,7 +158,9 @@ class RNNBase(Module):
         else:
             if input.ndim not in (2, 3):
                 tail = "tensor instead" if title == "RNN" else "instead"
-                raise ArgumentValueError(f"{title}: Expected input to be 2D or 3D, got {input.ndim}D {tail}")
+                raise ArgumentValueError(
+                    f"{title}: Expected input to be 2D or 3D, got {input.ndim}D {tail}"
+                )
             batched = input.ndim == 3
             data = input if batched else input.unsqueeze(batch_dim)
             sizes = None
@@ -153,7 +168,8 @@ class RNNBase(Module):
         states = self._initial(data, hx, batch, batched, packed)
         self._check(data, states, sizes, batch)
         if thread.stack.autocast is not None and self.mode == "LSTM" and not self.proj_size:
-            states = [thread.stack.autocast.narrow(s) for s in states]  # as one product, like PyTorch's: its states, too
+            # as one product, like PyTorch's: its states, too
+            states = [thread.stack.autocast.narrow(s) for s in states]
         if packed is None and self.batch_first:
             data = data.transpose(0, 1)
         if not data.shape[0]:
@@ -173,8 +189,12 @@ class RNNBase(Module):
     def _initial(self, data: Tensor, hx: Any, batch: int, batched: bool, packed: Any) -> list[Any]:
         rows = self.num_layers * (1 + self.bidirectional)
         if hx is None:
-            sizes = [self.proj_size or self.hidden_size] + ([self.hidden_size] if self.mode == "LSTM" else [])
-            return [T.zeros(rows, batch, size, dtype=data.dtype, device=data.device) for size in sizes]
+            sizes = [self.proj_size or self.hidden_size] + (
+                [self.hidden_size] if self.mode == "LSTM" else []
+            )
+            return [
+                T.zeros(rows, batch, size, dtype=data.dtype, device=data.device) for size in sizes
+            ]
         states = list(hx) if self.mode == "LSTM" else [hx]
         if packed is None:
             want = 3 if batched else 2
@@ -182,8 +202,12 @@ class RNNBase(Module):
                 kind = "batched 3-D" if batched else "unbatched 2-D"
                 if self.mode == "LSTM":
                     got = f"({states[0].ndim}-D, {states[1].ndim}-D) tensors"
-                    raise OperationError(f"For {kind} input, hx and cx should also be {want}-D but got {got}")
-                raise OperationError(f"For {kind} input, hx should also be {want}-D but got {states[0].ndim}-D tensor")
+                    raise OperationError(
+                        f"For {kind} input, hx and cx should also be {want}-D but got {got}"
+                    )
+                raise OperationError(
+                    f"For {kind} input, hx should also be {want}-D but got {states[0].ndim}-D tensor"
+                )
             return states if batched else [s.unsqueeze(1) for s in states]
         order = packed.sorted_indices
         return states if order is None else [s.index_select(1, order) for s in states]
@@ -199,10 +223,16 @@ class RNNBase(Module):
         if data.ndim != want:
             raise OperationError(f"input must have {want} dimensions, got {data.ndim}")
         if data.shape[-1] != self.input_size:
-            raise OperationError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.shape[-1]}")
+            raise OperationError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.shape[-1]}"
+            )
         rows = self.num_layers * (1 + self.bidirectional)
         for k, s in enumerate(states):
-            expected = (rows, batch, (self.proj_size or self.hidden_size) if k == 0 else self.hidden_size)
+            expected = (
+                rows,
+                batch,
+                (self.proj_size or self.hidden_size) if k == 0 else self.hidden_size,
+            )
             if tuple(s.shape) != expected:
                 which = f"hidden[{k}]" if self.mode == "LSTM" else "hidden"
                 raise OperationError(f"Expected {which} size {expected}, got {list(s.shape)}")
@@ -224,12 +254,16 @@ class RNNBase(Module):
                 data = F.dropout(data, self.dropout, self.training)
         return data, [T.stack(s) for s in last]
 
-    def _direction(self, data: Any, state: list[Any], names: list[str], sizes: Any, reverse: bool) -> tuple[Any, Any]:
+    def _direction(
+        self, data: Any, state: list[Any], names: list[str], sizes: Any, reverse: bool
+    ) -> tuple[Any, Any]:
         """One layer in one direction over all time steps."""
         own = dict(zip([n.split("_l")[0] for n in names], (getattr(self, n) for n in names)))
         if "weight_hr" not in own:
             bias = (own.get("bias_ih"), own.get("bias_hh"))
-            made = nn_rnn.layer(self.mode, data, state, (own["weight_ih"], own["weight_hh"], *bias), reverse, sizes)
+            made = nn_rnn.layer(
+                self.mode, data, state, (own["weight_ih"], own["weight_hh"], *bias), reverse, sizes
+            )
             if made is not None:
                 return made
         weights = (own["weight_hh"], own.get("bias_hh"), own.get("weight_hr"))
@@ -246,8 +280,12 @@ class RNNBase(Module):
             outs.reverse()
         return T.stack(outs), current
 
-    def _packed_direction(self, gates: Any, state: list[Any], weights: Any, sizes: list[int], reverse: bool) -> tuple[Any, Any]:
-        """The same for packed sequences: the batch shrinks (or, backwards, grows) from step to step."""
+    def _packed_direction(
+        self, gates: Any, state: list[Any], weights: Any, sizes: list[int], reverse: bool
+    ) -> tuple[Any, Any]:
+        """The same for packed sequences: the batch shrinks (or, backwards, grows) from step to
+        step.
+        """
         parts = gates.split(sizes)
         outs = []
         if not reverse:
@@ -275,9 +313,20 @@ class RNNBase(Module):
 
 
 def _check_arguments(
-    mode: str, input_size: Any, hidden_size: Any, num_layers: int, bias: Any, batch_first: Any, dropout: Any, proj_size: int
+    mode: str,
+    input_size: Any,
+    hidden_size: Any,
+    num_layers: int,
+    bias: Any,
+    batch_first: Any,
+    dropout: Any,
+    proj_size: int,
 ) -> None:
-    if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool) or not 0 <= dropout <= 1:  # type: ignore[operator]
+    if (
+        not isinstance(dropout, numbers.Number)
+        or isinstance(dropout, bool)
+        or not 0 <= dropout <= 1  # type: ignore[operator]
+    ):
         raise ArgumentValueError(
             "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
         )
@@ -288,16 +337,23 @@ def _check_arguments(
             stacklevel=4,
         )
     for name, value, kind in (
-        ("bias", bias, bool), ("batch_first", batch_first, bool), ("input_size", input_size, int), ("hidden_size", hidden_size, int),
-    ):  # fmt: skip
+        ("bias", bias, bool),
+        ("batch_first", batch_first, bool),
+        ("input_size", input_size, int),
+        ("hidden_size", hidden_size, int),
+    ):
         if not isinstance(value, kind):
-            raise ArgumentTypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
+            raise ArgumentTypeError(
+                f"{name} should be of type {kind.__name__}, got: {type(value).__name__}"
+            )
         if kind is int and value <= 0:
             raise ArgumentValueError(f"{name} must be greater than zero")
     if num_layers <= 0:
         raise ArgumentValueError("num_layers must be greater than zero")
     if proj_size < 0:
-        raise ArgumentValueError("proj_size should be a positive integer or zero to disable projections")
+        raise ArgumentValueError(
+            "proj_size should be a positive integer or zero to disable projections"
+        )
     if proj_size >= hidden_size:
         raise ArgumentValueError("proj_size has to be smaller than hidden_size")
     if mode not in _GATES:
@@ -305,7 +361,8 @@ def _check_arguments(
 
 
 class RNN(RNNBase):
-    """A recurrent network: `h' = tanh(W_ih x + b_ih + W_hh h + b_hh)` at each time step of a sequence, in one or more layers.
+    """A recurrent network: `h' = tanh(W_ih x + b_ih + W_hh h + b_hh)` at each time step of a
+    sequence, in one or more layers.
 
     Args:
         input_size: size of the input at each time step.
@@ -313,31 +370,36 @@ class RNN(RNNBase):
         num_layers: number of layers, each of which reads the outputs of the one below. Default: 1.
         nonlinearity: "tanh" or "relu". The fourth positional argument. Default: "tanh".
         bias: whether to add the learned biases. Default: True.
-        batch_first: whether input and output have the batch dimension in front, (B, T, size) instead of (T, B, size). It does
-            not change the states. Default: False.
-        dropout: probability of dropout on the outputs of each layer but the last, while training. Default: 0.
-        bidirectional: whether a second set of cells reads the sequence backwards; the outputs of both are concatenated. Default:
-            False.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        batch_first: whether input and output have the batch dimension in front, (B, T, size)
+            instead of (T, B, size). It does not change the states. Default: False.
+        dropout: probability of dropout on the outputs of each layer but the last, while training.
+            Default: 0.
+        bidirectional: whether a second set of cells reads the sequence backwards; the outputs of
+            both are concatenated. Default: False.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Call it as `output, h_n = rnn(input, h_0)`; `h_0` is zeros when left out.
 
     Shape:
-        input: `(T, B, input_size)`, with `batch_first` `(B, T, input_size)`, `(T, input_size)` without a batch, or a
-            PackedSequence.
-        h_0: `(D * num_layers, B, hidden_size)` with D = 2 if bidirectional, else 1; without a batch, no B.
-        output: the states of the last layer at all time steps, `(T, B, D * hidden_size)` or in the layout of the input.
+        input: `(T, B, input_size)`, with `batch_first` `(B, T, input_size)`, `(T, input_size)`
+            without a batch, or a PackedSequence.
+        h_0: `(D * num_layers, B, hidden_size)` with D = 2 if bidirectional, else 1; without a
+            batch, no B.
+        output: the states of the last layer at all time steps, `(T, B, D * hidden_size)` or in the
+            layout of the input.
         h_n: the last state of each layer and direction, in the shape of `h_0`.
 
     Attributes:
-        weight_ih_l0, weight_ih_l1, ...: `(hidden_size, input_size)` for the first layer, then `(hidden_size, D * hidden_size)`.
+        weight_ih_l0, weight_ih_l1, ...: `(hidden_size, input_size)` for the first layer, then
+            `(hidden_size, D * hidden_size)`.
         weight_hh_l0, ...: `(hidden_size, hidden_size)`.
-        bias_ih_l0, bias_hh_l0, ...: `(hidden_size,)`. All names end in `_reverse` for the backward direction. All parameters
-            start uniform in +-1/sqrt(hidden_size).
+        bias_ih_l0, bias_hh_l0, ...: `(hidden_size,)`. All names end in `_reverse` for the backward
+            direction. All parameters start uniform in +-1/sqrt(hidden_size).
 
     Raises:
-        ValueError: a size that is not positive, dropout outside [0, 1], an unknown nonlinearity, an input of the wrong number of
-            dimensions or dtype.
+        ValueError: a size that is not positive, dropout outside [0, 1], an unknown nonlinearity, an
+            input of the wrong number of dimensions or dtype.
         RuntimeError: input or states of the wrong size; an empty sequence.
 
     Source: Elman, "Finding structure in time", 1990.
@@ -352,13 +414,17 @@ class RNN(RNNBase):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
-            raise ArgumentValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+            raise ArgumentValueError(
+                "proj_size argument is only supported for LSTM, not RNN or GRU"
+            )
         if len(args) > 3:
             nonlinearity, args = args[3], (*args[:3], *args[4:])
         else:
             nonlinearity = kwargs.pop("nonlinearity", "tanh")
         if nonlinearity not in ("tanh", "relu"):
-            raise ArgumentValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+            raise ArgumentValueError(
+                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
+            )
         super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
         self.nonlinearity = nonlinearity
 
@@ -380,37 +446,44 @@ class LSTM(RNNBase):
         hidden_size: size of the hidden state.
         num_layers: number of layers, each of which reads the outputs of the one below. Default: 1.
         bias: whether to add the learned biases. Default: True.
-        batch_first: whether input and output have the batch dimension in front, (B, T, size) instead of (T, B, size). It does
-            not change the states. Default: False.
-        dropout: probability of dropout on the outputs of each layer but the last, while training. Default: 0.
-        bidirectional: whether a second set of cells reads the sequence backwards; the outputs of both are concatenated. Default:
-            False.
-        proj_size: size to which h is projected by a learned matrix; 0: no projection. Smaller than `hidden_size`. Default: 0.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        batch_first: whether input and output have the batch dimension in front, (B, T, size)
+            instead of (T, B, size). It does not change the states. Default: False.
+        dropout: probability of dropout on the outputs of each layer but the last, while training.
+            Default: 0.
+        bidirectional: whether a second set of cells reads the sequence backwards; the outputs of
+            both are concatenated. Default: False.
+        proj_size: size to which h is projected by a learned matrix; 0: no projection. Smaller than
+            `hidden_size`. Default: 0.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Call it as `output, (h_n, c_n) = lstm(input, (h_0, c_0))`; the states are zeros when left out.
 
     Shape:
-        input: `(T, B, input_size)`, with `batch_first` `(B, T, input_size)`, `(T, input_size)` without a batch, or a
-            PackedSequence.
-        h_0, h_n: `(D * num_layers, B, H)` with D = 2 if bidirectional, else 1, and H = proj_size or hidden_size; without a
-            batch, no B.
+        input: `(T, B, input_size)`, with `batch_first` `(B, T, input_size)`, `(T, input_size)`
+            without a batch, or a PackedSequence.
+        h_0, h_n: `(D * num_layers, B, H)` with D = 2 if bidirectional, else 1, and H = proj_size or
+            hidden_size; without a batch, no B.
         c_0, c_n: `(D * num_layers, B, hidden_size)`.
-        output: the h of the last layer at all time steps, `(T, B, D * H)` or in the layout of the input.
+        output: the h of the last layer at all time steps, `(T, B, D * H)` or in the layout of the
+            input.
 
     Attributes:
-        weight_ih_l0, weight_ih_l1, ...: `(4 * hidden_size, input_size)` for the first layer, then `(4 * hidden_size, D * H)`.
+        weight_ih_l0, weight_ih_l1, ...: `(4 * hidden_size, input_size)` for the first layer, then
+            `(4 * hidden_size, D * H)`.
         weight_hh_l0, ...: `(4 * hidden_size, H)`.
-        bias_ih_l0, bias_hh_l0, ...: `(4 * hidden_size,)`. All names end in `_reverse` for the backward direction. All parameters
-            start uniform in +-1/sqrt(hidden_size). The rows are those of i, f, g and o.
+        bias_ih_l0, bias_hh_l0, ...: `(4 * hidden_size,)`. All names end in `_reverse` for the
+            backward direction. All parameters start uniform in +-1/sqrt(hidden_size). The rows are
+            those of i, f, g and o.
         weight_hr_l0, ...: `(proj_size, hidden_size)`, with `proj_size` only.
 
     Raises:
-        ValueError: a size that is not positive, dropout outside [0, 1], `proj_size` not below `hidden_size`, an input of the
-            wrong number of dimensions or dtype.
+        ValueError: a size that is not positive, dropout outside [0, 1], `proj_size` not below
+            `hidden_size`, an input of the wrong number of dimensions or dtype.
         RuntimeError: input or states of the wrong size; an empty sequence.
 
-    Source: Hochreiter, Schmidhuber, "Long short-term memory", 1997; Sak, Senior, Beaufays, 2014 (projections).
+    Source: Hochreiter, Schmidhuber, "Long short-term memory", 1997; Sak, Senior, Beaufays, 2014
+    (projections).
 
     Example:
         >>> import pellucid as torch
@@ -433,38 +506,45 @@ class GRU(RNNBase):
         n = tanh(W_in x + b_in + r * (W_hn h + b_hn))   the candidate
         h' = (1 - z) * n + z * h
 
-    The paper applies r to h before the product with W_hn; here it is applied after it, which lets all products with h be one.
+    The paper applies r to h before the product with W_hn; here it is applied after it, which lets
+    all products with h be one.
 
     Args:
         input_size: size of the input at each time step.
         hidden_size: size of the hidden state.
         num_layers: number of layers, each of which reads the outputs of the one below. Default: 1.
         bias: whether to add the learned biases. Default: True.
-        batch_first: whether input and output have the batch dimension in front, (B, T, size) instead of (T, B, size). It does
-            not change the states. Default: False.
-        dropout: probability of dropout on the outputs of each layer but the last, while training. Default: 0.
-        bidirectional: whether a second set of cells reads the sequence backwards; the outputs of both are concatenated. Default:
-            False.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        batch_first: whether input and output have the batch dimension in front, (B, T, size)
+            instead of (T, B, size). It does not change the states. Default: False.
+        dropout: probability of dropout on the outputs of each layer but the last, while training.
+            Default: 0.
+        bidirectional: whether a second set of cells reads the sequence backwards; the outputs of
+            both are concatenated. Default: False.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Call it as `output, h_n = gru(input, h_0)`; `h_0` is zeros when left out.
 
     Shape:
-        input: `(T, B, input_size)`, with `batch_first` `(B, T, input_size)`, `(T, input_size)` without a batch, or a
-            PackedSequence.
-        h_0: `(D * num_layers, B, hidden_size)` with D = 2 if bidirectional, else 1; without a batch, no B.
-        output: the states of the last layer at all time steps, `(T, B, D * hidden_size)` or in the layout of the input.
+        input: `(T, B, input_size)`, with `batch_first` `(B, T, input_size)`, `(T, input_size)`
+            without a batch, or a PackedSequence.
+        h_0: `(D * num_layers, B, hidden_size)` with D = 2 if bidirectional, else 1; without a
+            batch, no B.
+        output: the states of the last layer at all time steps, `(T, B, D * hidden_size)` or in the
+            layout of the input.
         h_n: the last state of each layer and direction, in the shape of `h_0`.
 
     Attributes:
-        weight_ih_l0, weight_ih_l1, ...: `(3 * hidden_size, input_size)` for the first layer, then `(3 * hidden_size, D *
-            hidden_size)`.
+        weight_ih_l0, weight_ih_l1, ...: `(3 * hidden_size, input_size)` for the first layer, then
+            `(3 * hidden_size, D * hidden_size)`.
         weight_hh_l0, ...: `(3 * hidden_size, hidden_size)`.
-        bias_ih_l0, bias_hh_l0, ...: `(3 * hidden_size,)`. All names end in `_reverse` for the backward direction. All parameters
-            start uniform in +-1/sqrt(hidden_size). The rows are those of r, z and n.
+        bias_ih_l0, bias_hh_l0, ...: `(3 * hidden_size,)`. All names end in `_reverse` for the
+            backward direction. All parameters start uniform in +-1/sqrt(hidden_size). The rows are
+            those of r, z and n.
 
     Raises:
-        ValueError: a size that is not positive, dropout outside [0, 1], an input of the wrong number of dimensions or dtype.
+        ValueError: a size that is not positive, dropout outside [0, 1], an input of the wrong
+            number of dimensions or dtype.
         RuntimeError: input or states of the wrong size; an empty sequence.
 
     Source: Cho et al., "Learning phrase representations using RNN encoder-decoder", 2014.
@@ -479,7 +559,9 @@ class GRU(RNNBase):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
-            raise ArgumentValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+            raise ArgumentValueError(
+                "proj_size argument is only supported for LSTM, not RNN or GRU"
+            )
         super().__init__("GRU", *args, **kwargs)
 
 
@@ -487,17 +569,30 @@ class RNNCellBase(Module):
     """One time step; see RNNCell, LSTMCell and GRUCell."""
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.bias = bias
-        self.weight_ih = Parameter(T.empty((num_chunks * hidden_size, input_size), device=device, dtype=dtype))
-        self.weight_hh = Parameter(T.empty((num_chunks * hidden_size, hidden_size), device=device, dtype=dtype))
+        self.weight_ih = Parameter(
+            T.empty((num_chunks * hidden_size, input_size), device=device, dtype=dtype)
+        )
+        self.weight_hh = Parameter(
+            T.empty((num_chunks * hidden_size, hidden_size), device=device, dtype=dtype)
+        )
         for name in ("bias_ih", "bias_hh"):
             self.register_parameter(
-                name, Parameter(T.empty(num_chunks * hidden_size, device=device, dtype=dtype)) if bias else None
+                name,
+                Parameter(T.empty(num_chunks * hidden_size, device=device, dtype=dtype))
+                if bias
+                else None,
             )
         self.reset_parameters()
 
@@ -518,12 +613,16 @@ class RNNCellBase(Module):
     def _run(self, mode: str, input: Tensor, states: list[Any]) -> Any:
         title = type(self).__name__
         if input.ndim not in (1, 2):
-            raise ArgumentValueError(f"{title}: Expected input to be 1D or 2D, got {input.ndim}D instead")
+            raise ArgumentValueError(
+                f"{title}: Expected input to be 1D or 2D, got {input.ndim}D instead"
+            )
         for k, s in enumerate(states):
             if s is not None and s.ndim not in (1, 2):
                 name = "hx" if mode == "LSTM" else "hidden"
                 which = f"{name}[{k}]" if mode == "LSTM" else name
-                raise ArgumentValueError(f"{title}: Expected {which} to be 1D or 2D, got {s.ndim}D instead")
+                raise ArgumentValueError(
+                    f"{title}: Expected {which} to be 1D or 2D, got {s.ndim}D instead"
+                )
         batched = input.ndim == 2
         x = input if batched else input.unsqueeze(0)
         given = []
@@ -534,12 +633,18 @@ class RNNCellBase(Module):
                 s = s.unsqueeze(0)
             given.append(s)
         if x.shape[1] != self.input_size:
-            raise OperationError(f"input has inconsistent input_size: got {x.shape[1]} expected {self.input_size}")
+            raise OperationError(
+                f"input has inconsistent input_size: got {x.shape[1]} expected {self.input_size}"
+            )
         for s in given:
             if x.shape[0] != s.shape[0]:
-                raise OperationError(f"Input batch size {x.shape[0]} doesn't match hidden0 batch size {s.shape[0]}")
+                raise OperationError(
+                    f"Input batch size {x.shape[0]} doesn't match hidden0 batch size {s.shape[0]}"
+                )
             if s.shape[1] != self.hidden_size:
-                raise OperationError(f"hidden0 has inconsistent hidden_size: got {s.shape[1]}, expected {self.hidden_size}")
+                raise OperationError(
+                    f"hidden0 has inconsistent hidden_size: got {s.shape[1]}, expected {self.hidden_size}"
+                )
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         made = nn_rnn.step(mode, x, given, weights)
         if made is None:
@@ -556,7 +661,8 @@ class RNNCell(RNNCellBase):
         hidden_size: size of the hidden state.
         bias: whether to add the learned biases. Default: True.
         nonlinearity: "tanh" or "relu". Default: "tanh".
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Shape:
         input: `(B, input_size)` or `(input_size,)`.
@@ -564,8 +670,8 @@ class RNNCell(RNNCellBase):
         result: the next state, in the shape of `hx`.
 
     Attributes:
-        weight_ih, weight_hh: `(hidden_size, input_size)` and `(hidden_size, hidden_size)`, initially uniform in
-            +-1/sqrt(hidden_size).
+        weight_ih, weight_hh: `(hidden_size, input_size)` and `(hidden_size, hidden_size)`,
+            initially uniform in +-1/sqrt(hidden_size).
         bias_ih, bias_hh: `(hidden_size,)`, initialized in the same way; None with bias=False.
 
     Raises:
@@ -603,14 +709,15 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One time step of an LSTM: maps the input and the state (h, c) to the next (h, c).
 
-    With the sigmoid gates i, f, o and the candidate g, `c' = f * c + i * g` and `h' = o * tanh(c')`; see LSTM for their
-    formulas.
+    With the sigmoid gates i, f, o and the candidate g, `c' = f * c + i * g` and
+    `h' = o * tanh(c')`; see LSTM for their formulas.
 
     Args:
         input_size: size of the input.
         hidden_size: size of h and c.
         bias: whether to add the learned biases. Default: True.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Shape:
         input: `(B, input_size)` or `(input_size,)`.
@@ -618,8 +725,8 @@ class LSTMCell(RNNCellBase):
         result: the next pair (h, c).
 
     Attributes:
-        weight_ih, weight_hh: `(4 * hidden_size, input_size)` and `(4 * hidden_size, hidden_size)`, with the rows of i, f, g and
-            o; initially uniform in +-1/sqrt(hidden_size).
+        weight_ih, weight_hh: `(4 * hidden_size, input_size)` and `(4 * hidden_size, hidden_size)`,
+            with the rows of i, f, g and o; initially uniform in +-1/sqrt(hidden_size).
         bias_ih, bias_hh: `(4 * hidden_size,)`, initialized in the same way; None with bias=False.
 
     Raises:
@@ -634,25 +741,38 @@ class LSTMCell(RNNCellBase):
         (torch.Size([2, 4]), torch.Size([2, 4]))
     """
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
-    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
         if hx is not None and not isinstance(hx, (tuple, list)):
-            raise ArgumentTypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}")
+            raise ArgumentTypeError(
+                f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}"
+            )
         return self._run("LSTM", input, [None, None] if hx is None else list(hx))
 
 
 class GRUCell(RNNCellBase):
     """One time step of a GRU: maps the input and the state to the next state.
 
-    With the gates r and z and the candidate n, `h' = (1 - z) * n + z * h`; see GRU for their formulas.
+    With the gates r and z and the candidate n, `h' = (1 - z) * n + z * h`; see GRU for their
+    formulas.
 
     Args:
         input_size: size of the input.
         hidden_size: size of the hidden state.
         bias: whether to add the learned biases. Default: True.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Shape:
         input: `(B, input_size)` or `(input_size,)`.
@@ -660,8 +780,8 @@ class GRUCell(RNNCellBase):
         result: the next state, in the shape of `hx`.
 
     Attributes:
-        weight_ih, weight_hh: `(3 * hidden_size, input_size)` and `(3 * hidden_size, hidden_size)`, with the rows of r, z and n;
-            initially uniform in +-1/sqrt(hidden_size).
+        weight_ih, weight_hh: `(3 * hidden_size, input_size)` and `(3 * hidden_size, hidden_size)`,
+            with the rows of r, z and n; initially uniform in +-1/sqrt(hidden_size).
         bias_ih, bias_hh: `(3 * hidden_size,)`, initialized in the same way; None with bias=False.
 
     Raises:
@@ -674,7 +794,14 @@ class GRUCell(RNNCellBase):
         torch.Size([2, 4])
     """
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:

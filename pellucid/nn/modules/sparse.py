@@ -34,7 +34,9 @@ class _Table(Module):
     def _make(self, _weight: Tensor | None, _freeze: bool, device: Any, dtype: Any) -> None:
         if _weight is None:
             shape = (self.num_embeddings, self.embedding_dim)
-            self.weight = Parameter(T.empty(shape, device=device, dtype=dtype), requires_grad=not _freeze)
+            self.weight = Parameter(
+                T.empty(shape, device=device, dtype=dtype), requires_grad=not _freeze
+            )
             self.reset_parameters()
         else:
             assert list(_weight.shape) == [self.num_embeddings, self.embedding_dim], (
@@ -56,13 +58,17 @@ class Embedding(_Table):
     Args:
         num_embeddings: number of rows; indices are 0 to num_embeddings - 1.
         embedding_dim: size of a row.
-        padding_idx: a row that gets no gradient and starts as zeros; negative numbers count from the end. Default: None.
-        max_norm: rows that are looked up are scaled down to this norm, in place; None: no bound. Default: None.
+        padding_idx: a row that gets no gradient and starts as zeros; negative numbers count from
+            the end. Default: None.
+        max_norm: rows that are looked up are scaled down to this norm, in place; None: no bound.
+            Default: None.
         norm_type: the p of that norm. Default: 2.
-        scale_grad_by_freq: whether to divide each row's gradient by the number of times it was looked up. Default: False.
-        sparse: whether the weight's gradient is a sparse tensor of the rows that were looked up. Takes an optimizer that knows
-            these, such as SGD, Adagrad or SparseAdam. Default: False.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        scale_grad_by_freq: whether to divide each row's gradient by the number of times it was
+            looked up. Default: False.
+        sparse: whether the weight's gradient is a sparse tensor of the rows that were looked up.
+            Takes an optimizer that knows these, such as SGD, Adagrad or SparseAdam. Default: False.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Shape:
         input: indices of any shape `(*)`, int32 or int64.
@@ -112,7 +118,13 @@ class Embedding(_Table):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(
-            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
         )
 
     def extra_repr(self) -> str:
@@ -143,7 +155,17 @@ class Embedding(_Table):
         """A table with given rows, which are not trained when `freeze`."""
         assert embeddings.ndim == 2, "Embeddings parameter is expected to be 2-dimensional"
         rows, columns = embeddings.shape
-        return cls(rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
+        return cls(
+            rows,
+            columns,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            embeddings,
+            freeze,
+        )
 
 
 class EmbeddingBag(_Table):
@@ -154,20 +176,24 @@ class EmbeddingBag(_Table):
     Args:
         num_embeddings: number of rows; indices are 0 to num_embeddings - 1.
         embedding_dim: size of a row.
-        max_norm: rows that are looked up are scaled down to this norm, in place; None: no bound. Default: None.
+        max_norm: rows that are looked up are scaled down to this norm, in place; None: no bound.
+            Default: None.
         norm_type: the p of that norm. Default: 2.
-        scale_grad_by_freq: whether to divide each row's gradient by the number of times it was looked up. Not with "max".
-            Default: False.
+        scale_grad_by_freq: whether to divide each row's gradient by the number of times it was
+            looked up. Not with "max". Default: False.
         mode: "sum", "mean" or "max". Default: "mean".
-        sparse: whether the weight's gradient is a sparse tensor of the rows that were looked up. Not with "max". Default: False.
+        sparse: whether the weight's gradient is a sparse tensor of the rows that were looked up.
+            Not with "max". Default: False.
         include_last_offset: whether the last offset is the end of the last bag. Default: False.
         padding_idx: a row that gets no gradient and is left out of the bags. Default: None.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Call it as `layer(input, offsets, per_sample_weights)`; the weights are for "sum" only.
 
     Shape:
-        input: `(B, N)`, B bags of N indices, or `(N,)` with the starts of the bags in `offsets`; int32 or int64.
+        input: `(B, N)`, B bags of N indices, or `(N,)` with the starts of the bags in `offsets`;
+            int32 or int64.
         offsets: `(B,)`; `(B + 1,)` with `include_last_offset`.
         per_sample_weights: as the input.
         result: `(B, embedding_dim)`; an empty bag gives zeros.
@@ -217,11 +243,22 @@ class EmbeddingBag(_Table):
         self.include_last_offset = include_last_offset
         self._make(_weight, False, device, dtype)
 
-    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+    def forward(
+        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
+    ) -> Tensor:
         return F.embedding_bag(
-            input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse,
-            per_sample_weights, self.include_last_offset, self.padding_idx,
-        )  # fmt: skip
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
 
     def extra_repr(self) -> str:
         text = f"{self.num_embeddings}, {self.embedding_dim}"
@@ -253,7 +290,16 @@ class EmbeddingBag(_Table):
         assert embeddings.ndim == 2, "Embeddings parameter is expected to be 2-dimensional"
         rows, columns = embeddings.shape
         made = cls(
-            rows, columns, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset, padding_idx
+            rows,
+            columns,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            embeddings,
+            include_last_offset,
+            padding_idx,
         )
         made.weight.requires_grad = not freeze
         return made

@@ -26,7 +26,9 @@ Activation = str | Callable[[Tensor], Tensor]
 
 
 def _same(function: Any, public: Any) -> bool:
-    """Whether a function is a public one, which is wrapped anew once tensor types of the user's ask for it."""
+    """Whether a function is a public one, which is wrapped anew once tensor types of the user's ask
+    for it.
+    """
     return function is public or inspect.unwrap(function) is inspect.unwrap(public)
 
 
@@ -76,12 +78,29 @@ class _Layer(Module):
     """What layers of encoder and decoder share."""
 
     def _common(
-        self, d_model: int, nhead: int, dim_feedforward: int, dropout: float, eps: float, batch_first: bool, norm_first: bool,
-        bias: bool, attentions: tuple[str, ...], norms: int, device: Any, dtype: Any,
-    ) -> None:  # fmt: skip
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int,
+        dropout: float,
+        eps: float,
+        batch_first: bool,
+        norm_first: bool,
+        bias: bool,
+        attentions: tuple[str, ...],
+        norms: int,
+        device: Any,
+        dtype: Any,
+    ) -> None:
         kwargs: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         for name in attentions:
-            setattr(self, name, MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **kwargs))
+            setattr(
+                self,
+                name,
+                MultiheadAttention(
+                    d_model, nhead, dropout=dropout, batch_first=batch_first, **kwargs
+                ),
+            )
         self.linear1 = Linear(d_model, dim_feedforward, **kwargs)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, **kwargs)
@@ -95,15 +114,26 @@ class _Layer(Module):
         super().__setstate__(state)
         self.__dict__.setdefault("activation", F.relu)
 
-    def _attend(self, module: Any, x: Tensor, memory: Tensor, mask: Any, padding: Any, causal: bool) -> Tensor:
-        return module(x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=causal)[0]
+    def _attend(
+        self, module: Any, x: Tensor, memory: Tensor, mask: Any, padding: Any, causal: bool
+    ) -> Tensor:
+        return module(
+            x,
+            memory,
+            memory,
+            attn_mask=mask,
+            key_padding_mask=padding,
+            need_weights=False,
+            is_causal=causal,
+        )[0]
 
     def _feed_forward(self, x: Tensor) -> Tensor:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and a feed-forward network, each with a residual connection and layer normalization.
+    """Self-attention and a feed-forward network, each with a residual connection and layer
+    normalization.
 
         x = norm1(x + attention(x))                with norm_first: x + attention(norm1(x))
         x = norm2(x + linear2(activation(linear1(x))))              x + ...(norm2(x))
@@ -118,15 +148,18 @@ class TransformerEncoderLayer(_Layer):
         activation: of the feed-forward network: "relu", "gelu" or a function. Default: relu.
         layer_norm_eps: eps of the layer normalizations. Default: 1e-5.
         batch_first: whether sequences are (B, T, E) instead of (T, B, E). Default: False.
-        norm_first: whether to normalize the input of each part instead of the sum after it. Default: False.
+        norm_first: whether to normalize the input of each part instead of the sum after it.
+            Default: False.
         bias: whether linear layers and normalizations have biases. Default: True.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
     Call it as `layer(src, src_mask, src_key_padding_mask, is_causal)`.
 
     Shape:
         src: `(T, B, E)`, with `batch_first` `(B, T, E)`, or `(T, E)` without a batch.
-        src_mask: `(T, T)` or `(B * nhead, T, T)`; True forbids attention, a float mask is added to the scores.
+        src_mask: `(T, T)` or `(B * nhead, T, T)`; True forbids attention, a float mask is added to
+            the scores.
         src_key_padding_mask: `(B, T)`; True where an element is padding.
         result: in the shape of `src`.
 
@@ -134,8 +167,8 @@ class TransformerEncoderLayer(_Layer):
         RuntimeError: an unknown name of an activation.
         AssertionError: `nhead` does not divide `d_model`.
 
-    Source: Vaswani et al., "Attention is all you need", 2017; Xiong et al., "On layer normalization in the transformer
-    architecture", 2020 (norm_first).
+    Source: Vaswani et al., "Attention is all you need", 2017; Xiong et al., "On layer normalization
+    in the transformer architecture", 2020 (norm_first).
 
     Example:
         >>> import pellucid as torch
@@ -166,18 +199,39 @@ class TransformerEncoderLayer(_Layer):
     ) -> None:
         super().__init__()
         self._common(
-            d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, norm_first, bias, ("self_attn",), 2, device, dtype
-        )  # fmt: skip
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            ("self_attn",),
+            2,
+            device,
+            dtype,
+        )
         self.activation = _activation(activation)
         relu = _same(self.activation, F.relu) or isinstance(self.activation, ReLU)
         gelu = _same(self.activation, F.gelu) or isinstance(self.activation, GELU)
         self.activation_relu_or_gelu = 1 if relu else 2 if gelu else 0
 
     def forward(
-        self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
     ) -> Tensor:
         """`src` after the layer; masks as in MultiheadAttention."""
-        padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", _none_or_dtype(src_mask), "src_mask", src.dtype)
+        padding = canonical_mask(
+            src_key_padding_mask,
+            "src_key_padding_mask",
+            _none_or_dtype(src_mask),
+            "src_mask",
+            src.dtype,
+        )
         mask = canonical_mask(src_mask, "src_mask", None, "", src.dtype)
         x = src
         if self.norm_first:
@@ -186,8 +240,12 @@ class TransformerEncoderLayer(_Layer):
         x = self.norm1(x + self._sa_block(x, mask, padding, is_causal=is_causal))
         return self.norm2(x + self._ff_block(x))
 
-    def _sa_block(self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
-        return self.dropout1(self._attend(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal))
+    def _sa_block(
+        self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
+    ) -> Any:
+        return self.dropout1(
+            self._attend(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal)
+        )
 
     def _ff_block(self, x: Tensor) -> Any:
         return self.dropout2(self._feed_forward(x))
@@ -212,27 +270,31 @@ class TransformerDecoderLayer(_Layer):
         activation: of the feed-forward network: "relu", "gelu" or a function. Default: relu.
         layer_norm_eps: eps of the layer normalizations. Default: 1e-5.
         batch_first: whether sequences are (B, T, E) instead of (T, B, E). Default: False.
-        norm_first: whether to normalize the input of each part instead of the sum after it. Default: False.
+        norm_first: whether to normalize the input of each part instead of the sum after it.
+            Default: False.
         bias: whether linear layers and normalizations have biases. Default: True.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
-    Call it as `layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, tgt_is_causal,
-    memory_is_causal)`.
+    Call it as `layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask,
+    memory_key_padding_mask, tgt_is_causal, memory_is_causal)`.
 
     Shape:
         tgt: `(T, B, E)`, with `batch_first` `(B, T, E)`, or `(T, E)` without a batch.
         memory: the encoder's output, `(S, B, E)` or in the same layout as `tgt`.
-        tgt_mask: `(T, T)`, usually the causal mask; True forbids attention, a float mask is added to the scores.
+        tgt_mask: `(T, T)`, usually the causal mask; True forbids attention, a float mask is added
+            to the scores.
         memory_mask: `(T, S)`, in the same way.
-        tgt_key_padding_mask, memory_key_padding_mask: `(B, T)` and `(B, S)`; True where an element is padding.
+        tgt_key_padding_mask, memory_key_padding_mask: `(B, T)` and `(B, S)`; True where an element
+            is padding.
         result: in the shape of `tgt`.
 
     Raises:
         RuntimeError: an unknown name of an activation.
         AssertionError: `nhead` does not divide `d_model`.
 
-    Source: Vaswani et al., "Attention is all you need", 2017; Xiong et al., "On layer normalization in the transformer
-    architecture", 2020 (norm_first).
+    Source: Vaswani et al., "Attention is all you need", 2017; Xiong et al., "On layer normalization
+    in the transformer architecture", 2020 (norm_first).
 
     Example:
         >>> import pellucid as torch
@@ -267,9 +329,19 @@ class TransformerDecoderLayer(_Layer):
     ) -> None:
         super().__init__()
         self._common(
-            d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, norm_first, bias, ("self_attn", "multihead_attn"),
-            3, device, dtype,
-        )  # fmt: skip
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            ("self_attn", "multihead_attn"),
+            3,
+            device,
+            dtype,
+        )
         self.activation = _activation(activation)
 
     def forward(
@@ -295,11 +367,19 @@ class TransformerDecoderLayer(_Layer):
         x = self.norm2(x + self._mha_block(x, memory, *cross))
         return self.norm3(x + self._ff_block(x))
 
-    def _sa_block(self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
-        return self.dropout1(self._attend(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal))
+    def _sa_block(
+        self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
+    ) -> Any:
+        return self.dropout1(
+            self._attend(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal)
+        )
 
-    def _mha_block(self, x: Tensor, mem: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
-        return self.dropout2(self._attend(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal))
+    def _mha_block(
+        self, x: Tensor, mem: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
+    ) -> Any:
+        return self.dropout2(
+            self._attend(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal)
+        )
 
     def _ff_block(self, x: Tensor) -> Any:
         return self.dropout3(self._feed_forward(x))
@@ -316,22 +396,24 @@ def _get_clones(module: Module, N: int) -> ModuleList:
 class TransformerEncoder(Module):
     """A stack of encoder layers, with an optional final normalization.
 
-    The layers begin as copies of the one that is given, with equal initial values; they are trained separately.
+    The layers begin as copies of the one that is given, with equal initial values; they are trained
+    separately.
 
     Args:
         encoder_layer: a TransformerEncoderLayer, or a module with the same `forward`.
         num_layers: number of copies.
         norm: a module for the result of the last layer, or None.
-        enable_nested_tensor: accepted; padding is always handled by masks. A warning says where PyTorch would not use nested
-            tensors.
+        enable_nested_tensor: accepted; padding is always handled by masks. A warning says where
+            PyTorch would not use nested tensors.
         mask_check: accepted.
 
-    Call it as `encoder(src, mask, src_key_padding_mask, is_causal)`; with `is_causal=None` the encoder looks whether the mask is
-    causal.
+    Call it as `encoder(src, mask, src_key_padding_mask, is_causal)`; with `is_causal=None` the
+    encoder looks whether the mask is causal.
 
     Shape:
         src: `(T, B, E)`, with the layer's `batch_first` `(B, T, E)`, or `(T, E)` without a batch.
-        mask: `(T, T)` or `(B * nhead, T, T)`; True forbids attention, a float mask is added to the scores.
+        mask: `(T, T)` or `(B * nhead, T, T)`; True forbids attention, a float mask is added to the
+            scores.
         src_key_padding_mask: `(B, T)`; True where an element is padding.
         result: in the shape of `src`.
 
@@ -359,7 +441,10 @@ class TransformerEncoder(Module):
         self.mask_check = mask_check
         reason = _why_no_nested(encoder_layer)
         if enable_nested_tensor and reason:
-            warnings.warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}", stacklevel=2)
+            warnings.warn(
+                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}",
+                stacklevel=2,
+            )
             self.use_nested_tensor = False
 
     def forward(
@@ -370,7 +455,9 @@ class TransformerEncoder(Module):
         is_causal: bool | None = None,
     ) -> Tensor:
         """`src` after all layers."""
-        padding = canonical_mask(src_key_padding_mask, "src_key_padding_mask", _none_or_dtype(mask), "mask", src.dtype)
+        padding = canonical_mask(
+            src_key_padding_mask, "src_key_padding_mask", _none_or_dtype(mask), "mask", src.dtype
+        )
         mask = canonical_mask(mask, "mask", None, "", src.dtype)
         attention = getattr(self.layers[0], "self_attn", None)
         size = _sequence_length(src, getattr(attention, "batch_first", False))
@@ -388,7 +475,10 @@ def _why_no_nested(layer: Any) -> str:
     attention = layer.self_attn
     for broken, reason in (
         (layer.norm_first, "norm_first was True"),
-        (not attention.batch_first, "self_attn.batch_first was not True(use batch_first for better inference performance)"),
+        (
+            not attention.batch_first,
+            "self_attn.batch_first was not True(use batch_first for better inference performance)",
+        ),
         (not attention._qkv_same_embed_dim, "self_attn._qkv_same_embed_dim was not True"),
         (attention.in_proj_bias is None, "self_attn was passed bias=False"),
         (not layer.activation_relu_or_gelu, "activation_relu_or_gelu was not True"),
@@ -403,16 +493,16 @@ def _why_no_nested(layer: Any) -> str:
 class TransformerDecoder(Module):
     """A stack of decoder layers, with an optional final normalization.
 
-    The layers begin as copies of the one that is given, with equal initial values; they are trained separately. All attend to
-    the same `memory`.
+    The layers begin as copies of the one that is given, with equal initial values; they are trained
+    separately. All attend to the same `memory`.
 
     Args:
         decoder_layer: a TransformerDecoderLayer, or a module with the same `forward`.
         num_layers: number of copies.
         norm: a module for the result of the last layer, or None.
 
-    Call it as `decoder(tgt, memory, ...)` with the masks of TransformerDecoderLayer; with `tgt_is_causal=None` the decoder looks
-    whether `tgt_mask` is causal.
+    Call it as `decoder(tgt, memory, ...)` with the masks of TransformerDecoderLayer; with
+    `tgt_is_causal=None` the decoder looks whether `tgt_mask` is causal.
 
     Shape:
         tgt: `(T, B, E)`, with the layer's `batch_first` `(B, T, E)`, or `(T, E)` without a batch.
@@ -445,21 +535,29 @@ class TransformerDecoder(Module):
     ) -> Tensor:
         """`tgt` after all layers, which attend to `memory`."""
         attention = getattr(self.layers[0], "self_attn", None)
-        causal = _is_causal(tgt_mask, tgt_is_causal, _sequence_length(tgt, getattr(attention, "batch_first", False)))
+        causal = _is_causal(
+            tgt_mask, tgt_is_causal, _sequence_length(tgt, getattr(attention, "batch_first", False))
+        )
         out = tgt
         for layer in self.layers:
             out = layer(
-                out, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
-                memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=causal, memory_is_causal=memory_is_causal,
-            )  # fmt: skip
+                out,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=causal,
+                memory_is_causal=memory_is_causal,
+            )
         return out if self.norm is None else self.norm(out)
 
 
 class Transformer(Module):
     """A Transformer: an encoder, and a decoder that attends to its output.
 
-    It contains neither embeddings nor positions nor the last projection to a vocabulary. Matrices are initialized by
-    `xavier_uniform_`.
+    It contains neither embeddings nor positions nor the last projection to a vocabulary. Matrices
+    are initialized by `xavier_uniform_`.
 
     Args:
         d_model: width of the sequences, E. Default: 512.
@@ -471,19 +569,22 @@ class Transformer(Module):
         custom_encoder, custom_decoder: modules in the place of encoder or decoder. Default: None.
         layer_norm_eps: eps of the layer normalizations. Default: 1e-5.
         batch_first: whether sequences are (B, T, E) instead of (T, B, E). Default: False.
-        norm_first: whether to normalize the input of each part instead of the sum after it. Default: False.
+        norm_first: whether to normalize the input of each part instead of the sum after it.
+            Default: False.
         bias: whether linear layers and normalizations have biases. Default: True.
-        device, dtype: where the parameters are created and their element type; None: the default device and dtype.
+        device, dtype: where the parameters are created and their element type; None: the default
+            device and dtype.
 
-    Call it as `transformer(src, tgt, ...)` with the masks as keywords: `src_mask`, `tgt_mask`, `memory_mask`, the three
-    `..._key_padding_mask`, and the hints `..._is_causal`. True forbids attention, a float mask is added to the scores.
+    Call it as `transformer(src, tgt, ...)` with the masks as keywords: `src_mask`, `tgt_mask`,
+    `memory_mask`, the three `..._key_padding_mask`, and the hints `..._is_causal`. True forbids
+    attention, a float mask is added to the scores.
 
     Shape:
         src: `(S, B, E)`, with `batch_first` `(B, S, E)`, or `(S, E)` without a batch.
         tgt: `(T, B, E)`, in the same layout.
         src_mask, tgt_mask, memory_mask: `(S, S)`, `(T, T)` and `(T, S)`.
-        src_key_padding_mask, tgt_key_padding_mask, memory_key_padding_mask: `(B, S)`, `(B, T)` and `(B, S)`; True where padding
-            is.
+        src_key_padding_mask, tgt_key_padding_mask, memory_key_padding_mask: `(B, S)`, `(B, T)` and
+            `(B, S)`; True where padding is.
         result: in the shape of `tgt`.
 
     Raises:
@@ -518,7 +619,17 @@ class Transformer(Module):
     ) -> None:
         super().__init__()
         kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
-        args = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
+        args = (
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+        )
         if custom_encoder is not None:
             self.encoder = custom_encoder
         else:
@@ -561,11 +672,19 @@ class Transformer(Module):
             raise OperationError("the batch number of src and tgt must be equal")
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
             raise OperationError("the feature number of src and tgt must be equal to d_model")
-        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        memory = self.encoder(
+            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
+        )
         return self.decoder(
-            tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
-            memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal,
-        )  # fmt: skip
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:

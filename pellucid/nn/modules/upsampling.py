@@ -15,15 +15,17 @@ class Upsample(Module):
     Args:
         size: spatial sizes of the result, a number or a tuple; or
         scale_factor: factors of the sizes, a number or a tuple. Exactly one of the two is given.
-        mode: "nearest", "linear" for (N, C, L), "bilinear" or "bicubic" for (N, C, H, W), "trilinear" for (N, C, D, H, W).
-            Default: "nearest".
-        align_corners: whether the centres of the corner elements, instead of their outer corners, are put in the same place. Not
-            with "nearest". Default: None, which is False.
-        recompute_scale_factor: whether to compute the factor anew from the rounded sizes. Default: None, which is False.
+        mode: "nearest", "linear" for (N, C, L), "bilinear" or "bicubic" for (N, C, H, W),
+            "trilinear" for (N, C, D, H, W). Default: "nearest".
+        align_corners: whether the centres of the corner elements, instead of their outer corners,
+            are put in the same place. Not with "nearest". Default: None, which is False.
+        recompute_scale_factor: whether to compute the factor anew from the rounded sizes. Default:
+            None, which is False.
 
     Shape:
         input: `(N, C, L)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
-        result: `(N, C, *size)`, where each size is `floor(size * scale_factor)` with `scale_factor`.
+        result: `(N, C, *size)`, where each size is `floor(size * scale_factor)` with
+            `scale_factor`.
 
     Raises:
         ValueError: neither or both of `size` and `scale_factor`; `align_corners` with "nearest".
@@ -56,11 +58,20 @@ class Upsample(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.interpolate(
-            input, self.size, self.scale_factor, self.mode, self.align_corners, recompute_scale_factor=self.recompute_scale_factor
+            input,
+            self.size,
+            self.scale_factor,
+            self.mode,
+            self.align_corners,
+            recompute_scale_factor=self.recompute_scale_factor,
         )
 
     def extra_repr(self) -> str:
-        how = f"scale_factor={self.scale_factor!r}" if self.scale_factor is not None else f"size={self.size!r}"
+        how = (
+            f"scale_factor={self.scale_factor!r}"
+            if self.scale_factor is not None
+            else f"size={self.size!r}"
+        )
         return f"{how}, mode={self.mode!r}"
 
 
@@ -86,7 +97,8 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Resizes (N, C, H, W) by bilinear interpolation: Upsample with mode "bilinear" and align_corners=True.
+    """Resizes (N, C, H, W) by bilinear interpolation: Upsample with mode "bilinear" and
+    align_corners=True.
 
     Args:
         size: spatial sizes of the result, a number or a tuple; or

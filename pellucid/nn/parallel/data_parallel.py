@@ -13,7 +13,9 @@ class DataParallel(Module):
     Names in the `state_dict` begin with "module.", as in PyTorch.
     """
 
-    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
+    def __init__(
+        self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0
+    ) -> None:
         super().__init__()
         self.module = module
         self.device_ids: list[int] = []
@@ -25,7 +27,12 @@ class DataParallel(Module):
 
 
 def data_parallel(
-    module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0, module_kwargs: Any = None
-) -> Any:  # fmt: skip
+    module: Module,
+    inputs: Any,
+    device_ids: Any = None,
+    output_device: Any = None,
+    dim: int = 0,
+    module_kwargs: Any = None,
+) -> Any:
     """`module(*inputs, **module_kwargs)`: there is nothing to divide a batch among."""
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))

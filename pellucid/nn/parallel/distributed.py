@@ -17,17 +17,19 @@ from ..parameter import UninitializedParameter
 
 
 class DistributedDataParallel(Module):
-    """A module whose gradients are averaged over all ranks during backward; all ranks begin with rank 0's parameters and buffers.
+    """A module whose gradients are averaged over all ranks during backward; all ranks begin with
+    rank 0's parameters and buffers.
 
-    Each rank computes the mean loss of its part of the batch; with parts of one size, the ranks together make the step that one process
-    makes with the whole batch.
+    Each rank computes the mean loss of its part of the batch; with parts of one size, the ranks
+    together make the step that one process makes with the whole batch.
 
     Args:
         module: the model, with the same parameters on all ranks.
         broadcast_buffers: overwrite buffers by rank 0's before each forward.
         process_group: the ranks; default: all.
         bucket_cap_mb: size of the buckets in which gradients travel; default 25.
-        find_unused_parameters: allow parameters that a forward does not use; they are looked for in each forward.
+        find_unused_parameters: allow parameters that a forward does not use; they are looked for in
+            each forward.
         gradient_as_bucket_view: gradients are parts of the buckets, which saves a copy of them.
         static_graph: each iteration uses the same parameters as often as the first.
 
@@ -36,8 +38,9 @@ class DistributedDataParallel(Module):
         require_backward_grad_sync: False inside `no_sync`.
 
     Raises:
-        ValueError: there is no process group. RuntimeError: no parameter requires a gradient, or the ranks' parameters differ; at the next
-            forward: parameters had no gradient, which are named with the reason.
+        ValueError: there is no process group. RuntimeError: no parameter requires a gradient, or
+            the ranks' parameters differ; at the next forward: parameters had no gradient, which are
+            named with the reason.
     """
 
     def __init__(
@@ -69,10 +72,13 @@ class DistributedDataParallel(Module):
 
         super().__init__()
         for name, value in (
-            ("delay_all_reduce_named_params", delay_all_reduce_named_params), ("mixed_precision", mixed_precision),
-            ("param_to_hook_all_reduce", param_to_hook_all_reduce), ("device_mesh", device_mesh), ("bucket_cap_mb_list", bucket_cap_mb_list),
+            ("delay_all_reduce_named_params", delay_all_reduce_named_params),
+            ("mixed_precision", mixed_precision),
+            ("param_to_hook_all_reduce", param_to_hook_all_reduce),
+            ("device_mesh", device_mesh),
+            ("bucket_cap_mb_list", bucket_cap_mb_list),
             ("skip_all_reduce_unused_params", skip_all_reduce_unused_params or None),
-        ):  # fmt: skip
+        ):
             if value is not None:
                 raise UnsupportedError(f"DistributedDataParallel: {name} is not supported")
         self.process_group = group_of(process_group)
@@ -83,7 +89,9 @@ class DistributedDataParallel(Module):
                 f"CPU modules, but got device_ids {device_ids}, output_device {output_device}, and module parameters {kinds}."
             )
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        everything = [(n, p) for n, p in module.named_parameters() if n not in self.parameters_to_ignore]
+        everything = [
+            (n, p) for n, p in module.named_parameters() if n not in self.parameters_to_ignore
+        ]
         named = [(n, p) for n, p in everything if p.requires_grad]
         if any(isinstance(p, UninitializedParameter) for _, p in everything):
             raise OperationError(
@@ -96,7 +104,9 @@ class DistributedDataParallel(Module):
             )
         self.module = module
         self.device_ids, self.output_device, self.dim = None, None, dim
-        self.broadcast_buffers = broadcast_buffers is not False and forward_sync_buffers is not False
+        self.broadcast_buffers = (
+            broadcast_buffers is not False and forward_sync_buffers is not False
+        )
         self.forward_sync_buffers = self.broadcast_buffers
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
@@ -105,12 +115,19 @@ class DistributedDataParallel(Module):
         self._coalesced = broadcast_coalesced
         if init_sync:
             self._same_parameters(everything)
-            self._coalesced([*(p for _, p in everything), *self._buffers_to_share()], self.process_group)
+            self._coalesced(
+                [*(p for _, p in everything), *self._buffers_to_share()], self.process_group
+            )
         cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * 1024 * 1024)
         self.reducer = Reducer(
-            named, self.process_group, cap, find_unused_parameters, static_graph, gradient_as_bucket_view,
+            named,
+            self.process_group,
+            cap,
+            find_unused_parameters,
+            static_graph,
+            gradient_as_bucket_view,
             min(cap, FIRST_BUCKET) if bucket_cap_mb is None else cap,
-        )  # fmt: skip
+        )
 
     def _same_parameters(self, named: list[tuple[str, Any]]) -> None:
         """Raise where rank 0 has other parameters than this rank; all ranks compare with rank 0."""
@@ -156,12 +173,15 @@ class DistributedDataParallel(Module):
             self.require_forward_param_sync = True
         else:
             self.reducer.pause()
-            self.require_forward_param_sync = False if local.grad else self.require_forward_param_sync
+            self.require_forward_param_sync = (
+                False if local.grad else self.require_forward_param_sync
+            )
         return output
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A block whose forwards are followed by backwards that add up gradients on this rank alone.
+        """A block whose forwards are followed by backwards that add up gradients on this rank
+        alone.
 
         The first forward and backward after it reduce the sum.
         """
@@ -172,7 +192,8 @@ class DistributedDataParallel(Module):
             self.require_backward_grad_sync = before
 
     def register_comm_hook(self, state: Any, hook: Callable[[Any, Any], Any]) -> None:
-        """Have `hook(state, bucket)` reduce the buckets; it returns a future of the reduced buffer (the mean is its business, too).
+        """Have `hook(state, bucket)` reduce the buckets; it returns a future of the reduced buffer
+        (the mean is its business, too).
 
         Raises:
             TypeError: it cannot be called. RuntimeError: there is one already.
@@ -180,7 +201,9 @@ class DistributedDataParallel(Module):
         if not callable(hook):
             raise ArgumentTypeError("Communication hook must be callable.")
         if self.reducer.hook is not None:
-            raise OperationError("register_comm_hook or register_builtin_comm_hook can only be called once.")
+            raise OperationError(
+                "register_comm_hook or register_builtin_comm_hook can only be called once."
+            )
         self.reducer.hook, self.reducer.hook_state = hook, state
 
     def _set_static_graph(self) -> None:
@@ -196,12 +219,17 @@ class DistributedDataParallel(Module):
     # ---- uneven inputs -----------------------------------------------------------------------
     @contextmanager
     def join(
-        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
     ) -> Iterator[None]:
-        """A block in which ranks may run out of data at different times: who has, takes part in the others' reductions with zeros.
+        """A block in which ranks may run out of data at different times: who has, takes part in the
+        others' reductions with zeros.
 
         Args:
-            divide_by_initial_world_size: the mean is over all ranks, not over those that still have data.
+            divide_by_initial_world_size: the mean is over all ranks, not over those that still have
+                data.
             enable: False: an ordinary block.
             throw_on_early_termination: raise on all ranks when the first one runs out.
 
@@ -236,7 +264,9 @@ class DistributedDataParallel(Module):
         assert self._join is not None
         active, _, first = self._tell(True)
         if self._join["throw"] and active < self.process_group.size():
-            raise OperationError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
+            raise OperationError(
+                "Detected at least one rank that exhausted inputs. Throwing across all ranks."
+            )
         self._join["source"] = int(first)
         self.reducer.divisor = self.process_group.size() if self._join["by_all"] else int(active)
 
@@ -252,9 +282,15 @@ class DistributedDataParallel(Module):
             if not active:
                 break
             if self._join["throw"]:
-                raise OperationError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
+                raise OperationError(
+                    "Detected at least one rank that exhausted inputs. Throwing across all ranks."
+                )
             last = int(first)
-            if self.require_forward_param_sync and self.broadcast_buffers and self._buffers_to_share():
+            if (
+                self.require_forward_param_sync
+                and self.broadcast_buffers
+                and self._buffers_to_share()
+            ):
                 self._coalesced(self._buffers_to_share(), self.process_group, last)
             if reducing:
                 self.reducer.shadow(int(active))
@@ -262,6 +298,9 @@ class DistributedDataParallel(Module):
         from ... import distributed as dist
 
         dist.all_gather_object(found, last, self.process_group)
-        # Who ran out first followed the others longest: the last rank that anybody followed had data to the end.
+        # Who ran out first followed the others longest: the last rank that anybody followed had
+        # data to the end.
         root = max(set(found), key=lambda r: (found.count(r), r))
-        self._coalesced([*self.module.parameters(), *self._buffers_to_share()], self.process_group, root)
+        self._coalesced(
+            [*self.module.parameters(), *self._buffers_to_share()], self.process_group, root
+        )

@@ -1,4 +1,6 @@
-"""Batches in parts for several devices (`torch.nn.parallel.scatter_gather`); on a CPU there is one device."""
+"""Batches in parts for several devices (`torch.nn.parallel.scatter_gather`); on a CPU there is one
+device.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> list[Any]:
     if isinstance(inputs, Tensor):
         return list(FUNCTIONS["torch"]["chunk"](inputs, count, dim))
     if isinstance(inputs, (tuple, list)) and inputs:
-        return [type(inputs)(part) for part in zip(*[scatter(value, target_gpus, dim) for value in inputs], strict=True)]
+        return [
+            type(inputs)(part)
+            for part in zip(*[scatter(value, target_gpus, dim) for value in inputs], strict=True)
+        ]
     if isinstance(inputs, dict) and inputs:
         parts = zip(*[scatter(value, target_gpus, dim) for value in inputs.values()], strict=True)
         return [type(inputs)(zip(inputs, part, strict=True)) for part in parts]
@@ -41,5 +46,9 @@ def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
     if first is None:
         return None
     if isinstance(first, dict):
-        return type(first)((key, gather([part[key] for part in outputs], target_device, dim)) for key in first)
-    return type(first)([gather(column, target_device, dim) for column in zip(*outputs, strict=True)])
+        return type(first)(
+            (key, gather([part[key] for part in outputs], target_device, dim)) for key in first
+        )
+    return type(first)(
+        [gather(column, target_device, dim) for column in zip(*outputs, strict=True)]
+    )

@@ -55,7 +55,9 @@ def swap_submodule(module: Module, name: str, submodule: Module) -> Module:
         AttributeError: there is no such child.
     """
     if not isinstance(module, Module) or not isinstance(submodule, Module):
-        raise TypeError(f"{module if not isinstance(module, Module) else submodule} is not an instance of torch.nn.Module")
+        raise TypeError(
+            f"{module if not isinstance(module, Module) else submodule} is not an instance of torch.nn.Module"
+        )
     if "." in name:
         raise KeyError('submodule name can\'t contain "."')
     if name not in module._modules or module._modules[name] is None:

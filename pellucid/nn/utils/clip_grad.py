@@ -23,7 +23,8 @@ def _list(tensors: Any) -> list[Tensor]:
 
 
 def _norm(array: Any, p: float) -> Any:
-    if array.dtype.itemsize == 2:  # squares of half-precision numbers overflow long before their root does
+    # squares of half-precision numbers overflow long before their root does
+    if array.dtype.itemsize == 2:
         return _norm(array.astype(np.float32), p).astype(array.dtype)
     if p == 2.0 and array.dtype.kind == "f":
         flat = array.reshape(-1)
@@ -47,7 +48,10 @@ def _total_norm(arrays: list[Any], p: float) -> Any:
 
 def _scale(arrays: list[Any], total: Any, limit: float) -> None:
     """Multiply by limit / total where that is less than 1."""
-    factor = np.minimum(np.asarray(limit / (total + np.asarray(1e-6, total.dtype)), total.dtype), total.dtype.type(1))
+    factor = np.minimum(
+        np.asarray(limit / (total + np.asarray(1e-6, total.dtype)), total.dtype),
+        total.dtype.type(1),
+    )
     if factor != 1.0:
         lists.scale(arrays, factor)
 
@@ -58,7 +62,12 @@ def _limit(arrays: list[Any], limit: float) -> None:
 
 
 @no_grad()
-def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
+def get_total_norm(
+    tensors: Any,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """The p-norm of all elements of all tensors together: the norm of their norms.
 
     Raises:
@@ -86,7 +95,9 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
 
 
 def _distributed_norm(tensors: list[Tensor], p: float) -> Tensor:
-    """The norm of distributed tensors, and of plain ones among them: distributed itself where one mesh has all of them."""
+    """The norm of distributed tensors, and of plain ones among them: distributed itself where one
+    mesh has all of them.
+    """
     norm, stack = FUNCTIONS["linalg"]["vector_norm"], FUNCTIONS["torch"]["stack"]
     by_mesh: dict[Any, list[Tensor]] = {}
     for t in tensors:
@@ -94,7 +105,9 @@ def _distributed_norm(tensors: list[Tensor], p: float) -> Tensor:
     totals = [norm(stack(norms), p) for norms in by_mesh.values()]
     if len(totals) == 1:
         return totals[0]
-    made: Tensor = norm(stack([t.full_tensor() if hasattr(t, "_local_tensor") else t for t in totals]), p)
+    made: Tensor = norm(
+        stack([t.full_tensor() if hasattr(t, "_local_tensor") else t for t in totals]), p
+    )
     return made
 
 
@@ -109,18 +122,27 @@ def _part(t: Any) -> Any:
 
 
 @no_grad()
-def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
+def clip_grads_with_norm_(
+    parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
     """Multiply all gradients by max_norm / total_norm when that is less than 1."""
     grads = tracing.gradients(_list(parameters))
-    tracing.effect(_scale, [_part(g) for g in grads], _value(total_norm), float(max_norm), writes=(0,))
+    tracing.effect(
+        _scale, [_part(g) for g in grads], _value(total_norm), float(max_norm), writes=(0,)
+    )
     for grad in grads:
         version_of(grad).count += 1
 
 
 def clip_grad_norm_(
-    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+    parameters: Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
 ) -> Tensor:
-    """Scale gradients so that the norm of all of them together is at most `max_norm`; returns the norm before.
+    """Scale gradients so that the norm of all of them together is at most `max_norm`; returns the
+    norm before.
 
     Example:
         >>> import pellucid as torch
@@ -132,17 +154,23 @@ def clip_grad_norm_(
         tensor([0.6000, 0.8000])
     """
     if not isinstance(parameters, Tensor):
-        generator = not isinstance(parameters, (list, tuple, set, dict)) and not hasattr(parameters, "__len__")
+        generator = not isinstance(parameters, (list, tuple, set, dict)) and not hasattr(
+            parameters, "__len__"
+        )
         parameters = list(parameters)
         if not parameters and generator:
-            warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
+            warnings.warn(
+                "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2
+            )
     grads = tracing.gradients(_list(parameters))
     total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(parameters, max_norm, total, foreach)
     return total
 
 
-def clip_grad_norm(parameters: Any, max_norm: float, norm_type: float = 2.0, **kwargs: Any) -> Tensor:
+def clip_grad_norm(
+    parameters: Any, max_norm: float, norm_type: float = 2.0, **kwargs: Any
+) -> Tensor:
     """The old name of `clip_grad_norm_`."""
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
@@ -153,7 +181,9 @@ def clip_grad_norm(parameters: Any, max_norm: float, norm_type: float = 2.0, **k
 
 
 @no_grad()
-def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: bool | None = None) -> None:
+def clip_grad_value_(
+    parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: bool | None = None
+) -> None:
     """Clamp every element of every gradient to [-clip_value, clip_value]."""
     grads = tracing.gradients(_list(parameters))
     if any(g.is_complex() for g in grads):

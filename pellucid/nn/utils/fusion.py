@@ -10,7 +10,14 @@ from ..parameter import Parameter
 
 
 def fuse_conv_bn_weights(
-    conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any, transpose: bool = False
+    conv_w: Any,
+    conv_b: Any,
+    bn_rm: Any,
+    bn_rv: Any,
+    bn_eps: float,
+    bn_w: Any,
+    bn_b: Any,
+    transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
     """Weight and bias of a convolution followed by batch normalisation with these statistics."""
     conv_b = T.zeros_like(bn_rm) if conv_b is None else conv_b
@@ -20,7 +27,9 @@ def fuse_conv_bn_weights(
     shape = [1, -1] if transpose else [-1, 1]
     weight = (conv_w * factor.reshape(shape + [1] * (conv_w.ndim - 2))).to(conv_w.dtype)
     bias = ((conv_b - bn_rm) * factor + bn_b).to(conv_b.dtype)
-    return Parameter(weight.detach(), conv_w.requires_grad), Parameter(bias.detach(), conv_b.requires_grad)
+    return Parameter(weight.detach(), conv_w.requires_grad), Parameter(
+        bias.detach(), conv_b.requires_grad
+    )
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
@@ -28,7 +37,14 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     assert not (conv.training or bn.training), "Fusion only for eval!"
     fused = copy.deepcopy(conv)
     fused.weight, fused.bias = fuse_conv_bn_weights(
-        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, transpose
+        fused.weight,
+        fused.bias,
+        bn.running_mean,
+        bn.running_var,
+        bn.eps,
+        bn.weight,
+        bn.bias,
+        transpose,
     )
     return fused
 
@@ -41,14 +57,18 @@ def fuse_linear_bn_weights(
     factor = bn_w * T.rsqrt(bn_rv + bn_eps)
     weight = (linear_w * factor.unsqueeze(-1)).to(linear_w.dtype)
     bias = ((linear_b - bn_rm) * factor + bn_b).to(linear_b.dtype)
-    return Parameter(weight.detach(), linear_w.requires_grad), Parameter(bias.detach(), linear_b.requires_grad)
+    return Parameter(weight.detach(), linear_w.requires_grad), Parameter(
+        bias.detach(), linear_b.requires_grad
+    )
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """One linear layer that does what `linear` followed by `bn` does in evaluation mode."""
     assert not (linear.training or bn.training), "Fusion only for eval!"
     if linear.out_features != bn.num_features and bn.num_features != 1:
-        raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1")
+        raise AssertionError(
+            "To fuse, linear.out_features == bn.num_features or bn.num_features == 1"
+        )
     fused = copy.deepcopy(linear)
     fused.weight, fused.bias = fuse_linear_bn_weights(
         fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias

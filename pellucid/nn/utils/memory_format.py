@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 
-def _converted(module: Any, memory_format: Any, ndims: tuple[int, ...], names: tuple[str, ...]) -> Any:
+def _converted(
+    module: Any, memory_format: Any, ndims: tuple[int, ...], names: tuple[str, ...]
+) -> Any:
     for each in module.modules():
         weight = each._parameters.get("weight")
         if weight is not None and weight.ndim in ndims and type(each).__name__.startswith(names):

@@ -47,13 +47,19 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 class _SpectralNorm(Module):
-    def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+    def __init__(
+        self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
+    ) -> None:
         super().__init__()
         ndim = weight.ndim
         if dim >= ndim or dim < -ndim:
-            raise IndexError(f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})")
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})"
+            )
         if n_power_iterations <= 0:
-            raise ArgumentValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+            raise ArgumentValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
         self.dim = dim if dim >= 0 else dim + ndim
         self.eps = eps
         if ndim > 1:
@@ -92,7 +98,11 @@ class _SpectralNorm(Module):
 
 
 def spectral_norm(
-    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+    module: Module,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
+    dim: int | None = None,
 ) -> Module:
     """Divide a weight by its largest singular value, estimated by power iteration.
 
@@ -103,11 +113,15 @@ def spectral_norm(
         raise ArgumentValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
-    return parametrize.register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
+    return parametrize.register_parametrization(
+        module, name, _SpectralNorm(weight, n_power_iterations, dim, eps)
+    )
 
 
 class _Orthogonal(Module):
-    """The orthogonal matrix exp(A - A^T), or the Cayley transform of it, of the lower triangle A, times a fixed one."""
+    """The orthogonal matrix exp(A - A^T), or the Cayley transform of it, of the lower triangle A,
+    times a fixed one.
+    """
 
     def __init__(self, weight: Tensor, orthogonal_map: str) -> None:
         super().__init__()
@@ -147,7 +161,9 @@ class _Orthogonal(Module):
         return q.mT if wide else q
 
     def right_inverse(self, q_value: Tensor) -> Tensor:
-        """Zeros below the diagonal stand for the orthogonal matrix itself, which becomes the fixed factor."""
+        """Zeros below the diagonal stand for the orthogonal matrix itself, which becomes the fixed
+        factor.
+        """
         tall: Any = q_value.mT if q_value.shape[-2] < q_value.shape[-1] else q_value
         q, r = T.linalg.qr(tall)
         q = q * T.diagonal(r, 0, -2, -1).sign().unsqueeze(-2)
@@ -156,9 +172,14 @@ class _Orthogonal(Module):
 
 
 def orthogonal(
-    module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+    module: Module,
+    name: str = "weight",
+    orthogonal_map: str | None = None,
+    *,
+    use_trivialization: bool = True,
 ) -> Module:
-    """Keep a weight (matrix, or stack of them) orthogonal: its rows or columns, the fewer, are orthonormal.
+    """Keep a weight (matrix, or stack of them) orthogonal: its rows or columns, the fewer, are
+    orthonormal.
 
     Args:
         orthogonal_map: "matrix_exp" (default) or "cayley".
@@ -169,10 +190,18 @@ def orthogonal(
     if not isinstance(weight, Tensor):
         raise ArgumentValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
     if weight.ndim < 2:
-        raise ArgumentValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
+        raise ArgumentValueError(
+            f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions."
+        )
     if orthogonal_map == "householder":
-        raise UnsupportedError('orthogonal_map="householder" is not supported; use "matrix_exp" or "cayley"')
+        raise UnsupportedError(
+            'orthogonal_map="householder" is not supported; use "matrix_exp" or "cayley"'
+        )
     if orthogonal_map not in (None, "matrix_exp", "cayley"):
-        raise ArgumentValueError(f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}')
-    parametrize.register_parametrization(module, name, _Orthogonal(weight, orthogonal_map or "matrix_exp"), unsafe=True)
+        raise ArgumentValueError(
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+        )
+    parametrize.register_parametrization(
+        module, name, _Orthogonal(weight, orthogonal_map or "matrix_exp"), unsafe=True
+    )
     return module

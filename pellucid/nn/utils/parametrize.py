@@ -32,7 +32,9 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, and the tensors from which they compute it (`original`, or `original0`, ...)."""
+    """The parametrizations of one tensor, and the tensors from which they compute it (`original`,
+    or `original0`, ...).
+    """
 
     original: Any
     unsafe: bool
@@ -71,7 +73,11 @@ class ParametrizationList(ModuleList):
                         "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
                         f"{i} of the sequence with type {type(part).__name__}."
                     )
-                kept = Parameter(part.detach(), original.requires_grad) if isinstance(original, Parameter) else part
+                kept = (
+                    Parameter(part.detach(), original.requires_grad)
+                    if isinstance(original, Parameter)
+                    else part
+                )
                 self._add(f"original{i}", kept, original)
         if not unsafe:
             _check_result(self(), shape, dtype)
@@ -88,11 +94,15 @@ class ParametrizationList(ModuleList):
             for module in reversed(list(self)):
                 inverse = getattr(module, "right_inverse", None)
                 if inverse is None:
-                    raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
+                    raise RuntimeError(
+                        f"parametrization {type(module).__name__} does not implement right_inverse."
+                    )
                 value = inverse(value)
             if self.is_tensor:
                 if not isinstance(value, Tensor):
-                    raise ArgumentValueError(f"`right_inverse` should return a tensor. Got {type(value).__name__}")
+                    raise ArgumentValueError(
+                        f"`right_inverse` should return a tensor. Got {type(value).__name__}"
+                    )
                 if value.dtype != self.original.dtype:
                     raise ArgumentValueError(
                         f"The tensor returned by `right_inverse` has dtype {value.dtype} while `original` has dtype {self.original.dtype}"
@@ -107,7 +117,11 @@ class ParametrizationList(ModuleList):
                     getattr(self, f"original{i}").data = part.data
 
     def forward(self) -> Tensor:
-        parts = [self.original] if self.is_tensor else [getattr(self, f"original{i}") for i in range(self.ntensors)]
+        parts = (
+            [self.original]
+            if self.is_tensor
+            else [getattr(self, f"original{i}") for i in range(self.ntensors)]
+        )
         first, *rest = self
         value = first(*parts)
         for module in rest:
@@ -117,7 +131,9 @@ class ParametrizationList(ModuleList):
 
 def _check_result(value: Any, shape: Any, dtype: Any) -> None:
     if not isinstance(value, Tensor):
-        raise ArgumentValueError(f"A parametrization must return a tensor. Got {type(value).__name__}.")
+        raise ArgumentValueError(
+            f"A parametrization must return a tensor. Got {type(value).__name__}."
+        )
     if value.dtype != dtype:
         raise ArgumentValueError(
             "Registering a parametrization may not change the dtype of the tensor, unless `unsafe` flag is enabled.\n"
@@ -133,8 +149,13 @@ def _check_result(value: Any, shape: Any, dtype: Any) -> None:
 def _check_inverse(value: Any, wanted: Tensor, name: str) -> None:
     start = "The tensor returned by parametrization.right_inverse must have the same"
     if not isinstance(value, Tensor):
-        raise ArgumentValueError(f"parametrization.right_inverse must return a tensor. Got: {type(value).__name__}")
-    for part, own, got in (("dtype", wanted.dtype, value.dtype), ("shape", wanted.shape, value.shape)):
+        raise ArgumentValueError(
+            f"parametrization.right_inverse must return a tensor. Got: {type(value).__name__}"
+        )
+    for part, own, got in (
+        ("dtype", wanted.dtype, value.dtype),
+        ("shape", wanted.shape, value.shape),
+    ):
         if own != got:
             raise ArgumentValueError(
                 f"{start} {part} as {name}, unless the `unsafe` flag is enabled.\n{name}.{part}: {own}\nreturned {part}: {got}"
@@ -183,7 +204,9 @@ def _make_class(module: Module) -> None:
     module.__class__ = type(f"Parametrized{base.__name__}", (base,), body)
 
 
-def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
     """Compute `module.tensor_name` by `parametrization(original)` whenever it is read.
 
     Args:
@@ -207,7 +230,9 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
             after = parametrization(before)
             _check_result(after, before.shape, before.dtype)
             if hasattr(parametrization, "right_inverse"):
-                _check_inverse(parametrization.right_inverse(after), before, f"module.{tensor_name}")
+                _check_inverse(
+                    parametrization.right_inverse(after), before, f"module.{tensor_name}"
+                )
         table[tensor_name].append(parametrization)
         table[tensor_name].unsafe |= unsafe
     elif tensor_name in module._buffers or tensor_name in module._parameters:
@@ -234,10 +259,16 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     return len(table) > 0 if tensor_name is None else tensor_name in table
 
 
-def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make the tensor an ordinary one again, with its parametrized value or, without `leave_parametrized`, its original."""
+def remove_parametrizations(
+    module: Module, tensor_name: str, leave_parametrized: bool = True
+) -> Module:
+    """Make the tensor an ordinary one again, with its parametrized value or, without
+    `leave_parametrized`, its original.
+    """
     if not is_parametrized(module, tensor_name):
-        raise ArgumentValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+        raise ArgumentValueError(
+            f"Module {module} does not have a parametrization on {tensor_name}"
+        )
     table: Any = module.parametrizations
     entry = table[tensor_name]
     if entry.is_tensor:
@@ -270,7 +301,9 @@ def type_before_parametrizations(module: Module) -> type:
     return module.parametrized_base if is_parametrized(module) else type(module)
 
 
-def transfer_parametrizations_and_params(from_module: Module, to_module: Module, tensor_name: str | None = None) -> Module:
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
     """Put the parametrizations of one module, and their originals, on another."""
     if not is_parametrized(from_module):
         return to_module
@@ -283,6 +316,8 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
         for parametrization in source:
             register_parametrization(to_module, name, parametrization, unsafe=source.unsafe)
         target: Any = to_module.parametrizations[name]
-        for attribute in ["original"] if source.is_tensor else [f"original{i}" for i in range(source.ntensors)]:
+        for attribute in (
+            ["original"] if source.is_tensor else [f"original{i}" for i in range(source.ntensors)]
+        ):
             setattr(target, attribute, getattr(source, attribute))
     return to_module

@@ -17,8 +17,8 @@ from .._functions import T
 class BasePruningMethod(ABC):
     """A way of choosing what is pruned; a subclass defines `compute_mask` and `PRUNING_TYPE`.
 
-    `PRUNING_TYPE` says what a further pruning acts on: "unstructured" (elements not yet pruned), "structured" (channels not yet
-    pruned) or "global" (all).
+    `PRUNING_TYPE` says what a further pruning acts on: "unstructured" (elements not yet pruned),
+    "structured" (channels not yet pruned) or "global" (all).
     """
 
     _tensor_name: str
@@ -40,7 +40,9 @@ class BasePruningMethod(ABC):
         return mask.to(dtype=original.dtype) * original
 
     @classmethod
-    def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
+    def apply(
+        cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
+    ) -> Any:
         """Prune `module.name`, after other prunings of it."""
         older = None
         for key, hook in list(module._forward_pre_hooks.items()):
@@ -56,7 +58,9 @@ class BasePruningMethod(ABC):
         original = getattr(module, name)
         if importance_scores is not None:
             if importance_scores.shape != original.shape:
-                raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}")
+                raise AssertionError(
+                    f"importance_scores should have the same shape as parameter {name} of {module}"
+                )
         else:
             importance_scores = original
         if older is None:
@@ -78,7 +82,9 @@ class BasePruningMethod(ABC):
         module.register_forward_pre_hook(method)
         return method
 
-    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
+    def prune(
+        self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
+    ) -> Tensor:
         """A pruned copy of a tensor."""
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
@@ -156,18 +162,24 @@ def _validate_pruning_amount_init(amount: Any) -> None:
     if (isinstance(amount, numbers.Integral) and int(amount) < 0) or (
         not isinstance(amount, numbers.Integral) and (float(amount) > 1.0 or float(amount) < 0.0)
     ):
-        raise ArgumentValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+        raise ArgumentValueError(
+            f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer"
+        )
 
 
 # The names below are PyTorch's: pruning methods outside of the library import them.
 def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
     if isinstance(amount, numbers.Integral) and int(amount) > tensor_size:
-        raise ArgumentValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
+        raise ArgumentValueError(
+            f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}"
+        )
 
 
 def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
     """How many of `tensor_size` are pruned."""
-    return int(amount) if isinstance(amount, numbers.Integral) else round(float(amount) * tensor_size)
+    return (
+        int(amount) if isinstance(amount, numbers.Integral) else round(float(amount) * tensor_size)
+    )
 
 
 def _validate_structured_pruning(t: Tensor) -> None:
@@ -316,9 +328,13 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
     return module
 
 
-def ln_structured(module: Any, name: str, amount: Any, n: float, dim: int, importance_scores: Any = None) -> Any:
+def ln_structured(
+    module: Any, name: str, amount: Any, n: float, dim: int, importance_scores: Any = None
+) -> Any:
     """Prune the channels of least n-norm along a dimension."""
-    LnStructured.apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
+    LnStructured.apply(
+        module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores
+    )
     return module
 
 
@@ -329,13 +345,18 @@ def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
 
 
 def global_unstructured(
-    parameters: Iterable[tuple[Any, str]], pruning_method: Any, importance_scores: Any = None, **kwargs: Any
+    parameters: Iterable[tuple[Any, str]],
+    pruning_method: Any,
+    importance_scores: Any = None,
+    **kwargs: Any,
 ) -> None:
     """Prune elements of several parameters as if they were one."""
     pairs = list(parameters)
     scores = importance_scores or {}
     flat = T.cat([scores.get((m, n), getattr(m, n)).detach().reshape(-1) for m, n in pairs])
-    default = T.cat([getattr(m, n + "_mask", T.ones_like(getattr(m, n))).detach().reshape(-1) for m, n in pairs])
+    default = T.cat(
+        [getattr(m, n + "_mask", T.ones_like(getattr(m, n))).detach().reshape(-1) for m, n in pairs]
+    )
     container = PruningContainer()
     container._tensor_name = "temp"
     method = pruning_method(**kwargs)
@@ -362,9 +383,15 @@ def remove(module: Any, name: str) -> Any:
             hook.remove(module)
             del module._forward_pre_hooks[key]
             return module
-    raise ArgumentValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+    raise ArgumentValueError(
+        f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
+    )
 
 
 def is_pruned(module: Any) -> bool:
     """Whether any parameter of the module or below is pruned."""
-    return any(isinstance(hook, BasePruningMethod) for m in module.modules() for hook in m._forward_pre_hooks.values())
+    return any(
+        isinstance(hook, BasePruningMethod)
+        for m in module.modules()
+        for hook in m._forward_pre_hooks.values()
+    )

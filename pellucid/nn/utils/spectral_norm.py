@@ -19,7 +19,9 @@ class SpectralNorm:
 
     def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
         if n_power_iterations <= 0:
-            raise ArgumentValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+            raise ArgumentValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
         self.name = name
         self.dim = dim
         self.n_power_iterations = n_power_iterations
@@ -53,17 +55,33 @@ class SpectralNorm:
             delattr(module, self.name + suffix)
         module.register_parameter(self.name, Parameter(weight.detach()))
 
-    def note_version(self, module: Any, state_dict: Any, prefix: str, local_metadata: dict[str, Any]) -> None:
+    def note_version(
+        self, module: Any, state_dict: Any, prefix: str, local_metadata: dict[str, Any]
+    ) -> None:
         """Write the version of what was saved into its metadata."""
         local_metadata.setdefault("spectral_norm", {})[self.name + ".version"] = self._version
 
-    def upgrade(self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing: Any, *rest: Any) -> None:
-        """Before the first version the normalised weight was saved, and not the right singular vector v. It follows from them."""
+    def upgrade(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        *rest: Any,
+    ) -> None:
+        """Before the first version the normalised weight was saved, and not the right singular
+        vector v. It follows from them.
+        """
         version = local_metadata.get("spectral_norm", {}).get(self.name + ".version")
         key = prefix + self.name
         if version is not None and version >= 1:
             return
-        if version is None and all(key + s in state_dict for s in ("_orig", "_u", "_v")) and key not in state_dict:
+        if (
+            version is None
+            and all(key + s in state_dict for s in ("_orig", "_u", "_v"))
+            and key not in state_dict
+        ):
             return  # put together by hand from one that is new
         found = True
         for suffix in ("_orig", "", "_u"):
@@ -74,7 +92,11 @@ class SpectralNorm:
         if not found:
             return
         with no_grad():
-            original, normalised, u = state_dict[key + "_orig"], state_dict.pop(key), state_dict[key + "_u"]
+            original, normalised, u = (
+                state_dict[key + "_orig"],
+                state_dict.pop(key),
+                state_dict[key + "_u"],
+            )
             sigma = (original / normalised).mean()
             matrix = self.reshape_weight_to_matrix(original)
             v = T.mv(T.linalg.pinv(T.mm(matrix.t(), matrix)), T.mv(matrix.t(), u))
@@ -85,14 +107,22 @@ class SpectralNorm:
 
 
 def spectral_norm(
-    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+    module: Module,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
+    dim: int | None = None,
 ) -> Module:
-    """Apply spectral normalization: before each call, the weight is `name_orig` divided by its largest singular value."""
+    """Apply spectral normalization: before each call, the weight is `name_orig` divided by its
+    largest singular value.
+    """
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, SpectralNorm) and hook.name == name:
-            raise OperationError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
+            raise OperationError(
+                f"Cannot register two spectral_norm hooks on the same parameter {name}"
+            )
     made = SpectralNorm(name, n_power_iterations, dim, eps)
     weight: Any = module._parameters[name]
     if weight is None:

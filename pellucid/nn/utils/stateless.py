@@ -23,7 +23,8 @@ def functional_call(
     """`module(*args, **kwargs)` with the given tensors, by dotted name, instead of its own.
 
     Args:
-        parameters_and_buffers: a dictionary, or several of them; names that are left out keep the module's tensors.
+        parameters_and_buffers: a dictionary, or several of them; names that are left out keep the
+            module's tensors.
         args: positional arguments; a value that is no tuple is the only one.
         tie_weights: a tensor that the module has under several names is replaced under all of them.
         strict: refuse missing and unexpected names.
@@ -46,15 +47,21 @@ def functional_call(
             merged.update(part)
         given = merged
     if not isinstance(given, dict):
-        raise ArgumentTypeError(f"Expected parameters_and_buffers to be a dict, but got {type(given).__name__}")
+        raise ArgumentTypeError(
+            f"Expected parameters_and_buffers to be a dict, but got {type(given).__name__}"
+        )
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with _replaced(module, given, tie_weights, strict):
         return module(*args, **(kwargs or {}))
 
 
 @contextmanager
-def _replaced(module: Module, given: dict[str, Any], tie_weights: bool, strict: bool) -> Iterator[None]:
-    names = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
+def _replaced(
+    module: Module, given: dict[str, Any], tie_weights: bool, strict: bool
+) -> Iterator[None]:
+    names = dict(module.named_parameters(remove_duplicate=False)) | dict(
+        module.named_buffers(remove_duplicate=False)
+    )
     values = _untied(names, given) if tie_weights else dict(given)
     if strict:
         missing, unexpected = names.keys() - values.keys(), values.keys() - names.keys()
@@ -91,7 +98,9 @@ def _reparametrize_module(
     strict: bool = False,
     stack_weights: bool = False,
 ) -> Iterator[None]:
-    """Inside of the block the module has the given tensors, by dotted name, in place of its own: what `functional_call` is made of."""
+    """Inside of the block the module has the given tensors, by dotted name, in place of its own:
+    what `functional_call` is made of.
+    """
     with _replaced(module, parameters_and_buffers, tie_weights, strict):
         yield
 

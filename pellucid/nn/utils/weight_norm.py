@@ -28,7 +28,9 @@ class WeightNorm:
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Apply weight normalization: replace a weight by `name_g` and `name_v`, and compute it from them before each call."""
+    """Apply weight normalization: replace a weight by `name_g` and `name_v`, and compute it from
+    them before each call.
+    """
     warnings.warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
@@ -36,7 +38,9 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     )
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, WeightNorm) and hook.name == name:
-            raise OperationError(f"Cannot register two weight_norm hooks on the same parameter {name}")
+            raise OperationError(
+                f"Cannot register two weight_norm hooks on the same parameter {name}"
+            )
     hook = WeightNorm(name, dim)
     weight = getattr(module, name)
     if is_lazy(weight):

@@ -32,7 +32,10 @@ def check_device(where: Any) -> dtypes.device:
         return wanted
     if wanted.type == "cuda":
         raise no_cuda()
-    raise DeviceError(f"PyTorch is not linked with support for {wanted.type} devices", hint="this build computes on the CPU")
+    raise DeviceError(
+        f"PyTorch is not linked with support for {wanted.type} devices",
+        hint="this build computes on the CPU",
+    )
 
 
 class _DeviceStack(threading.local):
@@ -100,8 +103,13 @@ def sizes(size: Sequence[Any], function: str) -> tuple[int, ...]:
                 raise _bad_size(function, position, value) from None
         if value < 0:
             if function == "zeros":
-                raise OperationError(f"{function}: Dimension size must be non-negative.", op=function)
-            raise OperationError(f"Trying to create tensor with negative dimension {value}: {list(size)}", op=function)
+                raise OperationError(
+                    f"{function}: Dimension size must be non-negative.", op=function
+                )
+            raise OperationError(
+                f"Trying to create tensor with negative dimension {value}: {list(size)}",
+                op=function,
+            )
         shape.append(value)
     return tuple(shape)
 
@@ -109,7 +117,9 @@ def sizes(size: Sequence[Any], function: str) -> tuple[int, ...]:
 def _bad_size(function: str, position: int, value: Any) -> Exception:
     kind = type(value).__name__
     if position == 0:
-        return ArgumentTypeError(f"{function}(): argument 'size' (position 1) must be tuple of ints, not {kind}")
+        return ArgumentTypeError(
+            f"{function}(): argument 'size' (position 1) must be tuple of ints, not {kind}"
+        )
     return ArgumentTypeError(
         f"{function}(): argument 'size' failed to unpack the object at pos {position + 1} with error "
         f'"type must be tuple of ints,but got {kind}"'
@@ -138,7 +148,9 @@ def build(
             held = np.ndarray(shape, kind, np.empty(array.nbytes, np.uint8), 0, strides)
             held[...] = array
             array = constant(held)
-        result = make_tensor(array if where.type == "cpu" else NAMESPACES[where.type].from_host(array))
+        result = make_tensor(
+            array if where.type == "cpu" else NAMESPACES[where.type].from_host(array)
+        )
     return want_gradient(result) if requires_grad else result
 
 
@@ -153,7 +165,9 @@ def want_gradient(result: Tensor) -> Tensor:
     return result
 
 
-def _channels_last(shape: tuple[int, ...], kind: np.dtype[Any], memory_format: Any) -> tuple[int, ...]:
+def _channels_last(
+    shape: tuple[int, ...], kind: np.dtype[Any], memory_format: Any
+) -> tuple[int, ...]:
     ndim = 4 if memory_format is dtypes.channels_last else 5
     if len(shape) != ndim:
         raise OperationError(f"required rank {ndim} tensor to use {memory_format.name} format")
@@ -165,5 +179,7 @@ def deliver(result: Tensor, out: Tensor | None, function: str, dtype: Any = None
     if out is None:
         return result
     if dtype is not None and isinstance(out, Tensor) and out.dtype is not dtype:
-        raise OperationError(f"dtype {dtype.scalar_type_name} does not match dtype of out parameter ({out.dtype.scalar_type_name})")
+        raise OperationError(
+            f"dtype {dtype.scalar_type_name} does not match dtype of out parameter ({out.dtype.scalar_type_name})"
+        )
     return into(out, result, function)

@@ -1,4 +1,6 @@
-"""New tensors of a given shape: zeros, ones, full, empty, their `_like` and `new_` forms, identity matrices."""
+"""New tensors of a given shape: zeros, ones, full, empty, their `_like` and `new_` forms, identity
+matrices.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,13 @@ from .._numbers import fitting
 from .._rules import require_tensor
 from ._factory import build, check_layout, deliver, sizes, want_gradient
 
-SPARSE = (devices.sparse_coo, devices.sparse_csr, devices.sparse_csc, devices.sparse_bsr, devices.sparse_bsc)
+SPARSE = (
+    devices.sparse_coo,
+    devices.sparse_csr,
+    devices.sparse_csc,
+    devices.sparse_bsr,
+    devices.sparse_bsc,
+)
 
 Fill = Callable[[tuple[int, ...], Any], np.ndarray]
 
@@ -58,12 +66,19 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
         elif not size:
             raise ArgumentTypeError(f'{name}() missing 1 required positional arguments: "size"')
         if layout in SPARSE:
-            made = package()._shape.made(name, sizes(size, name), layout, dtypes.check_dtype(dtype, name))
+            made = package()._shape.made(
+                name, sizes(size, name), layout, dtypes.check_dtype(dtype, name)
+            )
             return want_gradient(made) if requires_grad else made
         check_layout(layout)
         given = dtypes.check_dtype(dtype, name)
         kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
-        return deliver(build(sizes(size, name), kind, device, requires_grad, fill, memory_format), out, name, given)
+        return deliver(
+            build(sizes(size, name), kind, device, requires_grad, fill, memory_format),
+            out,
+            name,
+            given,
+        )
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""A tensor {doc}.
@@ -87,7 +102,9 @@ def _only_size(size: Any, kwargs: dict[str, Any], name: str) -> Any:
     if "size" in kwargs and not size:
         size = (kwargs.pop("size"),)
     if kwargs:
-        raise ArgumentTypeError(f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
+        raise ArgumentTypeError(
+            f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'"
+        )
     return size
 
 
@@ -98,7 +115,10 @@ def _ones(shape: Any, kind: Any) -> Any:
 zeros = _maker("zeros", np.zeros, "of zeros", "torch.zeros(2)\n    tensor([0., 0.])")
 ones = _maker("ones", _ones, "of ones", "torch.ones(2)\n    tensor([1., 1.])")
 empty = _maker(
-    "empty", np.empty, "of arbitrary values, whatever the memory holds", "torch.empty(2, 3).shape\n    torch.Size([2, 3])"
+    "empty",
+    np.empty,
+    "of arbitrary values, whatever the memory holds",
+    "torch.empty(2, 3).shape\n    torch.Size([2, 3])",
 )
 
 
@@ -136,18 +156,24 @@ def full(
 
 
 def _refuse_size(size: Any, name: str = "full") -> Any:
-    raise ArgumentTypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+    raise ArgumentTypeError(
+        f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
+    )
 
 
 def _number(value: Any, name: str) -> Any:
     if isinstance(value, Tensor):
         if value._array.ndim or value._rg:
-            raise ArgumentTypeError(f"{name}(): argument 'fill_value' (position 2) must be Number, not Tensor")
+            raise ArgumentTypeError(
+                f"{name}(): argument 'fill_value' (position 2) must be Number, not Tensor"
+            )
         return value.item()
     if isinstance(value, (np.number, np.bool_)):
         return value.item()
     if not isinstance(value, (bool, int, float, complex)):
-        raise ArgumentTypeError(f"{name}(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}")
+        raise ArgumentTypeError(
+            f"{name}(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}"
+        )
     return value
 
 
@@ -158,17 +184,33 @@ def _filler(value: Any, kind: dtypes.dtype) -> Fill:
 
 # ---- like another tensor ----------------------------------------------------------------------
 def make_like(
-    input: Tensor, fill: Fill, dtype: Any, layout: Any, device: Any, requires_grad: bool, memory_format: Any, name: str
+    input: Tensor,
+    fill: Fill,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    requires_grad: bool,
+    memory_format: Any,
+    name: str,
 ) -> Tensor:
-    """A tensor of the shape of `input`, and of its dtype, device and order of memory unless told otherwise."""
+    """A tensor of the shape of `input`, and of its dtype, device and order of memory unless told
+    otherwise.
+    """
     require_tensor(input, name)
-    if type(input._array) is SparseArray and layout is not dtypes.strided or layout is not None and layout in SPARSE:
+    if (
+        type(input._array) is SparseArray
+        and layout is not dtypes.strided
+        or layout is not None
+        and layout in SPARSE
+    ):
         made = package()._shape.like(input, layout, dtype, name)
         return want_gradient(made) if requires_grad else made
     check_layout(layout)
     kind = dtypes.check_dtype(dtype, name) or input.dtype
     if memory_format not in (None, dtypes.preserve_format):
-        return build(input._array.shape, kind, device or input.device, requires_grad, fill, memory_format)
+        return build(
+            input._array.shape, kind, device or input.device, requires_grad, fill, memory_format
+        )
     result = build(input._array.shape, kind, device or input.device, False, fill)
     old, new = input._array, result._array
     if type(old) is not MetaArray and type(new) is not MetaArray and not old.flags.c_contiguous:
@@ -200,9 +242,18 @@ def _like(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tensor
     return public()(make)
 
 
-zeros_like = _like("zeros_like", np.zeros, "Zeros", "torch.zeros_like(torch.tensor([1, 2]))\n    tensor([0, 0])")
-ones_like = _like("ones_like", _ones, "Ones", "torch.ones_like(torch.tensor([1, 2]))\n    tensor([1, 1])")
-empty_like = _like("empty_like", np.empty, "Arbitrary values", "torch.empty_like(torch.tensor([1, 2])).shape\n    torch.Size([2])")
+zeros_like = _like(
+    "zeros_like", np.zeros, "Zeros", "torch.zeros_like(torch.tensor([1, 2]))\n    tensor([0, 0])"
+)
+ones_like = _like(
+    "ones_like", _ones, "Ones", "torch.ones_like(torch.tensor([1, 2]))\n    tensor([1, 1])"
+)
+empty_like = _like(
+    "empty_like",
+    np.empty,
+    "Arbitrary values",
+    "torch.empty_like(torch.tensor([1, 2])).shape\n    torch.Size([2])",
+)
 
 
 @public()
@@ -297,16 +348,28 @@ def empty_strided(
     check_layout(layout)
     shape, steps = sizes((size,), "empty_strided"), sizes((stride,), "empty_strided")
     if len(shape) != len(steps):
-        raise OperationError(f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(steps)})")
+        raise OperationError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(steps)})"
+        )
 
     def fill(shape: tuple[int, ...], kind: Any) -> np.ndarray:
-        extent = 0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+        extent = (
+            0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+        )
         memory = np.empty(extent * kind.itemsize, np.uint8)
         return np.ndarray(shape, kind, memory, 0, tuple(s * kind.itemsize for s in steps))
 
-    result = build(shape, dtypes.check_dtype(dtype, "empty_strided") or dtypes.get_default_dtype(), device, False, fill)
+    result = build(
+        shape,
+        dtypes.check_dtype(dtype, "empty_strided") or dtypes.get_default_dtype(),
+        device,
+        False,
+        fill,
+    )
     if type(result._array) is MetaArray:
-        result._array = MetaArray(shape, result._array.dtype, tuple(s * result._array.itemsize for s in steps))
+        result._array = MetaArray(
+            shape, result._array.dtype, tuple(s * result._array.itemsize for s in steps)
+        )
     return want_gradient(result) if requires_grad else result
 
 
@@ -323,7 +386,12 @@ def new_empty_strided(
 ) -> Tensor:
     """As `torch.empty_strided`, with this tensor's dtype and device."""
     return empty_strided(
-        size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad, layout=layout
+        size,
+        stride,
+        dtype=dtype or self.dtype,
+        device=device or self.device,
+        requires_grad=requires_grad,
+        layout=layout,
     )
 
 
@@ -338,7 +406,8 @@ def empty_permuted(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of arbitrary values, dense in memory, with its dimensions laid out in the given order, outermost first.
+    """A tensor of arbitrary values, dense in memory, with its dimensions laid out in the given
+    order, outermost first.
 
     >>> import pellucid as torch
     >>> torch.empty_permuted((2, 3, 5), (1, 0, 2)).stride()
@@ -362,7 +431,9 @@ def empty_permuted(
     for dim in reversed(order):
         stride[dim] = step
         step *= max(shape[dim], 1)
-    return empty_strided(shape, stride, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+    return empty_strided(
+        shape, stride, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
+    )
 
 
 # ---- identity ---------------------------------------------------------------------------------
@@ -393,12 +464,16 @@ def eye(
     for name, size in (("n", n), ("m", m)):
         if not isinstance(size, (int, np.integer)) or isinstance(size, bool):
             position = 1 if name == "n" else 2
-            raise ArgumentTypeError(f"eye(): argument '{name}' (position {position}) must be int, not {type(size).__name__}")
+            raise ArgumentTypeError(
+                f"eye(): argument '{name}' (position {position}) must be int, not {type(size).__name__}"
+            )
         if size < 0:
             raise OperationError(f"{name} must be greater or equal to 0, got {size}")
     given = dtypes.check_dtype(dtype, "eye")
     kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
-    result = build((int(n), int(m)), kind, device, requires_grad, lambda shape, k: np.eye(*shape, dtype=k))
+    result = build(
+        (int(n), int(m)), kind, device, requires_grad, lambda shape, k: np.eye(*shape, dtype=k)
+    )
     return deliver(result, out, "eye", given)
 
 

@@ -1,4 +1,6 @@
-"""Filling tensors in place: `fill_`, `zero_`, `fill_diagonal_`, and Python functions applied to each element."""
+"""Filling tensors in place: `fill_`, `zero_`, `fill_diagonal_`, and Python functions applied to
+each element.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ fill_op = defop(
     inplace=_fill_into,
     aval=lambda x, value: x,
     vjp={
-        "input": lambda F, input_shape, input_dtype: F.full(shape=input_shape, value=0, dtype=input_dtype),
+        "input": lambda F, input_shape, input_dtype: F.full(
+            shape=input_shape, value=0, dtype=input_dtype
+        ),
         "value": lambda F, g: F.sum_to(g, shape=()),
     },
     batch=lambda b: b.call(*b.values) if b.first_only else None,
@@ -57,10 +61,18 @@ def _fill_value(input: Tensor, value: Any) -> Tensor:
     require_tensor(input, "fill")
     if isinstance(value, Tensor):
         if value.ndim:
-            raise OperationError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-        return F.cast(value, dtype=input._array.dtype) if value._array.dtype != input._array.dtype else value
+            raise OperationError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions."
+            )
+        return (
+            F.cast(value, dtype=input._array.dtype)
+            if value._array.dtype != input._array.dtype
+            else value
+        )
     if not isinstance(value, NUMBERS):
-        raise ArgumentTypeError(f"fill_(): argument 'value' (position 1) must be Number, not {type(value).__name__}")
+        raise ArgumentTypeError(
+            f"fill_(): argument 'value' (position 1) must be Number, not {type(value).__name__}"
+        )
     return make_tensor(number_array(value, input._array.dtype))
 
 
@@ -80,7 +92,9 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     """
     a = self._array
     if (
-        type(a) is np.ndarray and not (self._rg and local.grad or isinstance(value, Tensor)) and overlaps_itself(a)
+        type(a) is np.ndarray
+        and not (self._rg and local.grad or isinstance(value, Tensor))
+        and overlaps_itself(a)
     ):  # expanded: the elements that there are
         part = self[tuple(slice(0, 1) if step == 0 else slice(None) for step in a.strides)]
         write(part, "fill_", fill_op, (_fill_value(part, value),), {})
@@ -142,23 +156,41 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
         last = mask.size if wrap or len(shape) > 2 else min(mask.size, shape[1] * shape[1])
         mask.reshape(-1)[:last:step] = True
     check_writable(self, "fill_diagonal_")
-    return overwrite(self, F.where(make_tensor(constant(mask)), _fill_value(self, fill_value), self), "fill_diagonal_")
+    return overwrite(
+        self,
+        F.where(make_tensor(constant(mask)), _fill_value(self, fill_value), self),
+        "fill_diagonal_",
+    )
 
 
 # ---- Python functions on each element ---------------------------------------------------------
-def _apply(self: Tensor, name: str, function: Callable[..., Any], others: tuple[Any, ...]) -> Tensor:
+def _apply(
+    self: Tensor, name: str, function: Callable[..., Any], others: tuple[Any, ...]
+) -> Tensor:
     names = ("'other'",) if len(others) < 2 else ("argument 'x'", "argument 'y'")
-    given = [require_tensor(other, name, "other", position) for position, other in enumerate(others, start=1)]
+    given = [
+        require_tensor(other, name, "other", position)
+        for position, other in enumerate(others, start=1)
+    ]
     if self._rg or any(other._rg for other in given):
-        raise GraphError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+        raise GraphError(
+            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
+        )
     for argument, other in zip(names, given, strict=False):
         if other.dtype is not self.dtype:
-            raise ArgumentTypeError(f"{name}: expected {_kind(self)} for {argument} (got {_kind(other)})")
+            raise ArgumentTypeError(
+                f"{name}: expected {_kind(self)} for {argument} (got {_kind(other)})"
+            )
     arrays = [other.expand(self._array.shape)._array.ravel().tolist() for other in given]
     made = [function(*values) for values in zip(self._array.ravel().tolist(), *arrays, strict=True)]
     if not self.dtype.is_floating_point:
-        made = [fitting(value, self.dtype) if isinstance(value, (int, float, complex)) else value for value in made]
-    return overwrite(self, make_tensor(np.array(made, self._array.dtype).reshape(self._array.shape)), name)
+        made = [
+            fitting(value, self.dtype) if isinstance(value, (int, float, complex)) else value
+            for value in made
+        ]
+    return overwrite(
+        self, make_tensor(np.array(made, self._array.dtype).reshape(self._array.shape)), name
+    )
 
 
 _OLDEST = frozenset({"uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"})
@@ -166,7 +198,11 @@ _OLDEST = frozenset({"uint8", "int8", "int16", "int32", "int64", "float16", "flo
 
 def _kind(x: Tensor) -> str:
     """The name of a tensor's type in messages, which not all dtypes have in `torch`."""
-    return f"torch.{x.dtype.scalar_type_name}Tensor" if x.dtype.name in _OLDEST else f"CPU{x.dtype.scalar_type_name}Type"
+    return (
+        f"torch.{x.dtype.scalar_type_name}Tensor"
+        if x.dtype.name in _OLDEST
+        else f"CPU{x.dtype.scalar_type_name}Type"
+    )
 
 
 @method()
@@ -188,7 +224,9 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 @method()
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """Replace each element by `callable(element, element of x, element of y)`, a Python call for each: slow."""
+    """Replace each element by `callable(element, element of x, element of y)`, a Python call for
+    each: slow.
+    """
     return _apply(self, "map2_", callable, (x, y))
 
 

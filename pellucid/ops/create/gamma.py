@@ -1,8 +1,9 @@
 """Gamma and Dirichlet samples with derivatives with respect to their parameters.
 
-A sample x of the distribution function F(x; a) moves with its parameter, at a fixed quantile, by -(dF/da) / p(x) (Figurnov, Mohamed,
-Mnih, "Implicit reparameterization gradients", 2018). With p(t) the density and m the mean of log t, dF/da is the integral of
-p(t) (log t - m) up to x, which is also minus the integral from x on. Of the two, the one whose integrand keeps its sign is computed,
+A sample x of the distribution function F(x; a) moves with its parameter, at a fixed quantile, by
+-(dF/da) / p(x) (Figurnov, Mohamed, Mnih, "Implicit reparameterization gradients", 2018). With p(t)
+the density and m the mean of log t, dF/da is the integral of p(t) (log t - m) up to x, which is
+also minus the integral from x on. Of the two, the one whose integrand keeps its sign is computed,
 in coordinates in which it falls off smoothly: no digits are lost anywhere.
 """
 
@@ -23,20 +24,31 @@ from .._rules import require_tensor
 from .random import default_generator
 
 Array = Any  # NumPy's, or a Python number for a 0-d one
-_NEGLIGIBLE = -40.0  # logarithm of an integrand, relative to its start, below which the rest does not count
+# logarithm of an integrand, relative to its start, below which the rest does not count
+_NEGLIGIBLE = -40.0
 
 
 @cache
 def _nodes() -> tuple[Array, Array, Array]:
-    """Double exponential quadrature of [0, 1]: distances from 0, distances from 1, weights (Takahasi, Mori, 1974)."""
+    """Double exponential quadrature of [0, 1]: distances from 0, distances from 1, weights
+    (Takahasi, Mori, 1974).
+    """
     step = 0.1
     t = np.arange(-35, 36) * step
     q = np.pi / 2 * np.sinh(t)
-    return 1 / (1 + np.exp(-2 * q)), 1 / (1 + np.exp(2 * q)), step * np.pi / 4 * np.cosh(t) / np.cosh(q) ** 2
+    return (
+        1 / (1 + np.exp(-2 * q)),
+        1 / (1 + np.exp(2 * q)),
+        step * np.pi / 4 * np.cosh(t) / np.cosh(q) ** 2,
+    )
 
 
-def _integral(log_weight: Callable[[Array, Array], Array], factor: Callable[[Array], Array], top: Any) -> Array:
-    """The integral over v from 0 to `top` of exp(log_weight(v, top - v)) factor(v), for weights that fall from 1."""
+def _integral(
+    log_weight: Callable[[Array, Array], Array], factor: Callable[[Array], Array], top: Any
+) -> Array:
+    """The integral over v from 0 to `top` of exp(log_weight(v, top - v)) factor(v), for weights
+    that fall from 1.
+    """
     low = np.full_like(top, -30.0)
     high = np.log(top)
     for _ in range(10):
@@ -66,10 +78,14 @@ def _gamma_slope(alpha: Array, x: Array) -> Array:
     from scipy.special import digamma
 
     def below(alpha: Array, x: Array, ahead: Array) -> Array:  # t = x exp(-v)
-        return x * _integral(lambda v, _: -alpha * v - x * np.expm1(-v), lambda v: v - ahead, np.full_like(x, 1e12))
+        return x * _integral(
+            lambda v, _: -alpha * v - x * np.expm1(-v), lambda v: v - ahead, np.full_like(x, 1e12)
+        )
 
     def above(alpha: Array, x: Array, ahead: Array) -> Array:  # t = x exp(v)
-        return x * _integral(lambda v, _: alpha * v - x * np.expm1(v), lambda v: v + ahead, np.full_like(x, 1e12))
+        return x * _integral(
+            lambda v, _: alpha * v - x * np.expm1(v), lambda v: v + ahead, np.full_like(x, 1e12)
+        )
 
     ahead = np.log(x) - digamma(alpha)  # of the mean of the logarithm
     return _by_case((ahead >= 0).astype(int), (below, above), alpha, x, ahead)
@@ -84,15 +100,19 @@ def _beta_slope(x: Array, alpha: Array, beta: Array) -> Array:
         fall = lambda v, _: -alpha * v + (beta - 1) * np.log1p(-x * np.expm1(-v) / y)
         return x * _integral(fall, lambda v: v - ahead, np.full_like(x, 1e12))
 
-    def above(x: Array, alpha: Array, beta: Array, mean: Array) -> Array:  # t = x exp(v), up to t = 1
+    # t = x exp(v), up to t = 1
+    def above(x: Array, alpha: Array, beta: Array, mean: Array) -> Array:
         y, ahead = 1 - x, np.log(x) - mean
         fall = lambda v, rest: alpha * v + (beta - 1) * np.log(-np.expm1(-rest) / y)
         return x * _integral(fall, lambda v: v + ahead, np.maximum(-np.log(x), 1e-300))
 
-    def far_above(x: Array, alpha: Array, beta: Array, mean: Array) -> Array:  # 1 - t = (1 - x) exp(-v)
+    # 1 - t = (1 - x) exp(-v)
+    def far_above(x: Array, alpha: Array, beta: Array, mean: Array) -> Array:
         y = 1 - x
         fall = lambda v, _: -beta * v + (alpha - 1) * np.log1p(-y * np.expm1(-v) / x)
-        return y * _integral(fall, lambda v: np.log1p(-y * np.exp(-v)) - mean, np.full_like(x, 1e12))
+        return y * _integral(
+            fall, lambda v: np.log1p(-y * np.exp(-v)) - mean, np.full_like(x, 1e12)
+        )
 
     mean = digamma(alpha) - digamma(alpha + beta)  # of the logarithm
     case = np.where(np.log(x) < mean, 0, np.where(x < 0.5, 1, 2))
@@ -100,7 +120,9 @@ def _beta_slope(x: Array, alpha: Array, beta: Array) -> Array:
 
 
 def _over(slope: Callable[..., Array], *arrays: Any) -> Any:
-    """`slope` of broadcast arrays in float64, in pieces that fit into a cache, in the first one's dtype."""
+    """`slope` of broadcast arrays in float64, in pieces that fit into a cache, in the first one's
+    dtype.
+    """
     first = np.asarray(arrays[0])
     shape = np.broadcast_shapes(*(np.shape(a) for a in arrays))
     flat = [np.broadcast_to(np.asarray(a, np.float64), shape).reshape(-1) for a in arrays]
@@ -113,7 +135,9 @@ def _over(slope: Callable[..., Array], *arrays: Any) -> Any:
 
 
 def _no_second(F: Any, g: Any) -> Any:
-    raise UnsupportedError("the derivative for a sample's derivative (_standard_gamma_grad, _dirichlet_grad) is not implemented")
+    raise UnsupportedError(
+        "the derivative for a sample's derivative (_standard_gamma_grad, _dirichlet_grad) is not implemented"
+    )
 
 
 standard_gamma_grad = defop(
@@ -127,7 +151,9 @@ standard_gamma_grad = defop(
 dirichlet_grad = defop(
     "dirichlet_grad",
     "input alpha total",
-    forward=lambda xp, x, alpha, total: _over(lambda x, a, s: _beta_slope(x, a, s - a) / (1 - x), x, alpha, total),
+    forward=lambda xp, x, alpha, total: _over(
+        lambda x, a, s: _beta_slope(x, a, s - a) / (1 - x), x, alpha, total
+    ),
     aval=lambda x, alpha, total: x,
     vjp={"input": _no_second, "alpha": _no_second, "total": _no_second},
 )
@@ -165,7 +191,9 @@ def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     torch.Size([2])
     """
     alpha = require_tensor(input, "_standard_gamma")._array
-    return standard_gamma.call(input, make_tensor(random_reject.standard_gamma(generator or default_generator, alpha)))
+    return standard_gamma.call(
+        input, make_tensor(random_reject.standard_gamma(generator or default_generator, alpha))
+    )
 
 
 @public(names="_sample_dirichlet")
@@ -177,7 +205,9 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     tensor([1.0000])
     """
     alpha = require_tensor(input, "_sample_dirichlet")._array
-    return sample_dirichlet.call(input, make_tensor(random_reject.dirichlet(generator or default_generator, alpha)))
+    return sample_dirichlet.call(
+        input, make_tensor(random_reject.dirichlet(generator or default_generator, alpha))
+    )
 
 
 @public(names="_standard_gamma_grad")

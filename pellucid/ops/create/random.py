@@ -57,7 +57,9 @@ class Generator(random.Generator):
     def set_state(self, new_state: Any) -> None:
         """Continue from a state of `get_state`."""
         if not isinstance(new_state, Tensor):
-            raise ArgumentTypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+            raise ArgumentTypeError(
+                f"expected a torch.ByteTensor, but got {type(new_state).__name__}"
+            )
         super().set_state(new_state._array)
 
     def clone_state(self) -> Generator:
@@ -123,7 +125,9 @@ def _pick(generator: Any) -> random.Generator:
     if generator is None:
         return default_generator
     if not isinstance(generator, random.Generator):
-        raise ArgumentTypeError(f"argument 'generator' must be torch.Generator, not {type(generator).__name__}")
+        raise ArgumentTypeError(
+            f"argument 'generator' must be torch.Generator, not {type(generator).__name__}"
+        )
     return generator
 
 
@@ -141,18 +145,35 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
         pin_memory: bool = False,
         **kwargs: Any,
     ) -> Tensor:
-        if size and not kwargs and generator is dtype is out is layout is device is local.device is None:  # the everyday call
-            made = make_tensor(fill(default_generator, sizes(size, name), 0.0, 1.0, dtypes.get_default_dtype().numpy))
+        # the everyday call
+        if (
+            size
+            and not kwargs
+            and generator is dtype is out is layout is device is local.device is None
+        ):
+            made = make_tensor(
+                fill(
+                    default_generator, sizes(size, name), 0.0, 1.0, dtypes.get_default_dtype().numpy
+                )
+            )
             return want_gradient(made) if requires_grad else made
         if "size" in kwargs and not size:
             size = (kwargs.pop("size"),)
         if kwargs:
-            raise ArgumentTypeError(f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
+            raise ArgumentTypeError(
+                f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'"
+            )
         check_layout(layout)
         given = dtypes.check_dtype(dtype, name)
         kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
         source = _pick(generator)
-        result = build(sizes(size, name), kind, device, requires_grad, lambda shape, k: fill(source, shape, 0.0, 1.0, k))
+        result = build(
+            sizes(size, name),
+            kind,
+            device,
+            requires_grad,
+            lambda shape, k: fill(source, shape, 0.0, 1.0, k),
+        )
         return deliver(result, out, name, given)
 
     make.__name__ = make.__qualname__ = name
@@ -180,13 +201,21 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
         pin_memory: bool = False,
         memory_format: Any = dtypes.preserve_format,
     ) -> Tensor:
-        if generator is dtype is layout is device is None and memory_format is dtypes.preserve_format and type(input) is Tensor:
+        if (
+            generator is dtype is layout is device is None
+            and memory_format is dtypes.preserve_format
+            and type(input) is Tensor
+        ):
             a = input._array
             if type(a) is np.ndarray and a.flags.c_contiguous:  # the everyday call
                 made = make_tensor(fill(default_generator, a.shape, 0.0, 1.0, a.dtype))
                 return want_gradient(made) if requires_grad else made
-        result = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
-        return _new(result, _pick(generator), lambda g, a, k: fill(g, a, 0.0, 1.0, k), requires_grad)
+        result = empty_like(
+            input, dtype=dtype, layout=layout, device=device, memory_format=memory_format
+        )
+        return _new(
+            result, _pick(generator), lambda g, a, k: fill(g, a, 0.0, 1.0, k), requires_grad
+        )
 
     like.__name__ = like.__qualname__ = f"{name}_like"
     like.__doc__ = f"{doc}, with the shape, dtype and device of `input`."
@@ -203,13 +232,17 @@ _maker("rand", random_fill.uniform, "Uniform random numbers in [0, 1)")
 _maker("randn", random_fill.normal, "Normal random numbers of mean 0 and variance 1")
 
 
-def _bounds(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, fixed: int) -> tuple[int, int, Any]:
+def _bounds(
+    args: tuple[Any, ...], kwargs: dict[str, Any], name: str, fixed: int
+) -> tuple[int, int, Any]:
     """`low` (optional), `high`, and what follows them."""
     names = ["low", "high", "size"] if fixed else ["low", "high"]
     values = list(args)
     if len(values) + sum(n in kwargs for n in names) < len(names) and "low" not in kwargs:
         values.insert(0, 0)
-    given = dict(zip(names, values, strict=False)) | {n: kwargs.pop(n) for n in names if n in kwargs}
+    given = dict(zip(names, values, strict=False)) | {
+        n: kwargs.pop(n) for n in names if n in kwargs
+    }
     if kwargs or len(given) != len(names) or len(values) > len(names):
         raise ArgumentTypeError(f"{name}() received an invalid combination of arguments")
     low, high = (_whole(given[n], name, n) for n in ("low", "high"))
@@ -220,7 +253,9 @@ def _whole(value: Any, name: str, argument: str) -> int:
     if isinstance(value, Tensor):
         return int(value)
     if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
-        raise ArgumentTypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}")
+        raise ArgumentTypeError(
+            f"{name}(): argument '{argument}' must be int, not {type(value).__name__}"
+        )
     return int(value)
 
 
@@ -254,19 +289,38 @@ def randint(
     >>> torch.randint(0, 10, (4,))
     tensor([4, 9, 3, 0])
     """
-    if not kwargs and len(args) > 1 and generator is out is dtype is layout is device is local.device is None and not requires_grad:
-        low, high, size = (0, *args) if len(args) == 2 else args if len(args) == 3 else (None, None, None)
+    if (
+        not kwargs
+        and len(args) > 1
+        and generator is out is dtype is layout is device is local.device is None
+        and not requires_grad
+    ):
+        low, high, size = (
+            (0, *args) if len(args) == 2 else args if len(args) == 3 else (None, None, None)
+        )
         if type(low) is type(high) is int and type(size) in (tuple, list):  # the everyday call
-            return make_tensor(random_integers.randint(default_generator, sizes((size,), "randint"), low, high, _INT64))
+            return make_tensor(
+                random_integers.randint(
+                    default_generator, sizes((size,), "randint"), low, high, _INT64
+                )
+            )
     low, high, size = _bounds(args, kwargs, "randint", 1)
     check_layout(layout)
     if not isinstance(size, (tuple, list)):
-        raise ArgumentTypeError(f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+        raise ArgumentTypeError(
+            f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}"
+        )
     given = dtypes.check_dtype(dtype, "randint")
     kind = given or (out.dtype if out is not None else dtypes.int64)
     source = _pick(generator)
     shape = sizes((size,), "randint")
-    result = build(shape, kind, device, requires_grad, lambda s, k: random_integers.randint(source, s, low, high, k))
+    result = build(
+        shape,
+        kind,
+        device,
+        requires_grad,
+        lambda s, k: random_integers.randint(source, s, low, high, k),
+    )
     return deliver(result, out, "randint", given)
 
 
@@ -283,10 +337,19 @@ def randint_like(
     memory_format: Any = dtypes.preserve_format,
     **kwargs: Any,
 ) -> Tensor:
-    """Random integers in [low, high) with the shape, dtype and device of `input`: `randint_like(input, [low,] high)`."""
+    """Random integers in [low, high) with the shape, dtype and device of `input`:
+    `randint_like(input, [low,] high)`.
+    """
     low, high, _ = _bounds(args, kwargs, "randint_like", 0)
-    result = empty_like(input, dtype=dtype, layout=layout, device=device, memory_format=memory_format)
-    return _new(result, _pick(generator), lambda g, a, k: random_integers.randint(g, a, low, high), requires_grad)
+    result = empty_like(
+        input, dtype=dtype, layout=layout, device=device, memory_format=memory_format
+    )
+    return _new(
+        result,
+        _pick(generator),
+        lambda g, a, k: random_integers.randint(g, a, low, high),
+        requires_grad,
+    )
 
 
 @public()
@@ -315,7 +378,13 @@ def randperm(
     count = _whole(n, "randperm", "n")
     if check_device(device).type == "meta":
         return build((count,), kind, device, requires_grad, np.empty)
-    result = build((max(count, 0),), kind, device, requires_grad, lambda s, k: random_integers.randperm(source, count, k))
+    result = build(
+        (max(count, 0),),
+        kind,
+        device,
+        requires_grad,
+        lambda s, k: random_integers.randperm(source, count, k),
+    )
     return deliver(result, out, "randperm", given)
 
 
@@ -334,7 +403,8 @@ def normal(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Normal random numbers; `mean` and `std` are numbers with a `size`, or at least one of them is a tensor.
+    """Normal random numbers; `mean` and `std` are numbers with a `size`, or at least one of them is
+    a tensor.
 
     Raises:
         RuntimeError: a negative standard deviation.
@@ -353,25 +423,38 @@ def normal(
             empty = 0 in broadcast_shapes(mean._array.shape, std._array.shape)
             if empty and mean.dtype is dtypes.bool_ and not std.dtype.is_complex:
                 kind = std.dtype if std.dtype.is_floating_point else dtypes.get_default_dtype()
-                raise DtypeError(f"result type {kind.scalar_type_name} can't be cast to the desired output type Bool")
-        values = random_fill.normal_like(source, *[x._array if isinstance(x, Tensor) else x for x in (mean, std)])
+                raise DtypeError(
+                    f"result type {kind.scalar_type_name} can't be cast to the desired output type Bool"
+                )
+        values = random_fill.normal_like(
+            source, *[x._array if isinstance(x, Tensor) else x for x in (mean, std)]
+        )
         made = make_tensor(values)
         for parameter in (mean, std):
             if isinstance(parameter, Tensor) and parameter._rg:
                 made = sample_op.call(parameter, made)
         return deliver(_drawn("normal", (mean, std), made), out, "normal")
     check_layout(layout)
-    kind = dtypes.check_dtype(dtype, "normal") or (out.dtype if out is not None else dtypes.get_default_dtype())
+    kind = dtypes.check_dtype(dtype, "normal") or (
+        out.dtype if out is not None else dtypes.get_default_dtype()
+    )
     m, s = float(mean), float(std)
     result = build(
-        sizes((size,), "normal"), kind, device, requires_grad, lambda shape, k: random_fill.normal(source, shape, m, s, k)
+        sizes((size,), "normal"),
+        kind,
+        device,
+        requires_grad,
+        lambda shape, k: random_fill.normal(source, shape, m, s, k),
     )
     return deliver(result, out, "normal")
 
 
 @public()
-def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Tensor | None = None) -> Tensor:
-    """Ones and zeros: ones with the probabilities in `input`, or with probability `p` where it is given.
+def bernoulli(
+    input: Tensor, p: Any = None, *, generator: Any = None, out: Tensor | None = None
+) -> Tensor:
+    """Ones and zeros: ones with the probabilities in `input`, or with probability `p` where it is
+    given.
 
     >>> import pellucid as torch
     >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
@@ -395,7 +478,12 @@ METHODS["bernoulli"] = bernoulli
 
 @public(methods="=")
 def multinomial(
-    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Tensor | None = None
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Any = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Indices drawn with the weights in a vector, or in each row of a matrix.
 
@@ -413,14 +501,18 @@ def multinomial(
         return build((*a.shape[:-1], num_samples), dtypes.int64, "meta", False, np.empty)
     if out is not None and out.dtype is not dtypes.int64:
         raise DtypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type_name}")
-    result = make_tensor(random_distributions.multinomial(_pick(generator), a, num_samples, replacement))
+    result = make_tensor(
+        random_distributions.multinomial(_pick(generator), a, num_samples, replacement)
+    )
     return deliver(_drawn("multinomial", (input,), result), out, "multinomial")
 
 
 def _drawn(name: str, inputs: tuple[Any, ...], result: Tensor) -> Tensor:
     """The result, of which observers hear what it was drawn from; it is no recorded operation."""
     if observe.observers:
-        told = Primitive(name=name, args=("input", "other"), grad_name=name.capitalize(), title=name)
+        told = Primitive(
+            name=name, args=("input", "other"), grad_name=name.capitalize(), title=name
+        )
         observe.notify("operation", told, inputs, {}, result)
     return result
 
@@ -462,14 +554,22 @@ sample_op = defop(
 
 
 def sampled(input: Tensor, values: np.ndarray) -> Tensor:
-    """Random values drawn from the parameters `input`: part of the graph, with a gradient of zero, as in PyTorch."""
+    """Random values drawn from the parameters `input`: part of the graph, with a gradient of zero,
+    as in PyTorch.
+    """
     made = make_tensor(np.asarray(values))
-    return sample_op.call(input, made) if input._rg and made._array.shape == input._array.shape else made
+    return (
+        sample_op.call(input, made)
+        if input._rg and made._array.shape == input._array.shape
+        else made
+    )
 
 
 # ---- in place ---------------------------------------------------------------------------------
 def _laid_out_alike(x: np.ndarray) -> np.ndarray:
-    """New memory with an array's strides: which number goes where, and how normal ones are drawn, depends on them."""
+    """New memory with an array's strides: which number goes where, and how normal ones are drawn,
+    depends on them.
+    """
     if not x.size or x.flags.c_contiguous:
         return np.empty_like(x)
     span = x.itemsize + sum((n - 1) * step for n, step in zip(x.shape, x.strides, strict=True))
@@ -490,7 +590,8 @@ refill = defop(
 def _filled(self: Tensor, name: str, fill: Callable[[np.ndarray], Any]) -> Tensor:
     try:
         return write(self, name, refill, (), {"fill": fill})
-    except Exception as error:  # while somebody watches, `refill` is an operation, and adds its name
+    except Exception as error:
+        # while somebody watches, `refill` is an operation, and adds its name
         raise error if facts_of(error) is None else (error.__cause__ or error) from None
 
 
@@ -502,14 +603,18 @@ def _inplace(name: str, doc: str, fill: Callable[..., Any], **defaults: Any) -> 
 
     def fill_in_place(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
         if len(args) > len(names):
-            raise ArgumentTypeError(f"{name}() takes at most {len(names)} arguments ({len(args)} given)")
+            raise ArgumentTypeError(
+                f"{name}() takes at most {len(names)} arguments ({len(args)} given)"
+            )
         values = [*args, *usual[len(args) :]]
         for key, value in kwargs.items():
             if key not in names[len(args) :]:
                 raise ArgumentTypeError(f"{name}() got an unexpected keyword argument '{key}'")
             values[names.index(key)] = value
         if ... in values:
-            raise ArgumentTypeError(f'{name}() missing 1 required positional arguments: "{names[values.index(...)]}"')
+            raise ArgumentTypeError(
+                f'{name}() missing 1 required positional arguments: "{names[values.index(...)]}"'
+            )
         for position, value in enumerate(values, start=1):
             if isinstance(value, Tensor) and value.ndim:
                 raise ArgumentTypeError(
@@ -524,17 +629,41 @@ def _inplace(name: str, doc: str, fill: Callable[..., Any], **defaults: Any) -> 
     METHODS[name] = fill_in_place
 
 
-_inplace("uniform_", "Fill with uniform random numbers in [from, to)", random_fill.uniform, **{"from": 0.0, "to": 1.0})
+_inplace(
+    "uniform_",
+    "Fill with uniform random numbers in [from, to)",
+    random_fill.uniform,
+    **{"from": 0.0, "to": 1.0},
+)
 _inplace("normal_", "Fill with normal random numbers", random_fill.normal, mean=0.0, std=1.0)
-_inplace("exponential_", "Fill with exponential random numbers of rate `lambd`", random_distributions.exponential, lambd=1.0)
-_inplace("cauchy_", "Fill with Cauchy random numbers", random_distributions.cauchy, median=0.0, sigma=1.0)
-_inplace("log_normal_", "Fill with exponentials of normal random numbers", random_distributions.log_normal, mean=1.0, std=2.0)
-_inplace("geometric_", "Fill with geometric random numbers 1, 2, ...", random_distributions.geometric, p=...)
+_inplace(
+    "exponential_",
+    "Fill with exponential random numbers of rate `lambd`",
+    random_distributions.exponential,
+    lambd=1.0,
+)
+_inplace(
+    "cauchy_", "Fill with Cauchy random numbers", random_distributions.cauchy, median=0.0, sigma=1.0
+)
+_inplace(
+    "log_normal_",
+    "Fill with exponentials of normal random numbers",
+    random_distributions.log_normal,
+    mean=1.0,
+    std=2.0,
+)
+_inplace(
+    "geometric_",
+    "Fill with geometric random numbers 1, 2, ...",
+    random_distributions.geometric,
+    p=...,
+)
 
 
 @method()
 def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
-    """Fill with random integers: `random_()` over the whole range of the dtype, `random_(to)`, `random_(from, to)`.
+    """Fill with random integers: `random_()` over the whole range of the dtype, `random_(to)`,
+    `random_(from, to)`.
 
     >>> import pellucid as torch
     >>> bool((torch.empty(10).random_(3) < 3).all())
@@ -548,7 +677,9 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
     elif len(args) == 1 and low is None:
         low, high = (args[0], high) if high is not None else (0, args[0])
     source = _pick(generator)
-    return _filled(self, "random_", lambda array: random_integers.random_integers(source, array, low, high))
+    return _filled(
+        self, "random_", lambda array: random_integers.random_integers(source, array, low, high)
+    )
 
 
 @method()

@@ -27,7 +27,9 @@ def _number(value: Any, name: str, argument: str, position: int) -> Any:
         return value.item()
     if isinstance(value, (np.number, np.bool_)):
         return value.item()
-    raise ArgumentTypeError(f"{name}(): argument '{argument}' (position {position}) must be Number, not {type(value).__name__}")
+    raise ArgumentTypeError(
+        f"{name}(): argument '{argument}' (position {position}) must be Number, not {type(value).__name__}"
+    )
 
 
 def _count(start: Any, end: Any, step: Any) -> int:
@@ -47,7 +49,9 @@ def _steps(start: Any, step: Any, shape: tuple[int, ...], kind: np.dtype[Any]) -
     n = shape[0]
     if kind.kind in "iu":
         return (
-            np.arange(int(start), int(start) + n * int(step), int(step), dtype=np.int64)[:n].astype(kind)
+            np.arange(int(start), int(start) + n * int(step), int(step), dtype=np.int64)[:n].astype(
+                kind
+            )
             if int(step)
             else np.full(n, int(start), kind)
         )
@@ -70,7 +74,8 @@ def arange(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Numbers from `start` (0 when left out) to below `end` in steps: `arange(end)`, `arange(start, end, step)`.
+    """Numbers from `start` (0 when left out) to below `end` in steps: `arange(end)`,
+    `arange(start, end, step)`.
 
     Args:
         dtype: int64 for integers and the default type otherwise, when left out.
@@ -98,22 +103,35 @@ def arange(
         first, last = (0, start) if end is None else (start, end)
         if last >= first:
             line = np.arange(first, last, step)
-            return make_tensor(constant(line if dtype is None or dtype is dtypes.int64 else line.astype(dtype.numpy)))
+            return make_tensor(
+                constant(
+                    line if dtype is None or dtype is dtypes.int64 else line.astype(dtype.numpy)
+                )
+            )
     check_layout(layout)
     if start is None and end is None:
-        raise ArgumentTypeError("arange() received an invalid combination of arguments - got (), but expected (Number end)")
+        raise ArgumentTypeError(
+            "arange() received an invalid combination of arguments - got (), but expected (Number end)"
+        )
     if start is None or end is None:
         start, end = 0, end if start is None else start
-    start, end, step = (_number(v, "arange", n, i + 1) for i, (v, n) in enumerate(((start, "start"), (end, "end"), (step, "step"))))
+    start, end, step = (
+        _number(v, "arange", n, i + 1)
+        for i, (v, n) in enumerate(((start, "start"), (end, "end"), (step, "step")))
+    )
     given = dtypes.check_dtype(dtype, "arange")
     whole = all(isinstance(v, int) for v in (start, end, step))
-    kind = given or (out.dtype if out is not None else dtypes.int64 if whole else dtypes.get_default_dtype())
+    kind = given or (
+        out.dtype if out is not None else dtypes.int64 if whole else dtypes.get_default_dtype()
+    )
     if kind is dtypes.int64 and not whole and all(map(math.isfinite, (start, end, step))):
         start, end, step = int(start), int(end), int(step)
     n = _count(start, end, step)
     if kind is dtypes.bool_ and n > 2:
         raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
-    result = build((n,), kind, device, requires_grad, lambda shape, k: _steps(start, step, shape, k))
+    result = build(
+        (n,), kind, device, requires_grad, lambda shape, k: _steps(start, step, shape, k)
+    )
     return deliver(result, out, "arange", given)
 
 
@@ -130,7 +148,8 @@ def range_(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Numbers from `start` to `end`, both included, in steps; `arange` follows Python's convention and is preferred.
+    """Numbers from `start` to `end`, both included, in steps; `arange` follows Python's convention
+    and is preferred.
 
     >>> import warnings, pellucid as torch
     >>> with warnings.catch_warnings(action="ignore"):
@@ -148,18 +167,29 @@ def range_(
     check_layout(layout)
     if end is None:
         start, end = 0, start
-    start, end, step = (_number(v, "range", n, i + 1) for i, (v, n) in enumerate(((start, "start"), (end, "end"), (step, "step"))))
+    start, end, step = (
+        _number(v, "range", n, i + 1)
+        for i, (v, n) in enumerate(((start, "start"), (end, "end"), (step, "step")))
+    )
     _count(start, end, step)
-    kind = dtypes.check_dtype(dtype, "range") or (out.dtype if out is not None else dtypes.get_default_dtype())
+    kind = dtypes.check_dtype(dtype, "range") or (
+        out.dtype if out is not None else dtypes.get_default_dtype()
+    )
     n = math.floor((end - start) / step) + 1
-    return deliver(build((n,), kind, device, requires_grad, lambda shape, k: _steps(start, step, shape, k)), out, "range")
+    return deliver(
+        build((n,), kind, device, requires_grad, lambda shape, k: _steps(start, step, shape, k)),
+        out,
+        "range",
+    )
 
 
 def _check_steps(steps: Any, name: str) -> int:
     if isinstance(steps, Tensor):
         steps = steps.item()
     if isinstance(steps, bool) or not hasattr(steps, "__index__"):
-        raise ArgumentTypeError(f"{name}(): argument 'steps' (position 3) must be int, not {type(steps).__name__}")
+        raise ArgumentTypeError(
+            f"{name}(): argument 'steps' (position 3) must be int, not {type(steps).__name__}"
+        )
     if steps < 0:
         raise OperationError("number of steps must be non-negative")
     return int(steps)
@@ -167,16 +197,22 @@ def _check_steps(steps: Any, name: str) -> int:
 
 def _ends(start: Any, end: Any, name: str) -> tuple[Any, Any]:
     wrong = [
-        (k, v.ndim) for k, v in (("start", start), ("end", end)) if isinstance(v, Tensor) and (v.ndim or isinstance(start, Tensor))
+        (k, v.ndim)
+        for k, v in (("start", start), ("end", end))
+        if isinstance(v, Tensor) and (v.ndim or isinstance(start, Tensor))
     ]
     if any(ndim for _, ndim in wrong):
         got = " and ".join(f"{argument} with {ndim} dimension(s)" for argument, ndim in wrong)
-        raise OperationError(f"{name} only supports 0-dimensional start and end tensors, but got {got}.")
+        raise OperationError(
+            f"{name} only supports 0-dimensional start and end tensors, but got {got}."
+        )
     return _number(start, name, "start", 1), _number(end, name, "end", 2)
 
 
 def _line(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
-    """Evenly spaced numbers, counted from the nearer end so that both ends are exact. The ends have the dtype first."""
+    """Evenly spaced numbers, counted from the nearer end so that both ends are exact. The ends have
+    the dtype first.
+    """
     start = fitting(start, dtypes.BY_NUMPY[kind])
     if n == 1:
         return np.full(1, start, kind)
@@ -189,16 +225,22 @@ def _line(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
         work = np.dtype(np.float32) if kind.itemsize < 4 else kind
     a, b = np.asarray(start, work), np.asarray(end, work)
     step = np.asarray((b - a) / np.asarray(n - 1, work), work)
-    # Products and sums of float32 in float64: one rounding at the end, as PyTorch's fused multiply-add.
+    # Products and sums of float32 in float64: one rounding at the end, as PyTorch's fused
+    # multiply-add.
     wide = np.complex128 if work.kind == "c" else np.float64
     a, b, step = a.astype(wide), b.astype(wide), step.astype(wide)
     line = np.empty(n, work)
-    near, far = np.arange(n // 2, dtype=np.float64), np.arange(n - 1 - n // 2, -1, -1, dtype=np.float64)
+    near, far = (
+        np.arange(n // 2, dtype=np.float64),
+        np.arange(n - 1 - n // 2, -1, -1, dtype=np.float64),
+    )
     line[: n // 2], line[n // 2 :] = a + step * near, b - step * far
     return line.astype(kind, copy=False)
 
 
-def _line_kind(name: str, start: Any, end: Any, dtype: Any, out: Tensor | None) -> tuple[dtypes.dtype | None, dtypes.dtype]:
+def _line_kind(
+    name: str, start: Any, end: Any, dtype: Any, out: Tensor | None
+) -> tuple[dtypes.dtype | None, dtypes.dtype]:
     given = dtypes.check_dtype(dtype, name)
     is_complex = isinstance(start, complex) or isinstance(end, complex)
     if given is not None and is_complex and not given.is_complex:
@@ -232,7 +274,13 @@ def linspace(
     n = _check_steps(steps, "linspace")
     a, b = _ends(start, end, "linspace")
     given, kind = _line_kind("linspace", a, b, dtype, out)
-    result = build((n,), kind, device, requires_grad, lambda shape, k: _line(a, b, n, k) if n else np.empty(0, k))
+    result = build(
+        (n,),
+        kind,
+        device,
+        requires_grad,
+        lambda shape, k: _line(a, b, n, k) if n else np.empty(0, k),
+    )
     return deliver(result, out, "linspace", given)
 
 
@@ -264,7 +312,8 @@ def logspace(
     def fill(shape: tuple[int, ...], k: np.dtype[Any]) -> np.ndarray:
         if n == 0:
             return np.empty(0, k)
-        if k.kind in "iu":  # whole exponents at both ends, steps of float32 between them, counted from the nearer end
+        # whole exponents at both ends, steps of float32 between them, counted from the nearer end
+        if k.kind in "iu":
             if n == 1:
                 return np.full(1, fitting(float(np.float64(base) ** a), kind), k)
             first, last = fitting(a, kind), fitting(b, kind)
@@ -299,7 +348,9 @@ def _triangle(name: str, rule: Any, doc: str, shows: str) -> None:
         pin_memory: bool = False,
     ) -> Tensor:
         check_layout(layout)
-        for position, (argument, value) in enumerate((("row", row), ("col", col), ("offset", offset)), start=1):
+        for position, (argument, value) in enumerate(
+            (("row", row), ("col", col), ("offset", offset)), start=1
+        ):
             if isinstance(value, bool) or not hasattr(value, "__index__"):
                 raise ArgumentTypeError(
                     f"{name}(): argument '{argument}' (position {position}) must be int, not {type(value).__name__}"
@@ -329,7 +380,8 @@ _triangle("triu_indices", np.triu, "upper", "tensor([[0, 0, 1],\n            [0,
 
 @public()
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
-    """The Vandermonde matrix: each row holds the powers of an element, highest first unless `increasing`.
+    """The Vandermonde matrix: each row holds the powers of an element, highest first unless
+    `increasing`.
 
     >>> import pellucid as torch
     >>> torch.vander(torch.tensor([1, 2, 3]))

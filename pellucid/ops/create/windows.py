@@ -1,6 +1,7 @@
 """Window functions of signal processing: `torch.hann_window` and `torch.signal.windows`.
 
-Harris, "On the use of windows for harmonic analysis with the discrete Fourier transform", Proc. IEEE 66 (1978).
+Harris, "On the use of windows for harmonic analysis with the discrete Fourier transform", Proc.
+IEEE 66 (1978).
 """
 
 from __future__ import annotations
@@ -26,15 +27,25 @@ def _kind(dtype: Any, name: str) -> dtypes.dtype:
 
 
 def _window(
-    name: str, length: Any, periodic: bool, shape_of: Callable[[np.ndarray, int], np.ndarray], options: dict[str, Any]
+    name: str,
+    length: Any,
+    periodic: bool,
+    shape_of: Callable[[np.ndarray, int], np.ndarray],
+    options: dict[str, Any],
 ) -> Tensor:
-    """`shape_of(n, N)`: the window's values at the places n = 0 ... N-1; a periodic window is one longer, cut."""
+    """`shape_of(n, N)`: the window's values at the places n = 0 ... N-1; a periodic window is one
+    longer, cut.
+    """
     check_layout(options["layout"])
     kind = _kind(options["dtype"], name)
     if isinstance(length, bool) or not hasattr(length, "__index__"):
-        raise ArgumentTypeError(f"{name}(): argument 'window_length' (position 1) must be int, not {type(length).__name__}")
+        raise ArgumentTypeError(
+            f"{name}(): argument 'window_length' (position 1) must be int, not {type(length).__name__}"
+        )
     if length < 0:
-        raise OperationError(f"{name} requires non-negative window_length, got window_length={length}")
+        raise OperationError(
+            f"{name} requires non-negative window_length, got window_length={length}"
+        )
 
     def fill(shape: tuple[int, ...], k: Any) -> np.ndarray:
         if length < 2:
@@ -62,7 +73,12 @@ def _classic(name: str, shape_of: Callable[[np.ndarray, int], np.ndarray], doc: 
         pin_memory: bool = False,
         requires_grad: bool = False,
     ) -> Tensor:
-        options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+        options = {
+            "dtype": dtype,
+            "layout": layout,
+            "device": device,
+            "requires_grad": requires_grad,
+        }
         return _window(name, window_length, periodic, shape_of, options)
 
     make.__name__ = make.__qualname__ = name
@@ -81,7 +97,11 @@ def _triangle(n: np.ndarray, total: int) -> np.ndarray:
 
 _classic("hann_window", lambda n, t: _cosines(n, t, (0.5, 0.5)), "The Hann window, a raised cosine")
 _classic("bartlett_window", _triangle, "The Bartlett window, a triangle")
-_classic("blackman_window", lambda n, t: _cosines(n, t, (0.42, 0.5, 0.08)), "The Blackman window, three cosine terms")
+_classic(
+    "blackman_window",
+    lambda n, t: _cosines(n, t, (0.42, 0.5, 0.08)),
+    "The Blackman window, three cosine terms",
+)
 
 
 @public()
@@ -97,14 +117,21 @@ def hamming_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The Hamming window `alpha - beta cos(2 pi n / (N - 1))`; periodic for spectra, symmetric for filters.
+    """The Hamming window `alpha - beta cos(2 pi n / (N - 1))`; periodic for spectra, symmetric for
+    filters.
 
     >>> import pellucid as torch
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
     options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _window("hamming_window", window_length, periodic, lambda n, t: _cosines(n, t, (alpha, beta)), options)
+    return _window(
+        "hamming_window",
+        window_length,
+        periodic,
+        lambda n, t: _cosines(n, t, (alpha, beta)),
+        options,
+    )
 
 
 def _kaiser(n: np.ndarray, total: int, beta: float) -> np.ndarray:
@@ -131,23 +158,32 @@ def kaiser_window(
     tensor([1., 1., 1.])
     """
     options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
-    return _window("kaiser_window", window_length, periodic, lambda n, t: _kaiser(n, t, beta), options)
+    return _window(
+        "kaiser_window", window_length, periodic, lambda n, t: _kaiser(n, t, beta), options
+    )
 
 
 # ---- torch.signal.windows ---------------------------------------------------------------------
-_COSINES = ("hamming", "hann", "general_hamming", "nuttall")  # sums of cosines, which are refused in the name of all such sums
+# sums of cosines, which are refused in the name of all such sums
+_COSINES = ("hamming", "hann", "general_hamming", "nuttall")
 
 
-def _signal(name: str, M: int, sym: bool, options: dict[str, Any], shape_of: Any, alone: bool) -> Tensor:  # noqa: N803
+def _signal(
+    name: str, M: int, sym: bool, options: dict[str, Any], shape_of: Any, alone: bool
+) -> Tensor:  # noqa: N803
     if isinstance(M, bool) or not hasattr(M, "__index__"):
         M < 0  # noqa: B015  (fails for what has no order, as in PyTorch)
-        raise ArgumentTypeError(f"{name}(): argument 'M' (position 1) must be int, not {type(M).__name__}")
+        raise ArgumentTypeError(
+            f"{name}(): argument 'M' (position 1) must be int, not {type(M).__name__}"
+        )
     if name in _COSINES:
         name = "general_cosine"
     if M < 0:
         raise ArgumentValueError(f"{name} requires non-negative window length, got M={M}")
     if options["layout"] is not None and options["layout"] is not dtypes.strided:
-        raise ArgumentValueError(f"{name} is implemented for strided tensors only, got: {options['layout']}")
+        raise ArgumentValueError(
+            f"{name} is implemented for strided tensors only, got: {options['layout']}"
+        )
     kind = dtypes.check_dtype(options["dtype"], name) or dtypes.get_default_dtype()
     if kind not in (dtypes.float32, dtypes.float64):
         raise ArgumentValueError(f"{name} expects float32 or float64 dtypes, got: {kind}")
@@ -161,8 +197,17 @@ def _signal(name: str, M: int, sym: bool, options: dict[str, Any], shape_of: Any
     return build((int(M),), kind, options["device"], options["requires_grad"], fill)
 
 
-def _publish(name: str, doc: str, shape_of: Any, parameters: dict[str, Any], check: Any = None, alone: bool = False) -> None:
-    """A function of `torch.signal.windows`: M, then the window's own parameters as keywords. `alone`: one value is not always 1."""
+def _publish(
+    name: str,
+    doc: str,
+    shape_of: Any,
+    parameters: dict[str, Any],
+    check: Any = None,
+    alone: bool = False,
+) -> None:
+    """A function of `torch.signal.windows`: M, then the window's own parameters as keywords.
+    `alone`: one value is not always 1.
+    """
 
     def make(
         M: int,  # noqa: N803
@@ -176,11 +221,18 @@ def _publish(name: str, doc: str, shape_of: Any, parameters: dict[str, Any], che
     ) -> Tensor:
         unknown = set(own) - set(parameters)
         if unknown:
-            raise ArgumentTypeError(f"{name}() got an unexpected keyword argument '{unknown.pop()}'")
+            raise ArgumentTypeError(
+                f"{name}() got an unexpected keyword argument '{unknown.pop()}'"
+            )
         values = {**parameters, **own}
         if check is not None:
             check(values, sym)
-        options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+        options = {
+            "dtype": dtype,
+            "layout": layout,
+            "device": device,
+            "requires_grad": requires_grad,
+        }
         return _signal(name, M, sym, options, lambda n, total: shape_of(n, total, **values), alone)
 
     make.__name__ = make.__qualname__ = name
@@ -212,7 +264,9 @@ def _check_exponential(values: dict[str, Any], sym: bool) -> None:
 
 def _check_std(values: dict[str, Any], sym: bool) -> None:
     if values["std"] <= 0:
-        raise ArgumentValueError(f"Standard deviation must be positive, got: {values['std']} instead.")
+        raise ArgumentValueError(
+            f"Standard deviation must be positive, got: {values['std']} instead."
+        )
 
 
 def _check_beta(values: dict[str, Any], sym: bool) -> None:
@@ -237,19 +291,45 @@ def _check_terms(values: dict[str, Any], sym: bool) -> None:
 
 _publish("hann", "The Hann window, a raised cosine", lambda n, t: _cosines(n, t, (0.5, 0.5)), {})
 _publish("hamming", "The Hamming window", lambda n, t: _cosines(n, t, (0.54, 0.46)), {})
-_publish("blackman", "The Blackman window, three cosine terms", lambda n, t: _cosines(n, t, (0.42, 0.5, 0.08)), {})
+_publish(
+    "blackman",
+    "The Blackman window, three cosine terms",
+    lambda n, t: _cosines(n, t, (0.42, 0.5, 0.08)),
+    {},
+)
 _publish("bartlett", "The Bartlett window, a triangle", _triangle, {})
 _publish(
-    "nuttall", "Nuttall's window, four cosine terms", lambda n, t: _cosines(n, t, (0.3635819, 0.4891775, 0.1365995, 0.0106411)), {}
+    "nuttall",
+    "Nuttall's window, four cosine terms",
+    lambda n, t: _cosines(n, t, (0.3635819, 0.4891775, 0.1365995, 0.0106411)),
+    {},
 )
-_publish("cosine", "The cosine window, half a sine wave", lambda n, t: np.sin((n + 0.5) * math.pi / t), {})
+_publish(
+    "cosine",
+    "The cosine window, half a sine wave",
+    lambda n, t: np.sin((n + 0.5) * math.pi / t),
+    {},
+)
 _publish("gaussian", "The Gaussian window", _gaussian, {"std": 1.0}, _check_std, alone=True)
 _publish("kaiser", "The Kaiser window", _kaiser, {"beta": 12.0}, _check_beta)
-_publish("exponential", "The exponential window", _exponential, {"center": None, "tau": 1.0}, _check_exponential, alone=True)
+_publish(
+    "exponential",
+    "The exponential window",
+    _exponential,
+    {"center": None, "tau": 1.0},
+    _check_exponential,
+    alone=True,
+)
 _publish(
     "general_hamming",
     "The Hamming window of weight `alpha`",
     lambda n, t, alpha: _cosines(n, t, (alpha, 1 - alpha)),
     {"alpha": 0.54},
 )
-_publish("general_cosine", "A sum of cosines with the given coefficients", _general_cosine, {"a": (0.5, 0.5)}, _check_terms)
+_publish(
+    "general_cosine",
+    "A sum of cosines with the given coefficients",
+    _general_cosine,
+    {"a": (0.5, 0.5)},
+    _check_terms,
+)

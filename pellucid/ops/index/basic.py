@@ -1,8 +1,8 @@
 """Indexing: `x[...]`, `x[...] = value`, index_put.
 
-Integers, slices, None and Ellipsis make a view, in one NumPy call; index tensors, lists and masks are then applied to that view and
-copy. (NumPy applies all at once and therefore places the picked dimensions differently beside integers; PyTorch's rule follows from
-the two steps.)
+Integers, slices, None and Ellipsis make a view, in one NumPy call; index tensors, lists and masks
+are then applied to that view and copy. (NumPy applies all at once and therefore places the picked
+dimensions differently beside integers; PyTorch's rule follows from the two steps.)
 """
 
 from __future__ import annotations
@@ -27,7 +27,14 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Parameter, Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, ArgumentValueError, IndexOutOfRangeError, OperationError, ShapeError, outside
+from ...errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    IndexOutOfRangeError,
+    OperationError,
+    ShapeError,
+    outside,
+)
 from .._numbers import check_fitting, scalar_array
 from .._rules import as_index, require_tensor
 from .._samples import Sample, cases
@@ -60,7 +67,9 @@ def _torch_strides(r: ndarray) -> ndarray:
 
 
 def _onnx_index_part(c: Any) -> Any:
-    """Slices first, which keep the axes; then the numbers, from the last axis on; then the new axes."""
+    """Slices first, which keep the axes; then the numbers, from the last axis on; then the new
+    axes.
+    """
     index = list(c.p["index"])
     shape = c.shape()
     used = sum(1 for item in index if item is not None and item is not ...)
@@ -94,11 +103,15 @@ def _onnx_index_part(c: Any) -> Any:
     return name if name != c[0] else c.emit("Identity", name)
 
 
-def _basic_op(name: str, grad_name: str, index: tuple[Any, ...], onnx: Any = _onnx_index_part) -> Any:
+def _basic_op(
+    name: str, grad_name: str, index: tuple[Any, ...], onnx: Any = _onnx_index_part
+) -> Any:
     return part_op(
         name,
         _basic,
-        lambda F, g, index, input_shape: F.embed(g, shape=input_shape, op=name, how={"index": index}),
+        lambda F, g, index, input_shape: F.embed(
+            g, shape=input_shape, op=name, how={"index": index}
+        ),
         grad_name=grad_name,
         batch=lambda b: b.call(b[0], index=(slice(None), *b.p["index"])),
         onnx=onnx,
@@ -118,7 +131,9 @@ _BY_LAST = {
 
 
 def _getitem(self: Tensor, index: Any) -> Tensor:
-    """`x[index]`: a view for integers, slices, None and Ellipsis; a copy for index tensors, lists and masks."""
+    """`x[index]`: a view for integers, slices, None and Ellipsis; a copy for index tensors, lists
+    and masks.
+    """
     kind = type(index)
     own = type(self)
     if (own is Tensor or own is Parameter) and not state.slow:
@@ -131,11 +146,19 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
                     step = index.step
                     if step is None or (type(step) is int and step > 0):
                         return view_result(
-                            slice_op, self, a[index], {"dim": 0, "start": index.start, "end": index.stop, "step": step}
+                            slice_op,
+                            self,
+                            a[index],
+                            {"dim": 0, "start": index.start, "end": index.stop, "step": step},
                         )
                 elif kind is Tensor:
                     picks = index._array
-                    if type(picks) is ndarray and picks.ndim and a.ndim and (picks.dtype == np.int64 or picks.dtype.kind == "b"):
+                    if (
+                        type(picks) is ndarray
+                        and picks.ndim
+                        and a.ndim
+                        and (picks.dtype == np.int64 or picks.dtype.kind == "b")
+                    ):
                         return index_op.call(self, index, spec=(True,))
                 elif index is None:
                     return unsqueeze(self, 0)
@@ -158,7 +181,8 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
 
 
 def _tuple(index: tuple[Any, ...]) -> tuple[Any, Any, bool]:
-    """A basic index with an Ellipsis (so that NumPy returns an array always), its last step, and whether it has a None.
+    """A basic index with an Ellipsis (so that NumPy returns an array always), its last step, and
+    whether it has a None.
 
     (None, None, False) when it is not basic.
     """
@@ -187,7 +211,9 @@ def _tuple(index: tuple[Any, ...]) -> tuple[Any, Any, bool]:
 
 
 def _take_view(x: Tensor, basic: tuple[Any, ...]) -> Tensor:
-    """The view that integers, slices and None make; `x` itself when there is nothing but full slices."""
+    """The view that integers, slices and None make; `x` itself when there is nothing but full
+    slices.
+    """
     if all(item == ALL if isinstance(item, slice) else item is ... for item in basic):
         return x
     last = [item for item in basic if item is not ...]
@@ -197,13 +223,20 @@ def _take_view(x: Tensor, basic: tuple[Any, ...]) -> Tensor:
 
 # ---- reading an index ------------------------------------------------------------------------
 def _as_tuple(index: Any) -> tuple[Any, ...]:
-    """PyTorch's reading of a list as a tuple of indices: when it holds sequences, tensors, slices, None or Ellipsis."""
+    """PyTorch's reading of a list as a tuple of indices: when it holds sequences, tensors, slices,
+    None or Ellipsis.
+    """
     if isinstance(index, tuple):
         return index
-    if isinstance(index, (Tensor, ndarray)) or not isinstance(index, Sequence) or isinstance(index, (str, bytes)):
+    if (
+        isinstance(index, (Tensor, ndarray))
+        or not isinstance(index, Sequence)
+        or isinstance(index, (str, bytes))
+    ):
         return (index,)
     if len(index) < 32 and any(
-        isinstance(item, (Tensor, ndarray, slice, Sequence)) or item is None or item is ... for item in index
+        isinstance(item, (Tensor, ndarray, slice, Sequence)) or item is None or item is ...
+        for item in index
     ):
         return tuple(index)
     return (index,)
@@ -245,13 +278,20 @@ def _consumed(item: Any) -> int:
     """How many dimensions of the indexed tensor an item takes."""
     if item is None or item is ... or isinstance(item, (bool, np.bool_)):
         return 0
-    if isinstance(item, Tensor) and item._array.dtype.kind in "b" or isinstance(item, Tensor) and item._array.dtype == np.uint8:
+    if (
+        isinstance(item, Tensor)
+        and item._array.dtype.kind in "b"
+        or isinstance(item, Tensor)
+        and item._array.dtype == np.uint8
+    ):
         return item._array.ndim
     return 1
 
 
 def parse(x: Tensor, index: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], list[Tensor]]:
-    """An index as (basic NumPy index, which dimensions of that view have an index tensor, the tensors)."""
+    """An index as (basic NumPy index, which dimensions of that view have an index tensor, the
+    tensors).
+    """
     shape = x._array.shape
     items = []
     for item in _as_tuple(index):
@@ -265,7 +305,11 @@ def parse(x: Tensor, index: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], lis
             ):
                 # Mapped by `vmap`, it is a number per sample and stays a tensor.
                 item = item if type(item)._interpreter is not None else int(item)
-            elif not isinstance(item, Tensor) and hasattr(item, "__index__") and not isinstance(item, ndarray):
+            elif (
+                not isinstance(item, Tensor)
+                and hasattr(item, "__index__")
+                and not isinstance(item, ndarray)
+            ):
                 item = as_index(item)
             elif isinstance(item, ndarray) and not item.ndim and item.dtype.kind in "iu":
                 item = int(item)
@@ -283,7 +327,9 @@ def parse(x: Tensor, index: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], lis
     taken = sum(_consumed(item) for item in items)
     if taken > len(shape):
         raise IndexOutOfRangeError(
-            f"too many indices for tensor of dimension {len(shape)}", op="index", found=f"{taken} indices for sizes {list(shape)}"
+            f"too many indices for tensor of dimension {len(shape)}",
+            op="index",
+            found=f"{taken} indices for sizes {list(shape)}",
         )
     basic: list[Any] = []
     spec: list[bool] = []
@@ -317,9 +363,15 @@ def parse(x: Tensor, index: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], lis
             try:
                 start, length, step = shapes.slice_range(item, shape[dim])
             except TypeError:
-                raise ArgumentTypeError("slice indices must be integers or None or have an __index__ method") from None
+                raise ArgumentTypeError(
+                    "slice indices must be integers or None or have an __index__ method"
+                ) from None
             whole = start == 0 and length == shape[dim] and step == 1
-            basic.append(ALL if whole else slice(start, start + (length - 1) * step + 1 if length else start, step))
+            basic.append(
+                ALL
+                if whole
+                else slice(start, start + (length - 1) * step + 1 if length else start, step)
+            )
             spec.append(False)
             dim += 1
         else:
@@ -396,14 +448,18 @@ def _check_index(x: Any, *indices: Any, spec: tuple[bool, ...], **_: Any) -> Non
         ) from None
 
 
-def _index_grad(xp: Any, g: Any, *indices: Any, spec: tuple[bool, ...], shape: tuple[int, ...]) -> Any:
+def _index_grad(
+    xp: Any, g: Any, *indices: Any, spec: tuple[bool, ...], shape: tuple[int, ...]
+) -> Any:
     out = xp.zeros(shape, g.dtype)
     add_at(out, numpy_index(indices, spec), g)
     return out
 
 
 def _front(spec: Sequence[bool]) -> int:
-    """Where NumPy puts the dimensions that index tensors pick: at the first of them, in front of all if they stand apart."""
+    """Where NumPy puts the dimensions that index tensors pick: at the first of them, in front of
+    all if they stand apart.
+    """
     if True not in spec:
         return 0
     first, last = spec.index(True), len(spec) - 1 - spec[::-1].index(True)
@@ -411,7 +467,9 @@ def _front(spec: Sequence[bool]) -> int:
 
 
 def _batch_index(b: Any) -> Any:
-    """Index tensors, batched or not; one without dimensions takes its dimension away, as a number would."""
+    """Index tensors, batched or not; one without dimensions takes its dimension away, as a number
+    would.
+    """
     spec, (x, *indices), flags = b.p["spec"], b.values, b.flags
     if any(i._array.dtype.kind == "b" for i in indices):
         return None
@@ -439,10 +497,14 @@ def _batch_index(b: Any) -> Any:
 
 
 def _onnx_index(c: Any) -> Any:
-    """The indexed axes are brought to the front for GatherND, and the result's to where NumPy puts them."""
+    """The indexed axes are brought to the front for GatherND, and the result's to where NumPy puts
+    them.
+    """
     axes = [k for k, here in enumerate(c.p["spec"]) if here]
     indices = [c[k + 1] for k in range(len(axes))]
-    masks = [k for k, x in enumerate(c.step.inputs[1:]) if c.graph.trace.dtypes[x.value].kind == "b"]
+    masks = [
+        k for k, x in enumerate(c.step.inputs[1:]) if c.graph.trace.dtypes[x.value].kind == "b"
+    ]
     if masks:
         if len(axes) > 1 or len(c.shape(1)) != 1:
             raise c.refuse("by a mask of several dimensions")
@@ -451,7 +513,9 @@ def _onnx_index(c: Any) -> Any:
         return c.emit("Gather", c[0], indices[0], axis=axes[0])
     rank, broad = len(c.shape()), max(len(c.shape(k + 1)) for k in range(len(axes)))
     rest = [k for k in range(rank) if k not in axes]
-    front = c.emit("Transpose", c[0], perm=axes + rest) if axes + rest != list(range(rank)) else c[0]
+    front = (
+        c.emit("Transpose", c[0], perm=axes + rest) if axes + rest != list(range(rank)) else c[0]
+    )
     # Added to zeros of all their shapes, indices of different shapes come to the common one.
     zero = indices[0]
     for name in indices[1:]:
@@ -462,7 +526,11 @@ def _onnx_index(c: Any) -> Any:
     if axes[0] == 0 or axes != list(range(axes[0], axes[0] + len(axes))):
         return out
     total = broad + len(rest)
-    moved = list(range(broad, broad + axes[0])) + list(range(broad)) + list(range(broad + axes[0], total))
+    moved = (
+        list(range(broad, broad + axes[0]))
+        + list(range(broad))
+        + list(range(broad + axes[0], total))
+    )
     return c.emit("Transpose", out, perm=moved)
 
 
@@ -483,8 +551,13 @@ index_op = defop(
         (((4, 3),), {"spec": (True,)}),
         make=lambda x: (x, np.array([[2, 0, 2], [1, -1, 3]])),
         extra=[
-            Sample((np.arange(24.0).reshape(2, 3, 4), np.array([1, 0]), np.array([2, -1])), {"spec": (True, False, True)}),
-            Sample((np.arange(6.0).reshape(2, 3), np.zeros((0,), np.int64)), {"spec": (False, True)}),
+            Sample(
+                (np.arange(24.0).reshape(2, 3, 4), np.array([1, 0]), np.array([2, -1])),
+                {"spec": (True, False, True)},
+            ),
+            Sample(
+                (np.arange(6.0).reshape(2, 3), np.zeros((0,), np.int64)), {"spec": (False, True)}
+            ),
         ],
     ),
 )
@@ -494,7 +567,10 @@ index_grad_op = defop(
     "input *indices",
     forward=_index_grad,
     aval=lambda g, *indices, spec, shape: (shape, g[1]),
-    vjp=lambda F, g, indices, spec, needs: (F.index(g, *indices, spec=spec), *[None] * len(indices)),
+    vjp=lambda F, g, indices, spec, needs: (
+        F.index(g, *indices, spec=spec),
+        *[None] * len(indices),
+    ),
     variant=lambda n: ("IndexGradBackward0", (0,)),
     host=True,
     samples=cases(
@@ -511,7 +587,9 @@ index_grad_op = defop(
 
 
 # ---- writing ---------------------------------------------------------------------------------
-def _put_into(xp: Any, out: Any, values: Any, *indices: Any, spec: tuple[bool, ...], accumulate: bool) -> None:
+def _put_into(
+    xp: Any, out: Any, values: Any, *indices: Any, spec: tuple[bool, ...], accumulate: bool
+) -> None:
     index = numpy_index(indices, spec)
     if not accumulate:
         out[index] = values
@@ -521,13 +599,17 @@ def _put_into(xp: Any, out: Any, values: Any, *indices: Any, spec: tuple[bool, .
         add_at(out, index, values)
 
 
-def _index_put(xp: Any, x: Any, values: Any, *indices: Any, spec: tuple[bool, ...], accumulate: bool) -> Any:
+def _index_put(
+    xp: Any, x: Any, values: Any, *indices: Any, spec: tuple[bool, ...], accumulate: bool
+) -> Any:
     out = xp.copy(x)
     _put_into(xp, out, values, *indices, spec=spec, accumulate=accumulate)
     return out
 
 
-def _check_put(x: Any, values: Any, *indices: Any, spec: tuple[bool, ...], accumulate: bool = False) -> None:
+def _check_put(
+    x: Any, values: Any, *indices: Any, spec: tuple[bool, ...], accumulate: bool = False
+) -> None:
     _check_index(x, *indices, spec=spec)
     if type(x) is ndarray:
         _check_put_shape(x, values, indices, spec)
@@ -539,10 +621,16 @@ def _check_put(x: Any, values: Any, *indices: Any, spec: tuple[bool, ...], accum
 
 
 def _check_put_shape(x: Any, values: Any, indices: Sequence[Any], spec: tuple[bool, ...]) -> None:
-    phantom = strided(np.empty(1, np.uint8), x.shape, (0,) * x.ndim) if x.size else np.empty(x.shape, np.uint8)
+    phantom = (
+        strided(np.empty(1, np.uint8), x.shape, (0,) * x.ndim)
+        if x.size
+        else np.empty(x.shape, np.uint8)
+    )
     shape = phantom[numpy_index(indices, spec)].shape if values.ndim else ()
     own = values.shape
-    if len(own) > len(shape) or any(a not in (1, b) for a, b in zip(reversed(own), reversed(shape), strict=False)):
+    if len(own) > len(shape) or any(
+        a not in (1, b) for a, b in zip(reversed(own), reversed(shape), strict=False)
+    ):
         raise ShapeError(
             f"shape mismatch: value tensor of shape {shapes.text(own)} cannot be broadcast to indexing result of shape {shapes.text(shape)}"
         )
@@ -558,13 +646,28 @@ def _scalar_name(array: Any) -> str:
     return BY_NUMPY[array.dtype].scalar_type_name
 
 
-def _put_grad(F: Any, g: Any, indices: Any, spec: Any, accumulate: bool, values_shape: Any, values_dtype: Any, needs: Any) -> Any:
+def _put_grad(
+    F: Any,
+    g: Any,
+    indices: Any,
+    spec: Any,
+    accumulate: bool,
+    values_shape: Any,
+    values_dtype: Any,
+    needs: Any,
+) -> Any:
     base = None
     if needs[0]:
         base = (
             g
             if accumulate
-            else F.index_put(g, F.full(shape=(), value=0, dtype=values_dtype), *indices, spec=spec, accumulate=False)
+            else F.index_put(
+                g,
+                F.full(shape=(), value=0, dtype=values_dtype),
+                *indices,
+                spec=spec,
+                accumulate=False,
+            )
         )
     part = F.sum_to(F.index(g, *indices, spec=spec), shape=values_shape) if needs[1] else None
     return (base, part, *[None] * len(indices))
@@ -572,7 +675,11 @@ def _put_grad(F: Any, g: Any, indices: Any, spec: Any, accumulate: bool, values_
 
 def _onnx_index_put(c: Any) -> Any:
     """One value put where a mask is true; other forms have no translation."""
-    whole = len(c) == 3 and c.shape(2) == c.shape(0) and c.graph.trace.dtypes[c.step.inputs[2].value].kind == "b"
+    whole = (
+        len(c) == 3
+        and c.shape(2) == c.shape(0)
+        and c.graph.trace.dtypes[c.step.inputs[2].value].kind == "b"
+    )
     if not whole or c.p["accumulate"] or any(n != 1 for n in c.shape(1)):
         raise c.refuse("other than one value under a mask")
     return c.emit("Where", c[2], c.emit("Reshape", c[1], c.const(np.zeros(0, np.int64))), c[0])
@@ -590,8 +697,14 @@ index_put_op = defop(
     variant=lambda n: ("IndexPutBackward0", (0, 1)),
     host=True,
     samples=lambda rng: [
-        Sample((rng.random((4, 3)), rng.random((2, 3)), np.array([2, 0])), {"spec": (True,), "accumulate": False}),
-        Sample((rng.random((4, 3)), rng.random((3, 1)), np.array([2, 0, 2])), {"spec": (True,), "accumulate": True}),
+        Sample(
+            (rng.random((4, 3)), rng.random((2, 3)), np.array([2, 0])),
+            {"spec": (True,), "accumulate": False},
+        ),
+        Sample(
+            (rng.random((4, 3)), rng.random((3, 1)), np.array([2, 0, 2])),
+            {"spec": (True,), "accumulate": True},
+        ),
         Sample(
             (rng.random((2, 3)), np.asarray(rng.random()), np.array([1]), np.array([-1])),
             {"spec": (True, True), "accumulate": False},
@@ -605,23 +718,36 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     own, kind = type(self), type(value)
     if (own is Tensor or own is Parameter) and not state.slow and self._x is None:
         plain = kind is Tensor or kind is Parameter
-        graph = local.grad and (self._rg or plain and value._rg or self._view is not None and self._view.kind != "grad")
+        graph = local.grad and (
+            self._rg or plain and value._rg or self._view is not None and self._view.kind != "grad"
+        )
         if (plain or kind is float or kind is int or kind is bool) and not graph:
             a = self._array
             target = _target(index)
             if type(target) is ndarray and not target.size:
                 target = None  # NumPy takes a mask of no elements for any shape
-            if target is not None and type(a) is ndarray and a.flags.writeable and 0 not in a.strides:
+            if (
+                target is not None
+                and type(a) is ndarray
+                and a.flags.writeable
+                and 0 not in a.strides
+            ):
                 source = value._array if plain else value
-                one = plain and (value is self or value._ver is not None and value._ver is self._ver)
+                one = plain and (
+                    value is self or value._ver is not None and value._ver is self._ver
+                )
                 if one and np.may_share_memory(a, source):
-                    # Parts of the same memory: NumPy would write the right thing, PyTorch refuses when they meet.
+                    # Parts of the same memory: NumPy would write the right thing, PyTorch refuses
+                    # when they meet.
                     if type(target) is ndarray or np.may_share_memory(a[target], source):
                         return _set_slowly(self, index, value)
                 if (not plain and _held(value, kind, a.dtype)) or (
                     plain
                     and type(source) is ndarray
-                    and (source.dtype is a.dtype or (type(target) is not ndarray and source.dtype.kind != "c"))
+                    and (
+                        source.dtype is a.dtype
+                        or (type(target) is not ndarray and source.dtype.kind != "c")
+                    )
                 ):
                     try:
                         a[target] = source
@@ -634,14 +760,20 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _held(value: Any, kind: Any, dtype: Any) -> bool:
-    """Whether NumPy writes a plain number into an array as PyTorch does, and refuses it where PyTorch refuses it."""
+    """Whether NumPy writes a plain number into an array as PyTorch does, and refuses it where
+    PyTorch refuses it.
+    """
     if kind is bool or dtype.kind in "iub":
         return kind is bool or kind is int and -(1 << 63) <= value < 1 << 63
-    return -65504 <= value <= 65504 or (dtype.char in "df" and (-3.4e38 < value < 3.4e38 or not isfinite(value)))
+    return -65504 <= value <= 65504 or (
+        dtype.char in "df" and (-3.4e38 < value < 3.4e38 or not isfinite(value))
+    )
 
 
 def _target(index: Any) -> Any:
-    """The NumPy index of a simple index: basic, or one index tensor or mask; None when it is not simple."""
+    """The NumPy index of a simple index: basic, or one index tensor or mask; None when it is not
+    simple.
+    """
     kind = type(index)
     if kind is int:
         return index
@@ -702,42 +834,72 @@ def _without_leading_ones(value: Tensor) -> Tensor:
     return reshape(value, shape[k:])
 
 
-def put_(x: Tensor, tensors: Sequence[Tensor], spec: tuple[bool, ...], values: Tensor, accumulate: bool, name: str) -> Tensor:
+def put_(
+    x: Tensor,
+    tensors: Sequence[Tensor],
+    spec: tuple[bool, ...],
+    values: Tensor,
+    accumulate: bool,
+    name: str,
+) -> Tensor:
     """`index_put` into the tensor itself."""
     a = x._array
     check_writable(x, name)
     tracing.check(_check_fits, a, values._array, [t._array for t in tensors], spec)
-    if name != "masked_scatter_" and values._array.ndim:  # the one value of a fill is read once, before anything is written
+    # the one value of a fill is read once, before anything is written
+    if name != "masked_scatter_" and values._array.ndim:
         check_read(x, (values, *tensors), exact=True)
     if type(a) is ndarray and np.may_share_memory(a, values._array):
         values = F.clone(values)
     if name == "index_put_" and not accumulate:
         example = "tensor[indices] = tensor"
-        if wrote_expanded(x, name, index_put_op, (values, *tensors), {"spec": spec, "accumulate": accumulate}, example):
+        if wrote_expanded(
+            x,
+            name,
+            index_put_op,
+            (values, *tensors),
+            {"spec": spec, "accumulate": accumulate},
+            example,
+        ):
             return x
-    return write(x, name, index_put_op, (values, *tensors), {"spec": spec, "accumulate": accumulate})
+    return write(
+        x, name, index_put_op, (values, *tensors), {"spec": spec, "accumulate": accumulate}
+    )
 
 
 METHODS["__getitem__"] = _getitem
 METHODS["__setitem__"] = _setitem
 
 
-def _arguments(x: Tensor, indices: Any, values: Any, name: str) -> tuple[tuple[bool, ...], list[Tensor], Tensor]:
+def _arguments(
+    x: Tensor, indices: Any, values: Any, name: str
+) -> tuple[tuple[bool, ...], list[Tensor], Tensor]:
     require_tensor(x, name)
     if not isinstance(indices, (tuple, list)):
-        raise ArgumentTypeError(f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}")
+        raise ArgumentTypeError(
+            f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}"
+        )
     if not isinstance(values, Tensor):
-        raise ArgumentTypeError(f"{name}(): argument 'values' (position 2) must be Tensor, not {type(values).__name__}")
+        raise ArgumentTypeError(
+            f"{name}(): argument 'values' (position 2) must be Tensor, not {type(values).__name__}"
+        )
     tensors, spec = [], []
     for item in indices:
         spec.append(item is not None)
         if item is not None:
             tensors.append(checked_index(require_tensor(item, name, "indices", 2)))
     if len(spec) > x._array.ndim:
-        raise IndexOutOfRangeError(f"too many indices for tensor of dimension {x._array.ndim} (got {len(spec)})")
-    if values._array.dtype != x._array.dtype and values._array.size == 1 and [t._array.dtype.kind for t in tensors] == ["b"]:
+        raise IndexOutOfRangeError(
+            f"too many indices for tensor of dimension {x._array.ndim} (got {len(spec)})"
+        )
+    if (
+        values._array.dtype != x._array.dtype
+        and values._array.size == 1
+        and [t._array.dtype.kind for t in tensors] == ["b"]
+    ):
         tracing.check(check_fitting, values._array, x._array.dtype)
-        values = F.cast(values, dtype=x._array.dtype)  # one value under a mask is a fill, which converts
+        # one value under a mask is a fill, which converts
+        values = F.cast(values, dtype=x._array.dtype)
     return tuple(spec), tensors, values
 
 

@@ -1,4 +1,6 @@
-"""Whole positions of one dimension: index_select, index_add, index_copy, index_fill, index_reduce; masks; where elements are."""
+"""Whole positions of one dimension: index_select, index_add, index_copy, index_fill, index_reduce;
+masks; where elements are.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,29 @@ from ...core.primitive import defop
 from ...core.public import METHODS, public
 from ...core.tensor import Tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, ArgumentValueError, DtypeError, IndexOutOfRangeError, OperationError, ShapeError
+from ...errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    DtypeError,
+    IndexOutOfRangeError,
+    OperationError,
+    ShapeError,
+)
 from ...ir.formula import Formula
 from .._numbers import check_fitting, number_array
 from .._rules import mismatch, overloads, require_tensor, values
 from .._samples import Sample
 from ..shape.view import broadcast_to, expand, reshape
 from .basic import put_
-from .scatter import both_forms, bounded, bounded_line, copying, first_outside, inside, scatter_reduce_op
+from .scatter import (
+    both_forms,
+    bounded,
+    bounded_line,
+    copying,
+    first_outside,
+    inside,
+    scatter_reduce_op,
+)
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -49,7 +66,9 @@ def _select_check(x: Any, index: Any, *, dim: int) -> None:
     if inside(index, size):
         return
     if dim == 1 or dim and not x.size:  # PyTorch's other kernel
-        raise OperationError(f"INDICES element is out of DATA bounds, id={first_outside(index, 0, size)} axis_dim={size}")
+        raise OperationError(
+            f"INDICES element is out of DATA bounds, id={first_outside(index, 0, size)} axis_dim={size}"
+        )
     raise IndexOutOfRangeError("index out of range in self")
 
 
@@ -66,7 +85,10 @@ index_select_op = defop(
     "input index",
     forward=_index_select,
     check=_select_check,
-    aval=lambda x, index, dim: ((*x[0][:dim], index[0][0] if index[0] else 1, *x[0][dim + 1 :]) if x[0] else (), x[1]),
+    aval=lambda x, index, dim: (
+        (*x[0][:dim], index[0][0] if index[0] else 1, *x[0][dim + 1 :]) if x[0] else (),
+        x[1],
+    ),
     vjp={
         "input": lambda F, g, index, dim, input_shape, input_dtype: F.index_add(
             F.full(shape=input_shape, value=0, dtype=input_dtype), index, g, dim=dim, alpha=1
@@ -104,7 +126,9 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if kind.dtype not in _INDEX_DTYPES:
         raise OperationError("index_select(): Expected dtype int32 or int64 for index")
     if ndim == 0 and kind.size != 1:
-        raise OperationError(f"index_select(): Index to scalar can have only 1 value, got {kind.size} value(s)")
+        raise OperationError(
+            f"index_select(): Index to scalar can have only 1 value, got {kind.size} value(s)"
+        )
     return index_select_op.call(input, index, dim=dim)
 
 
@@ -131,7 +155,9 @@ def _add_rule(xp: Any, out: Any, index: Any, source: Any, *, dim: int, alpha: An
 
 
 def _index_along(c: Any, index: str, dim: int, shape: Any) -> str:
-    """A one-dimensional index repeated to a shape, for operators that take one index for each element."""
+    """A one-dimensional index repeated to a shape, for operators that take one index for each
+    element.
+    """
     view = [1] * len(shape)
     view[dim] = -1
     return c.emit("Expand", c.emit("Reshape", index, c.ints(view)), c.ints(shape))
@@ -145,7 +171,14 @@ def _onnx_index_write(c: Any, reduction: str | None = None) -> Any:
     alpha = c.p.get("alpha", 1)
     source = c[2] if alpha == 1 else c.emit("Mul", c[2], c.number(alpha))
     dim = int(c.p["dim"])
-    return c.emit("ScatterElements", c[0], _index_along(c, c[1], dim, c.shape(2)), source, axis=dim, reduction=reduction)
+    return c.emit(
+        "ScatterElements",
+        c[0],
+        _index_along(c, c[1], dim, c.shape(2)),
+        source,
+        axis=dim,
+        reduction=reduction,
+    )
 
 
 index_add_op = defop(
@@ -164,7 +197,9 @@ index_add_op = defop(
     onnx=lambda c: _onnx_index_write(c, "add"),
     host=True,
     samples=lambda rng: [
-        Sample((rng.random((3, 4)), np.array([2, 0, 2]), rng.random((3, 3))), {"dim": 1, "alpha": 2}),
+        Sample(
+            (rng.random((3, 4)), np.array([2, 0, 2]), rng.random((3, 3))), {"dim": 1, "alpha": 2}
+        ),
         Sample((rng.random((3, 4)), np.array([1]), rng.random((1, 4))), {"dim": 0, "alpha": 1}),
     ],
 )
@@ -182,13 +217,17 @@ def _vector(index: Any, name: str, error: Any = IndexOutOfRangeError) -> Tensor:
             f"and size: {shapes.text(a.shape)}"
         )
     if a.dtype != np.int64 and a.dtype != np.int32:
-        raise OperationError(f"{name}_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type_name}")
+        raise OperationError(
+            f"{name}_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type_name}"
+        )
     return index
 
 
 def _check_source(a: Any, b: Any, dim: int) -> None:
     """The source of a write to whole positions of `dim` has the tensor's other sizes."""
-    if a.ndim != b.ndim or any(d != dim and m != n for d, (m, n) in enumerate(zip(a.shape, b.shape, strict=True))):
+    if a.ndim != b.ndim or any(
+        d != dim and m != n for d, (m, n) in enumerate(zip(a.shape, b.shape, strict=True))
+    ):
         raise ShapeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{shapes.text(a.shape)} source.shape = {shapes.text(b.shape)}"
@@ -202,11 +241,16 @@ def _check_count(name: str, index: Tensor, b: Any, dim: int) -> None:
         return
     if not b.ndim:
         raise IndexOutOfRangeError(f"Dimension specified as {dim} but tensor has no dimensions")
-    raise ShapeError(f"{name}_(): Number of indices ({given}) should be equal to source.size(dim): ({wanted}), for dim: {dim}")
+    raise ShapeError(
+        f"{name}_(): Number of indices ({given}) should be equal to source.size(dim): ({wanted}), for dim: {dim}"
+    )
 
 
-def _prepare_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Arguments:
-    """A copy with the slices of `source`, times `alpha`, added to the positions `index` of dimension `dim`.
+def _prepare_index_add(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1
+) -> Arguments:
+    """A copy with the slices of `source`, times `alpha`, added to the positions `index` of
+    dimension `dim`.
 
     >>> import pellucid as torch
     >>> torch.index_add(torch.zeros(3), 0, torch.tensor([0, 0]), torch.tensor([1.0, 2.0]))
@@ -220,7 +264,9 @@ def _prepare_index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *
             f"index_add_(): self ({input.dtype.scalar_type_name}) and source ({source.dtype.scalar_type_name}) must have the same scalar type"
         )
     if isinstance(alpha, complex) and a.dtype.kind != "c":
-        raise OperationError("For non-complex input tensors, argument alpha must not be a complex number.")
+        raise OperationError(
+            "For non-complex input tensors, argument alpha must not be a complex number."
+        )
     _check_source(a, b, dim)
     _check_count("index_add", index, b, dim)
     return (index, source), {"dim": dim, "alpha": alpha}
@@ -253,7 +299,9 @@ index_copy_op = defop(
     aval=lambda x, index, source, dim: x,
     vjp={
         "input": lambda F, g, index, dim, input_dtype: _filled(F, g, index, dim, input_dtype),
-        "source": lambda F, g, index, dim, source_shape: F.reshape(F.index_select(g, index, dim=dim), shape=source_shape),
+        "source": lambda F, g, index, dim, source_shape: F.reshape(
+            F.index_select(g, index, dim=dim), shape=source_shape
+        ),
     },
     onnx=_onnx_index_write,
     host=True,
@@ -274,17 +322,23 @@ def _prepare_index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) 
     a, b = input._array, require_tensor(source, "index_copy", "source", 4)._array
     dim = shapes.normalize_dim(dim, a.ndim)
     if require_tensor(index, "index_copy", "index", 3)._array.ndim > 1:
-        raise IndexOutOfRangeError(f"index_copy_(): Index should have dimension 1 or 0 (got {index._array.ndim})")
+        raise IndexOutOfRangeError(
+            f"index_copy_(): Index should have dimension 1 or 0 (got {index._array.ndim})"
+        )
     count = index._array.size
     if b.ndim == 0 and count != 1:
-        raise IndexOutOfRangeError(f"index_copy_(): When source is scalar, index should have one element (got {count})")
+        raise IndexOutOfRangeError(
+            f"index_copy_(): When source is scalar, index should have one element (got {count})"
+        )
     if b.ndim and a.ndim and a.ndim != b.ndim:
         raise IndexOutOfRangeError(
             f"index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality ({b.ndim}), "
             f"destination dimensionality ({a.ndim})"
         )
     if index._array.dtype != np.int64:
-        raise OperationError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_type_name}")
+        raise OperationError(
+            f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_type_name}"
+        )
     if a.dtype != b.dtype:
         raise DtypeError(
             f"index_copy_(): self and source expected to have the same dtype, but got (self) {input.dtype.scalar_type_name} and (source) "
@@ -367,7 +421,9 @@ def _distinct(F: Any, index: Any, shape: Any, dim: int) -> Any:
 
 
 def zero_dim_value(name: str, x: Tensor, *between: Any, value: Any) -> Tensor:
-    """The value of a fill, which was called with `x`, `between` and it, as a 0-d tensor of the dtype of `x`."""
+    """The value of a fill, which was called with `x`, `between` and it, as a 0-d tensor of the
+    dtype of `x`.
+    """
     if not isinstance(value, Tensor):
         if not isinstance(value, NUMBERS):
             raise mismatch(name, x, *between, value)
@@ -398,7 +454,9 @@ def _prepare_index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> A
     if input._array.dtype.kind != "c" and (
         value._array.dtype.kind == "c" if isinstance(value, Tensor) else isinstance(value, complex)
     ):
-        raise DtypeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+        raise DtypeError(
+            "index_fill_(): Converting complex Scalar to non-complex type is not supported"
+        )
     return (index, zero_dim_value("index_fill", input, dim, index, value=value)), {"dim": dim}
 
 
@@ -407,9 +465,16 @@ both_forms("index_fill", index_fill_op, _prepare_index_fill, out=False)
 
 # ---- index_reduce ----------------------------------------------------------------------------
 def _prepare_index_reduce(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
 ) -> Arguments:
-    """A copy in which the slices of `source` that `index` sends to one position of `dim` are reduced.
+    """A copy in which the slices of `source` that `index` sends to one position of `dim` are
+    reduced.
 
     Args:
         reduce: "prod", "mean", "amax" or "amin".
@@ -420,7 +485,9 @@ def _prepare_index_reduce(
     tensor([6., 1.])
     """
     if reduce not in ("prod", "mean", "amax", "amin"):
-        raise OperationError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+        raise OperationError(
+            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+        )
     a, b = input._array, require_tensor(source, "index_reduce", "source", 4)._array
     dim = shapes.normalize_dim(dim, a.ndim)
     picks = _vector(index, "index_reduce")._array
@@ -433,8 +500,16 @@ def _prepare_index_reduce(
     _check_source(a, b, dim)
     if type(picks) is ndarray:
         tracing.check(bounded_line, picks, a.shape[dim] if a.ndim else 1)
-    line = reshape(index, (1,) * dim + (picks.size,) + (1,) * (b.ndim - 1 - dim)) if b.ndim else reshape(index, ())
-    return (broadcast_to(line, b.shape), source), {"dim": dim, "reduce": reduce, "include_self": include_self}
+    line = (
+        reshape(index, (1,) * dim + (picks.size,) + (1,) * (b.ndim - 1 - dim))
+        if b.ndim
+        else reshape(index, ())
+    )
+    return (broadcast_to(line, b.shape), source), {
+        "dim": dim,
+        "reduce": reduce,
+        "include_self": include_self,
+    }
 
 
 both_forms("index_reduce", scatter_reduce_op, _prepare_index_reduce, direct=False)
@@ -454,8 +529,12 @@ masked_fill_op = defop(
     formula=Formula(lambda m, x, mask, value: m.where(mask, value, x), "fhib", masks=(1,)),
     inplace=_fill_where,
     vjp={
-        "input": lambda F, g, mask, input_dtype: F.masked_fill(g, mask, F.full(shape=(), value=0, dtype=input_dtype)),
-        "value": lambda F, g, mask, input_dtype: F.where(mask, g, F.full(shape=(), value=0, dtype=input_dtype)),
+        "input": lambda F, g, mask, input_dtype: F.masked_fill(
+            g, mask, F.full(shape=(), value=0, dtype=input_dtype)
+        ),
+        "value": lambda F, g, mask, input_dtype: F.where(
+            mask, g, F.full(shape=(), value=0, dtype=input_dtype)
+        ),
     },
     elementwise=True,
     traits="masks",
@@ -469,7 +548,9 @@ masked_fill_op = defop(
 
 def _mask(mask: Any, name: str) -> Tensor:
     if require_tensor(mask, name, "mask", 2)._array.dtype.kind != "b":
-        raise DtypeError(f"{name}_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
+        raise DtypeError(
+            f"{name}_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}"
+        )
     return mask
 
 
@@ -531,7 +612,9 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 def _scatter_source(input: Tensor, mask: Tensor, source: Tensor) -> tuple[Tensor, Tensor]:
     require_tensor(input, "masked_scatter")
     if require_tensor(mask, "masked_scatter", "mask", 2)._array.dtype.kind != "b":
-        raise DtypeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type_name}")
+        raise DtypeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type_name}"
+        )
     if require_tensor(source, "masked_scatter", "source", 3)._array.dtype != input._array.dtype:
         raise DtypeError(
             f"masked_scatter: expected self and source to have same dtypes but got{input.dtype.scalar_type_name} and {source.dtype.scalar_type_name}"
@@ -552,12 +635,16 @@ def _scatter_in_order(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     size = source._array.size
     order = tracing.effect(_order_of_ones, mask._array, size)
     if not size:  # which no element of the mask asks for: the source counts as used all the same
-        return F.where(mask, F.cast(F.sum(source, dim=None, keepdim=False), dtype=input._array.dtype), input)
+        return F.where(
+            mask, F.cast(F.sum(source, dim=None, keepdim=False), dtype=input._array.dtype), input
+        )
     return F.where(mask, F.index(reshape(source, (size,)), wrap(order), spec=(True,)), input)
 
 
 def _order_of_ones(mask: ndarray, size: int) -> ndarray:
-    """How many ones of a mask stand before each element, and a number inside of the source where there is none."""
+    """How many ones of a mask stand before each element, and a number inside of the source where
+    there is none.
+    """
     order = np.cumsum(mask.reshape(-1)) - 1
     if order.size and order[-1] >= size:
         raise OperationError("Number of elements of source < number of ones in mask")
@@ -579,7 +666,9 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     mask = broadcast_to(mask, shape)
     if tracing.tracer():
         return _scatter_in_order(broadcast_to(input, shape), mask, source)
-    return F.index_put(broadcast_to(input, shape), _taken(mask, source), mask, spec=(True,), accumulate=False)
+    return F.index_put(
+        broadcast_to(input, shape), _taken(mask, source), mask, spec=(True,), accumulate=False
+    )
 
 
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -615,7 +704,9 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         )
     if out is not None:
         if not isinstance(out, Tensor):
-            raise ArgumentTypeError(f"nonzero(): argument 'out' must be Tensor, not {type(out).__name__}")
+            raise ArgumentTypeError(
+                f"nonzero(): argument 'out' must be Tensor, not {type(out).__name__}"
+            )
         if out._array.dtype != np.int64:
             raise DtypeError(
                 f"nonzero: Expected out tensor to have scalar type Long but got scalar type{out.dtype.scalar_type_name}"
@@ -628,7 +719,8 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         return tuple(wrap(np.ascontiguousarray(d)) for d in found)
     if a.ndim == 0:
         return wrap(np.empty((len(found[0]), 0), np.int64))
-    return wrap(np.stack(found).T if len(found[0]) else np.empty((0, a.ndim), np.int64))  # as it lies in PyTorch
+    # as it lies in PyTorch
+    return wrap(np.stack(found).T if len(found[0]) else np.empty((0, a.ndim), np.int64))
 
 
 @public(methods="=")
@@ -673,7 +765,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         num_classes = int(namespace_of(a).to_host(a).max()) + 1
     if tracing.tracer():
         classes = wrap(constant(np.arange(num_classes)))
-        return F.cast(F.eq(reshape(tensor.contiguous(), (*a.shape, 1)), classes), dtype=np.dtype(np.int64))
+        return F.cast(
+            F.eq(reshape(tensor.contiguous(), (*a.shape, 1)), classes), dtype=np.dtype(np.int64)
+        )
     return wrap(tracing.effect(_ones_at, a, num_classes))
 
 
@@ -707,8 +801,14 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 
 def _first_places(a: ndarray, size: int, fill_value: int) -> ndarray:
-    """The positions of the first `size` elements that are not 0, as rows, with rows of `fill_value` after the last one."""
-    found = np.stack(a.nonzero(), axis=1)[:size] if a.ndim else np.empty((int(bool(a)), 0), np.int64)[:size]
+    """The positions of the first `size` elements that are not 0, as rows, with rows of `fill_value`
+    after the last one.
+    """
+    found = (
+        np.stack(a.nonzero(), axis=1)[:size]
+        if a.ndim
+        else np.empty((int(bool(a)), 0), np.int64)[:size]
+    )
     out = np.full((size, a.ndim), fill_value, np.int64)
     out[: len(found)] = found
     return out
@@ -726,11 +826,15 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     if a.dtype.kind not in "iu":
         raise ArgumentTypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     if not isinstance(shape, (int, Sequence)):
-        raise ArgumentTypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+        raise ArgumentTypeError(
+            f"expected 'shape' to be int or sequence of ints, but got {type(shape)}"
+        )
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     for n in sizes:
         if not isinstance(n, int):
-            raise ArgumentTypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
+            raise ArgumentTypeError(
+                f"expected 'shape' sequence to only contain ints, but got {type(n)}"
+            )
     if any(n < 0 for n in sizes):
         raise ArgumentValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     return tuple(map(wrap, tracing.effect(_unravelled, a, sizes)))

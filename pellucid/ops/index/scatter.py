@@ -1,4 +1,6 @@
-"""Picking and writing element by element along one dimension: gather, scatter and their reductions; take and put."""
+"""Picking and writing element by element along one dimension: gather, scatter and their reductions;
+take and put.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,16 @@ from ... import shapes
 from ...backends import numpy_cpu
 from ...backends.meta import MetaArray
 from ...backends.numpy_cpu import overlaps_itself, writable
-from ...backends.scatter import FEW, KERNEL_SIZE, add_rows, few_places, gather_along, scatter_along, short_way, take_by
+from ...backends.scatter import (
+    FEW,
+    KERNEL_SIZE,
+    add_rows,
+    few_places,
+    gather_along,
+    scatter_along,
+    short_way,
+    take_by,
+)
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import bump, check_overlap, check_read, check_writable, overwrite, write
@@ -43,13 +54,20 @@ def copying(rule: Callable[..., None]) -> Callable[..., Any]:
     return forward
 
 
-def wrote_expanded(t: Tensor, name: str, op: Any, others: tuple[Tensor, ...], params: dict[str, Any], example: str) -> bool:
-    """Write place by place to a tensor whose elements share memory, so that the last value stays: as in PyTorch, which warns.
+def wrote_expanded(
+    t: Tensor, name: str, op: Any, others: tuple[Tensor, ...], params: dict[str, Any], example: str
+) -> bool:
+    """Write place by place to a tensor whose elements share memory, so that the last value stays:
+    as in PyTorch, which warns.
 
     Not where a gradient flows; False where nothing was written.
     """
     a = t._array
-    if type(a) is not ndarray or not overlaps_itself(a) or (local.grad and any(x._rg for x in (t, *others))):
+    if (
+        type(a) is not ndarray
+        or not overlaps_itself(a)
+        or (local.grad and any(x._rg for x in (t, *others)))
+    ):
         return False
     warn_once(
         f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
@@ -62,12 +80,18 @@ def wrote_expanded(t: Tensor, name: str, op: Any, others: tuple[Tensor, ...], pa
 
 
 def both_forms(
-    name: str, op: Primitive, prepare: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]], direct: bool = True, out: bool = True
+    name: str,
+    op: Primitive,
+    prepare: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]],
+    direct: bool = True,
+    out: bool = True,
 ) -> None:
-    """Publish `name` and `name_` for an operation whose arguments after the tensor `prepare` checks and makes.
+    """Publish `name` and `name_` for an operation whose arguments after the tensor `prepare` checks
+    and makes.
 
     Args:
-        direct: the gradient needs neither the old value nor the result, so that `name_` may write at once.
+        direct: the gradient needs neither the old value nor the result, so that `name_` may write
+            at once.
     """
     doc = prepare.__doc__
 
@@ -80,15 +104,21 @@ def both_forms(
         others, params = prepare(require_tensor(self, name + "_"), *args, **named)
         a = self._array
         # The value of a fill is read once, before anything is written.
-        check_read(self, others[:1] if name.endswith("_fill") else others, exact=name != "masked_fill")
+        check_read(
+            self, others[:1] if name.endswith("_fill") else others, exact=name != "masked_fill"
+        )
         if not direct:
             return overwrite(self, op.call(self, *others, **params), name + "_")
-        if name.endswith("_fill") and wrote_expanded(self, name + "_", op, others, params, "tensor[mask] = scalar"):
+        if name.endswith("_fill") and wrote_expanded(
+            self, name + "_", op, others, params, "tensor[mask] = scalar"
+        ):
             return self
         if type(a) is ndarray:
             check_overlap(a)
             if op.check is not None:
-                tracing.check(partial(op.check, **params), a, *[t._array for t in others], again=True)
+                tracing.check(
+                    partial(op.check, **params), a, *[t._array for t in others], again=True
+                )
             others = tuple(F.clone(t) if np.may_share_memory(a, t._array) else t for t in others)
         return write(self, name + "_", op, others, params)
 
@@ -118,16 +148,22 @@ def first_outside(index: Any, low: int, high: int) -> int:
 def bounded(index: Any, size: int, dim: int, error: Any = OperationError, where: str = "") -> None:
     """Refuse positions outside 0 ... size-1."""
     if not inside(index, size):
-        raise error(f"{where}index {first_outside(index, 0, size)} is out of bounds for dimension {dim} with size {size}")
+        raise error(
+            f"{where}index {first_outside(index, 0, size)} is out of bounds for dimension {dim} with size {size}"
+        )
 
 
 def places(shape: tuple[int, ...], index: ndarray, dim: int) -> ndarray:
-    """Flat positions, in a C-ordered array of `shape`, of the elements that `index` picks along `dim`."""
+    """Flat positions, in a C-ordered array of `shape`, of the elements that `index` picks along
+    `dim`.
+    """
     strides = shapes.contiguous_strides(shape)
     flat: Any = index.astype(np.int64, copy=False) * strides[dim]
     for d, size in enumerate(index.shape):
         if d != dim and size > 1:
-            flat = flat + (np.arange(size) * strides[d]).reshape((size,) + (1,) * (index.ndim - 1 - d))
+            flat = flat + (np.arange(size) * strides[d]).reshape(
+                (size,) + (1,) * (index.ndim - 1 - d)
+            )
     return flat
 
 
@@ -150,12 +186,15 @@ def bounded_line(index: Any, size: int) -> None:
 # ---- gather ----------------------------------------------------------------------------------
 def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
     if not isinstance(x, (ndarray, np.generic)):
-        cut = tuple(slice(None if d == dim else n) for d, n in enumerate(index.shape))  # an index may be smaller than what it reads
+        # an index may be smaller than what it reads
+        cut = tuple(slice(None if d == dim else n) for d, n in enumerate(index.shape))
         return xp.take_along_axis(x[cut], index, dim)
     shape, count = index.shape, index.size
     if count == 0:
         return np.empty(shape, x.dtype)
-    way = short_way(x, index, dim) if shape and count <= KERNEL_SIZE and type(x) is ndarray else None
+    way = (
+        short_way(x, index, dim) if shape and count <= KERNEL_SIZE and type(x) is ndarray else None
+    )
     if way is not None and inside(index, x.shape[dim]):
         return take_by(x, index, way)
     x, index = _vectors(x, index)
@@ -214,12 +253,14 @@ def _index_of(x: Tensor, dim: int, index: Any, name: str) -> tuple[int, Tensor]:
 
 @public(methods="=", out="exact")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """Picks elements by position: `out[i][j] = input[index[i][j]][j]` for dim 0, and alike for the other dimensions.
+    """Picks elements by position: `out[i][j] = input[index[i][j]][j]` for dim 0, and alike for the
+    other dimensions.
 
     Args:
         input: any shape and dtype.
         dim: the dimension in which positions are looked up.
-        index: int32 or int64, as many dimensions as `input`, not larger than it outside `dim`; the result has its shape.
+        index: int32 or int64, as many dimensions as `input`, not larger than it outside `dim`; the
+            result has its shape.
         sparse_grad: whether the gradient is a sparse tensor. Default: False.
 
     Raises:
@@ -255,7 +296,11 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 # ---- scatter ---------------------------------------------------------------------------------
 def _flat(out: ndarray) -> tuple[ndarray, bool]:
     """The array in one dimension, and whether that is a copy."""
-    return (out.reshape(-1), False) if out.flags.c_contiguous else (np.ascontiguousarray(out).reshape(-1), True)
+    return (
+        (out.reshape(-1), False)
+        if out.flags.c_contiguous
+        else (np.ascontiguousarray(out).reshape(-1), True)
+    )
 
 
 def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
@@ -269,10 +314,16 @@ def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
         target, index, src = _vectors(out, index, src)
         if index.size == 0:
             return
-        src = _front(src, index.shape) if src.size > 1 or src.ndim == index.ndim and src.shape == index.shape else src
+        src = (
+            _front(src, index.shape)
+            if src.size > 1 or src.ndim == index.ndim and src.shape == index.shape
+            else src
+        )
         values = np.broadcast_to(src, index.shape)
         try:
-            if write_places is not _reduce_places and scatter_along(target, index, values, dim, write_places is _add_places):
+            if write_places is not _reduce_places and scatter_along(
+                target, index, values, dim, write_places is _add_places
+            ):
                 return
         except IndexError:
             pass  # the sentence comes from `bounded`
@@ -305,7 +356,11 @@ def _pad_like(F: Any, g: Any, shape: Any) -> Any:
         return g
     if not shape:
         return F.reshape(F.sum_to(g, shape=(1,) * g.ndim), shape=())
-    pad = [n for own, full in zip(reversed(g.shape), reversed(shape), strict=True) for n in (0, full - own)]
+    pad = [
+        n
+        for own, full in zip(reversed(g.shape), reversed(shape), strict=True)
+        for n in (0, full - own)
+    ]
     return F.constant_pad_nd(g, pad=tuple(pad), value=0)
 
 
@@ -329,7 +384,9 @@ scatter_add_op = defop(
     aval=lambda x, index, src, dim: x,
     vjp={
         "input": lambda g: g,
-        "src": lambda F, g, index, dim, src_shape: _pad_like(F, F.gather(g, index, dim=dim), src_shape),
+        "src": lambda F, g, index, dim, src_shape: _pad_like(
+            F, F.gather(g, index, dim=dim), src_shape
+        ),
     },
     check=_scatter_add_check,
     onnx=lambda c: _onnx_scatter(c, "add"),
@@ -353,7 +410,9 @@ scatter_op = defop(
     aval=lambda x, index, src, dim: x,
     vjp={
         "input": lambda F, g, index, dim, input_dtype: _zeroed(F, g, index, dim, input_dtype),
-        "src": lambda F, g, index, dim, src_shape: _pad_like(F, F.gather(g, index, dim=dim), src_shape),
+        "src": lambda F, g, index, dim, src_shape: _pad_like(
+            F, F.gather(g, index, dim=dim), src_shape
+        ),
     },
     batch="dims",
     onnx=_onnx_scatter,
@@ -400,7 +459,13 @@ def _source(x: Tensor, index: Tensor, src: Any, dim: int) -> Tensor:
 
 
 def _scatter_arguments(
-    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
 ) -> tuple[Primitive, tuple[Any, ...], dict[str, Any]]:
     dim, index = _index_of(input, dim, index, "scatter")
     source = _source(input, index, value if src is None else src, dim)
@@ -416,10 +481,20 @@ def _scatter_arguments(
 
 
 @public(methods="=", out="exact")
-def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
-    """Writes elements to positions of a copy: `out[index[i][j]][j] = src[i][j]` for dim 0, and alike for the other dimensions.
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+) -> Tensor:
+    """Writes elements to positions of a copy: `out[index[i][j]][j] = src[i][j]` for dim 0, and
+    alike for the other dimensions.
 
-    Where an index occurs twice, one of the elements stays; use `scatter_add` or `scatter_reduce` to combine them.
+    Where an index occurs twice, one of the elements stays; use `scatter_add` or `scatter_reduce` to
+    combine them.
 
     Args:
         input: any shape and dtype; it is not changed (`Tensor.scatter_` changes it).
@@ -435,11 +510,21 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     >>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))
     tensor([2., 0., 1.])
     """
-    op, others, params = _scatter_arguments(require_tensor(input, "scatter"), dim, index, src, value=value, reduce=reduce)
+    op, others, params = _scatter_arguments(
+        require_tensor(input, "scatter"), dim, index, src, value=value, reduce=reduce
+    )
     return op.call(input, *others, **params)
 
 
-def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
+def scatter_(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+) -> Tensor:
     """In-place version of :func:`scatter`."""
     check_writable(self, "scatter_")
     op, others, params = _scatter_arguments(self, dim, index, src, value=value, reduce=reduce)
@@ -449,7 +534,13 @@ def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     a = self._array
     if type(a) is ndarray:
         check_overlap(a)
-        tracing.check(bounded, index._array, a.shape[params["dim"]] if a.ndim else 1, params["dim"], again=True)
+        tracing.check(
+            bounded,
+            index._array,
+            a.shape[params["dim"]] if a.ndim else 1,
+            params["dim"],
+            again=True,
+        )
         others = tuple(F.clone(t) if np.may_share_memory(a, t._array) else t for t in others)
     return write(self, "scatter_", op, others, params)
 
@@ -457,7 +548,9 @@ def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
 METHODS["scatter_"] = scatter_
 
 
-def _prepare_scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _prepare_scatter_add(
+    input: Tensor, dim: int, index: Tensor, src: Tensor
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """A copy with `out[index[i][j]][j] += src[i][j]` for dim 0, and alike for the other dimensions.
 
     >>> import pellucid as torch
@@ -465,7 +558,9 @@ def _prepare_scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) ->
     tensor([2., 0., 4.])
     """
     dim, index = _index_of(input, dim, index, "scatter_add")
-    return (index, _source(input, index, require_tensor(src, "scatter_add", "src", 4), dim)), {"dim": dim}
+    return (index, _source(input, index, require_tensor(src, "scatter_add", "src", 4), dim)), {
+        "dim": dim
+    }
 
 
 both_forms("scatter_add", scatter_add_op, _prepare_scatter_add)
@@ -488,7 +583,9 @@ def _neutral(reduce: str, kind: Any) -> Any:
     return -np.inf if reduce == "amax" else np.inf
 
 
-def _reduce_places(flat: ndarray, at: ndarray, values: Any, *, reduce: str, include_self: bool) -> None:
+def _reduce_places(
+    flat: ndarray, at: ndarray, values: Any, *, reduce: str, include_self: bool
+) -> None:
     at, values = at.reshape(-1), np.ascontiguousarray(values).reshape(-1)
     if not include_self:
         flat[at] = _neutral(reduce, flat.dtype)
@@ -499,17 +596,31 @@ def _reduce_places(flat: ndarray, at: ndarray, values: Any, *, reduce: str, incl
     if reduce == "mean":
         counts = np.bincount(at, minlength=flat.size) + (1 if include_self else 0)
         np.maximum(counts, 1, out=counts)
-        flat[...] = flat // counts if flat.dtype.kind in "iu" else (flat / counts.astype(flat.real.dtype))
+        flat[...] = (
+            flat // counts if flat.dtype.kind in "iu" else (flat / counts.astype(flat.real.dtype))
+        )
 
 
 scatter_reduce_rule = _writer(_reduce_places)
 
 
 def _scatter_reduce_grad(
-    F: Any, g: Any, input: Any, index: Any, src: Any, out: Any, dim: int, reduce: str, include_self: bool, input_dtype: Any,
-    src_shape: Any, needs: Any,
-) -> Any:  # fmt: skip
-    """Gradients by the reduction; for the products, zeros among the factors are counted instead of divided by."""
+    F: Any,
+    g: Any,
+    input: Any,
+    index: Any,
+    src: Any,
+    out: Any,
+    dim: int,
+    reduce: str,
+    include_self: bool,
+    input_dtype: Any,
+    src_shape: Any,
+    needs: Any,
+) -> Any:
+    """Gradients by the reduction; for the products, zeros among the factors are counted instead of
+    divided by.
+    """
     picked = src
     if tuple(src.shape) != tuple(index.shape):
         for d, n in enumerate(index.shape):
@@ -529,7 +640,9 @@ def _scatter_reduce_grad(
         return F.full(shape=tuple(shape), value=value, dtype=input_dtype)
 
     def reduced(start: Any, values: Any) -> Any:
-        return F.scatter_reduce(start, index, values, dim=dim, reduce=reduce, include_self=include_self)
+        return F.scatter_reduce(
+            start, index, values, dim=dim, reduce=reduce, include_self=include_self
+        )
 
     own = part = None
     if reduce == "sum":
@@ -552,7 +665,8 @@ def _scatter_reduce_grad(
             part = F.where(single, without, gather(g * out) / F.where(zero, one, picked))
     else:
         mine, theirs = number(input == out), number(picked == gather(out))
-        shared = g / sums(mine, theirs)  # as PyTorch: the input's own value counts in any case, and nothing equals NaN
+        # as PyTorch: the input's own value counts in any case, and nothing equals NaN
+        shared = g / sums(mine, theirs)
         own, part = mine * shared, theirs * gather(shared)
     if not include_self and needs[0]:
         own = _zeroed(F, own, index, dim, input_dtype)
@@ -561,8 +675,14 @@ def _scatter_reduce_grad(
 
 def _onnx_scatter_reduce(c: Any) -> Any:
     how = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}.get(c.p["reduce"])
-    if how is None or not c.p["include_self"] or c.graph.opset < (16 if how in ("add", "mul") else 18):
-        raise c.refuse(f"with {c.p['reduce']!r}, include_self={c.p['include_self']} in opset {c.graph.opset}")
+    if (
+        how is None
+        or not c.p["include_self"]
+        or c.graph.opset < (16 if how in ("add", "mul") else 18)
+    ):
+        raise c.refuse(
+            f"with {c.p['reduce']!r}, include_self={c.p['include_self']} in opset {c.graph.opset}"
+        )
     return c.emit("ScatterElements", c[0], c[1], c[2], axis=int(c.p["dim"]), reduction=how)
 
 
@@ -572,13 +692,16 @@ scatter_reduce_op = defop(
     forward=copying(scatter_reduce_rule),
     aval=lambda x, index, src, dim, reduce, include_self: x,
     vjp=_scatter_reduce_grad,
-    check=lambda x, index, src, *, dim, reduce, include_self: bounded(index, x.shape[dim] if x.ndim else 1, dim),
+    check=lambda x, index, src, *, dim, reduce, include_self: bounded(
+        index, x.shape[dim] if x.ndim else 1, dim
+    ),
     onnx=_onnx_scatter_reduce,
     variant=lambda n: ("ScatterReduceBackward0", (0, 2)),
     host=True,
     samples=lambda rng: [
         Sample(
-            (rng.random((3, 4)), np.array([[2, 0], [2, 1]]), rng.random((2, 2))), {"dim": 0, "reduce": how, "include_self": whole}
+            (rng.random((3, 4)), np.array([[2, 0], [2, 1]]), rng.random((2, 2))),
+            {"dim": 0, "reduce": how, "include_self": whole},
         )
         for how in ("sum", "prod", "mean", "amax", "amin")
         for whole in (True, False)
@@ -589,7 +712,8 @@ scatter_reduce_op = defop(
 def _prepare_scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """A copy in which the values of `src` that `index` sends to one place are reduced, together with what was there.
+    """A copy in which the values of `src` that `index` sends to one place are reduced, together
+    with what was there.
 
     Args:
         reduce: "sum", "prod", "mean", "amax" or "amin".
@@ -600,7 +724,9 @@ def _prepare_scatter_reduce(
     tensor([7., 1.])
     """
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
-        raise OperationError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+        raise OperationError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+        )
     dim, index = _index_of(input, dim, index, "scatter_reduce")
     source = _source(input, index, require_tensor(src, "scatter_reduce", "src", 4), dim)
     return (index, source), {"dim": dim, "reduce": reduce, "include_self": include_self}
@@ -613,7 +739,9 @@ both_forms("scatter_reduce", scatter_reduce_op, _prepare_scatter_reduce, direct=
 def _long(index: Any, name: str) -> Tensor:
     require_tensor(index, name.rstrip("_"), "index", 2)
     if index._array.dtype != np.int64:
-        raise DtypeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_type_name}")
+        raise DtypeError(
+            f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_type_name}"
+        )
     return index
 
 
@@ -670,15 +798,19 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         )
     _in_flat(index, a.size)
     flat = F.index_put(
-        reshape(input, (a.size,)), reshape(source, (source._array.size,)), reshape(index, (index._array.size,)), spec=(True,),
+        reshape(input, (a.size,)),
+        reshape(source, (source._array.size,)),
+        reshape(index, (index._array.size,)),
+        spec=(True,),
         accumulate=accumulate,
-    )  # fmt: skip
+    )
     return reshape(flat, a.shape)
 
 
 @public(methods="=", out="exact")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """`gather` with `input` and `indices` broadcast against each other outside `dim`; without `dim`, on the flattened tensors.
+    """`gather` with `input` and `indices` broadcast against each other outside `dim`; without
+    `dim`, on the flattened tensors.
 
     >>> import pellucid as torch
     >>> x = torch.tensor([[10, 30, 20], [60, 40, 50]])
@@ -688,9 +820,13 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     """
     require_tensor(input, "take_along_dim")
     if require_tensor(indices, "take_along_dim", "indices", 2)._array.dtype != np.int64:
-        raise DtypeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_type_name}")
+        raise DtypeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_type_name}"
+        )
     if dim is None:
-        return gather(reshape(input, (input._array.size,)), 0, reshape(indices, (indices._array.size,)))
+        return gather(
+            reshape(input, (input._array.size,)), 0, reshape(indices, (indices._array.size,))
+        )
     a, b = input._array.shape, indices._array.shape
     if len(a) != len(b):
         raise ShapeError(
@@ -698,7 +834,9 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"{len(a)} dimensions for input, and {len(b)} dimensions for indices"
         )
     dim = shapes.normalize_dim(dim, len(a))
-    common = list(shapes.broadcast_shapes((*a[:dim], 1, *a[dim + 1 :]), (*b[:dim], 1, *b[dim + 1 :])))
+    common = list(
+        shapes.broadcast_shapes((*a[:dim], 1, *a[dim + 1 :]), (*b[:dim], 1, *b[dim + 1 :]))
+    )
     wide = broadcast_to(input, (*common[:dim], a[dim], *common[dim + 1 :]))
     # Positions may be counted from the end here.
     picks = indices._array

@@ -1,4 +1,6 @@
-"""What the linear algebra files share: checks of arguments, small rules on stacks of matrices, loops over LAPACK calls."""
+"""What the linear algebra files share: checks of arguments, small rules on stacks of matrices,
+loops over LAPACK calls.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +41,15 @@ def floating(input: Tensor, name: str, *, kernel: str = "", whole: bool = False)
     if kind in (dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128):
         return input
     if kernel and (whole or not kind.is_integral):
-        raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'", hint="convert first: x.float()")
+        raise UnsupportedError(
+            f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'",
+            hint="convert first: x.float()",
+        )
     if kind.is_floating_point or kind.is_complex:
         raise DtypeError(f"{name}: Low precision dtypes not supported. Got {kind.scalar_type_name}")
-    raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
+    raise DtypeError(
+        f"{name}: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}"
+    )
 
 
 def double_or_float(input: Tensor) -> None:
@@ -55,7 +62,9 @@ def square(input: Any, name: str, argument: str = "A", **refusal: Any) -> Tensor
     """`matrices` with as many rows as columns, which comes before the type."""
     shape = require_tensor(input, name, argument)._array.shape
     if len(shape) >= 2 and shape[-1] != shape[-2]:
-        raise ShapeError(f"{name}: {argument} must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices")
+        raise ShapeError(
+            f"{name}: {argument} must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
+        )
     return matrices(input, name, argument, **refusal)
 
 
@@ -126,23 +135,32 @@ def used(F: Any, g: Any) -> bool:
 
 # ---- stacks of matrices through functions of one matrix ---------------------------------------
 def loop(function: Callable[..., Any], *stacks: Any, core: int = 2) -> list[Any]:
-    """`function` on each matrix of stacks with the same leading dimensions; the results stacked again."""
+    """`function` on each matrix of stacks with the same leading dimensions; the results stacked
+    again.
+    """
     lead = stacks[0].shape[: stacks[0].ndim - core]
     if not lead:
         made = function(*stacks)
         return [np.asarray(m) for m in made]
     flat = [
-        s.reshape((-1, *s.shape[len(lead) :])) if s.size else s.reshape((int(np.prod(lead)), *s.shape[len(lead) :])) for s in stacks
+        s.reshape((-1, *s.shape[len(lead) :]))
+        if s.size
+        else s.reshape((int(np.prod(lead)), *s.shape[len(lead) :]))
+        for s in stacks
     ]
     rows = [function(*each) for each in zip(*flat, strict=True)]
     if not rows:
         probe = function(*[np.zeros(s.shape[len(lead) :], s.dtype) for s in stacks])
         return [np.zeros((*lead, *np.shape(p)), np.asarray(p).dtype) for p in probe]
-    return [np.stack([np.asarray(r[k]) for r in rows]).reshape((*lead, *np.shape(rows[0][k]))) for k in range(len(rows[0]))]
+    return [
+        np.stack([np.asarray(r[k]) for r in rows]).reshape((*lead, *np.shape(rows[0][k])))
+        for k in range(len(rows[0]))
+    ]
 
 
 def by_columns(rule: Callable[..., Any], places: tuple[int, ...] = (0,)) -> Callable[..., Any]:
-    """A forward rule whose results lie in memory as LAPACK writes them, column after column, and so do PyTorch's.
+    """A forward rule whose results lie in memory as LAPACK writes them, column after column, and so
+    do PyTorch's.
 
     Args:
         rule: it returns one array or several.
@@ -165,10 +183,15 @@ def columns(x: Any) -> Any:
 
 
 def lapack(names: str, *arrays: Any) -> Any:
-    """SciPy's LAPACK functions for the arrays' element type, on as many threads as a matrix is worth."""
+    """SciPy's LAPACK functions for the arrays' element type, on as many threads as a matrix is
+    worth.
+    """
     from scipy.linalg import get_lapack_funcs
 
-    return [kernels.matmul.blas.bounded(function) for function in get_lapack_funcs(names.split(), arrays)]
+    return [
+        kernels.matmul.blas.bounded(function)
+        for function in get_lapack_funcs(names.split(), arrays)
+    ]
 
 
 def broadcast_batches(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,6 @@
-"""Linear algebra made of products and factorisations: powers, exponentials, cross products, Vandermonde matrices."""
+"""Linear algebra made of products and factorisations: powers, exponentials, cross products,
+Vandermonde matrices.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, UnsupportedError, warn_once
+from ...errors import (
+    ArgumentTypeError,
+    DtypeError,
+    OperationError,
+    ShapeError,
+    UnsupportedError,
+    warn_once,
+)
 from ...shapes import broadcast_shapes, normalize_dim
 from .. import return_types
 from .._rules import constant, library, require_tensor, values
@@ -36,7 +45,9 @@ def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803
     """
     shape = require_tensor(A, "linalg_matrix_power", "A")._array.shape
     if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise ArgumentTypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
+        raise ArgumentTypeError(
+            f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}"
+        )
     if len(shape) < 2:
         raise ShapeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
     if shape[-1] != shape[-2]:
@@ -76,7 +87,8 @@ def _ratio(xp: Any, of: Any, to: Any) -> Any:
 
 def _matrix_exp_grad(F: Any, g: Any, input: Any) -> Any:
     # exp of [[A^H, G], [0, A^H]] has the wanted derivative in its upper right block (Mathias 1996).
-    # It is linear in G, which is brought to the size of A first: a large G would cost the blocks on the diagonal their precision.
+    # It is linear in G, which is brought to the size of A first: a large G would cost the blocks on
+    # the diagonal their precision.
     ah = mH(F, input)
     n, last = input.shape[-1], input.ndim - 1
     if n == 0:
@@ -116,7 +128,9 @@ def matrix_exp(A: Tensor) -> Tensor:  # noqa: N803
     if len(shape) < 2 or shape[-1] != shape[-2]:
         square(A, "linalg.matrix_exp")
     if not (kind.is_floating_point or kind.is_complex):
-        raise DtypeError(f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
+        raise DtypeError(
+            f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}"
+        )
     if kind.itemsize < 4:
         return F.cast(F.matrix_exp(F.cast(A, dtype=np.dtype(np.float32))), dtype=kind.numpy)
     return F.matrix_exp(A)
@@ -125,7 +139,8 @@ def matrix_exp(A: Tensor) -> Tensor:  # noqa: N803
 # ---- products of several ----------------------------------------------------------------------
 @linalg()
 def multi_dot(tensors: Any) -> Tensor:
-    """The product of two or more matrices in the order that needs fewest multiplications; the ends may be vectors.
+    """The product of two or more matrices in the order that needs fewest multiplications; the ends
+    may be vectors.
 
     >>> import pellucid as torch
     >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
@@ -145,9 +160,10 @@ def multi_dot(tensors: Any) -> Tensor:
     for k, t in enumerate(chain):
         ends = k in (0, n - 1)
         if t._array.ndim != 2 and not (ends and t._array.ndim == 1):
-            which = {0: "the first tensor must be 1D or 2D", n - 1: "the last tensor must be 1D or 2D"}.get(
-                k, f"tensor {k} must be 2D"
-            )
+            which = {
+                0: "the first tensor must be 1D or 2D",
+                n - 1: "the last tensor must be 1D or 2D",
+            }.get(k, f"tensor {k} must be 2D")
             raise ShapeError(f"multi_dot(): {which} but got {t._array.ndim}D")
         if t.dtype is not kind:
             raise DtypeError(
@@ -162,22 +178,31 @@ def multi_dot(tensors: Any) -> Tensor:
     for k in range(n - 1):
         a, b = chain[k]._array.shape, chain[k + 1]._array.shape
         if a[1] != b[0]:
-            raise ShapeError(f"multi_dot(): tensors {k} and {k + 1} with shapes {list(a)} and {list(b)} cannot be multiplied")
-    made = _multiply(chain, *_best_order([*(t._array.shape[0] for t in chain), chain[-1]._array.shape[1]]))
+            raise ShapeError(
+                f"multi_dot(): tensors {k} and {k + 1} with shapes {list(a)} and {list(b)} cannot be multiplied"
+            )
+    made = _multiply(
+        chain, *_best_order([*(t._array.shape[0] for t in chain), chain[-1]._array.shape[1]])
+    )
     if front:
         made = made.squeeze(0)
     return made.squeeze(-1) if back else made
 
 
 def _best_order(sizes: list[int]) -> tuple[Any, int, int]:
-    """Where to cut each part of a chain of matrices of `sizes[i]` by `sizes[i+1]`, by dynamic programming."""
+    """Where to cut each part of a chain of matrices of `sizes[i]` by `sizes[i+1]`, by dynamic
+    programming.
+    """
     n = len(sizes) - 1
     cost = [[0] * n for _ in range(n)]
     cut = [[0] * n for _ in range(n)]
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            choices = [(cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
+            choices = [
+                (cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            ]
             cost[i][j], cut[i][j] = min(choices)
     return cut, 0, n - 1
 
@@ -222,7 +247,10 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
     tensor([0., 0., 1.])
     """
-    a, b = require_tensor(input, "linalg_cross")._array.shape, require_tensor(other, "linalg_cross", "other", 2)._array.shape
+    a, b = (
+        require_tensor(input, "linalg_cross")._array.shape,
+        require_tensor(other, "linalg_cross", "other", 2)._array.shape,
+    )
     if len(a) != len(b):
         raise ShapeError("linalg.cross: inputs must have the same number of dimensions.")
     number = normalize_dim(dim, len(a))
@@ -230,9 +258,13 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         got = f"{a[number]} and {b[number]}" if a else "1 and 1"
         raise ShapeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {got}")
     if input.dtype is dtypes.bool_:
-        raise UnsupportedError("\"cross\" not implemented for 'Bool'", hint="convert first: x.int()")
+        raise UnsupportedError(
+            "\"cross\" not implemented for 'Bool'", hint="convert first: x.int()"
+        )
     shape = broadcast_shapes(a, b)
-    return titled(_cross(F.expand(input, shape=shape), F.expand(other, shape=shape), number), "LinalgCross")
+    return titled(
+        _cross(F.expand(input, shape=shape), F.expand(other, shape=shape), number), "LinalgCross"
+    )
 
 
 @public(names="cross", methods="=", out=True)
@@ -243,7 +275,10 @@ def torch_cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     >>> torch.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]), dim=0)
     tensor([0., 0., 1.])
     """
-    a, b = require_tensor(input, "cross")._array.shape, require_tensor(other, "cross", "other", 2)._array.shape
+    a, b = (
+        require_tensor(input, "cross")._array.shape,
+        require_tensor(other, "cross", "other", 2)._array.shape,
+    )
     if dim is None:
         warn_once(
             "Using torch.cross without specifying the dim arg is deprecated.\n"
@@ -262,7 +297,8 @@ torch_cross.__name__ = "cross"
 
 @linalg()
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
-    """The powers 0, 1, ..., N-1 of each element, in a new last dimension (as many as elements by default).
+    """The powers 0, 1, ..., N-1 of each element, in a new last dimension (as many as elements by
+    default).
 
     >>> import pellucid as torch
     >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
@@ -271,14 +307,20 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
     """
     kind = require_tensor(x, "linalg_vander", "x").dtype
     if kind is dtypes.bool_:
-        raise DtypeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
+        raise DtypeError(
+            "linalg.vander supports floating point, complex, and integer tensors, but got Bool"
+        )
     n = (x._array.shape[-1] if x._array.ndim else 1) if N is None else N
     if n <= 1:
         raise OperationError("N must be greater than 1.")
     if x._array.ndim == 0:
         x = x.unsqueeze(0)
     lines = F.expand(x.unsqueeze(-1), shape=(*x._array.shape, n - 1))
-    ones = make_tensor(tracing.constant(np.ones((*x._array.shape, 1), np.int64 if kind.is_integral else x._array.dtype)))
+    ones = make_tensor(
+        tracing.constant(
+            np.ones((*x._array.shape, 1), np.int64 if kind.is_integral else x._array.dtype)
+        )
+    )
     return F.cat(ones, F.cumprod(lines, dim=x._array.ndim), dim=x._array.ndim)
 
 
@@ -303,13 +345,16 @@ def trace(input: Tensor) -> Tensor:
     tensor(5)
     """
     if require_tensor(input, "trace")._array.ndim != 2:
-        raise ShapeError("trace: expected a matrix, but got tensor with dim " + str(input._array.ndim))
+        raise ShapeError(
+            "trace: expected a matrix, but got tensor with dim " + str(input._array.ndim)
+        )
     return titled(input.diagonal().sum(), "Trace")
 
 
 @public(methods="=")
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of determinants: -inf for 0 (of complex matrices with NaN for the angle), NaN for negative ones.
+    """The logarithm of determinants: -inf for 0 (of complex matrices with NaN for the angle), NaN
+    for negative ones.
 
     >>> import pellucid as torch
     >>> torch.logdet(torch.eye(2))

@@ -1,5 +1,5 @@
-"""Eigenvalues and singular values. Gradients: Giles (2008), "An extended collection of matrix derivative results", and their
-complex forms with the conjugate transpose.
+"""Eigenvalues and singular values. Gradients: Giles (2008), "An extended collection of matrix
+derivative results", and their complex forms with the conjugate transpose.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ _eigh_result = return_types.make("linalg_eigh", "eigenvalues eigenvectors")
 
 def _uplo(which: Any) -> str:
     if not isinstance(which, str):
-        raise ArgumentTypeError(f"linalg_eigh(): argument 'UPLO' must be str, not {type(which).__name__}")
+        raise ArgumentTypeError(
+            f"linalg_eigh(): argument 'UPLO' must be str, not {type(which).__name__}"
+        )
     if which.upper() not in ("L", "U"):
         raise OperationError(f"Expected UPLO argument to be 'L' or 'U', but got {which}")
     return which.upper()
@@ -76,12 +78,14 @@ def _uplo(which: Any) -> str:
 
 @linalg()
 def eigh(A: Tensor, UPLO: str = "L") -> Any:  # noqa: N803
-    """Eigenvalues, ascending, and orthonormal eigenvectors (columns) of symmetric or Hermitian matrices.
+    """Eigenvalues, ascending, and orthonormal eigenvectors (columns) of symmetric or Hermitian
+    matrices.
 
     `A = V @ diag(L) @ V.mH`.
 
     Args:
-        A: `(..., n, n)`, floating point or complex; only the lower triangle is read (upper with UPLO="U").
+        A: `(..., n, n)`, floating point or complex; only the lower triangle is read (upper with
+            UPLO="U").
         UPLO: which triangle is read, "L" or "U". Default: "L".
 
     Returns:
@@ -95,7 +99,9 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:  # noqa: N803
     tensor([1., 2.])
     """
     uplo = _uplo(UPLO)
-    return _eigh_result(*F.eigh(square(A, "linalg.eigh", kernel="linalg_eigh_cpu", whole=True), uplo=uplo))
+    return _eigh_result(
+        *F.eigh(square(A, "linalg.eigh", kernel="linalg_eigh_cpu", whole=True), uplo=uplo)
+    )
 
 
 @linalg(out="same")
@@ -162,13 +168,15 @@ def _of_complex(A: Any, name: str) -> Tensor:  # noqa: N803
 def eig(A: Tensor) -> Any:  # noqa: N803
     """Eigenvalues and eigenvectors (columns of norm 1) of square matrices; always complex.
 
-    `A @ V = V @ diag(L)`. For symmetric or Hermitian matrices use `eigh`, which is faster and gives real eigenvalues.
+    `A @ V = V @ diag(L)`. For symmetric or Hermitian matrices use `eigh`, which is faster and gives
+    real eigenvalues.
 
     Args:
         A: `(..., n, n)`, floating point or complex.
 
     Returns:
-        A named tuple of `eigenvalues` `(..., n)` and `eigenvectors` `(..., n, n)`. Neither the order of the eigenvalues nor the
+        A named tuple of `eigenvalues` `(..., n)` and `eigenvectors` `(..., n, n)`. Neither the
+        order of the eigenvalues nor the
             phase of the eigenvectors is defined.
 
     Raises:
@@ -210,7 +218,9 @@ def _svd(xp: Any, x: Any, *, full: bool) -> Any:
             for part in made:
                 part[~finite.all((-2, -1))] = np.nan
             return made
-        raise SingularError("linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.")
+        raise SingularError(
+            "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
+        )
     return tuple(kernels.matmul.blas.linalg.svd(x, full_matrices=full))
 
 
@@ -264,15 +274,18 @@ _svd_result = return_types.make("linalg_svd", "U S Vh")
 
 @linalg()
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:  # noqa: N803
-    """Singular value decomposition `A = U @ diag(S) @ Vh`, with orthonormal U and V and descending S, as (U, S, Vh).
+    """Singular value decomposition `A = U @ diag(S) @ Vh`, with orthonormal U and V and descending
+    S, as (U, S, Vh).
 
     Args:
         A: `(..., m, n)`, floating point or complex.
-        full_matrices: square U and Vh; otherwise only min(m, n) vectors (the only differentiable ones). Default: True.
+        full_matrices: square U and Vh; otherwise only min(m, n) vectors (the only differentiable
+            ones). Default: True.
         driver: for CUDA only.
 
     Returns:
-        A named tuple of `U` `(..., m, m)`, `S` `(..., min(m, n))`, real, and `Vh` `(..., n, n)`; without `full_matrices` `U` is
+        A named tuple of `U` `(..., m, m)`, `S` `(..., min(m, n))`, real, and `Vh` `(..., n, n)`;
+        without `full_matrices` `U` is
             `(..., m, min(m, n))` and `Vh` `(..., min(m, n), n)`.
 
     Raises:
@@ -283,13 +296,17 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     tensor([1., 1.])
     """
     _check_driver("svd", driver)
-    return _svd_result(*F.svd(matrices(A, "linalg.svd", kernel="linalg_svd_cpu"), full=bool(full_matrices)))
+    return _svd_result(
+        *F.svd(matrices(A, "linalg.svd", kernel="linalg_svd_cpu"), full=bool(full_matrices))
+    )
 
 
 def _check_driver(name: str, driver: Any) -> None:
     if driver is not None:
         if not isinstance(driver, str):
-            raise ArgumentTypeError(f"linalg_{name}(): argument 'driver' must be str, not {type(driver).__name__}")
+            raise ArgumentTypeError(
+                f"linalg_{name}(): argument 'driver' must be str, not {type(driver).__name__}"
+            )
         raise OperationError(
             f"torch.linalg.{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
         )

@@ -1,4 +1,6 @@
-"""einsum on matrix products, and its relatives tensordot and kron. The order of a product of several comes from opt_einsum."""
+"""einsum on matrix products, and its relatives tensordot and kron. The order of a product of
+several comes from opt_einsum.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, Sha
 from ...shapes import broadcast_shapes, normalize_dims
 from .._rules import require_tensor
 
-# Labels are ints: 0-25 for A-Z, 26-51 for a-z (PyTorch's order), 52 and up for the dimensions that `...` stands for.
+# Labels are ints: 0-25 for A-Z, 26-51 for a-z (PyTorch's order), 52 and up for the dimensions that
+# `...` stands for.
 _ELLIPSIS = 52
 
 
@@ -33,8 +36,12 @@ def _parse(text: str, where: str) -> list[int | None]:
         if c == ".":
             if text[k : k + 3] != "..." or None in labels:
                 if None in labels:
-                    raise OperationError(f"einsum(): found '.' for {where} for which an ellipsis was already found")
-                raise OperationError(f"einsum(): found '.' for {where} that is not part of any ellipsis")
+                    raise OperationError(
+                        f"einsum(): found '.' for {where} for which an ellipsis was already found"
+                    )
+                raise OperationError(
+                    f"einsum(): found '.' for {where} that is not part of any ellipsis"
+                )
             labels.append(None)
             k += 3
             continue
@@ -48,18 +55,24 @@ def _parse(text: str, where: str) -> list[int | None]:
     return labels
 
 
-def _from_string(equation: str, operands: list[Any]) -> tuple[list[list[int | None]], list[int | None] | None]:
+def _from_string(
+    equation: str, operands: list[Any]
+) -> tuple[list[list[int | None]], list[int | None] | None]:
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
     if len(terms) < len(operands):
         raise OperationError("einsum(): more operands were provided than specified in the equation")
     if len(terms) > len(operands):
-        raise OperationError("einsum(): fewer operands were provided than specified in the equation")
+        raise OperationError(
+            "einsum(): fewer operands were provided than specified in the equation"
+        )
     inputs = [_parse(term, f"operand {k}") for k, term in enumerate(terms)]
     return inputs, _parse(right, "output") if arrow else None
 
 
-def _from_lists(args: tuple[Any, ...]) -> tuple[list[Any], list[list[int | None]], list[int | None] | None]:
+def _from_lists(
+    args: tuple[Any, ...],
+) -> tuple[list[Any], list[list[int | None]], list[int | None] | None]:
     """Operands and labels of the form `einsum(x, [0, 1], y, [1, 2], [0, 2])`."""
     operands, inputs = list(args[: len(args) // 2 * 2 : 2]), [_checked(a) for a in args[1::2]]
     output = _checked(args[-1]) if len(args) % 2 else None
@@ -74,12 +87,16 @@ def _checked(labels: Any) -> list[int | None]:
         elif isinstance(label, int) and 0 <= label < 52:
             made.append(label)
         else:
-            raise OperationError("einsum(): subscripts in subscript list are not within the valid range [0, 52)")
+            raise OperationError(
+                "einsum(): subscripts in subscript list are not within the valid range [0, 52)"
+            )
     return made
 
 
 def _expand_ellipsis(inputs: list[Any], operands: list[Any]) -> tuple[list[list[int]], int]:
-    """Labels with every ellipsis spelled out, aligned to the right, and how many dimensions the longest stands for."""
+    """Labels with every ellipsis spelled out, aligned to the right, and how many dimensions the
+    longest stands for.
+    """
     covered, made = 0, []
     for k, (labels, x) in enumerate(zip(inputs, operands, strict=True)):
         rest = x._array.ndim - (len(labels) - (None in labels))
@@ -96,22 +113,30 @@ def _expand_ellipsis(inputs: list[Any], operands: list[Any]) -> tuple[list[list[
         rest = x._array.ndim - (len(labels) - (None in labels))
         spelled: list[int] = []
         for label in labels:
-            spelled += range(_ELLIPSIS + covered - rest, _ELLIPSIS + covered) if label is None else [label]
+            spelled += (
+                range(_ELLIPSIS + covered - rest, _ELLIPSIS + covered) if label is None else [label]
+            )
         made.append(spelled)
     return made, covered
 
 
-def _output_labels(inputs: list[list[int]], output: list[int | None] | None, covered: int) -> list[int]:
+def _output_labels(
+    inputs: list[list[int]], output: list[int | None] | None, covered: int
+) -> list[int]:
     dots = list(range(_ELLIPSIS, _ELLIPSIS + covered))
     if output is None:
         every = [label for labels in inputs for label in labels]
-        return dots + sorted(label for label in set(every) if label < _ELLIPSIS and every.count(label) == 1)
+        return dots + sorted(
+            label for label in set(every) if label < _ELLIPSIS and every.count(label) == 1
+        )
     made: list[int] = []
     for label in output:
         if label is None:
             made += dots
         elif label in made:
-            raise OperationError(f"einsum(): output subscript {_letter(label)} appears more than once in the output")
+            raise OperationError(
+                f"einsum(): output subscript {_letter(label)} appears more than once in the output"
+            )
         elif not any(label in labels for labels in inputs):
             raise OperationError(
                 f"einsum(): output subscript {_letter(label)} does not appear in the equation for any input operand"
@@ -163,20 +188,30 @@ def _arranged(x: Any, labels: list[int], wanted: list[int]) -> Any:
 
 
 def _aligned(x: Any, labels: list[int], wanted: list[int]) -> Any:
-    """The dimensions in the order of `wanted`, with one of size 1 for each label that the operand has not."""
+    """The dimensions in the order of `wanted`, with one of size 1 for each label that the operand
+    has not.
+    """
     x = _arranged(x, labels, [label for label in wanted if label in labels])
     shape = iter(x._array.shape)
     return _as(x, tuple(next(shape) if label in labels else 1 for label in wanted))
 
 
 def _pair(
-    x: Any, a: list[int], y: Any, b: list[int], keep: set[int], sizes: dict[int, int], rank: Any = int
+    x: Any,
+    a: list[int],
+    y: Any,
+    b: list[int],
+    keep: set[int],
+    sizes: dict[int, int],
+    rank: Any = int,
 ) -> tuple[Any, list[int]]:
-    """The product of two operands, summed over the labels that are not kept: one batched matrix product.
+    """The product of two operands, summed over the labels that are not kept: one batched matrix
+    product.
 
     `rank` orders labels as the result does, which decides the strides of what is made.
     """
-    # A dimension of size 1 of one operand that the other has whole, or that is summed, is only a broadcast: drop it.
+    # A dimension of size 1 of one operand that the other has whole, or that is summed, is only a
+    # broadcast: drop it.
     x, a = _without_ones(x, a, b, keep, sizes)
     y, b = _without_ones(y, b, a, keep, sizes)
     x, a = _summed(x, a, keep | set(b))
@@ -199,8 +234,11 @@ def _pair(
     lead = (prod(batch),) if both else ()
     if x.dtype is not y.dtype:
         if prod(batch) * rows * columns * depth:
-            raise OperationError(f"expected scalar type {x.dtype.scalar_type_name} but found {y.dtype.scalar_type_name}")
-        xs = F.cast(xs, dtype=ys._array.dtype)  # where there is nothing to multiply PyTorch does not look
+            raise OperationError(
+                f"expected scalar type {x.dtype.scalar_type_name} but found {y.dtype.scalar_type_name}"
+            )
+        # where there is nothing to multiply PyTorch does not look
+        xs = F.cast(xs, dtype=ys._array.dtype)
     product = F.matmul(_as(xs, (*lead, rows, depth)), _as(ys, (*lead, depth, columns)))
     return _as(product, (*batch, *size(left, x, a), *size(right, y, b))), made
 
@@ -209,9 +247,13 @@ def _as(x: Any, shape: tuple[int, ...]) -> Any:
     return x if x._array.shape == shape else x.reshape(shape)
 
 
-def _without_ones(x: Any, own: list[int], other: list[int], keep: set[int], sizes: dict[int, int]) -> tuple[Any, list[int]]:
+def _without_ones(
+    x: Any, own: list[int], other: list[int], keep: set[int], sizes: dict[int, int]
+) -> tuple[Any, list[int]]:
     gone = [
-        k for k, label in enumerate(own) if x._array.shape[k] == 1 and label in other and (sizes[label] != 1 or label not in keep)
+        k
+        for k, label in enumerate(own)
+        if x._array.shape[k] == 1 and label in other and (sizes[label] != 1 or label not in keep)
     ]
     if not gone:
         return x, own
@@ -228,16 +270,23 @@ def _summed(x: Any, labels: list[int], keep: set[int]) -> tuple[Any, list[int]]:
     return made, [label for label in labels if label in keep]
 
 
-def _order(terms: list[list[int]], output: list[int], sizes: dict[int, int]) -> list[tuple[int, ...]]:
+def _order(
+    terms: list[list[int]], output: list[int], sizes: dict[int, int]
+) -> list[tuple[int, ...]]:
     """Which two operands to multiply next, until one is left."""
     n = len(terms)
     if n <= 2:
         return [tuple(range(n))]
     import opt_einsum
 
-    # opt_einsum takes any symbols; shapes are given so that broadcast dimensions have their whole size.
+    # opt_einsum takes any symbols; shapes are given so that broadcast dimensions have their whole
+    # size.
     letters = {label: opt_einsum.get_symbol(k) for k, label in enumerate(sizes)}
-    equation = ",".join("".join(letters[label] for label in t) for t in terms) + "->" + "".join(letters[label] for label in output)
+    equation = (
+        ",".join("".join(letters[label] for label in t) for t in terms)
+        + "->"
+        + "".join(letters[label] for label in output)
+    )
     shapes = [tuple(sizes[label] for label in t) for t in terms]
     path, _ = opt_einsum.contract_path(equation, *shapes, shapes=True)
     return [tuple(step) for step in path]
@@ -246,17 +295,21 @@ def _order(terms: list[list[int]], output: list[int], sizes: dict[int, int]) -> 
 def _all_tensors(operands: list[Any]) -> None:
     for k, x in enumerate(operands):
         if not isinstance(x, Tensor):
-            raise ArgumentTypeError(f"expected Tensor as element {k} in argument 1, but got {type(x).__name__}")
+            raise ArgumentTypeError(
+                f"expected Tensor as element {k} in argument 1, but got {type(x).__name__}"
+            )
 
 
 @public()
 def einsum(*args: Any) -> Tensor:
-    """A sum of products of the operands' elements, described by labels of their dimensions (Einstein's convention).
+    """A sum of products of the operands' elements, described by labels of their dimensions
+    (Einstein's convention).
 
     Args:
-        args: an equation such as "ij,jk->ik" and the operands (or one list of them), or operands and lists of ints in turn with
-            the result's list last. `...` stands for dimensions that are broadcast; a repeated label takes a diagonal; labels
-            that are not in the result are summed; without "->" the result has the labels that occur once, in order.
+        args: an equation such as "ij,jk->ik" and the operands (or one list of them), or operands
+            and lists of ints in turn with the result's list last. `...` stands for dimensions that
+            are broadcast; a repeated label takes a diagonal; labels that are not in the result are
+            summed; without "->" the result has the labels that occur once, in order.
 
     Raises:
         RuntimeError: the labels do not fit the operands. ValueError: no operands.
@@ -274,8 +327,12 @@ def einsum(*args: Any) -> Tensor:
     else:
         equation, rest = args[0], args[1:]
         if not isinstance(equation, str):
-            raise ArgumentTypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
-        operands = list(rest[0]) if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else list(rest)
+            raise ArgumentTypeError(
+                f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}"
+            )
+        operands = (
+            list(rest[0]) if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else list(rest)
+        )
         _all_tensors(operands)
         inputs, output = _from_string(equation, operands)
     _all_tensors(operands)
@@ -283,15 +340,22 @@ def einsum(*args: Any) -> Tensor:
         raise OperationError("einsum(): must provide at least one operand")
     terms, covered = _expand_ellipsis(inputs, operands)
     wanted = _output_labels(terms, output, covered)
-    pairs = [_diagonals(x, labels, k) for k, (x, labels) in enumerate(zip(operands, terms, strict=True))]
+    pairs = [
+        _diagonals(x, labels, k) for k, (x, labels) in enumerate(zip(operands, terms, strict=True))
+    ]
     operands, terms = [p[0] for p in pairs], [p[1] for p in pairs]
     sizes = _sizes(operands, terms)
     contracted = any(label not in wanted for labels in terms for label in labels)
     if len(operands) == 1:
         every = wanted + [label for label in terms[0] if label not in wanted]
-        return _summed(operands[0].permute([terms[0].index(label) for label in every]), every, set(wanted))[0]
+        return _summed(
+            operands[0].permute([terms[0].index(label) for label in every]), every, set(wanted)
+        )[0]
     if not contracted:  # a product of the aligned operands, no view of anything
-        operands, terms = [_aligned(x, labels, wanted) for x, labels in zip(operands, terms, strict=True)], [wanted] * len(operands)
+        operands, terms = (
+            [_aligned(x, labels, wanted) for x, labels in zip(operands, terms, strict=True)],
+            [wanted] * len(operands),
+        )
 
     def rank(label: int) -> tuple[int, int]:
         return (wanted.index(label), 0) if label in wanted else (len(wanted), label)
@@ -317,7 +381,8 @@ def einsum(*args: Any) -> Tensor:
     if missing:  # a label whose every size is 1
         x, labels = x.reshape((*x._array.shape, *(1,) * len(missing))), labels + missing
     made = _arranged(x, labels, wanted)
-    return made.view(made._array.shape)  # PyTorch's is a view, too, of the result with the summed dimensions
+    # PyTorch's is a view, too, of the result with the summed dimensions
+    return made.view(made._array.shape)
 
 
 @public(out=True)
@@ -325,7 +390,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sum of products over some dimensions of two tensors.
 
     Args:
-        dims: a number n (the last n of a with the first n of b), or two lists of dimensions, a's and b's.
+        dims: a number n (the last n of a with the first n of b), or two lists of dimensions, a's
+            and b's.
 
     >>> import pellucid as torch
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
@@ -343,8 +409,15 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got "
             f"dims={dims}"
         )
-    sa, sb = require_tensor(a, "tensordot", "input")._array.shape, require_tensor(b, "tensordot", "other", 2)._array.shape
-    da, db = (range(-dims, 0), range(dims)) if counted else ([d] if isinstance(d, int) else list(d) for d in dims)
+    sa, sb = (
+        require_tensor(a, "tensordot", "input")._array.shape,
+        require_tensor(b, "tensordot", "other", 2)._array.shape,
+    )
+    da, db = (
+        (range(-dims, 0), range(dims))
+        if counted
+        else ([d] if isinstance(d, int) else list(d) for d in dims)
+    )
     if len(da) != len(db):
         raise OperationError("both dimension lists should have same length")
     given = list(zip(da, db, strict=True))
@@ -367,8 +440,14 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 a = a.sum(i, keepdim=True, dtype=a.dtype)
     if a.dtype is not b.dtype:
         raise OperationError("both inputs should have same dtype")
-    sizes = {label: n for labels, x in ((left, a), (right, b)) for label, n in zip(labels, x._array.shape, strict=True)}
-    keep = {label for k, label in enumerate(left) if k not in da} | {label for k, label in enumerate(right) if k not in db}
+    sizes = {
+        label: n
+        for labels, x in ((left, a), (right, b))
+        for label, n in zip(labels, x._array.shape, strict=True)
+    }
+    keep = {label for k, label in enumerate(left) if k not in da} | {
+        label for k, label in enumerate(right) if k not in db
+    }
     wanted = [label for label in left + right if label in keep]
     made, labels = _pair(a, left, b, right, keep, sizes)
     return _arranged(made, labels, wanted)
@@ -382,7 +461,10 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
     """
-    a, b = require_tensor(input, "kron")._array.shape, require_tensor(other, "kron", "other", 2)._array.shape
+    a, b = (
+        require_tensor(input, "kron")._array.shape,
+        require_tensor(other, "kron", "other", 2)._array.shape,
+    )
     n = max(len(a), len(b))
     a, b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
     x = input.reshape([size for pair in zip(a, (1,) * n, strict=True) for size in pair])

@@ -1,5 +1,6 @@
-"""Factorisations of matrices: Cholesky, QR, LU, LDL, eigenvalues, singular values. Gradients: Giles (2008), "An extended
-collection of matrix derivative results", and their complex forms with the conjugate transpose.
+"""Factorisations of matrices: Cholesky, QR, LU, LDL, eigenvalues, singular values. Gradients: Giles
+(2008), "An extended collection of matrix derivative results", and their complex forms with the
+conjugate transpose.
 """
 
 from __future__ import annotations
@@ -19,14 +20,29 @@ from .. import return_types
 from .._rules import constant, library, require_tensor, values
 from .._samples import cases
 from ..pointwise.basic import underivable
-from ._linalg import batched, by_columns, columns, floating, lapack, linalg, loop, matrices, mH, square, tril, triu
+from ._linalg import (
+    batched,
+    by_columns,
+    columns,
+    floating,
+    lapack,
+    linalg,
+    loop,
+    matrices,
+    mH,
+    square,
+    tril,
+    triu,
+)
 
 _INFO = np.dtype(np.int32)
 
 
 # ---- Cholesky ---------------------------------------------------------------------------------
 def cholesky_arrays(a: Any, upper: bool) -> tuple[Any, Any]:
-    """(lower factors of the matrices' lower triangles, or upper of upper; info: order of the minor that is not positive)."""
+    """(lower factors of the matrices' lower triangles, or upper of upper; info: order of the minor
+    that is not positive).
+    """
     if a.size == 0:
         return a.copy(), np.zeros(a.shape[:-2], _INFO)
     lower = np.tril(a) if not upper else np.tril(a.mT.conj())
@@ -66,7 +82,9 @@ _cholesky_ex = return_types.make("linalg_cholesky_ex", "L info")
 
 def checked_cholesky(name: str, input: Any, upper: bool, whole: bool = False) -> Tensor:
     """The Cholesky factors, or LinAlgError naming the minor that is not positive-definite."""
-    factor, info = F.cholesky(square(input, name, kernel="cholesky_cpu", whole=whole), upper=bool(upper))
+    factor, info = F.cholesky(
+        square(input, name, kernel="cholesky_cpu", whole=whole), upper=bool(upper)
+    )
     batched(
         name,
         info._array,
@@ -78,7 +96,8 @@ def checked_cholesky(name: str, input: Any, upper: bool, whole: bool = False) ->
 
 @linalg(out="same")
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:  # noqa: N803
-    """The lower-triangular L with `A = L @ L.mH` (or U with `A = U.mH @ U`), for a stack of positive-definite matrices.
+    """The lower-triangular L with `A = L @ L.mH` (or U with `A = U.mH @ U`), for a stack of
+    positive-definite matrices.
 
     Args:
         A: `(..., n, n)`, symmetric or Hermitian and positive-definite, floating point or complex.
@@ -97,7 +116,8 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:  # noqa: N803
 
 @linalg()
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:  # noqa: N803
-    """As `cholesky`, with LAPACK's info (0, or the order of the first minor that is not positive) instead of an error.
+    """As `cholesky`, with LAPACK's info (0, or the order of the first minor that is not positive)
+    instead of an error.
 
     >>> import pellucid as torch
     >>> torch.linalg.cholesky_ex(torch.eye(2)).info
@@ -105,7 +125,9 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     """
     if check_errors:
         checked_cholesky("linalg.cholesky_ex", A, upper)
-    return _cholesky_ex(*F.cholesky(square(A, "linalg.cholesky", kernel="cholesky_cpu"), upper=bool(upper)))
+    return _cholesky_ex(
+        *F.cholesky(square(A, "linalg.cholesky", kernel="cholesky_cpu"), upper=bool(upper))
+    )
 
 
 # ---- QR ---------------------------------------------------------------------------------------
@@ -117,7 +139,9 @@ def _qr(xp: Any, x: Any, *, mode: str) -> Any:
         q = np.zeros((*x.shape[:-2], m, rows), x.dtype)
         if rows:
             q[...] = np.eye(m, rows)
-        return (np.zeros(0, x.dtype) if mode == "r" else q), np.zeros((*x.shape[:-2], rows, n), x.dtype)
+        return (np.zeros(0, x.dtype) if mode == "r" else q), np.zeros(
+            (*x.shape[:-2], rows, n), x.dtype
+        )
     if mode == "r":
         return np.zeros(0, x.dtype), kernels.matmul.blas.linalg.qr(x, "r")
     return tuple(kernels.matmul.blas.linalg.qr(x, mode))
@@ -131,7 +155,9 @@ def _qr_grad(F: Any, g: Any, out0: Any, out1: Any, input_shape: Any, mode: str) 
             "Please use linalg.qr(A, mode='reduced') if you are going to require differentiation through QR."
         )
     if mode == "complete" and m > n:
-        raise OperationError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
+        raise OperationError(
+            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols"
+        )
     gq, gr = g
     q, r = out0, out1
     if m >= n:
@@ -149,7 +175,9 @@ def _qr_tall(F: Any, gq: Any, gr: Any, q: Any, r: Any) -> Any:
     inner = triu(F, F.matmul(gr, mH(F, r)) - F.matmul(mH(F, q), gq))
     inner = inner + mH(F, inner)
     half = constant(F, 1 - 0.5 * np.eye(inner.shape[-1]).astype(values(F, F.real(inner)).dtype))
-    return F.solve_triangular(mH(F, r), gq + F.matmul(q, inner * half), upper=False, left=False, unit=False)
+    return F.solve_triangular(
+        mH(F, r), gq + F.matmul(q, inner * half), upper=False, left=False, unit=False
+    )
 
 
 defop(
@@ -169,9 +197,13 @@ _qr_result = return_types.make("linalg_qr", "Q R")
 
 def _check_mode(mode: Any) -> str:
     if not isinstance(mode, str):
-        raise ArgumentTypeError(f"linalg_qr(): argument 'mode' must be str, not {type(mode).__name__}")
+        raise ArgumentTypeError(
+            f"linalg_qr(): argument 'mode' must be str, not {type(mode).__name__}"
+        )
     if mode not in ("reduced", "complete", "r"):
-        raise OperationError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+        raise OperationError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
     return mode
 
 
@@ -181,7 +213,8 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:  # noqa: N803
 
     Args:
         A: `(..., m, n)`, floating point or complex.
-        mode: "reduced" (Q of m by min(m, n)), "complete" (m by m) or "r" (R alone; Q is empty). Default: "reduced".
+        mode: "reduced" (Q of m by min(m, n)), "complete" (m by m) or "r" (R alone; Q is empty).
+            Default: "reduced".
 
     Raises:
         RuntimeError: fewer than two dimensions, or an unknown mode.
@@ -206,7 +239,11 @@ def _getrf(xp: Any, x: Any) -> Any:
 
 def permutation_of(pivots: Any, m: int) -> Any:
     """Row order that LAPACK's (one-based) row exchanges make: `A[order] = L @ U`."""
-    flat = pivots.reshape(-1, pivots.shape[-1]) if pivots.size else np.zeros((int(np.prod(pivots.shape[:-1])), 0), int)
+    flat = (
+        pivots.reshape(-1, pivots.shape[-1])
+        if pivots.size
+        else np.zeros((int(np.prod(pivots.shape[:-1])), 0), int)
+    )
     out = np.tile(np.arange(m), (len(flat), 1))
     for line, swaps in zip(out, flat, strict=True):
         for i, p in enumerate(swaps - 1):
@@ -269,7 +306,9 @@ _lu_factor_ex = return_types.make("linalg_lu_factor_ex", "LU pivots info")
 def lu_input(A: Any, name: str) -> Tensor:  # noqa: N803
     """The matrices of an LU factorisation, checked in PyTorch's words."""
     if require_tensor(A, name.replace(".", "_"), "A")._array.ndim < 2:
-        raise ShapeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A._array.shape)} instead")
+        raise ShapeError(
+            f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A._array.shape)} instead"
+        )
     if A.dtype.is_integral or A.dtype.itemsize < 4:
         raise UnsupportedError(f"\"lu_cpu\" not implemented for '{A.dtype.scalar_type_name}'")
     return A
@@ -292,7 +331,8 @@ def _no_zeros(name: str, info: Tensor) -> None:
 
 @linalg()
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: N803
-    """The compact LU factorisation with partial pivoting, as (LU, pivots): L below the diagonal (its own is 1), U on and above.
+    """The compact LU factorisation with partial pivoting, as (LU, pivots): L below the diagonal
+    (its own is 1), U on and above.
 
     Raises:
         RuntimeError: a matrix is singular; `lu_factor_ex` and `lu` factor it all the same.
@@ -322,7 +362,9 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     return _lu_factor_ex(*made)
 
 
-def unpacked(lu_data: Tensor, pivots: Tensor, data: bool = True, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+def unpacked(
+    lu_data: Tensor, pivots: Tensor, data: bool = True, pivot: bool = True
+) -> tuple[Tensor, Tensor, Tensor]:
     """(P, L, U) of a compact factorisation; empty where not wanted."""
     m, n = lu_data._array.shape[-2:]
     k = min(m, n)
@@ -339,7 +381,8 @@ def unpacked(lu_data: Tensor, pivots: Tensor, data: bool = True, pivot: bool = T
 
 @linalg()
 def lu(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: N803
-    """`A = P @ L @ U`: a permutation, a lower-triangular matrix with ones on the diagonal, an upper-triangular one.
+    """`A = P @ L @ U`: a permutation, a lower-triangular matrix with ones on the diagonal, an
+    upper-triangular one.
 
     >>> import pellucid as torch
     >>> torch.linalg.lu(torch.tensor([[1.0, 2.0], [4.0, 4.0]])).U
@@ -378,14 +421,19 @@ def _ldl_call(name: str, input: Any, hermitian: bool) -> Any:
 
 @linalg()
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:  # noqa: N803
-    """The compact LDL factorisation (Bunch and Kaufman) of symmetric or Hermitian matrices, as (LD, pivots).
+    """The compact LDL factorisation (Bunch and Kaufman) of symmetric or Hermitian matrices, as (LD,
+    pivots).
 
     >>> import pellucid as torch
     >>> torch.linalg.ldl_factor(torch.eye(2)).pivots
     tensor([1, 2], dtype=torch.int32)
     """
     packed, pivots, info = _ldl_call("torch.linalg.ldl_factor_ex", A, hermitian)
-    batched("torch.linalg.ldl_factor", (-info).clamp(min=0)._array, "argument {info} had an illegal value")
+    batched(
+        "torch.linalg.ldl_factor",
+        (-info).clamp(min=0)._array,
+        "argument {info} had an illegal value",
+    )
     return _ldl(packed, pivots)
 
 
@@ -406,7 +454,8 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
 # ---- Householder products ---------------------------------------------------------------------
 @linalg()
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
-    """The first n columns of the product of the Householder reflections that `geqrf` stores in A's columns and `tau`.
+    """The first n columns of the product of the Householder reflections that `geqrf` stores in A's
+    columns and `tau`.
 
     >>> import pellucid as torch
     >>> torch.linalg.householder_product(torch.eye(2), torch.zeros(2))
@@ -419,14 +468,18 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
     shape = A._array.shape
     m, n = shape[-2:]
     if m < n:
-        raise OperationError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
+        raise OperationError(
+            f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]"
+        )
     if not isinstance(tau, Tensor):
         raise ArgumentTypeError(
             f"linalg_householder_product(): argument 'tau' (position 2) must be Tensor, not {type(tau).__name__}"
         )
     k = tau._array.shape[-1] if tau._array.ndim else 0
     if n < k:
-        raise OperationError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+        raise OperationError(
+            f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]"
+        )
     if len(shape) - tau._array.ndim != 1 or shape[:-2] != tau._array.shape[:-1]:
         raise OperationError(
             f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau._array.shape)}"
@@ -440,7 +493,12 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
         )
     floating(A, name, kernel="orgqr_cpu", whole=True)
     return apply_reflections(
-        A, tau, make_tensor(tracing.constant(np.broadcast_to(np.eye(m, n, dtype=A._array.dtype), shape).copy())), False
+        A,
+        tau,
+        make_tensor(
+            tracing.constant(np.broadcast_to(np.eye(m, n, dtype=A._array.dtype), shape).copy())
+        ),
+        False,
     )
 
 
@@ -449,7 +507,9 @@ def reflections(A: Any, tau: Any) -> list[tuple[Tensor, Tensor]]:  # noqa: N803
     m = A._array.shape[-2]
     k = tau._array.shape[-1]
     kind = A._array.dtype
-    lower = F.tril(A, diagonal=-1) + make_tensor(tracing.constant(np.eye(m, A._array.shape[-1], dtype=kind)))
+    lower = F.tril(A, diagonal=-1) + make_tensor(
+        tracing.constant(np.eye(m, A._array.shape[-1], dtype=kind))
+    )
     return [(lower.narrow(-1, i, 1), tau.narrow(-1, i, 1).unsqueeze(-1)) for i in range(k)]
 
 
@@ -457,7 +517,8 @@ def apply_reflections(A: Any, tau: Any, other: Any, transpose: bool) -> Tensor: 
     """Q @ other (or Q^H @ other), with Q the product of the reflections stored in A and tau."""
     steps = reflections(A, tau)
     if not steps and (A._rg or tau._rg):
-        return other + (A * 0).sum() + tau.sum()  # the identity, connected to its arguments as in PyTorch
+        # the identity, connected to its arguments as in PyTorch
+        return other + (A * 0).sum() + tau.sum()
     for v, t in steps if transpose else reversed(steps):
         factor = F.conj(t) if transpose else t
         other = other - F.matmul(v * factor, F.matmul(F.conj(v).mT, other))

@@ -18,14 +18,21 @@ _KINDS = (dtypes.float32, dtypes.bfloat16, dtypes.float16)
 
 @public(names="_grouped_mm")
 def grouped_mm(
-    input: Tensor, mat2: Tensor, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: dtypes.dtype | None = None
+    input: Tensor,
+    mat2: Tensor,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """Products of matrices group by group: of stacks, or of parts of matrices that `offs` cuts.
 
     Args:
-        input: `(G, M, K)`, or a matrix that is cut: `(M, K)` along its rows beside a stack, along K beside a matrix.
-        mat2: `(G, K, N)`, or a matrix: `(K, N)` cut along its columns beside a stack, along K beside a matrix.
-        offs: `(G,)` of int32, where each group ends; what follows the last end gives 0 (in PyTorch: whatever the memory held). None for two stacks.
+        input: `(G, M, K)`, or a matrix that is cut: `(M, K)` along its rows beside a stack, along K
+            beside a matrix.
+        mat2: `(G, K, N)`, or a matrix: `(K, N)` cut along its columns beside a stack, along K
+            beside a matrix.
+        offs: `(G,)` of int32, where each group ends; what follows the last end gives 0 (in PyTorch:
+            whatever the memory held). None for two stacks.
         bias: None.
         out_dtype: the dtype of `input`, or None.
 
@@ -39,7 +46,9 @@ def grouped_mm(
     """
     a, b = _operand(input, "input", "mat_a", 1), _operand(mat2, "mat2", "mat_b", 2)
     if a.dtype not in _KINDS:
-        raise OperationError(f"Expected mat_a to be Float32, BFloat16 or Float16 matrix, got {a.dtype.scalar_type_name}")
+        raise OperationError(
+            f"Expected mat_a to be Float32, BFloat16 or Float16 matrix, got {a.dtype.scalar_type_name}"
+        )
     if a.ndim == 3 or b.ndim == 3:
         if a.shape[-1] != b.shape[-2]:
             raise OperationError("contraction dimension of mat_a and mat_b must match")
@@ -48,7 +57,9 @@ def grouped_mm(
         if (row if column == 1 else column) * t.dtype.itemsize % 16:
             raise OperationError("strides should be multiple of 16 bytes")
     if (offs is None) != (a.ndim == b.ndim == 3):
-        raise OperationError("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")
+        raise OperationError(
+            "Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d"
+        )
     if offs is not None and offs.dtype is not dtypes.int32:
         raise OperationError("Offsets have to be int32")
     if bias is not None:
@@ -56,7 +67,9 @@ def grouped_mm(
     if out_dtype not in (None, a.dtype):
         raise OperationError("Grouped gemm output dtype must match `mat_a` dtype")
     if a.dtype is not b.dtype:
-        raise DtypeError(f"expected m1 and m2 to have the same dtype, but got: {a.dtype.c_name} != {b.dtype.c_name}")
+        raise DtypeError(
+            f"expected m1 and m2 to have the same dtype, but got: {a.dtype.c_name} != {b.dtype.c_name}"
+        )
     if offs is None:
         if a.shape[0] != b.shape[0]:
             raise OperationError("matrix batch sizes have to match")
@@ -68,13 +81,22 @@ def grouped_mm(
     ends = [int(end) for end in offs._array]
     starts = [0, *ends[:-1]]
     if a.ndim == b.ndim == 2:
-        parts = [F.matmul(a.narrow(1, s, e - s), b.narrow(0, s, e - s)) for s, e in zip(starts, ends, strict=True)]
+        parts = [
+            F.matmul(a.narrow(1, s, e - s), b.narrow(0, s, e - s))
+            for s, e in zip(starts, ends, strict=True)
+        ]
         made = F.stack(*parts, dim=0)
     elif a.ndim == 2:
-        parts = [F.matmul(a.narrow(0, s, e - s), b[k]) for k, (s, e) in enumerate(zip(starts, ends, strict=True))]
+        parts = [
+            F.matmul(a.narrow(0, s, e - s), b[k])
+            for k, (s, e) in enumerate(zip(starts, ends, strict=True))
+        ]
         made = F.cat(*parts, *_rest(a, (a.shape[0] - ends[-1], b.shape[-1])), dim=0)
     else:
-        parts = [F.matmul(a[k], b.narrow(1, s, e - s)) for k, (s, e) in enumerate(zip(starts, ends, strict=True))]
+        parts = [
+            F.matmul(a[k], b.narrow(1, s, e - s))
+            for k, (s, e) in enumerate(zip(starts, ends, strict=True))
+        ]
         made = F.cat(*parts, *_rest(a, (a.shape[1], b.shape[1] - ends[-1])), dim=1)
     return titled(made, "GroupedMm")
 
@@ -93,7 +115,12 @@ def _operand(value: Any, name: str, shown: str, place: int) -> Tensor:
 
 @public(namespace="nn.functional", names="grouped_mm")
 def _grouped_mm(
-    mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: dtypes.dtype | None = None
+    mat_a: Tensor,
+    mat_b: Tensor,
+    *,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """Products of matrices group by group: see `torch._grouped_mm`."""
     return grouped_mm(mat_a, mat_b, offs, bias, out_dtype)
@@ -101,13 +128,20 @@ def _grouped_mm(
 
 @public(names="_scaled_mm")
 def scaled_mm(
-    input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None = None, scale_result: Tensor | None = None,
-    out_dtype: dtypes.dtype | None = None, use_fast_accum: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    mat2: Tensor,
+    scale_a: Tensor,
+    scale_b: Tensor,
+    bias: Tensor | None = None,
+    scale_result: Tensor | None = None,
+    out_dtype: dtypes.dtype | None = None,
+    use_fast_accum: bool = False,
+) -> Tensor:
     """The product of two matrices of 8-bit floats, computed in float32, times their scales.
 
     Args:
-        scale_a, scale_b: float32: one number for a matrix, or `(M, 1)` and `(1, N)`, one for each row and column.
+        scale_a, scale_b: float32: one number for a matrix, or `(M, 1)` and `(1, N)`, one for each
+            row and column.
         bias: `(N,)`, added to the product.
         scale_result: the result is divided by it where it is an 8-bit float.
         out_dtype: `input`'s by default.
@@ -118,7 +152,9 @@ def scaled_mm(
         if t.ndim != 2:
             raise OperationError(f"{shown} must be a matrix")
     if a.shape[1] != b.shape[0]:
-        raise OperationError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
+        raise OperationError(
+            f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
+        )
     made = F.matmul(a.to(dtypes.float32), b.to(dtypes.float32)) * scale_a * scale_b
     if bias is not None:
         made = made + bias.to(dtypes.float32)

@@ -16,7 +16,16 @@ from ...errors import DtypeError, OperationError, ShapeError, warn_once
 from .. import return_types
 from .._rules import require_tensor
 from ..pointwise.basic import underivable
-from ._linalg import broadcast_batches, columns, floating, lapack, loop, matrices, same_dtype, square
+from ._linalg import (
+    broadcast_batches,
+    columns,
+    floating,
+    lapack,
+    loop,
+    matrices,
+    same_dtype,
+    square,
+)
 from .factor import apply_reflections, checked_cholesky, householder_product, lu_input, unpacked
 from .lstsq import pinv as _pinv
 from .solve import cholesky_solution, inv
@@ -24,7 +33,9 @@ from .solve import lu_solve as _linalg_lu_solve
 
 
 def _deprecated(name: str, successor: str, how: str) -> None:
-    warn_once(f"torch.{name} is deprecated in favor of {successor} will be removed in a future PyTorch release.\n{how}.")
+    warn_once(
+        f"torch.{name} is deprecated in favor of {successor} will be removed in a future PyTorch release.\n{how}."
+    )
 
 
 @public(methods="=", out="same")
@@ -35,7 +46,11 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     >>> torch.cholesky(torch.tensor([[4.0]]))
     tensor([[2.]])
     """
-    _deprecated("cholesky", "torch.linalg.cholesky and", "Its triangle is the lower one; for the upper one take the result's .mH")
+    _deprecated(
+        "cholesky",
+        "torch.linalg.cholesky and",
+        "Its triangle is the lower one; for the upper one take the result's .mH",
+    )
     if require_tensor(input, "cholesky").ndim >= 2 and not input._array.size:
         return input.clone()  # of whatever shape
     return checked_cholesky("cholesky", input, upper, whole=True)
@@ -60,8 +75,12 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     >>> torch.cholesky_inverse(torch.tensor([[2.0]]))
     tensor([[0.2500]])
     """
-    shape = square(input, "cholesky_inverse", kernel="cholesky_inverse_out_cpu", whole=True)._array.shape
-    eye = make_tensor(constant(np.broadcast_to(np.eye(shape[-1], dtype=input._array.dtype), shape).copy()))
+    shape = square(
+        input, "cholesky_inverse", kernel="cholesky_inverse_out_cpu", whole=True
+    )._array.shape
+    eye = make_tensor(
+        constant(np.broadcast_to(np.eye(shape[-1], dtype=input._array.dtype), shape).copy())
+    )
     return cholesky_solution("cholesky_inverse", eye, input, upper)
 
 
@@ -101,12 +120,17 @@ def qr(input: Tensor, some: bool = True) -> Any:
     torch.Size([2, 2])
     """
     _deprecated("qr", "torch.linalg.qr and", "some=False is mode='complete' there")
-    return _qr(*F.qr(matrices(input, "linalg.qr", kernel="geqrf_cpu"), mode="reduced" if some else "complete"))
+    return _qr(
+        *F.qr(
+            matrices(input, "linalg.qr", kernel="geqrf_cpu"), mode="reduced" if some else "complete"
+        )
+    )
 
 
 @public(methods="=", out=True)
 def geqrf(input: Tensor) -> Any:
-    """The compact QR factorisation: Householder vectors below the diagonal, R on and above it, and their factors, as (a, tau).
+    """The compact QR factorisation: Householder vectors below the diagonal, R on and above it, and
+    their factors, as (a, tau).
 
     >>> import pellucid as torch
     >>> torch.geqrf(torch.eye(2)).tau
@@ -134,8 +158,11 @@ FUNCTIONS["torch"]["orgqr"] = FUNCTIONS["linalg"]["householder_product"]
 
 
 @public(methods="=", out=True)
-def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """`Q @ other` (Q^H with transpose, `other @ Q` without left) for the Q that `geqrf` stores in `input` and `tau`.
+def ormqr(
+    input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
+) -> Tensor:
+    """`Q @ other` (Q^H with transpose, `other @ Q` without left) for the Q that `geqrf` stores in
+    `input` and `tau`.
 
     >>> import pellucid as torch
     >>> torch.ormqr(torch.eye(2), torch.zeros(2), torch.ones(2, 1))
@@ -158,7 +185,9 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
         )
     where = -2 if left else -1
     if so[where] < st[-1]:
-        raise ShapeError(f"{name}: other.shape[{where}] must be greater than or equal to tau.shape[-1]")
+        raise ShapeError(
+            f"{name}: other.shape[{where}] must be greater than or equal to tau.shape[-1]"
+        )
     if so[where] != sa[-2]:
         raise ShapeError(f"{name}: other.shape[{where}] must be equal to input.shape[-2]")
     if len(so) != len(sa) or so[:-2] != sa[:-2]:
@@ -170,8 +199,10 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
         )
     for t in (tau, other):
         if t.dtype is not input.dtype:
-            raise DtypeError(f"{name}: Expected input and other to have the same dtype, but input has dtype "
-                             f"{input.dtype.scalar_type_name} and other has dtype {t.dtype.scalar_type_name}")  # fmt: skip
+            raise DtypeError(
+                f"{name}: Expected input and other to have the same dtype, but input has dtype "
+                f"{input.dtype.scalar_type_name} and other has dtype {t.dtype.scalar_type_name}"
+            )
     floating(input, name, kernel="ormqr_cpu", whole=True)
     if left:
         return apply_reflections(input, tau, other, transpose)
@@ -192,20 +223,26 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     tensor([1., 1.])
     """
     if require_tensor(input, "svd")._array.ndim < 2:
-        raise ShapeError(f"linalg.svd: input should have at least 2 dimensions, but has {input.ndim} dimensions instead")
+        raise ShapeError(
+            f"linalg.svd: input should have at least 2 dimensions, but has {input.ndim} dimensions instead"
+        )
     matrices(input, "linalg.svd", kernel="linalg_svd_cpu")
     if not compute_uv:
         s = F.svd(input, full=False)[1]
         m, n = input._array.shape[-2:]
         lead, kind = input._array.shape[:-2], input._array.dtype
-        return _svd(make_tensor(constant(np.zeros((*lead, m, m), kind))), s, make_tensor(constant(np.zeros((*lead, n, n), kind))))
+        return _svd(
+            make_tensor(constant(np.zeros((*lead, m, m), kind))),
+            s,
+            make_tensor(constant(np.zeros((*lead, n, n), kind))),
+        )
     u, s, vh = F.svd(input, full=not some)
     return _svd(u, s, F.conj(vh).mT)
 
 
 def _range_of(a: Any, q: int, niter: int, m: Any) -> Any:
-    """Orthonormal columns that nearly span the range of `a - m`: subspace iteration from a random start
-    (Halko, Martinsson and Tropp 2009).
+    """Orthonormal columns that nearly span the range of `a - m`: subspace iteration from a random
+    start (Halko, Martinsson and Tropp 2009).
     """
     shape = a._array.shape
     start = FUNCTIONS["torch"]["randn"](shape[-1], q, dtype=a.dtype)
@@ -226,7 +263,9 @@ def _range_of(a: Any, q: int, niter: int, m: Any) -> Any:
 
 
 @public()
-def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> Any:  # noqa: N803
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> Any:  # noqa: N803
     """The q largest singular values and vectors of `A - M`, approximately, as (U, S, V).
 
     >>> import pellucid as torch
@@ -252,7 +291,8 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 
 @public()
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:  # noqa: N803
-    """The first q principal components of the rows of A, approximately, as (U, S, V); see `svd_lowrank`.
+    """The first q principal components of the rows of A, approximately, as (U, S, V); see
+    `svd_lowrank`.
 
     >>> import pellucid as torch
     >>> torch.pca_lowrank(torch.eye(3), q=2)[2].shape
@@ -261,7 +301,9 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     m, n = require_tensor(A, "pca_lowrank", "A")._array.shape[-2:]
     q = min(6, m, n) if q is None else q
     if not 0 <= q <= min(m, n):
-        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
+        raise ValueError(
+            f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}"
+        )
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     if center:
@@ -276,7 +318,8 @@ _unpack = return_types.make("lu_unpack", "P L U")
 
 @public(names="lu", methods="=", out=True)
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803
-    """The compact LU factorisation, as (LU, pivots) or with `get_infos` (LU, pivots, info); see `linalg.lu_factor`.
+    """The compact LU factorisation, as (LU, pivots) or with `get_infos` (LU, pivots, info); see
+    `linalg.lu_factor`.
 
     >>> import pellucid as torch
     >>> torch.lu(torch.eye(2))[1]
@@ -294,7 +337,9 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: 
 
 
 @public(out=True)
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:  # noqa: N803
+def lu_unpack(
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+) -> Any:  # noqa: N803
     """(P, L, U) from a compact LU factorisation; empty tensors for what is not wanted.
 
     >>> import pellucid as torch
@@ -303,7 +348,10 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
             [0., 1.]])
     """
     matrices(LU_data, "torch.lu_unpack", "LU_data")
-    if unpack_pivots and require_tensor(LU_pivots, "lu_unpack", "LU_pivots", 2)._array.dtype != np.int32:
+    if (
+        unpack_pivots
+        and require_tensor(LU_pivots, "lu_unpack", "LU_pivots", 2)._array.dtype != np.int32
+    ):
         raise OperationError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
             "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor"
@@ -329,15 +377,22 @@ _triangular = return_types.make("triangular_solve", "solution cloned_coefficient
 
 
 @public(methods="=", out=True)
-def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:  # noqa: N803
-    """The solution X of `A @ X = b` (A^T with transpose) for triangular A, as (solution, cloned_coefficient).
+def triangular_solve(
+    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:  # noqa: N803
+    """The solution X of `A @ X = b` (A^T with transpose) for triangular A, as (solution,
+    cloned_coefficient).
 
     >>> import pellucid as torch
     >>> torch.triangular_solve(torch.tensor([[6.0]]), torch.tensor([[2.0]])).solution
     tensor([[3.]])
     """
     name = "triangular_solve"
-    _deprecated(name, "torch.linalg.solve_triangularand", "It takes (A, B, upper=) and returns the solution alone")
+    _deprecated(
+        name,
+        "torch.linalg.solve_triangularand",
+        "It takes (A, B, upper=) and returns the solution alone",
+    )
     require_tensor(A, name, "A", 2)
     sb = require_tensor(b, name, "b")._array.shape
     if len(sb) < 2:
@@ -360,23 +415,39 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
         )
     floating(A, name, kernel="triangular_solve_cpu", whole=True)
     a, b = broadcast_batches(A, b)
-    clone = a.mT.clone(memory_format=contiguous_format).mT  # column after column, as LAPACK reads it
+    # column after column, as LAPACK reads it
+    clone = a.mT.clone(memory_format=contiguous_format).mT
     if transpose:
         a, upper = a.mT, not upper
-    return _triangular(F.solve_triangular(a, b, upper=bool(upper), left=True, unit=bool(unitriangular)), clone)
+    return _triangular(
+        F.solve_triangular(a, b, upper=bool(upper), left=True, unit=bool(unitriangular)), clone
+    )
 
 
 # ---- largest eigenvalues ----------------------------------------------------------------------
 @public()
 def lobpcg(
-    A: Tensor, k: int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: int | None = None,  # noqa: N803
-    iK: Tensor | None = None, niter: int | None = None, tol: float | None = None, largest: bool | None = None,  # noqa: N803
-    method: str | None = None, tracker: Any = None, ortho_iparams: Any = None, ortho_fparams: Any = None, ortho_bparams: Any = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The k largest (or smallest) eigenvalues and eigenvectors of `A x = lambda B x`, symmetric A, positive-definite B.
+    A: Tensor,
+    k: int | None = None,
+    B: Tensor | None = None,
+    X: Tensor | None = None,
+    n: int | None = None,  # noqa: N803
+    iK: Tensor | None = None,
+    niter: int | None = None,
+    tol: float | None = None,
+    largest: bool | None = None,  # noqa: N803
+    method: str | None = None,
+    tracker: Any = None,
+    ortho_iparams: Any = None,
+    ortho_fparams: Any = None,
+    ortho_bparams: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """The k largest (or smallest) eigenvalues and eigenvectors of `A x = lambda B x`, symmetric A,
+    positive-definite B.
 
-    Computed exactly, by a full symmetric eigendecomposition: the parameters that steer an iteration (`X`, `n`, `iK`, `niter`,
-    `tol`, `method`, `tracker`, `ortho_*`) only decide how many pairs are wanted where `k` is left out.
+    Computed exactly, by a full symmetric eigendecomposition: the parameters that steer an iteration
+    (`X`, `n`, `iK`, `niter`, `tol`, `method`, `tracker`, `ortho_*`) only decide how many pairs are
+    wanted where `k` is left out.
 
     >>> import pellucid as torch
     >>> torch.lobpcg(torch.eye(3), k=1)[0]
@@ -395,7 +466,9 @@ def lobpcg(
     if B is not None:
         lower = F.cholesky(B, upper=False)[0]
         inner = F.solve_triangular(*broadcast_batches(lower, A), upper=False, left=True, unit=False)
-        inner = F.solve_triangular(*broadcast_batches(F.conj(lower).mT, inner), upper=True, left=False, unit=False)
+        inner = F.solve_triangular(
+            *broadcast_batches(F.conj(lower).mT, inner), upper=True, left=False, unit=False
+        )
     else:
         inner = A
     w, v = F.eigh(inner, uplo="L")
@@ -405,25 +478,38 @@ def lobpcg(
     else:
         w, v = w.narrow(-1, 0, k), v.narrow(-1, 0, k)
     if B is not None:
-        v = F.solve_triangular(*broadcast_batches(F.conj(lower).mT, v), upper=True, left=True, unit=False)
+        v = F.solve_triangular(
+            *broadcast_batches(F.conj(lower).mT, v), upper=True, left=True, unit=False
+        )
     return w, v
 
 
 # ---- names that PyTorch removed ---------------------------------------------------------------
 def _removed(name: str, advice: str, method: bool = True) -> None:
     def function(*args: Any, **kwargs: Any) -> Any:
-        raise OperationError(f"This function was deprecated since version 1.9 and is now removed.{advice}")
+        raise OperationError(
+            f"This function was deprecated since version 1.9 and is now removed.{advice}"
+        )
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Removed from PyTorch: raises RuntimeError.{advice}"
     public(names=name, methods="=" if method else None)(function)
 
 
-_removed("eig", " `torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors mimicking "
-         "complex tensors.")  # fmt: skip
-_removed("symeig", " The default behavior has changed from using the upper triangular portion of the matrix by default to using "
-         "the lower triangular portion.")  # fmt: skip
+_removed(
+    "eig",
+    " `torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors mimicking "
+    "complex tensors.",
+)
+_removed(
+    "symeig",
+    " The default behavior has changed from using the upper triangular portion of the matrix by default to using "
+    "the lower triangular portion.",
+)
 _removed("lstsq", " `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`.")
 _removed("matrix_rank", "", method=False)
-_removed("solve", " `torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments reversed "
-         "and does not return the LU factorization.")  # fmt: skip
+_removed(
+    "solve",
+    " `torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments reversed "
+    "and does not return the LU factorization.",
+)

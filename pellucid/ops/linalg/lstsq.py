@@ -20,7 +20,9 @@ from ._linalg import broadcast_batches, by_columns, double_or_float, linalg, loo
 
 # ---- pseudo-inverse and least squares ---------------------------------------------------------
 def cutoff(top: Any, shape: Any, atol: Any, rtol: Any, dtype: Any) -> Any:
-    """max(atol, rtol * largest singular value); rtol defaults to eps * max(m, n) unless atol is given and positive."""
+    """max(atol, rtol * largest singular value); rtol defaults to eps * max(m, n) unless atol is
+    given and positive.
+    """
     eps = np.finfo(dtype).eps * max(shape[-2:])
     atol = np.asarray(0.0 if atol is None else atol)
     rtol = np.where(atol > 0, 0.0, eps) if rtol is None else np.asarray(rtol)
@@ -33,21 +35,28 @@ def _pinv(xp: Any, x: Any, *, atol: Any, rtol: Any, hermitian: bool) -> Any:
     if hermitian:
         w, v = kernels.matmul.blas.linalg.eigh(x)
         keep = abs(w) > np.asarray(cutoff(abs(w).max(-1), x.shape, atol, rtol, x.dtype))[..., None]
-        return (v * np.where(keep, 1 / np.where(keep, w, 1), 0)[..., None, :].astype(w.dtype)) @ v.mT.conj()
+        return (
+            v * np.where(keep, 1 / np.where(keep, w, 1), 0)[..., None, :].astype(w.dtype)
+        ) @ v.mT.conj()
     u, s, vh = kernels.matmul.blas.linalg.svd(x, full_matrices=False)
     keep = s > np.asarray(cutoff(s[..., 0], x.shape, atol, rtol, x.dtype))[..., None]
-    return (vh.mT.conj() * np.where(keep, 1 / np.where(keep, s, 1), 0)[..., None, :].astype(s.dtype)) @ u.mT.conj()
+    return (
+        vh.mT.conj() * np.where(keep, 1 / np.where(keep, s, 1), 0)[..., None, :].astype(s.dtype)
+    ) @ u.mT.conj()
 
 
 def _pinv_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
-    # Golub and Pereyra (1973), "The differentiation of pseudo-inverses", in the order that keeps the products small.
+    # Golub and Pereyra (1973), "The differentiation of pseudo-inverses", in the order that keeps
+    # the products small.
     p, ph, gh = out, mH(F, out), mH(F, g)
     m, n = input.shape[-2:]
     mul = F.matmul
     if m <= n:
         k = mul(gh, p)
         kph = mul(k, ph)
-        return -mH(F, mul(p, k)) + kph - mul(mul(input, p), kph) + mul(mul(ph, p), gh - mul(k, input))
+        return (
+            -mH(F, mul(p, k)) + kph - mul(mul(input, p), kph) + mul(mul(ph, p), gh - mul(k, input))
+        )
     k = mul(p, gh)
     phk = mul(ph, k)
     return -mH(F, mul(k, p)) + mul(gh - mul(input, k), mul(p, ph)) + phk - mul(mul(phk, p), input)
@@ -60,7 +69,13 @@ defop(
     forward=_pinv,
     vjp={"input": _pinv_grad},
     grad_name="LinalgPinv",
-    samples=cases(*(((shape,), {"atol": None, "rtol": None, "hermitian": False}) for shape in ((2, 4, 3), (2, 3))), complex=True),
+    samples=cases(
+        *(
+            ((shape,), {"atol": None, "rtol": None, "hermitian": False})
+            for shape in ((2, 4, 3), (2, 3))
+        ),
+        complex=True,
+    ),
     aval=lambda x, **params: ((*x[0][:-2], x[0][-1], x[0][-2]), x[1]),
 )
 
@@ -83,7 +98,8 @@ def pinv(
 
     Args:
         A: `(..., m, n)`.
-        atol, rtol: singular values up to max(atol, rtol * largest) count as 0; rtol defaults to eps * max(m, n).
+        atol, rtol: singular values up to max(atol, rtol * largest) count as 0; rtol defaults to eps
+            * max(m, n).
         hermitian: A is symmetric or Hermitian, which is faster.
 
     >>> import pellucid as torch
@@ -101,7 +117,9 @@ def pinv(
         )
     if hermitian and A._array.size:
         square(A, "linalg.eigh", kernel="linalg_eigh_cpu", whole=True)
-    return F.pinv(A, atol=number_or_array(atol), rtol=number_or_array(rtol), hermitian=bool(hermitian))
+    return F.pinv(
+        A, atol=number_or_array(atol), rtol=number_or_array(rtol), hermitian=bool(hermitian)
+    )
 
 
 def _lstsq(xp: Any, a: Any, b: Any, *, rcond: Any, driver: str) -> Any:
@@ -117,7 +135,8 @@ def _lstsq(xp: Any, a: Any, b: Any, *, rcond: Any, driver: str) -> Any:
     least = np.finfo(a.dtype).eps * max(m, n) if rcond is None or rcond < 0 else rcond
 
     def one(x: Any, y: Any) -> Any:
-        if driver == "gelsy" and rcond is not None:  # it judges the rank by columns, not by singular values
+        # it judges the rank by columns, not by singular values
+        if driver == "gelsy" and rcond is not None:
             from scipy.linalg import lstsq as solved
 
             made, _, rank, _ = solved(x, y, cond=least, lapack_driver="gelsy", check_finite=False)
@@ -134,12 +153,15 @@ def _lstsq(xp: Any, a: Any, b: Any, *, rcond: Any, driver: str) -> Any:
     return solution, residuals, np.asarray(rank, np.int64), s.astype(a.real.dtype, copy=False)
 
 
-def _lstsq_parts(F: Any, g: Any, input: Any, other: Any, out0: Any, out1: Any) -> tuple[Any, Any, Any]:
+def _lstsq_parts(
+    F: Any, g: Any, input: Any, other: Any, out0: Any, out1: Any
+) -> tuple[Any, Any, Any]:
     """(gradient of the solution, gradient of B and of A through the residuals)."""
     gx, gr = g[0], g[1]
     if values(F, gr).size == 0 or not values(F, gr).any():
         return gx, None, None
-    left = other - F.matmul(input, out0)  # residual = sum |B - A X|^2; at the minimum the derivative in X vanishes
+    # residual = sum |B - A X|^2; at the minimum the derivative in X vanishes
+    left = other - F.matmul(input, out0)
     through = left * (gr.reshape((*gr.shape[:-1], 1, gr.shape[-1])) * 2.0)
     return gx, through, -F.matmul(through, mH(F, out0))
 
@@ -179,7 +201,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         A: `(..., m, n)`.
         B: `(..., m, k)`, or vectors `(..., m)`.
         rcond: singular values below `rcond * largest` count as 0; eps * max(m, n) by default.
-        driver: LAPACK's "gelsy" (default), "gels", "gelsd" or "gelss"; it decides which of the other results are filled.
+        driver: LAPACK's "gelsy" (default), "gels", "gelsd" or "gelss"; it decides which of the
+            other results are filled.
 
     >>> import pellucid as torch
     >>> torch.linalg.lstsq(torch.tensor([[1.0], [1.0]]), torch.tensor([[1.0], [3.0]])).solution
@@ -190,7 +213,9 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         raise ShapeError(f"{name}: input must have at least 2 dimensions.")
     double_or_float(A)
     if driver is not None and driver not in ("gels", "gelsy", "gelsd", "gelss"):
-        raise OperationError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+        raise OperationError(
+            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
+        )
     driver = driver or "gelsy"
     if require_tensor(B, name, "other", 2).dtype is not A.dtype:
         raise DtypeError(
@@ -202,7 +227,9 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         raise ShapeError(f"{name}: other must have at least 1 dimension.")
     vector = len(sb) == 1 or (len(sa) - 1 == len(sb) and sb == sa[:-1])
     if not vector and len(sa) != len(sb) and len(sa) - len(sb) > 1:
-        raise ShapeError(f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1")
+        raise ShapeError(
+            f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
+        )
     b = B.unsqueeze(-1) if vector else B
     if sa[-2] != b._array.shape[-2]:
         where = "-1" if vector else "-2"

@@ -18,7 +18,16 @@ from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...dtypes import BY_NUMPY, contiguous_format, promote_types
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
-from ...shapes import bmm_shape, broadcast_shapes, dot_shape, expand, matmul_shape, mm_shape, mv_shape, normalize_dim
+from ...shapes import (
+    bmm_shape,
+    broadcast_shapes,
+    dot_shape,
+    expand,
+    matmul_shape,
+    mm_shape,
+    mv_shape,
+    normalize_dim,
+)
 from .._overloads import former
 from .._rules import low_precision, require_tensor
 from .._samples import REAL, Sample, cases, draw
@@ -28,7 +37,15 @@ Number = bool | int | float | complex
 
 def check_dtypes(a: Any, b: Any) -> None:
     """Refuse products of two dtypes, and of bools, which have none."""
-    kind = "dot" if a.ndim == b.ndim == 1 else "addmv_impl_cpu" if 1 == b.ndim else "bmm" if b.ndim > 2 else "addmm_impl_cpu_"
+    kind = (
+        "dot"
+        if a.ndim == b.ndim == 1
+        else "addmv_impl_cpu"
+        if 1 == b.ndim
+        else "bmm"
+        if b.ndim > 2
+        else "addmm_impl_cpu_"
+    )
     if a.dtype != b.dtype:
         x, y = BY_NUMPY[a.dtype], BY_NUMPY[b.dtype]
         sentence = {
@@ -48,8 +65,8 @@ def _check(a: Any, b: Any) -> None:
     matmul_shape(a.shape, b.shape)
 
 
-# In the gradients of a @ b: for matrices g @ b^H and a^H @ g. Stacks of matrices times one matrix are folded into one product,
-# vectors are made rows or columns, and broadcast stacks are summed.
+# In the gradients of a @ b: for matrices g @ b^H and a^H @ g. Stacks of matrices times one matrix
+# are folded into one product, vectors are made rows or columns, and broadcast stacks are summed.
 def _left(F: Any, g: Any, other: Any, input_shape: Any) -> Any:
     other = F.conj(other)
     na, nb = len(input_shape), other.ndim
@@ -88,13 +105,25 @@ def _right(F: Any, g: Any, input: Any, other_shape: Any) -> Any:
 
 
 _PAIRS = (
-    ((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4)), ((5, 2, 3), (3,)),
-    ((3,), (5, 3, 2)), ((2, 3), (5, 3, 4)), ((5, 1, 2, 3), (4, 3, 2)), ((0, 3), (3, 2)), ((2, 0), (0, 3)),
-)  # fmt: skip
+    ((2, 3), (3, 4)),
+    ((3,), (3,)),
+    ((2, 3), (3,)),
+    ((3,), (3, 2)),
+    ((5, 2, 3), (3, 4)),
+    ((5, 2, 3), (5, 3, 4)),
+    ((5, 2, 3), (3,)),
+    ((3,), (5, 3, 2)),
+    ((2, 3), (5, 3, 4)),
+    ((5, 1, 2, 3), (4, 3, 2)),
+    ((0, 3), (3, 2)),
+    ((2, 0), (0, 3)),
+)
 
 
 def batched_matmul(x: Any, y: Any, bx: bool, by: bool) -> Any:
-    """The product of each sample; `bx` and `by` say which operand has samples (in its first dimension)."""
+    """The product of each sample; `bx` and `by` say which operand has samples (in its first
+    dimension).
+    """
     nx, ny = x._array.ndim - bx, y._array.ndim - by
     if nx == 1:
         x = F.unsqueeze(x, dim=int(bx))
@@ -105,16 +134,23 @@ def batched_matmul(x: Any, y: Any, bx: bool, by: bool) -> Any:
     for v, f in ((x, bx), (y, by)):
         shape = v._array.shape
         missing = wide + 1 - len(shape)
-        parts.append(F.reshape(v, shape=(shape[0], *(1,) * missing, *shape[1:])) if f and missing else v)
+        parts.append(
+            F.reshape(v, shape=(shape[0], *(1,) * missing, *shape[1:])) if f and missing else v
+        )
     r = F.matmul(*parts)
     drop = [r._array.ndim - 2] * (nx == 1) + [r._array.ndim - 1] * (ny == 1)
-    return F.reshape(r, shape=tuple(n for k, n in enumerate(r._array.shape) if k not in drop)) if drop else r
+    return (
+        F.reshape(r, shape=tuple(n for k, n in enumerate(r._array.shape) if k not in drop))
+        if drop
+        else r
+    )
 
 
 def matmul_by_aten(A: Any, input: Any, other: Any) -> Any:
     """The product by operators of aten; NotImplemented for what is not a tensor.
 
-    The operators refuse sizes that do not fit: to a type that handles them, a size may mean something else.
+    The operators refuse sizes that do not fit: to a type that handles them, a size may mean
+    something else.
     """
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         return NotImplemented
@@ -127,7 +163,9 @@ def matmul_by_aten(A: Any, input: Any, other: Any) -> Any:
             return A.dot(input, other)
         if m == 1:
             return A.mv(input, other)
-        return A.mm(input, other) if n == 2 else A.squeeze.dim(A.mm(A.unsqueeze(input, 0), other), 0)
+        return (
+            A.mm(input, other) if n == 2 else A.squeeze.dim(A.mm(A.unsqueeze(input, 0), other), 0)
+        )
     if m <= 2:
         folded = A.view(_foldable(A, input, 1), [prod(left[:-1]), left[-1]])
         if m == 1:
@@ -178,7 +216,8 @@ METHODS["__matmul__"], METHODS["__rmatmul__"] = make_operators(matmul_op)
 
 @public(methods="=", out="same", namespace="torch linalg")
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The matrix product `input @ other`: of vectors, matrices, or stacks of matrices whose leading dimensions broadcast.
+    """The matrix product `input @ other`: of vectors, matrices, or stacks of matrices whose leading
+    dimensions broadcast.
 
     Args:
         input: `(..., n, k)` or `(k,)`.
@@ -204,7 +243,10 @@ def _named_product(name: str, shape_rule: Any, names: tuple[str, str]) -> Any:
     vectors = name in ("mv", "dot")  # products with vectors are in none of autocast's groups
 
     def product(a: Any, b: Any) -> Tensor:
-        shape_rule(require_tensor(a, name, names[0], 1)._array.shape, require_tensor(b, name, names[1], 2)._array.shape)
+        shape_rule(
+            require_tensor(a, name, names[0], 1)._array.shape,
+            require_tensor(b, name, names[1], 2)._array.shape,
+        )
         if vectors and thread.stack.autocast is not None:
             return _as_it_is(a, b)
         return matmul_op.call(a, b)
@@ -212,8 +254,14 @@ def _named_product(name: str, shape_rule: Any, names: tuple[str, str]) -> Any:
     return product
 
 
-_mm, _bmm = _named_product("mm", mm_shape, ("input", "mat2")), _named_product("bmm", bmm_shape, ("input", "mat2"))
-_mv, _dot = _named_product("mv", mv_shape, ("input", "vec")), _named_product("dot", dot_shape, ("input", "tensor"))
+_mm, _bmm = (
+    _named_product("mm", mm_shape, ("input", "mat2")),
+    _named_product("bmm", bmm_shape, ("input", "mat2")),
+)
+_mv, _dot = (
+    _named_product("mv", mv_shape, ("input", "vec")),
+    _named_product("dot", dot_shape, ("input", "tensor")),
+)
 
 
 @public(methods="=", out="same")
@@ -221,7 +269,8 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices, `(n, k)` times `(k, m)`; no broadcasting.
 
     Args:
-        input, mat2: matrices of the same dtype; the columns of the first are as many as the rows of the second.
+        input, mat2: matrices of the same dtype; the columns of the first are as many as the rows of
+            the second.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
@@ -265,7 +314,10 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 
 def _check_dot(a: Any, b: Any) -> None:
-    sa, sb = require_tensor(a, "dot")._array.shape, require_tensor(b, "dot", "tensor", 2)._array.shape
+    sa, sb = (
+        require_tensor(a, "dot")._array.shape,
+        require_tensor(b, "dot", "tensor", 2)._array.shape,
+    )
     if len(sa) == len(sb) == 1 and a.dtype is not b.dtype:
         raise DtypeError(
             f"dot : expected both vectors to have same dtype, but found {a.dtype.scalar_type_name} and {b.dtype.scalar_type_name}"
@@ -317,17 +369,23 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
 @public(methods="=", out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """The sums of products over the last dimension of both: `out[i, j] = sum_k input[i, k] * other[j, k]`.
+    """The sums of products over the last dimension of both:
+    `out[i, j] = sum_k input[i, k] * other[j, k]`.
 
     >>> import pellucid as torch
     >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([[3.0, 4.0], [5.0, 6.0]]))
     tensor([11., 17.])
     """
-    a, b = require_tensor(input, "inner")._array.shape, require_tensor(other, "inner", "other", 2)._array.shape
+    a, b = (
+        require_tensor(input, "inner")._array.shape,
+        require_tensor(other, "inner", "other", 2)._array.shape,
+    )
     if not a or not b:
         return input * other
     if a[-1] != b[-1]:
-        raise ShapeError(f"inner() the last dimension must match on both input tensors but got shapes {list(a)} and {list(b)}")
+        raise ShapeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(a)} and {list(b)}"
+        )
     if len(a) == len(b) == 1:
         return _dot(input, other)
     k = a[-1]
@@ -337,14 +395,18 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @public(methods="=", names="outer ger", out=True)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """All products of an element of one vector with one of another: `(n,)` and `(m,)` give `(n, m)`.
+    """All products of an element of one vector with one of another: `(n,)` and `(m,)` give
+    `(n, m)`.
 
     >>> import pellucid as torch
     >>> torch.outer(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
     tensor([[3., 4.],
             [6., 8.]])
     """
-    for name, v in (("self", require_tensor(input, "outer")), ("vec2", require_tensor(vec2, "outer", "vec2", 2))):
+    for name, v in (
+        ("self", require_tensor(input, "outer")),
+        ("vec2", require_tensor(vec2, "outer", "vec2", 2)),
+    ):
         if v._array.ndim != 1:
             raise ShapeError(f"outer: Expected 1-D argument {name}, but got {v._array.ndim}-D")
     return input.reshape((input._array.size, 1)) * vec2
@@ -360,7 +422,10 @@ def _check_added(input: Tensor, target: tuple[int, ...]) -> None:
 
 def _batches(name: str, batch1: Any, batch2: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The shapes of two arguments."""
-    first, second = require_tensor(batch1, name, "batch1", 2), require_tensor(batch2, name, "batch2", 3)
+    first, second = (
+        require_tensor(batch1, name, "batch1", 2),
+        require_tensor(batch2, name, "batch2", 3),
+    )
     return first._array.shape, second._array.shape
 
 
@@ -370,7 +435,9 @@ def _size_of(shape: tuple[int, ...], dim: int) -> int:
 
 
 def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> Tensor:
-    """`beta * input + alpha * product`; an input with beta 0 is not read, so that its NaN does not matter."""
+    """`beta * input + alpha * product`; an input with beta 0 is not read, so that its NaN does not
+    matter.
+    """
     kind = require_tensor(input, name).dtype
     if kind is not product.dtype:
         raise DtypeError(
@@ -383,7 +450,9 @@ def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> 
     if beta == 0:
         # What is not read has a gradient all the same, of zeros.
         wanted = input._rg and local.grad
-        return F.where(make_tensor(constant(np.ones((), bool))), product, input) if wanted else product
+        return (
+            F.where(make_tensor(constant(np.ones((), bool))), product, input) if wanted else product
+        )
     return (input if beta == 1 else input * beta) + product
 
 
@@ -391,7 +460,9 @@ def _is_half(kind: Any) -> bool:
     return bool(kind.itemsize == 2 and kind.is_floating_point)
 
 
-def _added(name: str, product: Any, input: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any) -> Tensor:
+def _added(
+    name: str, product: Any, input: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any
+) -> Tensor:
     """`beta * input + alpha * product(a, b)`, of two-byte floats rounded once."""
     kind = input.dtype
     if not _is_half(kind) or beta == 0 and alpha == 1 or not kind is a.dtype is b.dtype:
@@ -403,7 +474,9 @@ def _added(name: str, product: Any, input: Tensor, a: Tensor, b: Tensor, beta: A
 
 @public(methods="=", inplace="=", out="same")
 @low_precision
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)` with `input` broadcast to the product's shape.
 
     >>> import pellucid as torch
@@ -412,19 +485,31 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *rest: Any, beta: Number = 
             [2.]])
     """
     if rest:
-        return former(addmm, input, mat1, mat2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
-    a, b = require_tensor(mat1, "addmm", "mat1", 2)._array.shape, require_tensor(mat2, "addmm", "mat2", 3)._array.shape
+        return former(
+            addmm, input, mat1, mat2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha
+        )
+    a, b = (
+        require_tensor(mat1, "addmm", "mat1", 2)._array.shape,
+        require_tensor(mat2, "addmm", "mat2", 3)._array.shape,
+    )
     for name, shape in (("mat1", a), ("mat2", b)):
         if len(shape) != 2:
             raise ShapeError(f"{name} must be a matrix, got {len(shape)}-D tensor")
     _check_added(require_tensor(input, "addmm"), mm_shape(a, b))
-    if input._array.shape == b[1:] and beta == alpha == 1 and _is_half(input.dtype) and input.dtype is mat1.dtype is mat2.dtype:
+    if (
+        input._array.shape == b[1:]
+        and beta == alpha == 1
+        and _is_half(input.dtype)
+        and input.dtype is mat1.dtype is mat2.dtype
+    ):
         return F.linear(mat1, F.transpose(mat2, dim0=0, dim1=1), input)  # which rounds once, too
     return titled(_added("addmm", _mm, input, mat1, mat2, beta, alpha), "Addmm")
 
 
 @public(methods="=", inplace="=", out=True)
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`.
 
     >>> import pellucid as torch
@@ -432,14 +517,21 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *rest: Any, beta: Number = 1,
     tensor([4., 5.])
     """
     if rest:
-        return former(addmv, input, mat, vec, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
-    a, b = require_tensor(mat, "addmv", "mat", 2)._array.shape, require_tensor(vec, "addmv", "vec", 3)._array.shape
+        return former(
+            addmv, input, mat, vec, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha
+        )
+    a, b = (
+        require_tensor(mat, "addmv", "mat", 2)._array.shape,
+        require_tensor(vec, "addmv", "vec", 3)._array.shape,
+    )
     _check_added(input, mv_shape(a, b, require_tensor(input, "addmv")._array.ndim))
     return _added("addmv", _mv, input, mat, vec, beta, alpha)
 
 
 @public(methods="=", inplace="=", out=True)
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`.
 
     >>> import pellucid as torch
@@ -448,7 +540,9 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *rest: Any, beta: Number = 1
             [6.]])
     """
     if rest:
-        return former(addr, input, vec1, vec2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
+        return former(
+            addr, input, vec1, vec2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha
+        )
     require_tensor(input, "addr")
     for place, v in enumerate((vec1, vec2), 1):
         dims = require_tensor(v, "addr", f"vec{place}", place + 1)._array.ndim
@@ -460,7 +554,9 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *rest: Any, beta: Number = 1
         return _bool_addr(input, product, beta, alpha)
     if kind.is_integral and (isinstance(beta, float) or isinstance(alpha, float)):
         which = "beta" if isinstance(beta, float) else "alpha"
-        raise OperationError(f"For integral input tensors, argument {which} must not be a floating point number.")
+        raise OperationError(
+            f"For integral input tensors, argument {which} must not be a floating point number."
+        )
     casts = [t if t.dtype is kind else F.cast(t, dtype=kind.numpy) for t in (input, product)]
     return _combined("addr", casts[0], casts[1], beta, alpha)
 
@@ -472,7 +568,9 @@ def _bool_addr(input: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
 
 @public(methods="=", inplace="=", out=True)
 @low_precision
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
     """`beta * input + alpha * sum_i (batch1[i] @ batch2[i])`.
 
     >>> import pellucid as torch
@@ -480,14 +578,18 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Numb
     tensor([[6.]])
     """
     if rest:
-        return former(addbmm, input, batch1, batch2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
+        return former(
+            addbmm, input, batch1, batch2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha
+        )
     a, b = _batches("addbmm", batch1, batch2)
     _check_added(require_tensor(input, "addbmm"), (_size_of(a, 1), _size_of(b, 2)))
     for name, shape in (("batch1", a), ("batch2", b)):
         if len(shape) != 3:
             raise ShapeError(f"{name} must be a 3D tensor")
     if a[0] != b[0]:
-        raise ShapeError(f"batch1 and batch2 must have same number of batches, got {a[0]} and {b[0]}")
+        raise ShapeError(
+            f"batch1 and batch2 must have same number of batches, got {a[0]} and {b[0]}"
+        )
     if a[2] != b[1]:
         raise ShapeError(f"Incompatible matrix sizes for bmm ({a[1]}x{a[2]} and {b[1]}x{b[2]})")
     if a[0] and _is_half(input.dtype):  # rounded after each matrix
@@ -501,7 +603,9 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Numb
 
 @public(methods="=", inplace="=", out="same")
 @low_precision
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1) -> Tensor:
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2)` for stacks of matrices.
 
     >>> import pellucid as torch
@@ -509,7 +613,9 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Num
     tensor([4., 4.])
     """
     if rest:
-        return former(baddbmm, input, batch1, batch2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha)
+        return former(
+            baddbmm, input, batch1, batch2, *rest, numbers=("beta", "alpha"), beta=beta, alpha=alpha
+        )
     a, b = _batches("baddbmm", batch1, batch2)
     _check_added(require_tensor(input, "baddbmm"), (_size_of(a, 0), _size_of(a, 1), _size_of(b, 2)))
     return _added("baddbmm", _bmm, input, batch1, batch2, beta, alpha)

@@ -40,9 +40,7 @@ from .factor import unpacked
 
 _INFO = np.dtype(np.int32)
 SINGULAR = "The solver failed because the input matrix is singular."
-_SINGULAR_INVERSE = (
-    "The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular."
-)
+_SINGULAR_INVERSE = "The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular."
 
 
 def _singular(a: Any) -> Any:
@@ -65,7 +63,9 @@ def _solve_triangular(xp: Any, a: Any, b: Any, *, upper: bool, left: bool, unit:
     trsm = kernels.matmul.blas.bounded(get_blas_funcs("trsm", (a, b)))
 
     def one(x: Any, y: Any) -> Any:
-        return (trsm(1.0, x, y, side=0 if left else 1, lower=0 if upper else 1, diag=1 if unit else 0),)
+        return (
+            trsm(1.0, x, y, side=0 if left else 1, lower=0 if upper else 1, diag=1 if unit else 0),
+        )
 
     return loop(one, a, b)[0]
 
@@ -78,7 +78,9 @@ def _triangular_right(F: Any, g: Any, input: Any, upper: bool, left: bool, unit:
     return F.solve_triangular(mH(F, input), g, upper=not upper, left=left, unit=unit)
 
 
-def _triangular_left(F: Any, g: Any, input: Any, out: Any, upper: bool, left: bool, unit: bool) -> Any:
+def _triangular_left(
+    F: Any, g: Any, input: Any, out: Any, upper: bool, left: bool, unit: bool
+) -> Any:
     gb = F.solve_triangular(mH(F, input), g, upper=not upper, left=left, unit=unit)
     product = F.matmul(gb, mH(F, out)) if left else F.matmul(mH(F, out), gb)
     return -_triangle(F, product, upper, unit)
@@ -114,7 +116,8 @@ def solve_triangular(
     left: bool = True,
     unitriangular: bool = False,  # noqa: N803
 ) -> Tensor:
-    """The solution X of `A @ X = B` (or `X @ A = B` with left=False) for triangular A, of which only that triangle is read.
+    """The solution X of `A @ X = B` (or `X @ A = B` with left=False) for triangular A, of which
+    only that triangle is read.
 
     Args:
         A: `(..., n, n)`.
@@ -185,7 +188,9 @@ defop(
     outputs=2,
     aval=lambda a, b: [b, (a[0][:-2], _INFO)],
     vjp={
-        "input": lambda F, g, input, out0: -F.matmul(F.solve_ex(mH(F, input), g[0])[0], mH(F, out0)),
+        "input": lambda F, g, input, out0: (
+            -F.matmul(F.solve_ex(mH(F, input), g[0])[0], mH(F, out0))
+        ),
         "other": lambda F, g, input: F.solve_ex(mH(F, input), g[0])[0],
     },
     grad_name="LinalgSolveEx",
@@ -194,7 +199,9 @@ defop(
 
 
 def _solution(name: str, A: Any, B: Any, left: bool, solver: Any) -> Any:  # noqa: N803
-    """The solution of A X = B or X A = B that an operation finds, and what else it gives; B may be a stack of vectors."""
+    """The solution of A X = B or X A = B that an operation finds, and what else it gives; B may be
+    a stack of vectors.
+    """
     name = name.removeprefix("torch.").removesuffix("_ex")
     if require_tensor(A, name, "A").dtype.is_integral:
         matrices(A, name)
@@ -205,8 +212,10 @@ def _solution(name: str, A: Any, B: Any, left: bool, solver: Any) -> Any:  # noq
         raise ShapeError(f"{name}: The input tensor B must have at least 2 dimensions.")
     vector = len(sb) == 1 or (len(sa) - 1 == len(sb) and sb == sa[:-1])
     if vector and not left:
-        raise ShapeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case "
-                         f"{name} is equivalent to B / A.squeeze(-1)")  # fmt: skip
+        raise ShapeError(
+            f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+            f"{name} is equivalent to B / A.squeeze(-1)"
+        )
     b = B.unsqueeze(-1) if vector else B
     _check_inner(name, A, b, left)
     a, b = broadcast_batches(A, b)
@@ -365,7 +374,8 @@ def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
         return F.where(own, others, np.nan)
     u, s, vh = F.svd(input, full=False)
     n = a.shape[-1]
-    # cofactor = det(U) det(Vh) U diag(products of the other singular values) Vh, conjugated where complex
+    # cofactor = det(U) det(Vh) U diag(products of the other singular values) Vh, conjugated where
+    # complex
     lines = F.expand(s.reshape((*s.shape[:-1], 1, n)), shape=(*s.shape[:-1], n, n))
     eye = constant(F, np.eye(n, dtype=a.real.dtype))
     others = F.prod(lines * (1 - eye) + eye, dim=(lines.ndim - 1,), keepdim=False)
@@ -374,7 +384,13 @@ def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
 
 
 defop(
-    "det", "input", host=True, forward=_det, aval=lambda x: (x[0][:-2], x[1]), vjp={"input": _det_grad}, grad_name="LinalgDet",
+    "det",
+    "input",
+    host=True,
+    forward=_det,
+    aval=lambda x: (x[0][:-2], x[1]),
+    vjp={"input": _det_grad},
+    grad_name="LinalgDet",
     batch="leading",
     autocast="float32",
     onnx="Det",
@@ -382,7 +398,7 @@ defop(
         *cases((((2, 3, 3),), {}), complex=True)(rng),
         *cases((((3, 2), (2, 3)), {}), make=lambda a, b: (a @ b,))(rng),
     ),
-)  # fmt: skip
+)
 
 
 @public(namespace="linalg", out="same")
@@ -393,7 +409,8 @@ def det(A: Tensor) -> Tensor:  # noqa: N803
         A: `(..., n, n)`, floating point or complex.
 
     Returns:
-        `(...)`, one number for each matrix. For large matrices use `slogdet`, which does not overflow.
+        `(...)`, one number for each matrix. For large matrices use `slogdet`, which does not
+        overflow.
 
     Raises:
         RuntimeError: not square, or integers.
@@ -461,8 +478,11 @@ def slogdet(A: Tensor) -> Any:  # noqa: N803
 
 # ---- systems from factorisations --------------------------------------------------------------
 @linalg(out="same")
-def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:  # noqa: N803
-    """The solution X of `A @ X = B` (`X @ A = B` with left=False, A^H for A with adjoint=True) from A's `lu_factor`.
+def lu_solve(
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
+) -> Tensor:  # noqa: N803
+    """The solution X of `A @ X = B` (`X @ A = B` with left=False, A^H for A with adjoint=True) from
+    A's `lu_factor`.
 
     >>> import pellucid as torch
     >>> torch.linalg.lu_solve(*torch.linalg.lu_factor(torch.eye(2)), torch.ones(2, 1))
@@ -474,10 +494,14 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     same_dtype(LU, B, "linalg.lu_solve", "LU", "B")
     matrices(B, "linalg.lu_solve", "B")
     if require_tensor(pivots, "linalg_lu_solve", "pivots", 2)._array.dtype != np.int32:
-        raise OperationError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
+        raise OperationError(
+            "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32"
+        )
     sp = pivots._array.shape
     if not sp or sp[-1] != LU._array.shape[-1]:
-        raise ShapeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
+        raise ShapeError(
+            "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix"
+        )
     if sp[:-1] != LU._array.shape[:-2]:
         raise ShapeError(
             f"linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(sp)} "
@@ -485,12 +509,23 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
         )
     _check_inner("linalg.lu_solve", LU, B, left)
     p, lower, upper = unpacked(LU, pivots)
-    # left: P L U X = B; right: X P L U = B. The adjoint reverses the order and transposes each factor.
+    # left: P L U X = B; right: X P L U = B. The adjoint reverses the order and transposes each
+    # factor.
     if adjoint:
         return _adjoint_lu(p, lower, upper, B, left)
     if left:
-        return _tri(upper, _tri(lower, F.matmul(*broadcast_batches(p.mT, B)), False, True, True), True, False, True)
-    return F.matmul(*broadcast_batches(_tri(lower, _tri(upper, B, True, False, False), False, True, False), p.mT))
+        return _tri(
+            upper,
+            _tri(lower, F.matmul(*broadcast_batches(p.mT, B)), False, True, True),
+            True,
+            False,
+            True,
+        )
+    return F.matmul(
+        *broadcast_batches(
+            _tri(lower, _tri(upper, B, True, False, False), False, True, False), p.mT
+        )
+    )
 
 
 def _tri(a: Any, b: Any, upper: bool, unit: bool, left: bool) -> Any:
@@ -501,8 +536,16 @@ def _tri(a: Any, b: Any, upper: bool, unit: bool, left: bool) -> Any:
 def _adjoint_lu(p: Any, lower: Any, upper: Any, b: Any, left: bool) -> Any:
     lower, upper = F.conj(lower).mT, F.conj(upper).mT
     if left:
-        return F.matmul(*broadcast_batches(p, _tri(lower, _tri(upper, b, False, False, True), True, True, True)))
-    return _tri(upper, _tri(lower, F.matmul(*broadcast_batches(b, p)), True, True, False), False, False, False)
+        return F.matmul(
+            *broadcast_batches(p, _tri(lower, _tri(upper, b, False, False, True), True, True, True))
+        )
+    return _tri(
+        upper,
+        _tri(lower, F.matmul(*broadcast_batches(b, p)), True, True, False),
+        False,
+        False,
+        False,
+    )
 
 
 def _cholesky_solve(xp: Any, b: Any, factor: Any, *, upper: bool) -> Any:
@@ -534,10 +577,14 @@ def cholesky_solution(name: str, B: Any, L: Any, upper: bool) -> Tensor:  # noqa
     """X with A X = B from A's Cholesky factor."""
     for word, x in (("b", require_tensor(B, name)), ("u", require_tensor(L, name, "input2", 2))):
         if x._array.ndim < 2:
-            raise ShapeError(f"{word} should have at least 2 dimensions, but has {x._array.ndim} dimensions instead")
+            raise ShapeError(
+                f"{word} should have at least 2 dimensions, but has {x._array.ndim} dimensions instead"
+            )
     shape = L._array.shape
     if shape[-1] != shape[-2]:
-        raise ShapeError(f"A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices")
+        raise ShapeError(
+            f"A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
+        )
     same_dtype(B, L, name, "b", "A")
     floating(B, name, kernel="cholesky_solve_cpu", whole=True)
     if B._array.shape[-2] != L._array.shape[-1]:
@@ -560,14 +607,18 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     name = "torch.linalg.ldl_solve"
     square(LD, name, "LD")
     if require_tensor(B, "linalg_ldl_solve", "B", 3)._array.ndim < 2:
-        raise ShapeError(f"{name}: Expected B to have at least 2 dimensions, but it has {B._array.ndim} dimensions instead")
+        raise ShapeError(
+            f"{name}: Expected B to have at least 2 dimensions, but it has {B._array.ndim} dimensions instead"
+        )
     shape = pivots._array.shape
     if shape != LD._array.shape[:-1]:
         raise ShapeError(
             f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(shape)} instead"
         )
     if pivots._array.dtype.kind not in "iu":
-        raise OperationError(f"{name}: Expected pivots to be integers. Got {pivots.dtype.scalar_type_name}")
+        raise OperationError(
+            f"{name}: Expected pivots to be integers. Got {pivots.dtype.scalar_type_name}"
+        )
     if LD.dtype is not B.dtype:
         raise OperationError("ldl_solve: Expected LD and B to have the same dtype")
     _check_inner(name, LD, B)
@@ -579,8 +630,11 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
 
 
 def _has_half_blocks(pivots: np.ndarray) -> bool:
-    """Whether a negative number, which stands for a block of two rows, is without its equal beside it."""
-    open_block = np.zeros(pivots.shape[:-1], pivots.dtype)  # the first number of a block that is not complete yet
+    """Whether a negative number, which stands for a block of two rows, is without its equal beside
+    it.
+    """
+    # the first number of a block that is not complete yet
+    open_block = np.zeros(pivots.shape[:-1], pivots.dtype)
     for k in range(pivots.shape[-1]):
         one = pivots[..., k]
         if ((open_block < 0) & (one != open_block)).any():
@@ -596,7 +650,9 @@ def _ldl_solution(a: Any, pivots: Any, b: Any, lead: tuple[int, ...], hermitian:
             "torch.linalg.ldl_solve: Expected pivots of ldl_factor, from 1 to the number of rows, or pairs of their negatives"
         )
     (trs,) = lapack("hetrs" if hermitian and a.dtype.kind == "c" else "sytrs", a)
-    a, pivots, b = (np.broadcast_to(x, (*lead, *x.shape[-k:])) for x, k in ((a, 2), (pivots, 1), (b, 2)))
+    a, pivots, b = (
+        np.broadcast_to(x, (*lead, *x.shape[-k:])) for x, k in ((a, 2), (pivots, 1), (b, 2))
+    )
     out = np.empty(b.shape, b.dtype)
     for place in np.ndindex(*b.shape[:-2]):
         out[place] = trs(a[place], pivots[place], b[place], lower=1)[0]
@@ -605,7 +661,8 @@ def _ldl_solution(a: Any, pivots: Any, b: Any, lead: tuple[int, ...], hermitian:
 
 @linalg()
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:  # noqa: N803
-    """The inverse of the linear map that `tensordot` with A is: its first `ind` dimensions are the rows.
+    """The inverse of the linear map that `tensordot` with A is: its first `ind` dimensions are the
+    rows.
 
     >>> import pellucid as torch
     >>> torch.linalg.tensorinv(torch.eye(4).reshape(2, 2, 4)).shape
@@ -626,7 +683,8 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:  # noqa: N803
 
 @linalg()
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:  # noqa: N803
-    """The X with `tensordot(A, X, X.ndim) = B`; the dimensions `dims` of A are moved to its end first.
+    """The X with `tensordot(A, X, X.ndim) = B`; the dimensions `dims` of A are moved to its end
+    first.
 
     >>> import pellucid as torch
     >>> torch.linalg.tensorsolve(torch.eye(4).reshape(2, 2, 4), torch.ones(2, 2))

@@ -40,7 +40,8 @@ def _one_head(a: Any, flat: bool) -> Any:
 
 def _attention(xp: Any, q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float) -> Any:
     if xp is numpy_cpu and q.dtype in HALVES:
-        # Scores of two-byte numbers have errors that exponentials make large: weights are computed in float32, and rounded once.
+        # Scores of two-byte numbers have errors that exponentials make large: weights are computed
+        # in float32, and rounded once.
         return in_float32(_attention, xp, q, k, v, bias, causal=causal, scale=scale)
     if type(q) is np.ndarray and q.dtype is _F32 and config.kernels:
         flat = q.ndim == 3
@@ -85,13 +86,17 @@ def _attention_vjp(
     kind, saved = aux
     if isinstance(query, Tensor) and query._array.dtype in HALVES:
         dtype = query._array.dtype
-        g, query, key, value, bias = (None if t is None else F.cast(t, dtype=_F32) for t in (g, query, key, value, bias))
+        g, query, key, value, bias = (
+            None if t is None else F.cast(t, dtype=_F32) for t in (g, query, key, value, bias)
+        )
         made = _attention_vjp(F, g, query, key, value, bias, bias_shape, aux, needs, causal, scale)
         return tuple(None if t is None else F.cast(t, dtype=dtype) for t in made)
     if F.raw and kind == "kernel" and not needs[3]:
         flat = len(query.shape) == 3
         arrays = [_one_head(a, flat) for a in (g, query, key, value)]
-        made = kernels.rows.attention.attention_backward(*arrays, saved, _one_head(bias, flat), causal, scale)
+        made = kernels.rows.attention.attention_backward(
+            *arrays, saved, _one_head(bias, flat), causal, scale
+        )
         if made is not None:
             return (*[a[:, 0] for a in made], None) if flat else (*made, None)
     if F.raw and kind == "plain":
@@ -146,10 +151,21 @@ attention_op = defop(
     batch=lambda b: None if b[3] is not None else b.call(*b.whole()),
     onnx=_onnx_attention,
     samples=lambda rng: [
-        Sample((rng.random((2, 3, 4)), rng.random((2, 5, 4)), rng.random((2, 5, 2)), None), {"causal": False, "scale": 0.5}),
-        Sample((rng.random((2, 3, 4)), rng.random((2, 3, 4)), rng.random((2, 3, 4)), None), {"causal": True, "scale": 0.5}),
         Sample(
-            (rng.random((2, 1, 3, 4)), rng.random((2, 1, 5, 4)), rng.random((2, 1, 5, 2)), rng.random((3, 5))),
+            (rng.random((2, 3, 4)), rng.random((2, 5, 4)), rng.random((2, 5, 2)), None),
+            {"causal": False, "scale": 0.5},
+        ),
+        Sample(
+            (rng.random((2, 3, 4)), rng.random((2, 3, 4)), rng.random((2, 3, 4)), None),
+            {"causal": True, "scale": 0.5},
+        ),
+        Sample(
+            (
+                rng.random((2, 1, 3, 4)),
+                rng.random((2, 1, 5, 4)),
+                rng.random((2, 1, 5, 2)),
+                rng.random((3, 5)),
+            ),
             {"causal": False, "scale": 1.0},
         ),
     ],
@@ -158,17 +174,25 @@ attention_op = defop(
 
 @public(namespace="nn.functional")
 def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *,
-    scale: float | None = None, enable_gqa: bool = False,
-) -> Tensor:  # fmt: skip
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
     """Attention: `softmax(query key^T * scale + mask) value`.
 
     Args:
         query: `(..., L, E)`.
         key, value: `(..., S, E)` and `(..., S, Ev)`; leading dimensions broadcast.
-        attn_mask: bool (True takes part) or added to the scores; broadcast to `(..., L, S)`. Default: None.
-        dropout_p: probability of dropout on the weights. It is applied whenever it is not 0, so pass 0 in evaluation. Default:
-            0.
+        attn_mask: bool (True takes part) or added to the scores; broadcast to `(..., L, S)`.
+            Default: None.
+        dropout_p: probability of dropout on the weights. It is applied whenever it is not 0, so
+            pass 0 in evaluation. Default: 0.
         is_causal: position i sees positions up to i; not with `attn_mask`. Default: False.
         scale: factor of the scores; 1 / sqrt(E) when left out.
         enable_gqa: key and value may have fewer heads; each is repeated. Default: False.
@@ -201,9 +225,13 @@ def scaled_dot_product_attention(
             f"value.dim: {v.ndim} instead."
         )
     if is_causal and attn_mask is not None:
-        raise OperationError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+        raise OperationError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        )
     if not 0.0 <= dropout_p <= 1.0:
-        raise OperationError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
+        raise OperationError(
+            f"dropout probability has to be between 0 and 1, but got {dropout_p:g}"
+        )
     if enable_gqa and k._array.shape[-3] != q._array.shape[-3]:
         times = q._array.shape[-3] // k._array.shape[-3]
         k, v = k.repeat_interleave(times, -3), v.repeat_interleave(times, -3)
@@ -211,7 +239,9 @@ def scaled_dot_product_attention(
     bias = attn_mask
     if bias is not None and bias._array.dtype.kind == "b":
         kind = q._array.dtype
-        bias = F.where(bias, wrap(constant(np.zeros((), kind))), wrap(constant(np.full((), -np.inf, kind))))
+        bias = F.where(
+            bias, wrap(constant(np.zeros((), kind))), wrap(constant(np.full((), -np.inf, kind)))
+        )
     elif bias is not None and bias._array.dtype != q._array.dtype:
         raise OperationError(
             f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {bias.dtype} and  "

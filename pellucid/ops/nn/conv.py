@@ -24,7 +24,9 @@ def _bias_grad(F: Any, g: Any) -> Any:
     return F.sum(g, dim=(0, *range(2, g.ndim)), keepdim=False)
 
 
-def _conv_aval(x: Any, w: Any, bias: Any, *, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _conv_aval(
+    x: Any, w: Any, bias: Any, *, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
     out = tuple(
         (n + a + b - d * (k - 1) - 1) // s + 1
         for n, k, s, (a, b), d in zip(x[0][2:], w[0][2:], stride, padding, dilation, strict=True)
@@ -39,11 +41,19 @@ def _batch_conv(b: Any) -> Any:
     # A weight for each sample: samples become groups of channels.
     x, w, bias = b.whole()
     images, channels = x._array.shape[1:3]
-    joined = F.reshape(F.transpose(x, dim0=0, dim1=1), shape=(images, b.size * channels, *x._array.shape[3:]))
+    joined = F.reshape(
+        F.transpose(x, dim0=0, dim1=1), shape=(images, b.size * channels, *x._array.shape[3:])
+    )
     r = b.call(joined, b.fold(w), None, groups=b.p["groups"] * b.size)
     shape = r._array.shape
-    r = F.transpose(F.reshape(r, shape=(images, b.size, shape[1] // b.size, *shape[2:])), dim0=0, dim1=1)
-    return r if bias is None else r + F.reshape(bias, shape=(b.size, 1, bias._array.shape[1], *(1,) * (len(shape) - 2)))
+    r = F.transpose(
+        F.reshape(r, shape=(images, b.size, shape[1] // b.size, *shape[2:])), dim0=0, dim1=1
+    )
+    return (
+        r
+        if bias is None
+        else r + F.reshape(bias, shape=(b.size, 1, bias._array.shape[1], *(1,) * (len(shape) - 2)))
+    )
 
 
 def _batch_input_grad(b: Any) -> Any:
@@ -56,9 +66,14 @@ def _batch_input_grad(b: Any) -> Any:
 def _onnx_conv(c: Any) -> Any:
     low, high = c.pads
     return c.emit(
-        "Conv", *[name for name in c.names if name], kernel_shape=list(c.fixed(c.shape(1))[2:]), strides=list(c.p["stride"]),
-        pads=low + high, dilations=list(c.p["dilation"]), group=int(c.p["groups"]),
-    )  # fmt: skip
+        "Conv",
+        *[name for name in c.names if name],
+        kernel_shape=list(c.fixed(c.shape(1))[2:]),
+        strides=list(c.p["stride"]),
+        pads=low + high,
+        dilations=list(c.p["dilation"]),
+        group=int(c.p["groups"]),
+    )
 
 
 # Image, window, stride, padding, dilation, groups.
@@ -71,14 +86,32 @@ _SAMPLES: list[Any] = [
 conv_op = defop(
     "conv",
     "input weight bias?",
-    forward=lambda xp, x, w, bias, *, stride, padding, dilation, groups: xp.conv(x, w, bias, stride, padding, dilation, groups),
+    forward=lambda xp, x, w, bias, *, stride, padding, dilation, groups: xp.conv(
+        x, w, bias, stride, padding, dilation, groups
+    ),
     aval=_conv_aval,
     vjp={
-        "input": lambda F, g, weight, input_shape, stride, padding, dilation, groups: F.conv_input_grad(
-            g, F.conj(weight), x_shape=input_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
+        "input": lambda F, g, weight, input_shape, stride, padding, dilation, groups: (
+            F.conv_input_grad(
+                g,
+                F.conj(weight),
+                x_shape=input_shape,
+                stride=stride,
+                padding=padding,
+                dilation=dilation,
+                groups=groups,
+            )
         ),
-        "weight": lambda F, g, input, weight_shape, stride, padding, dilation, groups: F.conv_weight_grad(
-            g, F.conj(input), w_shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
+        "weight": lambda F, g, input, weight_shape, stride, padding, dilation, groups: (
+            F.conv_weight_grad(
+                g,
+                F.conj(input),
+                w_shape=weight_shape,
+                stride=stride,
+                padding=padding,
+                dilation=dilation,
+                groups=groups,
+            )
         ),
         "bias": lambda F, g: _bias_grad(F, g),
     },
@@ -89,7 +122,11 @@ conv_op = defop(
     autocast="lower",
     samples=lambda rng: [
         Sample(
-            (rng.random((2, 4, *image)), rng.random((6, 4 // groups, *window)), rng.random(6) if bias else None),
+            (
+                rng.random((2, 4, *image)),
+                rng.random((6, 4 // groups, *window)),
+                rng.random(6) if bias else None,
+            ),
             {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups},
         )
         for bias in (True, False)
@@ -110,9 +147,16 @@ def _onnx_conv_transpose(c: Any) -> Any:
         high[k] = max(made - low[k] - wanted, 0)
         extra.append(wanted - (made - low[k] - high[k]))
     return c.emit(
-        "ConvTranspose", c[0], c[1], kernel_shape=list(kernel), strides=list(stride), pads=low + high, dilations=list(dilation),
-        group=int(c.p["groups"]), output_padding=extra,
-    )  # fmt: skip
+        "ConvTranspose",
+        c[0],
+        c[1],
+        kernel_shape=list(kernel),
+        strides=list(stride),
+        pads=low + high,
+        dilations=list(dilation),
+        group=int(c.p["groups"]),
+        output_padding=extra,
+    )
 
 
 conv_input_grad = defop(
@@ -124,10 +168,24 @@ conv_input_grad = defop(
     aval=lambda g, w, x_shape, **_: (tuple(x_shape), g[1]),
     vjp={
         "grad": lambda F, g, weight, stride, padding, dilation, groups: F.conv(
-            g, F.conj(weight), None, stride=stride, padding=padding, dilation=dilation, groups=groups
+            g,
+            F.conj(weight),
+            None,
+            stride=stride,
+            padding=padding,
+            dilation=dilation,
+            groups=groups,
         ),
-        "weight": lambda F, g, grad, weight_shape, stride, padding, dilation, groups: F.conv_weight_grad(
-            F.conj(grad), g, w_shape=weight_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
+        "weight": lambda F, g, grad, weight_shape, stride, padding, dilation, groups: (
+            F.conv_weight_grad(
+                F.conj(grad),
+                g,
+                w_shape=weight_shape,
+                stride=stride,
+                padding=padding,
+                dilation=dilation,
+                groups=groups,
+            )
         ),
     },
     grad_name="Convolution",
@@ -137,7 +195,11 @@ conv_input_grad = defop(
     samples=lambda rng: [
         Sample(
             (
-                rng.random(_conv_aval(((2, 4, *image), None), ((6, 4 // groups, *window), None), None, **how)[0]),
+                rng.random(
+                    _conv_aval(
+                        ((2, 4, *image), None), ((6, 4 // groups, *window), None), None, **how
+                    )[0]
+                ),
                 rng.random((6, 4 // groups, *window)),
             ),
             {"x_shape": (2, 4, *image), **how},
@@ -158,8 +220,16 @@ conv_weight_grad = defop(
         "grad": lambda F, g, input, stride, padding, dilation, groups: F.conv(
             F.conj(input), g, None, stride=stride, padding=padding, dilation=dilation, groups=groups
         ),
-        "input": lambda F, g, grad, input_shape, stride, padding, dilation, groups: F.conv_input_grad(
-            F.conj(grad), g, x_shape=input_shape, stride=stride, padding=padding, dilation=dilation, groups=groups
+        "input": lambda F, g, grad, input_shape, stride, padding, dilation, groups: (
+            F.conv_input_grad(
+                F.conj(grad),
+                g,
+                x_shape=input_shape,
+                stride=stride,
+                padding=padding,
+                dilation=dilation,
+                groups=groups,
+            )
         ),
     },
     grad_name="ConvolutionBackward",
@@ -167,7 +237,11 @@ conv_weight_grad = defop(
     samples=lambda rng: [
         Sample(
             (
-                rng.random(_conv_aval(((2, 4, *image), None), ((6, 4 // groups, *window), None), None, **how)[0]),
+                rng.random(
+                    _conv_aval(
+                        ((2, 4, *image), None), ((6, 4 // groups, *window), None), None, **how
+                    )[0]
+                ),
                 rng.random((2, 4, *image)),
             ),
             {"w_shape": (6, 4 // groups, *window), **how},
@@ -183,13 +257,21 @@ def _check_dtypes(name: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
     a, b, c = x.dtype, weight.dtype, None if bias is None else bias.dtype
     if c not in (None, a) and "transpose" not in name:
         assert c is not None
-        raise DtypeError(f"Input type ({a.c_name}) and bias type ({c.c_name}) should be the same", op=name)
+        raise DtypeError(
+            f"Input type ({a.c_name}) and bias type ({c.c_name}) should be the same", op=name
+        )
     if a is not b:
         one, other = _type_title(a), _type_title(b)
         if a.is_complex:
             said = f"Input type ({one}) and weight type ({other}) should be the same"
-        elif a is dtypes.float32 and (len(x._array) > 1 or math.prod(x._array.shape) > 20480 or min(weight._array.shape[-2:]) > 3):
-            said = (  # the sizes for which PyTorch takes the kernels of oneDNN, which look at types themselves
+        elif a is dtypes.float32 and (
+            len(x._array) > 1
+            or math.prod(x._array.shape) > 20480
+            or min(weight._array.shape[-2:]) > 3
+        ):
+            # the sizes for which PyTorch takes the kernels of oneDNN, which look at types
+            # themselves
+            said = (
                 f"Input type ({one}) and weight type ({other}) should be the same or input should be a MKLDNN tensor and weight is a "
                 "dense tensor"
             )
@@ -198,37 +280,70 @@ def _check_dtypes(name: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
         raise DtypeError(said, op=name)
     if c not in (None, a):
         assert c is not None
-        raise DtypeError(f"Input type ({_type_title(a)}) and bias type ({_type_title(c)}) should be the same", op=name)
+        raise DtypeError(
+            f"Input type ({_type_title(a)}) and bias type ({_type_title(c)}) should be the same",
+            op=name,
+        )
 
 
 def _type_title(kind: dtypes.dtype) -> str:
-    """The type of a tensor on a CPU in PyTorch's messages: `torch.FloatTensor`, and for newer types `CPUBFloat16Type`."""
+    """The type of a tensor on a CPU in PyTorch's messages: `torch.FloatTensor`, and for newer types
+    `CPUBFloat16Type`.
+    """
     name = kind.scalar_type_name
     return f"CPU{name}Type" if kind.is_complex or kind is dtypes.bfloat16 else f"torch.{name}Tensor"
 
 
 def _check_kernel(name: str, x: Tensor) -> None:
-    """Refuse the types that PyTorch has no kernel for: bools, and with transposed convolutions whole numbers other than int64."""
+    """Refuse the types that PyTorch has no kernel for: bools, and with transposed convolutions
+    whole numbers other than int64.
+    """
     kind = x.dtype
     transposed = "transpose" in name
     if kind.is_integral and (kind is dtypes.bool_ or transposed and kind is not dtypes.int64):
         flat = "3" if name[-2] == "3" else "2"  # a line is a plane of height 1
-        kernel = f"slow_conv_transpose{flat}d_out_cpu" if transposed else "compute_columns3d" if flat == "3" else "slow_conv2d_cpu"
-        raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'", hint="convert first: x.float()")
+        kernel = (
+            f"slow_conv_transpose{flat}d_out_cpu"
+            if transposed
+            else "compute_columns3d"
+            if flat == "3"
+            else "slow_conv2d_cpu"
+        )
+        raise UnsupportedError(
+            f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'",
+            hint="convert first: x.float()",
+        )
 
 
-def _explained(error: Exception, name: str, input: Tensor, weight: Tensor, bias: Tensor | None) -> Exception:
-    operands = [operand(n, t) for n, t in (("input", input), ("weight", weight), ("bias", bias)) if t is not None]
+def _explained(
+    error: Exception, name: str, input: Tensor, weight: Tensor, bias: Tensor | None
+) -> Exception:
+    operands = [
+        operand(n, t)
+        for n, t in (("input", input), ("weight", weight), ("bias", bias))
+        if t is not None
+    ]
     x, w = input._array.shape, weight._array.shape
     known = facts_of(error)
     if known is None:
         return error
     if known.hint is None and len(x) == len(w) and x[-1] == w[1] and x[1] != w[1]:
-        known.hint = "the channels look last: convolutions want (N, C, H, W); use permute(0, 3, 1, 2)"
+        known.hint = (
+            "the channels look last: convolutions want (N, C, H, W); use permute(0, 3, 1, 2)"
+        )
     return located(error, name, operands)
 
 
-def _convolve(n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Tensor:
+def _convolve(
+    n: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Tensor:
     name = f"conv{n}d"
     x = require_tensor(input, name)
     require_tensor(weight, name, "weight", 2)
@@ -236,7 +351,14 @@ def _convolve(n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, pad
         require_tensor(bias, name, "bias", 3)
     try:
         shapes.conv_shape(
-            n, x._array.shape, weight._array.shape, None if bias is None else bias._array.shape, stride, padding, dilation, groups
+            n,
+            x._array.shape,
+            weight._array.shape,
+            None if bias is None else bias._array.shape,
+            stride,
+            padding,
+            dilation,
+            groups,
         )
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
         raise _explained(error, name, input, weight, bias) from None
@@ -246,11 +368,23 @@ def _convolve(n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, pad
         x = F.unsqueeze(x, dim=0)
     stride, dilation = per_dimension(stride, n), per_dimension(dilation, n)
     if isinstance(padding, str):
-        pads = ((0, 0),) * n if padding == "valid" else shapes.same_padding(weight._array.shape[2:], dilation)
+        pads = (
+            ((0, 0),) * n
+            if padding == "valid"
+            else shapes.same_padding(weight._array.shape[2:], dilation)
+        )
     else:
         pads = tuple((p, p) for p in per_dimension(padding, n))
-    stride, dilation = (shapes.within(steps, x._array.shape[2:], pads) for steps in (stride, dilation))
-    out = in_format(conv_op.call(x, weight, bias, stride=stride, padding=pads, dilation=dilation, groups=groups), x, weight)
+    stride, dilation = (
+        shapes.within(steps, x._array.shape[2:], pads) for steps in (stride, dilation)
+    )
+    out = in_format(
+        conv_op.call(
+            x, weight, bias, stride=stride, padding=pads, dilation=dilation, groups=groups
+        ),
+        x,
+        weight,
+    )
     if not weight._array.shape[1] and weight._array.shape[0]:  # of no channels PyTorch makes none
         out = F.slice(out, dim=1, start=0, end=0, step=1)
     return F.squeeze(out, dims=(0,)) if single else out
@@ -259,10 +393,16 @@ def _convolve(n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, pad
 @public(namespace="nn.functional torch")
 @low_precision
 def conv1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
     groups: int = 1,
-) -> Tensor:  # fmt: skip
-    """Cross-correlation over one dimension, which the field calls convolution: the kernel is not flipped.
+) -> Tensor:
+    """Cross-correlation over one dimension, which the field calls convolution: the kernel is not
+    flipped.
 
     Stride, padding and dilation are each a number.
 
@@ -271,12 +411,14 @@ def conv1d(
         weight: `(O, C / groups, K)`, of the same dtype.
         bias: `(O,)` or None.
         stride: step between two positions of the kernel. Default: 1.
-        padding: zeros on both sides; "valid" adds none, "same" (stride 1 only) as many as keep the size. Default: 0.
+        padding: zeros on both sides; "valid" adds none, "same" (stride 1 only) as many as keep the
+            size. Default: 0.
         dilation: step between two elements of the kernel. Default: 1.
         groups: groups of channels that do not see each other. Default: 1.
 
     Returns:
-        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size + 2 padding - dilation (kernel - 1) - 1) // stride + 1.
+        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size + 2 padding - dilation (kernel
+        - 1) - 1) // stride + 1.
 
     Raises:
         RuntimeError: the shapes or dtypes do not fit, or the input is smaller than the kernel.
@@ -291,10 +433,16 @@ def conv1d(
 @public(namespace="nn.functional torch")
 @low_precision
 def conv2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
     groups: int = 1,
-) -> Tensor:  # fmt: skip
-    """Cross-correlation over two dimensions, which the field calls convolution: the kernel is not flipped.
+) -> Tensor:
+    """Cross-correlation over two dimensions, which the field calls convolution: the kernel is not
+    flipped.
 
     Stride, padding and dilation are each a number or a pair (height, width).
 
@@ -303,12 +451,14 @@ def conv2d(
         weight: `(O, C / groups, KH, KW)`, of the same dtype.
         bias: `(O,)` or None.
         stride: step between two positions of the kernel. Default: 1.
-        padding: zeros on both sides; "valid" adds none, "same" (stride 1 only) as many as keep the size. Default: 0.
+        padding: zeros on both sides; "valid" adds none, "same" (stride 1 only) as many as keep the
+            size. Default: 0.
         dilation: step between two elements of the kernel. Default: 1.
         groups: groups of channels that do not see each other. Default: 1.
 
     Returns:
-        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size + 2 padding - dilation (kernel - 1) - 1) // stride + 1.
+        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size + 2 padding - dilation (kernel
+        - 1) - 1) // stride + 1.
 
     Raises:
         RuntimeError: the shapes or dtypes do not fit, or the input is smaller than the kernel.
@@ -323,10 +473,16 @@ def conv2d(
 @public(namespace="nn.functional torch")
 @low_precision
 def conv3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
     groups: int = 1,
-) -> Tensor:  # fmt: skip
-    """Cross-correlation over three dimensions, which the field calls convolution: the kernel is not flipped.
+) -> Tensor:
+    """Cross-correlation over three dimensions, which the field calls convolution: the kernel is not
+    flipped.
 
     Stride, padding and dilation are each a number or a triple (depth, height, width).
 
@@ -335,12 +491,14 @@ def conv3d(
         weight: `(O, C / groups, KD, KH, KW)`, of the same dtype.
         bias: `(O,)` or None.
         stride: step between two positions of the kernel. Default: 1.
-        padding: zeros on both sides; "valid" adds none, "same" (stride 1 only) as many as keep the size. Default: 0.
+        padding: zeros on both sides; "valid" adds none, "same" (stride 1 only) as many as keep the
+            size. Default: 0.
         dilation: step between two elements of the kernel. Default: 1.
         groups: groups of channels that do not see each other. Default: 1.
 
     Returns:
-        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size + 2 padding - dilation (kernel - 1) - 1) // stride + 1.
+        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size + 2 padding - dilation (kernel
+        - 1) - 1) // stride + 1.
 
     Raises:
         RuntimeError: the shapes or dtypes do not fit, or the input is smaller than the kernel.
@@ -353,7 +511,15 @@ def conv3d(
 
 
 def _transpose(
-    n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
+    n: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
 ) -> Tensor:
     name = f"conv_transpose{n}d"
     x = require_tensor(input, name)
@@ -361,15 +527,28 @@ def _transpose(
     if bias is not None:
         require_tensor(bias, name, "bias", 3)
     out_shape = shapes.conv_transpose_shape(
-        n, x._array.shape, weight._array.shape, None if bias is None else bias._array.shape, stride, padding, output_padding, groups,
+        n,
+        x._array.shape,
+        weight._array.shape,
+        None if bias is None else bias._array.shape,
+        stride,
+        padding,
+        output_padding,
+        groups,
         dilation,
-    )  # fmt: skip
+    )
     _check_dtypes(name, x, weight, bias)
     single = x.ndim == n + 1
     if single:
         x, out_shape = F.unsqueeze(x, dim=0), (1, *out_shape)
-    # The output padding is a smaller padding at the end: the convolution of the result then has the input's size exactly.
-    pads = tuple((p, p - extra) for p, extra in zip(per_dimension(padding, n), per_dimension(output_padding, n), strict=True))
+    # The output padding is a smaller padding at the end: the convolution of the result then has the
+    # input's size exactly.
+    pads = tuple(
+        (p, p - extra)
+        for p, extra in zip(
+            per_dimension(padding, n), per_dimension(output_padding, n), strict=True
+        )
+    )
     out = conv_input_grad.call(
         x,
         weight,
@@ -388,9 +567,15 @@ def _transpose(
 @public(namespace="nn.functional torch")
 @low_precision
 def conv_transpose1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0, output_padding: Sizes = 0,
-    groups: int = 1, dilation: Sizes = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Tensor:
     """Transposed convolution over one dimension: the gradient of `conv1d` in its input.
 
     Stride, padding, output padding and dilation are each a number.
@@ -406,7 +591,8 @@ def conv_transpose1d(
         dilation: step between two elements of the kernel. Default: 1.
 
     Returns:
-        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size - 1) stride - 2 padding + dilation (kernel - 1) +
+        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size - 1) stride - 2 padding +
+        dilation (kernel - 1) +
             output_padding + 1.
 
     Raises:
@@ -422,9 +608,15 @@ def conv_transpose1d(
 @public(namespace="nn.functional torch")
 @low_precision
 def conv_transpose2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0, output_padding: Sizes = 0,
-    groups: int = 1, dilation: Sizes = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Tensor:
     """Transposed convolution over two dimensions: the gradient of `conv2d` in its input.
 
     Stride, padding, output padding and dilation are each a number or a pair (height, width).
@@ -440,7 +632,8 @@ def conv_transpose2d(
         dilation: step between two elements of the kernel. Default: 1.
 
     Returns:
-        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size - 1) stride - 2 padding + dilation (kernel - 1) +
+        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size - 1) stride - 2 padding +
+        dilation (kernel - 1) +
             output_padding + 1.
 
     Raises:
@@ -456,12 +649,19 @@ def conv_transpose2d(
 @public(namespace="nn.functional torch")
 @low_precision
 def conv_transpose3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1, padding: Sizes = 0, output_padding: Sizes = 0,
-    groups: int = 1, dilation: Sizes = 1,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    output_padding: Sizes = 0,
+    groups: int = 1,
+    dilation: Sizes = 1,
+) -> Tensor:
     """Transposed convolution over three dimensions: the gradient of `conv3d` in its input.
 
-    Stride, padding, output padding and dilation are each a number or a triple (depth, height, width).
+    Stride, padding, output padding and dilation are each a number or a triple (depth, height,
+    width).
 
     Args:
         input: `(N, C, D, H, W)` or `(C, D, H, W)`.
@@ -474,7 +674,8 @@ def conv_transpose3d(
         dilation: step between two elements of the kernel. Default: 1.
 
     Returns:
-        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size - 1) stride - 2 padding + dilation (kernel - 1) +
+        `(N, O, ...)` or `(O, ...)`, where each spatial size is (size - 1) stride - 2 padding +
+        dilation (kernel - 1) +
             output_padding + 1.
 
     Raises:

@@ -1,7 +1,7 @@
 """Connectionist temporal classification: `ctc_loss`.
 
-Native kernels compute losses and gradients of float32 and float64; other operations, step by step, are the definition, and serve
-gradients of gradients.
+Native kernels compute losses and gradients of float32 and float64; other operations, step by step,
+are the definition, and serve gradients of gradients.
 """
 
 from __future__ import annotations
@@ -28,10 +28,16 @@ from .loss import reduce_loss
 @public(namespace="nn.functional")
 @full_precision
 def ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
     zero_infinity: bool = False,
-) -> Tensor:  # fmt: skip
-    """Connectionist temporal classification: negative log-likelihood of label sequences under all alignments.
+) -> Tensor:
+    """Connectionist temporal classification: negative log-likelihood of label sequences under all
+    alignments.
 
     Args:
         log_probs: `(T, N, C)` or `(T, C)` log-probabilities.
@@ -39,7 +45,8 @@ def ctc_loss(
         input_lengths, target_lengths: `(N,)`, tensors or sequences of integers.
         blank: the class that separates labels.
         reduction: "mean" divides each loss by its target length first.
-        zero_infinity: infinite losses (of targets that are too long for their input) count as 0, and so do their gradients.
+        zero_infinity: infinite losses (of targets that are too long for their input) count as 0,
+            and so do their gradients.
 
     Raises:
         RuntimeError: lengths or labels that are not possible.
@@ -76,9 +83,15 @@ def ctc_loss(
     if batch:
         tracing.check(_check_alignments, t._array, used._array, lengths._array, steps, classes)
         native = (
-            config.kernels and type(lp._array) is np.ndarray and kernels.ctc.call.native("losses", lp._array.dtype.name) is not None
+            config.kernels
+            and type(lp._array) is np.ndarray
+            and kernels.ctc.call.native("losses", lp._array.dtype.name) is not None
         )
-        loss = reads_later(ctc_op.call(lp, **given), t, used, lengths) if native else _aligned(lp, **given)
+        loss = (
+            reads_later(ctc_op.call(lp, **given), t, used, lengths)
+            if native
+            else _aligned(lp, **given)
+        )
     else:
         loss = lp.sum() * 0
     if zero_infinity:
@@ -101,14 +114,20 @@ def _lengths(value: Any, batch: int, name: str) -> Tensor:
     return lengths.reshape((-1,))
 
 
-def _check_alignments(targets: np.ndarray, used: np.ndarray, lengths: np.ndarray, steps: int, classes: int) -> None:
+def _check_alignments(
+    targets: np.ndarray, used: np.ndarray, lengths: np.ndarray, steps: int, classes: int
+) -> None:
     """Refuse lengths and labels that are not possible."""
     where = "(while checking arguments for ctc_loss_allocate_outputs)"
     for name, given in (("input_lengths", used), ("target_lengths", lengths)):
         if given.min() < 0:
-            raise OperationError(f"Expected {name} to have value at least 0, but got value {given[given < 0][0]} {where}")
+            raise OperationError(
+                f"Expected {name} to have value at least 0, but got value {given[given < 0][0]} {where}"
+            )
     if used.max() > steps:
-        raise OperationError(f"Expected input_lengths to have value at most {steps}, but got value {used[used > steps][0]} {where}")
+        raise OperationError(
+            f"Expected input_lengths to have value at most {steps}, but got value {used[used > steps][0]} {where}"
+        )
     # Each length by itself first: a sum of lying lengths may come round to the right number.
     if targets.ndim == 1 and (lengths.max() > targets.size or targets.size != lengths.sum()):
         raise OperationError(
@@ -119,15 +138,28 @@ def _check_alignments(targets: np.ndarray, used: np.ndarray, lengths: np.ndarray
             f"Expected tensor to have size at least {lengths.max()} at dimension 1, but got size {targets.shape[1]} for argument #2 "
             f"'targets' {where}"
         )
-    labels = targets if targets.ndim == 1 else targets[np.arange(targets.shape[1]) < lengths[:, None]]
+    labels = (
+        targets if targets.ndim == 1 else targets[np.arange(targets.shape[1]) < lengths[:, None]]
+    )
     wrong = labels[(labels < 0) | (labels >= classes)]
     if wrong.size:
-        raise OperationError(f"Expected targets to be classes from 0 to {classes - 1}, but got value {wrong[0]} {where}")
+        raise OperationError(
+            f"Expected targets to be classes from 0 to {classes - 1}, but got value {wrong[0]} {where}"
+        )
 
 
 # ---- by kernels ---------------------------------------------------------------------------------
 def _ctc_vjp(
-    F: Any, g: Any, log_probs: Any, out: Any, aux: Any, needs: Any, targets: Any, used: Any, lengths: Any, blank: int
+    F: Any,
+    g: Any,
+    log_probs: Any,
+    out: Any,
+    aux: Any,
+    needs: Any,
+    targets: Any,
+    used: Any,
+    lengths: Any,
+    blank: int,
 ) -> Any:
     given = {"targets": targets, "used": used, "lengths": lengths, "blank": blank}
     if not F.raw:
@@ -152,16 +184,20 @@ defop(
     "ctc_grad",
     "grad log_probs loss alpha",
     host=True,
-    forward=lambda xp, g, x, loss, alpha, *, targets, used, lengths, blank: kernels.ctc.call.gradient(
-        g, x, loss, alpha, targets, used, lengths, blank
+    forward=lambda xp, g, x, loss, alpha, *, targets, used, lengths, blank: (
+        kernels.ctc.call.gradient(g, x, loss, alpha, targets, used, lengths, blank)
     ),
     aval=lambda g, x, loss, alpha, **_: x,
 )
 
 
 # ---- by other operations ------------------------------------------------------------------------
-def _aligned(lp: Any, targets: np.ndarray, used: np.ndarray, lengths: np.ndarray, blank: int) -> Tensor:
-    """Forward algorithm over the labels with blanks between, in log space, for all sequences of the batch at once."""
+def _aligned(
+    lp: Any, targets: np.ndarray, used: np.ndarray, lengths: np.ndarray, blank: int
+) -> Tensor:
+    """Forward algorithm over the labels with blanks between, in log space, for all sequences of the
+    batch at once.
+    """
     steps, batch, _ = lp._array.shape
     low = -float("inf")
     if targets.ndim == 1:
@@ -178,24 +214,33 @@ def _aligned(lp: Any, targets: np.ndarray, used: np.ndarray, lengths: np.ndarray
     skip[:, 2:] = (extended[:, 2:] != blank) & (extended[:, 2:] != extended[:, :-2])
     places = np.arange(width)
     ends = (places >= sizes[:, None] - 2) & (places < sizes[:, None])
-    # Before the first step only the empty alignment is possible, which sequences without steps stay at.
+    # Before the first step only the empty alignment is possible, which sequences without steps stay
+    # at.
     done: Any = wrap(
-        np.where(np.arange(width) == sizes[:, None] - 1, np.where(sizes[:, None] == 1, 0.0, low), low).astype(lp._array.dtype)
+        np.where(
+            np.arange(width) == sizes[:, None] - 1, np.where(sizes[:, None] == 1, 0.0, low), low
+        ).astype(lp._array.dtype)
     )
     longest = int(lengths.max())
     if longest:
-        emit = F.gather(lp[:longest], wrap(np.broadcast_to(extended, (longest, batch, width)).copy()), dim=2)
+        emit = F.gather(
+            lp[:longest], wrap(np.broadcast_to(extended, (longest, batch, width)).copy()), dim=2
+        )
         alpha = F.where(wrap(np.broadcast_to(places < 2, (batch, width)).copy()), emit[0], low)
         for k in range(longest):
             if k:
                 one = F.constant_pad_nd(alpha, pad=(1, 0), value=low)[:, :width]
-                two = F.where(wrap(skip), F.constant_pad_nd(alpha, pad=(2, 0), value=low)[:, :width], low)
-                alpha = F.logsumexp(F.stack(alpha, one, two, dim=0), dim=(0,), keepdim=False) + emit[k]
+                two = F.where(
+                    wrap(skip), F.constant_pad_nd(alpha, pad=(2, 0), value=low)[:, :width], low
+                )
+                alpha = (
+                    F.logsumexp(F.stack(alpha, one, two, dim=0), dim=(0,), keepdim=False) + emit[k]
+                )
             if (lengths == k + 1).any():
                 done = F.where(wrap((lengths == k + 1)[:, None]), alpha, done)
     loss = -F.logsumexp(F.where(wrap(ends), done, low), dim=(1,), keepdim=False)
-    # PyTorch's gradient takes log_probs for normalised: exp(log_probs) minus the posterior, not minus the posterior alone. The two agree
-    # behind a log_softmax.
+    # PyTorch's gradient takes log_probs for normalised: exp(log_probs) minus the posterior, not
+    # minus the posterior alone. The two agree behind a log_softmax.
     inside = wrap((np.arange(steps)[:, None] < lengths)[:, :, None])
     total = F.where(inside, lp.exp(), 0.0).sum((0, 2))
     return (total - total.detach()) + loss

@@ -1,4 +1,6 @@
-"""Dropouts. The mask is drawn as PyTorch draws it: one Bernoulli number per element (or per channel) that is kept."""
+"""Dropouts. The mask is drawn as PyTorch draws it: one Bernoulli number per element (or per
+channel) that is kept.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from ...ir.formula import FORMULAS, Formula
 from .._rules import require_tensor
 from .._samples import Sample
 
-FORMULAS["dropout"] = Formula(lambda m, x, keep, *, scale: m.where(keep, x * scale, x * 0.0), masks=(1,))
+FORMULAS["dropout"] = Formula(
+    lambda m, x, keep, *, scale: m.where(keep, x * scale, x * 0.0), masks=(1,)
+)
 
 
 def _apply_mask(xp: Any, x: Any, *, keep: Any, scale: float) -> Any:
@@ -43,7 +47,9 @@ dropout_op = defop(
     jvp="linear",
     grad_name="Mul",
     traits="masks passes diagonal",
-    samples=lambda rng: [Sample((rng.random((3, 4)),), {"keep": rng.random((3, 4)) > 0.5, "scale": 2.0})],
+    samples=lambda rng: [
+        Sample((rng.random((3, 4)),), {"keep": rng.random((3, 4)) > 0.5, "scale": 2.0})
+    ],
 )
 
 
@@ -55,8 +61,12 @@ def _check_p(p: float) -> None:
 
 
 def _mask_of(a: Any, p: float, kind: Any) -> Any:
-    """A number for each element, drawn in the order in which the elements lie in memory: so PyTorch fills a tensor like the input."""
-    like: Any = a.shape if type(a) is not np.ndarray or a.flags.c_contiguous else np.empty_like(a, kind)
+    """A number for each element, drawn in the order in which the elements lie in memory: so PyTorch
+    fills a tensor like the input.
+    """
+    like: Any = (
+        a.shape if type(a) is not np.ndarray or a.flags.c_contiguous else np.empty_like(a, kind)
+    )
     return bernoulli(random.default_generator, like, 1.0 - p, kind)
 
 
@@ -64,7 +74,9 @@ def _check_kind(x: Tensor) -> None:
     """The mask has the type of `x`, and is divided by a number."""
     kind = x.dtype
     if kind.is_complex:
-        raise UnsupportedError(f"\"bernoulli_scalar_cpu_\" not implemented for '{kind.scalar_type_name}'")
+        raise UnsupportedError(
+            f"\"bernoulli_scalar_cpu_\" not implemented for '{kind.scalar_type_name}'"
+        )
     if not kind.is_floating_point:
         raise DtypeError(
             f"result type Float can't be cast to the desired output type {'Long' if kind.category == 0 else kind.scalar_type_name}"
@@ -72,7 +84,9 @@ def _check_kind(x: Tensor) -> None:
 
 
 def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor:
-    """`x` with a share `p` of its elements (or of its channels) zeroed and the rest scaled by 1 / (1 - p)."""
+    """`x` with a share `p` of its elements (or of its channels) zeroed and the rest scaled by 1 /
+    (1 - p).
+    """
     if not training or p == 0.0 or x._array.size == 0:
         return x
     if p == 1.0:
@@ -80,7 +94,9 @@ def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor
     _check_kind(x)
     if channels and x.ndim > 1:
         shape = x._array.shape
-        keep = bernoulli(random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, bool)
+        keep = bernoulli(
+            random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, bool
+        )
     else:
         keep = _mask_of(x._array, p, bool)
     keep = namespace_of(x._array).from_host(keep)
@@ -95,7 +111,8 @@ def _in_place(x: Tensor, result: Tensor, name: str) -> Tensor:
 
 @public(namespace="nn.functional")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero each element with probability `p` and scale the others by 1 / (1 - p); the input itself when not training.
+    """Zero each element with probability `p` and scale the others by 1 / (1 - p); the input itself
+    when not training.
 
     Args:
         input: floating point or complex, any shape.
@@ -149,8 +166,11 @@ def _warn_dims(name: str, ndim: int, wanted: str) -> None:
 
 
 @public(namespace="nn.functional")
-def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero whole channels with probability `p` and scale the others by 1 / (1 - p); the input itself when not training.
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero whole channels with probability `p` and scale the others by 1 / (1 - p); the input
+    itself when not training.
 
     Args:
         input: `(N, C, L)` or `(C, L)`.
@@ -175,8 +195,11 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 @public(namespace="nn.functional")
-def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero whole channels with probability `p` and scale the others by 1 / (1 - p); the input itself when not training.
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero whole channels with probability `p` and scale the others by 1 / (1 - p); the input
+    itself when not training.
 
     Args:
         input: `(N, C, H, W)`. A 3-d input is taken as `(N, C, L)`, with a warning.
@@ -197,14 +220,19 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         )
     elif input.ndim != 4:
         _warn_dims(
-            "dropout2d", input.ndim, "2 spatial dimensions, a channel dimension, and an optional batch dimension (i.e. 3D or 4D"
+            "dropout2d",
+            input.ndim,
+            "2 spatial dimensions, a channel dimension, and an optional batch dimension (i.e. 3D or 4D",
         )
     return _feature("dropout2d", input, p, training, inplace)
 
 
 @public(namespace="nn.functional")
-def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero whole channels with probability `p` and scale the others by 1 / (1 - p); the input itself when not training.
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zero whole channels with probability `p` and scale the others by 1 / (1 - p); the input
+    itself when not training.
 
     Args:
         input: `(N, C, D, H, W)` or `(C, D, H, W)`.
@@ -217,7 +245,9 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """
     if input.ndim not in (4, 5):
         _warn_dims(
-            "dropout3d", input.ndim, "3 spatial dimensions, a channel dimension, and an optional batch dimension (i.e. 4D or 5D"
+            "dropout3d",
+            input.ndim,
+            "3 spatial dimensions, a channel dimension, and an optional batch dimension (i.e. 4D or 5D",
         )
     if input.ndim == 5:
         return _feature("dropout3d", input, p, training, inplace)
@@ -235,7 +265,9 @@ def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
         if x.ndim < 2:
             raise OperationError("Feature dropout requires at least 2 dimensions in the input")
         shape = x._array.shape
-        keep = bernoulli(random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, x._array.dtype)
+        keep = bernoulli(
+            random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, x._array.dtype
+        )
     else:
         keep = _mask_of(x._array, p, x._array.dtype)
     factor, shift = tracing.effect(_alpha_terms, keep, p, x._array.dtype)
@@ -251,8 +283,12 @@ def _alpha_terms(keep: np.ndarray, p: float, kind: Any) -> tuple[np.ndarray, np.
 
 
 @public(namespace="nn.functional")
-def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean and variance of self-normalising activations. Source: Klambauer et al., 2017."""
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Dropout that keeps mean and variance of self-normalising activations. Source: Klambauer et
+    al., 2017.
+    """
     _check_p(p)
     x = require_tensor(input, "alpha_dropout")
     result = _alpha(x, p, training, False)
@@ -260,7 +296,9 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 
 @public(namespace="nn.functional")
-def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
     """`alpha_dropout` of whole channels."""
     _check_p(p)
     x = require_tensor(input, "feature_alpha_dropout")

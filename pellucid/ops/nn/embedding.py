@@ -58,14 +58,19 @@ embedding_grad = defop(
     vjp={"grad": lambda F, g, index: F.embedding(g, index=index, padding=-1, by_frequency=False)},
     jvp="linear",
     grad_name="EmbeddingDenseBackward",
-    samples=lambda rng: [Sample((rng.random((2, 3, 4)),), {"index": np.array([[0, 2, 2], [1, 0, 4]]), "rows": 5})],
+    samples=lambda rng: [
+        Sample((rng.random((2, 3, 4)),), {"index": np.array([[0, 2, 2], [1, 0, 4]]), "rows": 5})
+    ],
 )
 
 
-def _embedding_vjp(F: Any, g: Any, weight_shape: Any, index: Any, padding: int, by_frequency: bool) -> Any:
+def _embedding_vjp(
+    F: Any, g: Any, weight_shape: Any, index: Any, padding: int, by_frequency: bool
+) -> Any:
     if padding >= 0:
         kept = (index != padding)[..., None]
-        g = F.where(kept if F.raw else wrap(kept), g, 0)  # no product: a gradient that is not finite is left out, too
+        # no product: a gradient that is not finite is left out, too
+        g = F.where(kept if F.raw else wrap(kept), g, 0)
     if by_frequency:
         counts = np.bincount(index.reshape(-1), minlength=weight_shape[0])[index]
         scale = (1.0 / counts)[..., None].astype(g.dtype if F.raw else g._array.dtype)
@@ -76,19 +81,26 @@ def _embedding_vjp(F: Any, g: Any, weight_shape: Any, index: Any, padding: int, 
 def _onnx_embedding(c: Any) -> Any:
     index = c.name(c.p["index"])
     kind = c.graph.trace.dtypes[c.p["index"].value]
-    return c.emit("Gather", c[0], index if kind in (np.int32, np.int64) else c.cast(index, np.int64), axis=0)
+    return c.emit(
+        "Gather", c[0], index if kind in (np.int32, np.int64) else c.cast(index, np.int64), axis=0
+    )
 
 
 embedding_op = defop(
     "embedding",
     "weight",
-    forward=lambda xp, w, *, index, padding, by_frequency: w.take(index, 0) if type(w) is np.ndarray else xp.take(w, index, 0),
+    forward=lambda xp, w, *, index, padding, by_frequency: (
+        w.take(index, 0) if type(w) is np.ndarray else xp.take(w, index, 0)
+    ),
     aval=lambda w, index, **_: ((*index.shape, w[0][-1]), w[1]),
     vjp={"weight": _embedding_vjp},
     jvp="linear",
     onnx=_onnx_embedding,
     samples=lambda rng: [
-        Sample((rng.random((5, 4)),), {"index": np.array([[0, 2, 2], [1, 0, 4]]), "padding": -1, "by_frequency": False})
+        Sample(
+            (rng.random((5, 4)),),
+            {"index": np.array([[0, 2, 2], [1, 0, 4]]), "padding": -1, "by_frequency": False},
+        )
     ],
 )
 
@@ -116,21 +128,27 @@ embedding_sparse_op = defop(
 )
 
 
-def _looked_up(weight: Tensor, index: Any, padding: int, by_frequency: bool, sparse: bool) -> Tensor:
+def _looked_up(
+    weight: Tensor, index: Any, padding: int, by_frequency: bool, sparse: bool
+) -> Tensor:
     """The rows, by the operation whose gradient is dense or by the one whose gradient is sparse."""
     if not sparse:
         return embedding_op.call(weight, index=index, padding=padding, by_frequency=by_frequency)
     if tracing.tracer():
         tracing.tracer().refuse("a gradient is sparse (`sparse=True`)")
     if by_frequency and weight.requires_grad:
-        raise OperationError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+        raise OperationError(
+            "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
+        )
     return embedding_sparse_op.call(weight, index=index, padding=padding)
 
 
 _INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
 
 
-def _indices(name: str, input: Tensor, rows: int, check: Callable[..., None] | None = None) -> np.ndarray:
+def _indices(
+    name: str, input: Tensor, rows: int, check: Callable[..., None] | None = None
+) -> np.ndarray:
     index = require_tensor(input, name)._array
     if index.dtype not in _INDEX_DTYPES:
         shown = input.type()
@@ -148,21 +166,29 @@ def _indices(name: str, input: Tensor, rows: int, check: Callable[..., None] | N
 def _check_rows(name: str, index: np.ndarray, rows: int) -> None:
     """Refuse indices outside of the table."""
     if not inside(index, rows):
-        raise IndexOutOfRangeError("index out of range in self", op=name, found=_outside(index, rows)[2])
+        raise IndexOutOfRangeError(
+            "index out of range in self", op=name, found=_outside(index, rows)[2]
+        )
 
 
 def _check_bag_rows(name: str, index: np.ndarray, rows: int) -> None:
     """The same in bags, of which PyTorch has words of its own."""
     if not inside(index, rows):
         _, bad, found = _outside(index, rows)
-        raise OperationError(f"{name}: Expected idx >= 0 && idx < num_embeddings but found idx to be {bad}", op=name, found=found)
+        raise OperationError(
+            f"{name}: Expected idx >= 0 && idx < num_embeddings but found idx to be {bad}",
+            op=name,
+            found=found,
+        )
 
 
 def _check_summed_rows(name: str, index: np.ndarray, rows: int) -> None:
     """The same where whole rows are added."""
     if not inside(index, rows):
         place, bad, found = _outside(index, rows)
-        sentence = f"Index {place} of input takes value {bad} which is not in the valid range [0, {rows})"
+        sentence = (
+            f"Index {place} of input takes value {bad} which is not in the valid range [0, {rows})"
+        )
         raise OperationError(sentence, op=name, found=found)
 
 
@@ -170,13 +196,19 @@ def _outside(index: np.ndarray, rows: int) -> tuple[int, int, str]:
     """The first index outside of the table: its place, its value, and both in words."""
     place = int(np.flatnonzero((index < 0) | (index >= rows))[0])
     bad = int(index.reshape(-1)[place])
-    return place, bad, f"index {bad} at element {place}; the table has {rows} rows (0 to {rows - 1})"
+    return (
+        place,
+        bad,
+        f"index {bad} at element {place}; the table has {rows} rows (0 to {rows - 1})",
+    )
 
 
 def _renormalise(weight: Tensor, index: np.ndarray, max_norm: float, norm_type: float) -> None:
     """Shrink the rows that are looked up to at most `max_norm`, in place, without recording."""
     with no_grad():
-        changed = tracing.effect(_shrink_rows, weight._array, index, max_norm, norm_type, writes=(0,))
+        changed = tracing.effect(
+            _shrink_rows, weight._array, index, max_norm, norm_type, writes=(0,)
+        )
         if tracing.tracer() or changed:
             bump(weight, "embedding_renorm_")
 
@@ -194,9 +226,14 @@ def _shrink_rows(w: np.ndarray, index: np.ndarray, max_norm: float, norm_type: f
 
 @public(namespace="nn.functional")
 def embedding(
-    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False, sparse: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
     """Rows of `weight` at integer indices.
 
     Args:
@@ -225,16 +262,26 @@ def embedding(
     index = _indices("embedding", input, rows)
     if max_norm is not None:
         _renormalise(w, index, max_norm, norm_type)
-    out = _looked_up(w, index, -1 if padding_idx is None else padding_idx, bool(scale_grad_by_freq), sparse)
+    out = _looked_up(
+        w, index, -1 if padding_idx is None else padding_idx, bool(scale_grad_by_freq), sparse
+    )
     return out if out._node is None else reads_later(out, input)
 
 
 @public(namespace="nn.functional")
 def embedding_bag(
-    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
-    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Tensor | None = None,
-    include_last_offset: bool = False, padding_idx: int | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
     """Sum, mean or maximum of the rows of each bag of indices.
 
     Args:
@@ -253,7 +300,9 @@ def embedding_bag(
             "deprecated, and should now be `embedding_bag(input, weight, ...)`."
         )
     if weight.ndim != 2:
-        raise ArgumentValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+        raise ArgumentValueError(
+            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"
+        )
     if per_sample_weights is not None and per_sample_weights.shape != input.shape:
         raise ArgumentValueError(
             f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, "
@@ -275,7 +324,11 @@ def embedding_bag(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found "
                 f"offsets of type {type(offsets)}"
             )
-        starts = constant(np.arange(0, index.size, index.shape[1]) if index.shape[1] else np.zeros(index.shape[0], np.int64))
+        starts = constant(
+            np.arange(0, index.size, index.shape[1])
+            if index.shape[1]
+            else np.zeros(index.shape[0], np.int64)
+        )
         index = F.reshape(input, shape=(-1,))._array
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)
@@ -288,7 +341,9 @@ def embedding_bag(
         if len(starts):
             tracing.check(_check_offsets, starts, index.size)
     else:
-        raise ArgumentValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+        raise ArgumentValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
+        )
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
             raise AssertionError("padding_idx must be within the number of embeddings")
@@ -299,7 +354,10 @@ def embedding_bag(
     kind = weight._array.dtype
     if input.ndim == 2 and padding_idx is None and index.size:  # bags of one size
         size = input._array.shape[1]
-        bag, counts = constant(np.repeat(np.arange(bags), size)), constant(np.full((bags, 1), size, kind))
+        bag, counts = (
+            constant(np.repeat(np.arange(bags), size)),
+            constant(np.full((bags, 1), size, kind)),
+        )
     else:
         bag, counts = tracing.effect(_bags, starts, index, padding_idx, kind)
     if mode == "max" and (scale_grad_by_freq or sparse):
@@ -325,13 +383,21 @@ def _check_offsets(starts: np.ndarray, size: int) -> None:
     falls = np.flatnonzero(starts[1:] < starts[:-1])
     if len(falls):
         k = int(falls[0])
-        raise OperationError(f"offsets must not decrease, but offsets[{k}] is {starts[k]} and offsets[{k + 1}] is {starts[k + 1]}")
+        raise OperationError(
+            f"offsets must not decrease, but offsets[{k}] is {starts[k]} and offsets[{k + 1}] is {starts[k + 1]}"
+        )
     if starts[-1] > size:
-        raise OperationError(f"offsets[-1] can not be greater than input's length({size}) but got offsets[-1] of {starts[-1]}")
+        raise OperationError(
+            f"offsets[-1] can not be greater than input's length({size}) but got offsets[-1] of {starts[-1]}"
+        )
 
 
-def _bags(starts: np.ndarray, index: np.ndarray, padding: int | None, kind: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The bag of each index (one more than there are for padding), and how many each bag has, at least 1, as a column."""
+def _bags(
+    starts: np.ndarray, index: np.ndarray, padding: int | None, kind: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """The bag of each index (one more than there are for padding), and how many each bag has, at
+    least 1, as a column.
+    """
     if config.kernels:
         made = kernels.indexing.embedding_bag.bags(starts, index, padding, kind)
         if made is not None:
@@ -345,7 +411,9 @@ def _bags(starts: np.ndarray, index: np.ndarray, padding: int | None, kind: Any)
 
 
 def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
-    """The largest element of each column in each bag; zeros for an empty bag. The gradient goes to the first maximum."""
+    """The largest element of each column in each bag; zeros for an empty bag. The gradient goes to
+    the first maximum.
+    """
     a = looked._array
     if not a.size:
         return F.embedding_grad(looked, index=bag, rows=bags + 1)[:bags]
@@ -355,7 +423,9 @@ def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
 
 
 def _winners(a: np.ndarray, bag: np.ndarray, bags: int) -> tuple[np.ndarray, np.ndarray]:
-    """The row of the largest element of each column in each bag, and which bags have one, as a column."""
+    """The row of the largest element of each column in each bag, and which bags have one, as a
+    column.
+    """
     if config.kernels:
         made = kernels.indexing.embedding_bag.winners(a, bag, bags)
         if made is not None:
@@ -373,45 +443,80 @@ def _winners(a: np.ndarray, bag: np.ndarray, bags: int) -> tuple[np.ndarray, np.
 
 @public(names="embedding_bag _embedding_bag _embedding_bag_forward_only")
 def embedding_bag_parts(
-    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
-    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """`nn.functional.embedding_bag` in the form of PyTorch's native function: `mode` is a number, the weight stands first.
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """`nn.functional.embedding_bag` in the form of PyTorch's native function: `mode` is a number,
+    the weight stands first.
 
     Args:
         mode: 0 sum, 1 mean, 2 maximum.
 
     Returns:
-        The rows `(B, columns)`; the bag of each index (none where PyTorch sums without it); how many indices each bag has (without
-        `padding_idx`; 0 for sums); and, for the maximum, which index each element came from (0 in an empty bag), else the third again.
+        The rows `(B, columns)`; the bag of each index (none where PyTorch sums without it); how
+        many indices each bag has (without `padding_idx`; 0 for sums); and, for the maximum, which
+        index each element came from (0 in an empty bag), else the third again.
 
     >>> import pellucid as torch
     >>> torch.embedding_bag(torch.eye(3), torch.tensor([0, 1, 2, 2]), torch.tensor([0, 2]))[0]
     tensor([[1., 1., 0.],
             [0., 0., 2.]])
     """
-    for name, t, dims in (("input", indices, (1, 2)), ("offsets", offsets, (1,)), ("weight", weight, (2,))):
+    for name, t, dims in (
+        ("input", indices, (1, 2)),
+        ("offsets", offsets, (1,)),
+        ("weight", weight, (2,)),
+    ):
         if require_tensor(t, "embedding_bag", name).ndim not in dims:
             wanted = "1D or 2D" if len(dims) == 2 else f"{dims[0]}D"
-            raise OperationError(f"{name} has to be a {wanted} Tensor, but got Tensor of dimension {t.ndim}")
+            raise OperationError(
+                f"{name} has to be a {wanted} Tensor, but got Tensor of dimension {t.ndim}"
+            )
     if mode not in (0, 1, 2):
         raise OperationError("`mode` must be sum, mean, or max.")
     out = embedding_bag(
-        indices, weight, offsets, None, 2.0, scale_grad_by_freq and mode != 2, ("sum", "mean", "max")[mode], sparse, per_sample_weights,
-        include_last_offset, padding_idx,
-    )  # fmt: skip
-    bags, padding = out._array.shape[0], None if padding_idx is None else padding_idx % weight._array.shape[0]
-    parts = tracing.effect(_parts, indices._array, offsets._array, weight._array, bags, mode, padding)
+        indices,
+        weight,
+        offsets,
+        None,
+        2.0,
+        scale_grad_by_freq and mode != 2,
+        ("sum", "mean", "max")[mode],
+        sparse,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
+    )
+    bags, padding = (
+        out._array.shape[0],
+        None if padding_idx is None else padding_idx % weight._array.shape[0],
+    )
+    parts = tracing.effect(
+        _parts, indices._array, offsets._array, weight._array, bags, mode, padding
+    )
     return (out, *map(wrap, parts))  # type: ignore[return-value]
 
 
-def _parts(index: Any, offsets: Any, weight: Any, bags: int, mode: int, padding: int | None) -> tuple[np.ndarray, ...]:
+def _parts(
+    index: Any, offsets: Any, weight: Any, bags: int, mode: int, padding: int | None
+) -> tuple[np.ndarray, ...]:
     """The bag of each index, how many each bag has, and where each element of a maximum came from."""
     bag = np.searchsorted(offsets[:bags], np.arange(index.size), side="right") - 1
     kept = np.ones(index.size, bool) if padding is None else index != padding
     if mode == 0:  # PyTorch's fast sum needs neither
         sizes = np.zeros(bags, np.int64)
-        return (bag if padding is not None or weight.dtype == np.float64 else bag[:0]), sizes, sizes.copy()
+        return (
+            (bag if padding is not None or weight.dtype == np.float64 else bag[:0]),
+            sizes,
+            sizes.copy(),
+        )
     sizes = np.bincount(bag[kept], minlength=bags)
     source = sizes.copy()
     if mode == 2:
@@ -432,5 +537,7 @@ def embedding_renorm(input: Tensor, indices: Tensor, max_norm: float, norm_type:
     tensor([[3.0000, 4.0000],
             [0.6000, 0.8000]])
     """
-    _renormalise(input, _indices("embedding_renorm_", indices, input._array.shape[0]), max_norm, norm_type)
+    _renormalise(
+        input, _indices("embedding_renorm_", indices, input._array.shape[0]), max_norm, norm_type
+    )
     return input

@@ -1,7 +1,7 @@
 """Images sampled at positions: grid_sample, and affine_grid, which makes positions.
 
-Native kernels sample float32 and float64 images. Everything else (two-byte floats, gradients of gradients, batched tensors) is made of
-other operations, which are the definition.
+Native kernels sample float32 and float64 images. Everything else (two-byte floats, gradients of
+gradients, batched tensors) is made of other operations, which are the definition.
 """
 
 from __future__ import annotations
@@ -64,14 +64,24 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         line = np.linspace(-1, 1, s) if s > 1 else np.zeros(1)
         axes.append(line if align_corners else line * (s - 1) / s)
     mesh = np.meshgrid(*axes, indexing="ij")
-    base = np.stack([*reversed(mesh), np.ones_like(mesh[0])], -1).reshape(-1, n + 1).astype(t._array.dtype)
-    grid = F.matmul(wrap(constant(np.broadcast_to(base, (size[0], *base.shape)).copy())), t.transpose(1, 2))
+    base = (
+        np.stack([*reversed(mesh), np.ones_like(mesh[0])], -1)
+        .reshape(-1, n + 1)
+        .astype(t._array.dtype)
+    )
+    grid = F.matmul(
+        wrap(constant(np.broadcast_to(base, (size[0], *base.shape)).copy())), t.transpose(1, 2)
+    )
     return grid.reshape(size[0], *size[2:], n)
 
 
 @public(namespace="nn.functional")
 def grid_sample(
-    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
 ) -> Tensor:
     """Values of images at positions in [-1, 1].
 
@@ -79,8 +89,9 @@ def grid_sample(
         input: `(N, C, H, W)` or `(N, C, D, H, W)`.
         grid: `(N, H_out, W_out, 2)` with (x, y), or `(N, D_out, H_out, W_out, 3)` with (x, y, z).
         mode: "bilinear", "nearest" or "bicubic" (4-d only).
-        padding_mode: "zeros", "border" or "reflection" for positions outside. With "zeros", "bilinear" and "bicubic" give NaN in a
-            plane at a position that is NaN or infinite; in a volume such a position is outside.
+        padding_mode: "zeros", "border" or "reflection" for positions outside. With "zeros",
+            "bilinear" and "bicubic" give NaN in a plane at a position that is NaN or infinite; in a
+            volume such a position is outside.
 
     Returns:
         `(N, C, *grid's spatial sizes)`.
@@ -124,14 +135,23 @@ def grid_sample(
             f"{list(xs)} and grid with sizes {list(gs)}"
         )
     if x._array.dtype != g._array.dtype:
-        raise OperationError(f"expected scalar type {x.dtype.scalar_type_name} but found {g.dtype.scalar_type_name}")
+        raise OperationError(
+            f"expected scalar type {x.dtype.scalar_type_name} but found {g.dtype.scalar_type_name}"
+        )
     if mode == "bicubic" and n != 2:
         raise OperationError("grid_sampler(): bicubic interpolation only supports 4D input")
     kind = x._array.dtype
     if mode == "nearest" and kind.itemsize == 2:  # elements are picked, by positions in float32
         wide = np.dtype(np.float32)
-        return F.cast(grid_sample(F.cast(x, dtype=wide), F.cast(g, dtype=wide), mode, padding_mode, align), dtype=kind)
-    if config.kernels and type(x._array) is type(g._array) is np.ndarray and x._array.dtype == g._array.dtype:
+        return F.cast(
+            grid_sample(F.cast(x, dtype=wide), F.cast(g, dtype=wide), mode, padding_mode, align),
+            dtype=kind,
+        )
+    if (
+        config.kernels
+        and type(x._array) is type(g._array) is np.ndarray
+        and x._array.dtype == g._array.dtype
+    ):
         how = {"mode": mode, "padding": padding_mode, "align": align}
         if _way(x._array, how).kernel("sample") is not None:
             return _RECORDS[n].call(x, g, **how)
@@ -141,20 +161,30 @@ def grid_sample(
 # ---- by kernels ---------------------------------------------------------------------------------
 def _way(x: np.ndarray, how: dict[str, Any]) -> Any:
     """How images, or their gradients, of an array's dtype are sampled."""
-    return kernels.windows.grid.Sampling(x.ndim - 2, how["mode"], how["padding"], how["align"], x.dtype.name)
+    return kernels.windows.grid.Sampling(
+        x.ndim - 2, how["mode"], how["padding"], how["align"], x.dtype.name
+    )
 
 
-def _sampled_vjp(F: Any, g: Any, input: Any, grid: Any, needs: Any, mode: str, padding: str, align: bool) -> tuple[Any, ...]:
+def _sampled_vjp(
+    F: Any, g: Any, input: Any, grid: Any, needs: Any, mode: str, padding: str, align: bool
+) -> tuple[Any, ...]:
     moves = needs[1] and mode != "nearest"
     if not F.raw:
         again = lambda x, at: _composed(x, at, mode, padding, align)
-        dx, dg = differentiated(again, g, (input, grid), (needs[0], moves)) if needs[0] or moves else (None, None)
+        dx, dg = (
+            differentiated(again, g, (input, grid), (needs[0], moves))
+            if needs[0] or moves
+            else (None, None)
+        )
     else:
         how = {"mode": mode, "padding": padding, "align": align}
         dx = F.grid_image_grad(g, grid, shape=tuple(input.shape), **how) if needs[0] else None
         dg = F.grid_positions_grad(g, input, grid, **how) if moves else None
     if needs[1] and not moves:
-        dg = F.full(shape=tuple(grid.shape), value=0, dtype=grid.dtype if F.raw else grid.dtype.numpy)
+        dg = F.full(
+            shape=tuple(grid.shape), value=0, dtype=grid.dtype if F.raw else grid.dtype.numpy
+        )
     return dx, dg
 
 
@@ -168,7 +198,10 @@ def _samples(n: int) -> Any:
                 sizes = np.array(size[::-1])
                 align = bool(k % 2)
                 at = at / (sizes - 1) * 2 - 1 if align else (at * 2 + 1) / sizes - 1
-                x, how = rng.uniform(-2, 2, (2, 3, *size)), {"mode": mode, "padding": padding, "align": align}
+                x, how = (
+                    rng.uniform(-2, 2, (2, 3, *size)),
+                    {"mode": mode, "padding": padding, "align": align},
+                )
                 if _way(x, how).kernel("sample") is not None:
                     yield Sample((x, at), how)
 
@@ -193,14 +226,18 @@ defop(
     "grid_image_grad",
     "grad grid",
     host=True,
-    forward=lambda xp, g, grid, *, shape, **how: kernels.windows.grid.image_gradient(g, grid, shape, _way(g, how)),
+    forward=lambda xp, g, grid, *, shape, **how: kernels.windows.grid.image_gradient(
+        g, grid, shape, _way(g, how)
+    ),
     aval=lambda g, grid, shape, **how: (shape, g[1]),
 )
 defop(
     "grid_positions_grad",
     "grad input grid",
     host=True,
-    forward=lambda xp, g, x, grid, **how: kernels.windows.grid.grid_gradient(g, x, grid, _way(g, how)),
+    forward=lambda xp, g, x, grid, **how: kernels.windows.grid.grid_gradient(
+        g, x, grid, _way(g, how)
+    ),
     aval=lambda g, x, grid, **how: (grid[0], g[1]),
 )
 
@@ -215,7 +252,14 @@ def _composed(x: Tensor, g: Tensor, mode: str, padding_mode: str, align: bool) -
         return _bicubic(x, raw, size, padding_mode, align)
     at = [_position(raw[d], size[d], padding_mode, align, n == 2) for d in range(n)]
     if mode == "nearest":
-        value = _gather(x, [tracing.effect(_whole, a._array, True)[0] for a in at], (0,) * n, "zeros", align, None)
+        value = _gather(
+            x,
+            [tracing.effect(_whole, a._array, True)[0] for a in at],
+            (0,) * n,
+            "zeros",
+            align,
+            None,
+        )
         # The gradient of the positions is 0, not missing.
         return F.where(wrap(constant(np.ones((1,) * (n + 2), bool))), value, raw[0].unsqueeze(1))
     low, floats = zip(*[tracing.effect(_whole, a._array, False) for a in at], strict=True)
@@ -251,7 +295,9 @@ def _reflect(at: Any, twice_low: int, twice_high: int) -> Any:
 
 
 def _position(at: Any, size: int, padding: str, align: bool, plane: bool) -> Any:
-    """Input coordinate of a grid value under the padding rule; what is not a number comes first in planes and last in volumes."""
+    """Input coordinate of a grid value under the padding rule; what is not a number comes first in
+    planes and last in volumes.
+    """
     at = _unnormalise(at, size, align)
     if padding == "reflection":
         at = _reflect(at, 0, 2 * (size - 1)) if align else _reflect(at, -1, 2 * size - 1)
@@ -264,7 +310,9 @@ def _position(at: Any, size: int, padding: str, align: bool, plane: bool) -> Any
 
 
 def _bicubic(x: Tensor, raw: list[Any], size: Any, padding: str, align: bool) -> Tensor:
-    """16 neighbours with Keys' weights; each neighbour's coordinate obeys the padding rule by itself."""
+    """16 neighbours with Keys' weights; each neighbour's coordinate obeys the padding rule by
+    itself.
+    """
     at = [_unnormalise(raw[d], size[d], align) for d in range(2)]
     low, floats = zip(*[tracing.effect(_whole, a._array, False, None) for a in at], strict=True)
     weights = [_cubic_tensors(at[d] - wrap(floats[d]), -0.75) for d in range(2)]
@@ -286,8 +334,12 @@ def _cubic_tensors(t: Any, a: float) -> list[Any]:
     return [far(1 + t), near(t), near(1 - t), far(2 - t)]
 
 
-def _whole(at: np.ndarray, nearest: bool, infinite: float | None = -10.0) -> tuple[np.ndarray, np.ndarray]:
-    """Positions rounded (to below, or to the nearest) as int64 and in their own dtype; what is not a number lies outside."""
+def _whole(
+    at: np.ndarray, nearest: bool, infinite: float | None = -10.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Positions rounded (to below, or to the nearest) as int64 and in their own dtype; what is not
+    a number lies outside.
+    """
     known = np.nan_to_num(at, nan=-10.0, posinf=infinite, neginf=infinite)
     made = np.rint(known) if nearest else np.floor(known)
     return np.clip(made.astype(np.float64), -_FAR, _FAR).astype(np.int64), made
@@ -296,7 +348,9 @@ def _whole(at: np.ndarray, nearest: bool, infinite: float | None = -10.0) -> tup
 def _flat_places(
     low: Sequence[np.ndarray], shift: Sequence[int], shape: Sequence[int], padding: str, align: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For every channel the flat position of each neighbour `low + shift` in images of `shape`, and which ones are inside."""
+    """For every channel the flat position of each neighbour `low + shift` in images of `shape`, and
+    which ones are inside.
+    """
     batch, channels, *size = shape
     inside = np.ones(low[0].shape, bool)
     flat = np.zeros(low[0].shape, np.int64)
@@ -306,10 +360,14 @@ def _flat_places(
             at = np.clip(at, 0, s - 1)
         elif padding == "reflection":
             twice_low, twice_high = (0, 2 * (s - 1)) if align else (-1, 2 * s - 1)
-            at = np.clip(_reflected(at.astype(np.float64), twice_low, twice_high), 0, s - 1).astype(np.int64)
+            at = np.clip(_reflected(at.astype(np.float64), twice_low, twice_high), 0, s - 1).astype(
+                np.int64
+            )
         inside &= (at >= 0) & (at < s)
         flat = flat * s + np.clip(at, 0, s - 1)
-    index = np.broadcast_to(flat.reshape(batch, 1, -1), (batch, channels, math.prod(flat.shape[1:])))
+    index = np.broadcast_to(
+        flat.reshape(batch, 1, -1), (batch, channels, math.prod(flat.shape[1:]))
+    )
     return index.copy(), inside[:, None].copy()
 
 
@@ -323,11 +381,20 @@ def _reflected(at: np.ndarray, twice_low: int, twice_high: int) -> np.ndarray:
     return np.where(np.floor(moved / span) % 2 == 0, extra + low, span - extra + low)
 
 
-def _gather(x: Tensor, low: Sequence[np.ndarray], shift: Sequence[int], padding: str, align: bool, weight: Any) -> Tensor:
+def _gather(
+    x: Tensor,
+    low: Sequence[np.ndarray],
+    shift: Sequence[int],
+    padding: str,
+    align: bool,
+    weight: Any,
+) -> Tensor:
     """x at the neighbours of positions (0 outside), times a weight: (N, C, *out)."""
     batch, channels = x._array.shape[:2]
     index, inside = tracing.effect(_flat_places, list(low), shift, x._array.shape, padding, align)
     rows = x.reshape(batch, channels, -1)
-    value = F.take_along(rows, wrap(index), dim=2, unique=False).reshape(batch, channels, *low[0].shape[1:])
+    value = F.take_along(rows, wrap(index), dim=2, unique=False).reshape(
+        batch, channels, *low[0].shape[1:]
+    )
     value = F.where(wrap(inside), value, 0.0)
     return value if weight is None else value * weight.unsqueeze(1)

@@ -28,12 +28,22 @@ def _linear_vjp(F: Any, g: Any, input: Any, weight: Any, needs: Any) -> tuple[An
     gw = gb = None
     rows, columns = weight.shape
     if needs[1] or needs[2]:
-        flat = g if g.ndim == 2 else F.reshape(g, shape=(prod(g.shape[:-1]), rows)) if _size(g) else None
+        flat = (
+            g
+            if g.ndim == 2
+            else F.reshape(g, shape=(prod(g.shape[:-1]), rows))
+            if _size(g)
+            else None
+        )
         if needs[1]:
             if flat is None:
                 gw = F.full(shape=tuple(weight.shape), value=0, dtype=_numpy_dtype(g))
             else:
-                x = input if input.ndim == 2 else F.reshape(input, shape=(prod(input.shape[:-1]), columns))
+                x = (
+                    input
+                    if input.ndim == 2
+                    else F.reshape(input, shape=(prod(input.shape[:-1]), columns))
+                )
                 gw = F.matmul(F.transpose(flat, dim0=0, dim1=1), x if real else F.conj(x))
         if needs[2]:
             gb = g if g.ndim == 1 else F.sum(g, dim=tuple(range(g.ndim - 1)), keepdim=False)
@@ -94,7 +104,9 @@ linear_op = defop(
     aval=lambda x, w, b: ((*x[0][:-1], w[0][0]), x[1]),
     vjp=_linear_vjp,
     grad_name="Addmm",
-    variant=lambda n: ("MmBackward0", (0, 1)) if n.plan.needs[2] is None else ("AddmmBackward0", (2, 0, 1)),
+    variant=lambda n: (
+        ("MmBackward0", (0, 1)) if n.plan.needs[2] is None else ("AddmmBackward0", (2, 0, 1))
+    ),
     batch=_batch_linear,
     onnx=_onnx_linear,
     autocast="lower",
@@ -129,17 +141,35 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     tensor([[3., 3., 3., 3.],
             [3., 3., 3., 3.]])
     """
-    a, w = require_tensor(input, "linear")._array, require_tensor(weight, "linear", "weight", 2)._array
-    if w.ndim != 2 or a.ndim < 2 or a.shape[-1] != w.shape[1] or (bias is not None and bias._array.shape != (w.shape[0],)):
+    a, w = (
+        require_tensor(input, "linear")._array,
+        require_tensor(weight, "linear", "weight", 2)._array,
+    )
+    if (
+        w.ndim != 2
+        or a.ndim < 2
+        or a.shape[-1] != w.shape[1]
+        or (bias is not None and bias._array.shape != (w.shape[0],))
+    ):
         return _unusual(input, weight, bias)
     kind = w.dtype
-    if a.dtype is not kind and a.dtype != kind or bias is not None and bias._array.dtype is not kind and bias._array.dtype != kind:
+    if (
+        a.dtype is not kind
+        and a.dtype != kind
+        or bias is not None
+        and bias._array.dtype is not kind
+        and bias._array.dtype != kind
+    ):
         input, weight, bias = _of_one_dtype(input, weight, bias)
     return linear_op.call(input, weight, bias)
 
 
-def _of_one_dtype(input: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-    """The arguments in the precision of autocast, which leaves doubles alone; refused where they still differ."""
+def _of_one_dtype(
+    input: Tensor, weight: Tensor, bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The arguments in the precision of autocast, which leaves doubles alone; refused where they
+    still differ.
+    """
     policy = thread.stack.autocast
     if policy is not None:
         input, weight, bias = policy.narrow(input), policy.narrow(weight), policy.narrow(bias)
@@ -159,9 +189,21 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Vectors, and shapes that do not fit."""
     a, w = input._array, weight._array
     if w.ndim > 2:
-        raise OperationError(f"t() expects a tensor with <= 2 dimensions, but self is {w.ndim}D", op="linear")
-    if a.ndim == 1 and w.ndim == 2 and a.shape == w.shape[1:] and type(a) is type(w) is ndarray and not state.slow:
-        if a.dtype is w.dtype and a.dtype.kind == "f" and (bias is None or bias._array.shape == w.shape[:1]):
+        raise OperationError(
+            f"t() expects a tensor with <= 2 dimensions, but self is {w.ndim}D", op="linear"
+        )
+    if (
+        a.ndim == 1
+        and w.ndim == 2
+        and a.shape == w.shape[1:]
+        and type(a) is type(w) is ndarray
+        and not state.slow
+    ):
+        if (
+            a.dtype is w.dtype
+            and a.dtype.kind == "f"
+            and (bias is None or bias._array.shape == w.shape[:1])
+        ):
             if bias is None or bias._array.dtype is w.dtype:
                 return linear_op.call(input, weight, bias)
     bias_shape = None if bias is None else bias._array.shape
@@ -172,7 +214,11 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         if known is None:
             raise
         known.hint = _hint(tuple(input._array.shape), tuple(weight._array.shape)) or known.hint
-        operands = [operand(n, t) for n, t in (("input", input), ("weight", weight), ("bias", bias)) if t is not None]
+        operands = [
+            operand(n, t)
+            for n, t in (("input", input), ("weight", weight), ("bias", bias))
+            if t is not None
+        ]
         raise located(error, "linear", operands) from None
     if weight.ndim == 1:
         out = F.matmul(input, weight)
@@ -190,7 +236,9 @@ def _hint(x: tuple[int, ...], weight: tuple[int, ...]) -> str | None:
     if prod(x[1:]) == features and len(x) > 2:
         return "the input still has several dimensions for each example: flatten(1) them first"
     if prod(x) == features:
-        return "the batch dimension is missing, or was flattened away: use flatten(1), not flatten()"
+        return (
+            "the batch dimension is missing, or was flattened away: use flatten(1), not flatten()"
+        )
     if x[-1] == out:
         return "the weight looks transposed: it is (out_features, in_features)"
     return (
@@ -204,7 +252,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """`input1^T weight[o] input2 + bias[o]` for each output o.
 
     Args:
-        input1: `(..., in1)`. input2: `(..., in2)`. weight: `(out, in1, in2)`. bias: `(out,)` or None.
+        input1: `(..., in1)`. input2: `(..., in2)`. weight: `(out, in1, in2)`. bias: `(out,)` or
+            None.
 
     Returns:
         `(..., out)`.
@@ -213,7 +262,9 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     >>> torch.nn.functional.bilinear(torch.ones(2, 3), torch.ones(2, 4), torch.ones(5, 3, 4)).shape
     torch.Size([2, 5])
     """
-    for k, (name, t) in enumerate((("input1", input1), ("input2", input2), ("weight", weight)), start=1):
+    for k, (name, t) in enumerate(
+        (("input1", input1), ("input2", input2), ("weight", weight)), start=1
+    ):
         require_tensor(t, "bilinear", name, k)
     kinds = {"input1": input1.dtype, "input2": input2.dtype, "weight": weight.dtype}
     if bias is not None:
@@ -226,15 +277,23 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise ShapeError(f"bilinear(): input dimensions do not match: got {len(a)} and {len(b)}")
     for k in range(len(a) - 1):
         if a[k] != b[k]:
-            raise ShapeError(f"bilinear(): input batch dimensions do not match at dim {k}: got {a[k]} and {b[k]}")
+            raise ShapeError(
+                f"bilinear(): input batch dimensions do not match at dim {k}: got {a[k]} and {b[k]}"
+            )
     if len(w) != 3:
         raise ShapeError(f"bilinear(): weight must be 3-dimensional, got {len(w)}")
     if a[-1] != w[1]:
-        raise ShapeError(f"bilinear(): input1 size does not match weight size: got {a[-1]} but expected {w[1]}")
+        raise ShapeError(
+            f"bilinear(): input1 size does not match weight size: got {a[-1]} but expected {w[1]}"
+        )
     if b[-1] != w[2]:
-        raise ShapeError(f"bilinear(): input2 size does not match weight size: got {b[-1]} but expected {w[2]}")
+        raise ShapeError(
+            f"bilinear(): input2 size does not match weight size: got {b[-1]} but expected {w[2]}"
+        )
     if bias is not None and tuple(bias._array.shape) != (w[0],):
-        raise ShapeError(f"bilinear(): bias size does not match weight size: got {bias._array.shape[0]} but expected {w[0]}")
+        raise ShapeError(
+            f"bilinear(): bias size does not match weight size: got {bias._array.shape[0]} but expected {w[0]}"
+        )
     if thread.stack.autocast is not None:  # which does not know it
         with playing("autocast", None):
             return _bilinear(input1, input2, weight, bias)

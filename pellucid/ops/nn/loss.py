@@ -48,7 +48,11 @@ def get_reduction(size_average: bool | None, reduce: bool | None, reduction: str
         return reduction
     warnings.warn(
         "size_average and reduce args will be deprecated, please use reduction='{}' instead.".format(
-            name := "none" if reduce is not None and not reduce else "mean" if size_average is None or size_average else "sum"
+            name := "none"
+            if reduce is not None and not reduce
+            else "mean"
+            if size_average is None or size_average
+            else "sum"
         ),
         UserWarning,
         stacklevel=4,
@@ -68,7 +72,9 @@ def reduce_loss(loss: Tensor, reduction: str, title: str = "") -> Tensor:
 
 
 # ---- classes ----------------------------------------------------------------------------------
-def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_index: int, reduction: str) -> None:
+def _check_classes(
+    x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_index: int, reduction: str
+) -> None:
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
     if x.ndim == 0:
@@ -76,13 +82,22 @@ def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_i
     if x.ndim == 1:
         hint = "one row of logits wants one class number"
         if t.ndim > 1:
-            raise OperationError("0D or 1D target tensor expected, multi-target not supported", op="nll_loss", hint=hint)
+            raise OperationError(
+                "0D or 1D target tensor expected, multi-target not supported",
+                op="nll_loss",
+                hint=hint,
+            )
         if t.ndim == 1 and t.size != 1:
             _check_label_type(t)
-            raise ShapeValueError(f"For 1D input, 1D target must have size 1, but got target size: {t.size}", hint=hint)
+            raise ShapeValueError(
+                f"For 1D input, 1D target must have size 1, but got target size: {t.size}",
+                hint=hint,
+            )
     elif x.ndim == 2:
         if t.ndim > 1 and x.shape[0] == t.shape[0]:
-            raise OperationError("0D or 1D target tensor expected, multi-target not supported", op="nll_loss")
+            raise OperationError(
+                "0D or 1D target tensor expected, multi-target not supported", op="nll_loss"
+            )
         if x.shape[0] != (t.shape[0] if t.ndim else 1) or t.ndim == 0:
             raise ShapeValueError(
                 f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({t.shape[0] if t.ndim else 1})."
@@ -101,7 +116,9 @@ def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_i
             raise ShapeError(f"Expected target size {list(wanted)}, got {list(t.shape)}")
         if t.shape != wanted:
             if x.ndim == 4:
-                raise OperationError(f"size mismatch (got input: {list(x.shape)} , target: {list(t.shape)}")
+                raise OperationError(
+                    f"size mismatch (got input: {list(x.shape)} , target: {list(t.shape)}"
+                )
             raise ShapeError(f"Expected target size {list(wanted)}, got {list(t.shape)}")
     classes = x.shape[1] if x.ndim > 1 else x.shape[0]
     if weight is not None and (weight.ndim != 1 or weight._array.shape[0] != classes):
@@ -122,7 +139,9 @@ def _check_label_type(t: np.ndarray) -> None:
     if t.dtype != np.int64 and t.dtype != np.uint8:
         name = BY_NUMPY[t.dtype].scalar_type_name
         hint = "class labels are int64: use target.long()"
-        raise DtypeError(f"expected target dtype to be Long or Byte, but got {name}", op="nll_loss", hint=hint)
+        raise DtypeError(
+            f"expected target dtype to be Long or Byte, but got {name}", op="nll_loss", hint=hint
+        )
 
 
 def _out_of_range(t: np.ndarray, classes: int, ignore_index: int) -> None:
@@ -145,23 +164,31 @@ def _nll_title(shape: tuple[int, ...]) -> str:
 @public(namespace="nn.functional")
 @full_precision
 def nll_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """Negative log-likelihood of class labels under log-probabilities: `-weight[target] * input[target]`.
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Negative log-likelihood of class labels under log-probabilities:
+    `-weight[target] * input[target]`.
 
     Args:
         input: log-probabilities, `(N, C)`, `(C,)` or `(N, C, d1, ...)`.
         target: classes, int64, `(N,)`, `()` or `(N, d1, ...)`.
         weight: `(C,)`, weight of each class. Default: None.
         ignore_index: label that does not count. Default: -100.
-        reduction: "mean" (the weighted mean), "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean" (the weighted mean), "sum" or "none". Default: "mean". Older forms:
+            `size_average`, `reduce`.
 
     Returns:
         A scalar; with reduction="none" a loss for each label, in the shape of `target`.
 
     Raises:
-        ValueError: batch sizes differ. IndexError: a label out of range. RuntimeError: wrong dtype or number of dimensions.
+        ValueError: batch sizes differ. IndexError: a label out of range. RuntimeError: wrong dtype
+            or number of dimensions.
 
     >>> import pellucid as torch
     >>> logp = torch.tensor([[-0.5, -1.0], [-2.0, -0.1]])
@@ -169,19 +196,25 @@ def nll_loss(
     tensor(0.3000)
     """
     reduction = get_reduction(size_average, reduce, reduction)
-    x, t = require_tensor(input, "nll_loss_nd")._array, require_tensor(target, "nll_loss_nd", "target", 2)._array
+    x, t = (
+        require_tensor(input, "nll_loss_nd")._array,
+        require_tensor(target, "nll_loss_nd", "target", 2)._array,
+    )
     _check_classes(x, t, weight, ignore_index, reduction)
     dim = 1 if x.ndim > 1 else 0
     tracing.check(_out_of_range, t, x.shape[dim], ignore_index)
     if not input.dtype.is_floating_point:
         kernel = "nll_loss_out_frame" if x.ndim < 3 else "nll_loss2d_forward_out_frame"
         raise UnsupportedError(
-            f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'", hint="convert first: x.float()"
+            f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'",
+            hint="convert first: x.float()",
         )
     if x.ndim == 1:
         t = t.reshape(())
     valid, safe, factor, count = _weights_of_rows(t, weight, ignore_index, x.dtype)
-    picked = F.take_along(input, wrap(namespace_of(safe).expand_dims(safe, dim)), dim=dim, unique=True)
+    picked = F.take_along(
+        input, wrap(namespace_of(safe).expand_dims(safe, dim)), dim=dim, unique=True
+    )
     picked = F.squeeze(picked, dims=(dim,))
     loss = -picked * wrap(factor)
     if tracing.tracer() or not valid.all():
@@ -191,7 +224,9 @@ def nll_loss(
     return titled(loss, _nll_title(x.shape))
 
 
-def _weights_of_rows(t: np.ndarray, weight: Tensor | None, ignore_index: int, kind: Any) -> tuple[np.ndarray, ...]:
+def _weights_of_rows(
+    t: np.ndarray, weight: Tensor | None, ignore_index: int, kind: Any
+) -> tuple[np.ndarray, ...]:
     """Which rows count, their labels (0 where they do not), their weights, and the sum of those."""
     if tracing.tracer() or type(t) is not np.ndarray:
         return _recorded_weights(wrap(t), weight, ignore_index, kind)
@@ -200,23 +235,36 @@ def _weights_of_rows(t: np.ndarray, weight: Tensor | None, ignore_index: int, ki
     factor = valid.astype(kind)
     if weight is not None:
         factor = factor * weight._array.astype(kind, copy=False)[safe]
-    return valid, np.asarray(safe), np.asarray(factor), np.asarray(factor.sum(dtype=np.float64)).astype(kind)
+    return (
+        valid,
+        np.asarray(safe),
+        np.asarray(factor),
+        np.asarray(factor.sum(dtype=np.float64)).astype(kind),
+    )
 
 
-def _recorded_weights(t: Tensor, weight: Tensor | None, ignore_index: int, kind: Any) -> tuple[np.ndarray, ...]:
+def _recorded_weights(
+    t: Tensor, weight: Tensor | None, ignore_index: int, kind: Any
+) -> tuple[np.ndarray, ...]:
     """The same in operations, which a program repeats and a device computes."""
     valid = F.ne(t, ignore_index)
     safe = F.where(valid, F.cast(t, dtype=np.dtype(np.int64)), 0)
     factor = F.cast(valid, dtype=kind)
     if weight is not None:
-        picked = F.index_select(F.cast(weight.detach(), dtype=kind), F.reshape(safe, shape=(-1,)), dim=0)
+        picked = F.index_select(
+            F.cast(weight.detach(), dtype=kind), F.reshape(safe, shape=(-1,)), dim=0
+        )
         factor = factor * F.reshape(picked, shape=t.shape)
     return valid._array, safe._array, factor._array, factor.sum()._array
 
 
 @public(namespace="nn.functional")
 def nll_loss2d(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
 ) -> Tensor:
     """`nll_loss` of images; kept for old code."""
     return nll_loss(input, target, weight, None, ignore_index, None, reduction)
@@ -224,13 +272,18 @@ def nll_loss2d(
 
 def _ce_forward(xp: Any, x: Any, *, target: Any, ignore_index: int, reduction: str) -> Any:
     if xp is numpy_cpu and x.dtype in HALVES:
-        return in_float32(_ce_forward, xp, x, target=target, ignore_index=ignore_index, reduction=reduction)
+        return in_float32(
+            _ce_forward, xp, x, target=target, ignore_index=ignore_index, reduction=reduction
+        )
     if xp is numpy_cpu and x.dtype in _KERNELS and config.kernels:
-        made = kernels.rows.softmax.cross_entropy(np.ascontiguousarray(x), target, None, ignore_index, 0.0, reduction)
+        made = kernels.rows.softmax.cross_entropy(
+            np.ascontiguousarray(x), target, None, ignore_index, 0.0, reduction
+        )
         if made is not None:
             loss, saved = made
             return loss, ("kernel", saved)
-    _out_of_range(target, x.shape[1], ignore_index)  # a compiled step leaves the check to whoever computes
+    # a compiled step leaves the check to whoever computes
+    _out_of_range(target, x.shape[1], ignore_index)
     valid = target != ignore_index
     safe = xp.where(valid, target, 0)
     picked = xp.take_along_axis(xp.log_softmax(x, 1), safe[:, None], 1)[:, 0]
@@ -244,7 +297,9 @@ def _ce_forward(xp: Any, x: Any, *, target: Any, ignore_index: int, reduction: s
     return (total / count if count else total * np.nan), ("plain", float(count))
 
 
-def _ce_vjp(F: Any, g: Any, input: Any, aux: Any, target: Any, ignore_index: int, reduction: str) -> Any:
+def _ce_vjp(
+    F: Any, g: Any, input: Any, aux: Any, target: Any, ignore_index: int, reduction: str
+) -> Any:
     kind, saved = aux
     if kind == "kernel" and F.raw:
         made = kernels.rows.softmax.cross_entropy_backward(
@@ -274,7 +329,10 @@ cross_entropy_op = defop(
     autocast="float32",
     traits="saturates",
     samples=lambda rng: [
-        Sample((rng.random((3, 4)),), {"target": np.array([0, 3, 1]), "ignore_index": ignored, "reduction": how})
+        Sample(
+            (rng.random((3, 4)),),
+            {"target": np.array([0, 3, 1]), "ignore_index": ignored, "reduction": how},
+        )
         for ignored in (-100, 3)
         for how in ("mean", "sum", "none")
     ],
@@ -284,20 +342,28 @@ cross_entropy_op = defop(
 @public(namespace="nn.functional")
 @full_precision
 def cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
-    reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """Cross entropy between logits and classes, or between logits and class probabilities.
 
-    For a class t it is `-weight[t] * log_softmax(input)[t]`, for probabilities p `-sum(weight * p * log_softmax(input))`.
+    For a class t it is `-weight[t] * log_softmax(input)[t]`, for probabilities p
+    `-sum(weight * p * log_softmax(input))`.
 
     Args:
         input: logits (raw scores, not probabilities), `(N, C)`, `(C,)` or `(N, C, d1, ...)`.
-        target: classes (int64) `(N,)`, `()`, `(N, d1, ...)`, or probabilities of the shape of `input`.
+        target: classes (int64) `(N,)`, `()`, `(N, d1, ...)`, or probabilities of the shape of
+            `input`.
         weight: `(C,)`, weight of each class. Default: None.
         ignore_index: label that does not count. Default: -100.
-        reduction: "mean" (for classes the weighted mean), "sum" or "none". Default: "mean". Older forms: `size_average`,
-            `reduce`.
+        reduction: "mean" (for classes the weighted mean), "sum" or "none". Default: "mean". Older
+            forms: `size_average`, `reduce`.
         label_smoothing: share of the target spread evenly over the classes, in [0, 1]. Default: 0.
 
     Returns:
@@ -316,11 +382,19 @@ def cross_entropy(
     if weight is not None:
         require_tensor(weight, "cross_entropy_loss", "weight", 3)
     if not 0.0 <= label_smoothing <= 1.0:
-        raise OperationError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+        raise OperationError(
+            f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
+        )
     if (
-        x.ndim == 2 and weight is None and label_smoothing == 0.0 and t.dtype is _INT64 and t.shape == x.shape[:1]
-        and reduction in ("mean", "sum", "none") and type(x) is np.ndarray and (x.dtype.kind == "f" or x.dtype in HALVES)
-    ):  # fmt: skip
+        x.ndim == 2
+        and weight is None
+        and label_smoothing == 0.0
+        and t.dtype is _INT64
+        and t.shape == x.shape[:1]
+        and reduction in ("mean", "sum", "none")
+        and type(x) is np.ndarray
+        and (x.dtype.kind == "f" or x.dtype in HALVES)
+    ):
         tracing.check(_out_of_range, t, x.shape[1], ignore_index, again=True)
         out = cross_entropy_op.call(input, target=t, ignore_index=ignore_index, reduction=reduction)
         return out if out._node is None else reads_later(out, target)
@@ -339,7 +413,10 @@ def cross_entropy(
         return _soft_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
     if t.shape == x.shape and x.ndim:
         name = target.dtype.scalar_type_name
-        raise DtypeError(f"Expected floating point type for target with class probabilities, got {name}", op="cross_entropy")
+        raise DtypeError(
+            f"Expected floating point type for target with class probabilities, got {name}",
+            op="cross_entropy",
+        )
     if x.ndim:
         _check_classes(x, t, weight, ignore_index, reduction)
     elif t.ndim:
@@ -351,7 +428,11 @@ def cross_entropy(
         return plain
     classes = x.shape[dim]
     valid, _, _, count = _weights_of_rows(t, weight, ignore_index, x.dtype)
-    spread = -(logp * _class_weights(weight, x.ndim, dim)).sum(dim=dim) if weight is not None else -logp.sum(dim=dim)
+    spread = (
+        -(logp * _class_weights(weight, x.ndim, dim)).sum(dim=dim)
+        if weight is not None
+        else -logp.sum(dim=dim)
+    )
     if tracing.tracer() or not valid.all():
         spread = F.where(wrap(valid), spread, 0.0)
     if reduction == "mean":
@@ -368,7 +449,12 @@ def _class_weights(weight: Tensor, ndim: int, dim: int) -> Tensor:
 
 
 def _soft_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str, smoothing: float
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore: int,
+    reduction: str,
+    smoothing: float,
 ) -> Tensor:
     if ignore >= 0:
         raise OperationError("ignore_index is not supported for floating point target")
@@ -389,7 +475,11 @@ def _soft_cross_entropy(
     loss = -(logp * target).sum(dim=dim)
     if reduction == "mean":
         rows = loss._array.size if classes else 0  # counted by their elements
-        return loss.sum() / rows if rows else loss.sum() / wrap(constant(np.zeros((), loss._array.dtype)))
+        return (
+            loss.sum() / rows
+            if rows
+            else loss.sum() / wrap(constant(np.zeros((), loss._array.dtype)))
+        )
     return reduce_loss(loss, reduction)
 
 
@@ -418,7 +508,10 @@ clamp_min_number = defop(
 
 
 def _onnx_bce(c: Any) -> Any:
-    logs = [c.emit("Max", c.emit("Log", x), c.number(-100)) for x in (c[0], c.emit("Sub", c.number(1), c[0]))]
+    logs = [
+        c.emit("Max", c.emit("Log", x), c.number(-100))
+        for x in (c[0], c.emit("Sub", c.number(1), c[0]))
+    ]
     rest = c.emit("Sub", c.number(1), c[1])
     return c.emit("Neg", c.emit("Add", c.emit("Mul", c[1], logs[0]), c.emit("Mul", rest, logs[1])))
 
@@ -430,7 +523,11 @@ bce_op = defop(
     vjp={
         "input": _bce_grad,
         "target": lambda F, g, input: (
-            g * (F.clamp_min_number(F.log1p(-input), low=-100.0) - F.clamp_min_number(F.log(input), low=-100.0))
+            g
+            * (
+                F.clamp_min_number(F.log1p(-input), low=-100.0)
+                - F.clamp_min_number(F.log(input), low=-100.0)
+            )
         ),
     },
     elementwise=True,
@@ -448,18 +545,25 @@ def _weighted(loss: Tensor, weight: Tensor | None) -> Tensor:
 
 @public(namespace="nn.functional")
 def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """Cross entropy of probabilities with targets: `-(target * log(input) + (1 - target) * log(1 - input))`.
+) -> Tensor:
+    """Cross entropy of probabilities with targets:
+    `-(target * log(input) + (1 - target) * log(1 - input))`.
 
-    The logarithms are at least -100. For raw scores use `binary_cross_entropy_with_logits`, which is more precise.
+    The logarithms are at least -100. For raw scores use `binary_cross_entropy_with_logits`, which
+    is more precise.
 
     Args:
         input: probabilities in [0, 1], any shape.
         target: numbers in [0, 1] in the same shape, floating point.
         weight: factors that broadcast with the input. Default: None.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
 
     Raises:
         ValueError: the shapes differ. RuntimeError: an input outside [0, 1].
@@ -470,7 +574,10 @@ def binary_cross_entropy(
     """
     reduction = get_reduction(size_average, reduce, reduction)
     asked_for("size", target, input)
-    x, t = require_tensor(input, "binary_cross_entropy")._array, require_tensor(target, "binary_cross_entropy", "target", 2)._array
+    x, t = (
+        require_tensor(input, "binary_cross_entropy")._array,
+        require_tensor(target, "binary_cross_entropy", "target", 2)._array,
+    )
     if x.shape != t.shape:
         raise ShapeValueError(
             f"Using a target size (torch.Size({list(t.shape)})) that is different to the input size (torch.Size({list(x.shape)})) is "
@@ -480,13 +587,16 @@ def binary_cross_entropy(
         )
     if x.dtype != t.dtype:
         raise OperationError(
-            f"Found dtype {target.dtype.scalar_type_name} but expected {input.dtype.scalar_type_name}", op="binary_cross_entropy"
+            f"Found dtype {target.dtype.scalar_type_name} but expected {input.dtype.scalar_type_name}",
+            op="binary_cross_entropy",
         )
     if x.size and type(x) is np.ndarray:
         tracing.check(_check_probabilities, x)
     if t.size and type(t) is np.ndarray:
         tracing.check(_check_targets, t)
-    return reduce_loss(_weighted(bce_op.call(input, target), weight), reduction, "BinaryCrossEntropy")
+    return reduce_loss(
+        _weighted(bce_op.call(input, target), weight), reduction, "BinaryCrossEntropy"
+    )
 
 
 def _check_targets(t: np.ndarray) -> None:
@@ -508,14 +618,18 @@ def _check_probabilities(x: np.ndarray) -> None:
 
 
 def _bce_logits(m: Any, x: Any, t: Any) -> Any:
-    return (1 - t) * x + (m.maximum(-x, 0) + m.log1p(m.exp(-m.abs(x))))  # infinite logits with the right label cost nothing
+    # infinite logits with the right label cost nothing
+    return (1 - t) * x + (m.maximum(-x, 0) + m.log1p(m.exp(-m.abs(x))))
 
 
 bce_logits_op = defop(
     "binary_cross_entropy_with_logits",
     "input target",
     formula=Formula(_bce_logits),
-    vjp={"input": lambda F, g, input, target: g * (F.sigmoid(input) - target), "target": lambda g, input: -g * input},
+    vjp={
+        "input": lambda F, g, input, target: g * (F.sigmoid(input) - target),
+        "target": lambda g, input: -g * input,
+    },
     elementwise=True,
     autocast="float32",
     traits="saturates",
@@ -527,16 +641,22 @@ bce_logits_op = defop(
 @public(namespace="nn.functional")
 @full_precision
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean", pos_weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """Binary cross entropy of raw scores: sigmoid and logarithm in one, without overflow.
 
     Args:
         input: scores before the sigmoid, any shape.
         target: numbers in [0, 1] in the same shape, floating point.
         weight: factors that broadcast with the input. Default: None.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
         pos_weight: weight of the positive examples, broadcast with the target. Default: None.
 
     Raises:
@@ -569,9 +689,12 @@ def binary_cross_entropy_with_logits(
             op=name,
             hint="the target has the dtype of the input: use target.float()",
         )
-    if t.dtype != x.dtype:  # computed in the wider of the two; the loss has the target's type, as in PyTorch
+    # computed in the wider of the two; the loss has the target's type, as in PyTorch
+    if t.dtype != x.dtype:
         common = promote_types(input.dtype, target.dtype).numpy
-        input, target = (v if v._array.dtype == common else F.cast(v, dtype=common) for v in (input, target))
+        input, target = (
+            v if v._array.dtype == common else F.cast(v, dtype=common) for v in (input, target)
+        )
     if pos_weight is None:
         loss = bce_logits_op.call(input, target)
     else:
@@ -587,19 +710,26 @@ def has_log_sigmoid(input: Tensor) -> None:
     """Refuse what PyTorch's losses of logits find no logarithm of a sigmoid for."""
     if not input.dtype.is_floating_point:
         kind = input.dtype.scalar_type_name
-        raise UnsupportedError(f"\"log_sigmoid_cpu\" not implemented for '{kind}'", hint="convert first: x.float()")
+        raise UnsupportedError(
+            f"\"log_sigmoid_cpu\" not implemented for '{kind}'", hint="convert first: x.float()"
+        )
 
 
 @public(namespace="nn.functional")
 @full_precision
 def kl_div(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
     log_target: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Kullback-Leibler divergence: target * (log target - input), input given as log-probabilities.
 
     Args:
-        reduction: "batchmean" divides the sum by the first dimension, which is the divergence's definition; "mean" divides by all.
+        reduction: "batchmean" divides the sum by the first dimension, which is the divergence's
+            definition; "mean" divides by all.
         log_target: the target is given as log-probabilities too.
 
     >>> import pellucid as torch
@@ -613,7 +743,9 @@ def kl_div(
         if kind.is_complex:
             raise DtypeError("kl_div: Complex inputs not supported.")
         if kind.is_integral:
-            raise DtypeError("kl_div: Integral inputs not supported.", hint="convert first: x.float()")
+            raise DtypeError(
+                "kl_div: Integral inputs not supported.", hint="convert first: x.float()"
+            )
     if reduction == "mean":
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the "
@@ -643,7 +775,10 @@ def shape_hint(a: tuple[int, ...], b: tuple[int, ...]) -> str | None:
 def check_pair(name: str, input: Tensor, target: Tensor) -> None:
     """Tensors of shapes that broadcast; a difference is warned about as PyTorch does."""
     asked_for("size", target, input)
-    x, t = require_tensor(input, name)._array.shape, require_tensor(target, name, "target", 2)._array.shape
+    x, t = (
+        require_tensor(input, name)._array.shape,
+        require_tensor(target, name, "target", 2)._array.shape,
+    )
     if x == t:
         return
     warnings.warn(
@@ -657,21 +792,40 @@ def check_pair(name: str, input: Tensor, target: Tensor) -> None:
 
 @public(namespace="nn.functional")
 def linear_cross_entropy(
-    input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None,
-    reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
-) -> Tensor:  # fmt: skip
-    """`cross_entropy(linear(input, linear_weight, linear_bias), target, ...)`; `options` about chunks are accepted and change nothing."""
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
+    """`cross_entropy(linear(input, linear_weight, linear_bias), target, ...)`; `options` about
+    chunks are accepted and change nothing.
+    """
     _check_linear_loss(input, linear_weight, linear_bias)
     classes = linear_weight._array.shape[:-1]
     if len(classes) > 1:  # one class axis and positions: a loss over several dimensions
         flat = linear_weight.reshape(-1, linear_weight._array.shape[-1])
         logits = linear(input, flat).reshape(*input._array.shape[:-1], *classes)
         if linear_bias is not None:
-            logits = logits + linear_bias.reshape(-1, *linear_bias._array.shape[1:], *(1,) * (len(classes) - linear_bias.ndim))
+            logits = logits + linear_bias.reshape(
+                -1, *linear_bias._array.shape[1:], *(1,) * (len(classes) - linear_bias.ndim)
+            )
     else:
         logits = linear(input, linear_weight, linear_bias)
     return cross_entropy(
-        logits, target, weight, None, -100 if ignore_index is None else ignore_index, None, reduction, label_smoothing
+        logits,
+        target,
+        weight,
+        None,
+        -100 if ignore_index is None else ignore_index,
+        None,
+        reduction,
+        label_smoothing,
     )
 
 

@@ -47,7 +47,8 @@ mse_op = defop(
     "input target",
     formula=Formula(lambda m, x, t: m.square(x - t), "fhi"),
     vjp={
-        "input": lambda g, input, target: g * 2.0 * (input - target),  # twice the difference might be infinite
+        # twice the difference might be infinite
+        "input": lambda g, input, target: g * 2.0 * (input - target),
         "target": lambda g, input, target: g * 2.0 * (target - input),
     },
     promote="common",
@@ -87,8 +88,12 @@ huber_op = defop(
     "input target",
     formula=Formula(_huber),
     vjp={
-        "input": lambda F, g, input, target, delta, scale: g * _huber_slope(F, input, target, delta, scale),
-        "target": lambda F, g, input, target, delta, scale: -g * _huber_slope(F, input, target, delta, scale),
+        "input": lambda F, g, input, target, delta, scale: (
+            g * _huber_slope(F, input, target, delta, scale)
+        ),
+        "target": lambda F, g, input, target, delta, scale: (
+            -g * _huber_slope(F, input, target, delta, scale)
+        ),
     },
     promote="common",
     elementwise=True,
@@ -97,21 +102,32 @@ huber_op = defop(
     title="huber_loss",
     onnx=_onnx_huber,
     samples=lambda rng: [
-        Sample((rng.standard_normal((3, 4)) * 3, rng.standard_normal(shape)), {"delta": delta, "scale": scale})
+        Sample(
+            (rng.standard_normal((3, 4)) * 3, rng.standard_normal(shape)),
+            {"delta": delta, "scale": scale},
+        )
         for shape, delta, scale in (((3, 4), 1.0, 1.0), ((4,), 0.7, 1 / 0.7), ((3, 1), 2.0, 1.0))
     ],
 )
 
 
 def _paired(name: str, input: Tensor, target: Tensor, kernel: str = "") -> tuple[Tensor, Tensor]:
-    """The two, checked, and in one shape where their types differ: neither then counts as a mere number."""
+    """The two, checked, and in one shape where their types differ: neither then counts as a mere
+    number.
+    """
     check_pair(name, input, target)
     a, b = input._array, target._array
     kind = common_dtype([input, target])
     if kernel and not kind.is_floating_point:
-        raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'", hint="convert first: x.float()")
+        raise UnsupportedError(
+            f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'",
+            hint="convert first: x.float()",
+        )
     if kernel and "b" in (a.dtype.kind, b.dtype.kind):  # numbers of the other's type
-        input, target = (F.cast(t, dtype=kind.numpy) if t._array.dtype.kind == "b" else t for t in (input, target))
+        input, target = (
+            F.cast(t, dtype=kind.numpy) if t._array.dtype.kind == "b" else t
+            for t in (input, target)
+        )
     if a.dtype == b.dtype or a.shape == b.shape:
         return input, target
     shape = broadcast_shapes(a.shape, b.shape)
@@ -119,10 +135,14 @@ def _paired(name: str, input: Tensor, target: Tensor, kernel: str = "") -> tuple
 
 
 def _held_by(own: dtypes.dtype, kind: dtypes.dtype, name: str = "") -> None:
-    """Refuse to write results of type `kind` into a tensor of type `own`, which is called `name` in the error."""
+    """Refuse to write results of type `kind` into a tensor of type `own`, which is called `name` in
+    the error.
+    """
     if not can_cast(kind, own):
         name = name or own.scalar_type_name
-        raise DtypeError(f"result type {kind.scalar_type_name} can't be cast to the desired output type {name}")
+        raise DtypeError(
+            f"result type {kind.scalar_type_name} can't be cast to the desired output type {name}"
+        )
 
 
 def _single(input: Tensor, target: Tensor) -> bool:
@@ -131,8 +151,12 @@ def _single(input: Tensor, target: Tensor) -> bool:
     return not state.slow and (kind in HALVES or kind.kind == "f") and target._array.dtype == kind
 
 
-def _reduce_weighted(loss: Tensor, weight: Tensor | None, reduction: str, title: str = "") -> Tensor:
-    """Reduce a loss whose elements may have weights; its mean is then divided by the sum of the weights."""
+def _reduce_weighted(
+    loss: Tensor, weight: Tensor | None, reduction: str, title: str = ""
+) -> Tensor:
+    """Reduce a loss whose elements may have weights; its mean is then divided by the sum of the
+    weights.
+    """
     if weight is None:
         return reduce_loss(loss, reduction, title)
     loss = loss * weight
@@ -144,16 +168,22 @@ def _reduce_weighted(loss: Tensor, weight: Tensor | None, reduction: str, title:
 @public(namespace="nn.functional")
 @full_precision
 def mse_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
     weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Mean squared difference of two tensors of one shape: `(input - target)^2`, averaged.
 
-    A difference in shape that broadcasts is warned about: it is nearly always a mistake, as (N, 1) with (N,).
+    A difference in shape that broadcasts is warned about: it is nearly always a mistake, as (N, 1)
+    with (N,).
 
     Args:
         input, target: any shape, the same for both.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
         weight: factors of the elements, in the same shape. Default: None.
 
     >>> import pellucid as torch
@@ -171,16 +201,22 @@ def mse_loss(
 @public(namespace="nn.functional")
 @full_precision
 def l1_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
     weight: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Mean absolute difference of two tensors of one shape: `|input - target|`, averaged.
 
-    A difference in shape that broadcasts is warned about: it is nearly always a mistake, as (N, 1) with (N,).
+    A difference in shape that broadcasts is warned about: it is nearly always a mistake, as (N, 1)
+    with (N,).
 
     Args:
         input, target: any shape, the same for both.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
         weight: factors of the elements, in the same shape. Default: None.
 
     >>> import pellucid as torch
@@ -202,11 +238,13 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Smooth L1 loss, with d = input - target: `d^2 / (2 beta)` where |d| < beta, else `|d| - beta / 2`.
+    """Smooth L1 loss, with d = input - target: `d^2 / (2 beta)` where |d| < beta, else
+    `|d| - beta / 2`.
 
     Args:
         input, target: any shape, the same for both.
-        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older forms: `size_average`, `reduce`.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
         beta: where the two forms meet; 0 gives `l1_loss`. Default: 1.
 
     Raises:
@@ -225,15 +263,26 @@ def smooth_l1_loss(
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
     if _single(input, target):
-        return reduce_loss(huber_op.call(input, target, delta=beta, scale=1.0 / beta), reduction, "SmoothL1Loss")
+        return reduce_loss(
+            huber_op.call(input, target, delta=beta, scale=1.0 / beta), reduction, "SmoothL1Loss"
+        )
     d = (input - target).abs()
-    return reduce_loss(F.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction, "SmoothL1Loss")
+    return reduce_loss(
+        F.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction, "SmoothL1Loss"
+    )
 
 
 @public(namespace="nn.functional")
 @full_precision
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
-    """Huber loss, with d = input - target: `d^2 / 2` where |d| <= delta, else `delta * (|d| - delta / 2)`.
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Huber loss, with d = input - target: `d^2 / 2` where |d| <= delta, else
+    `delta * (|d| - delta / 2)`.
 
     Args:
         input, target: any shape, the same for both.
@@ -252,14 +301,19 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     _held_by(own, common_dtype([input, target]))
     input, target = _paired("huber_loss", input, target, "huber_cpu")
     if not isinstance(delta, (int, float)):
-        raise ArgumentTypeError(f"huber_loss(): argument 'delta' (position 4) must be float, not {type(delta).__name__}")
+        raise ArgumentTypeError(
+            f"huber_loss(): argument 'delta' (position 4) must be float, not {type(delta).__name__}"
+        )
     if delta <= 0:
         raise OperationError("huber_loss does not support non-positive values for delta.")
     if _single(input, target):
-        return _reduce_weighted(huber_op.call(input, target, delta=delta, scale=1.0), weight, reduction, "HuberLoss")
+        return _reduce_weighted(
+            huber_op.call(input, target, delta=delta, scale=1.0), weight, reduction, "HuberLoss"
+        )
     d = (input - target).abs()
     near = d < delta
-    beyond = d if math.isfinite(delta) else F.where(near, 0.0, d)  # no slope of what is not taken: 0 times infinity
+    # no slope of what is not taken: 0 times infinity
+    beyond = d if math.isfinite(delta) else F.where(near, 0.0, d)
     loss = F.where(near, d * d * 0.5, (beyond - 0.5 * delta) * delta)
     if own.is_floating_point and loss.dtype is not own:
         loss = F.cast(loss, dtype=own.numpy)  # as PyTorch, whatever the target's type
@@ -269,7 +323,11 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 @public(namespace="nn.functional")
 @full_precision
 def soft_margin_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """Logistic loss: log(1 + exp(-target * input)), targets 1 or -1.
 
@@ -278,12 +336,17 @@ def soft_margin_loss(
         reduction: "mean", "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
     """
     reduction = get_reduction(size_average, reduce, reduction)
-    x, t = require_tensor(input, "soft_margin_loss"), require_tensor(target, "soft_margin_loss", "target", 2)
+    x, t = (
+        require_tensor(input, "soft_margin_loss"),
+        require_tensor(target, "soft_margin_loss", "target", 2),
+    )
     # PyTorch computes in the memory of -input: the target has to fit its shape and type.
     own, away = x.dtype, -x
     shape = broadcast_shapes(x._array.shape, t._array.shape)
     if shape != tuple(x._array.shape):
-        raise ShapeError(f"output with shape {list(x._array.shape)} doesn't match the broadcast shape {list(shape)}")
+        raise ShapeError(
+            f"output with shape {list(x._array.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
     _held_by(own, common_dtype([x, t]))
     _held_by(own, own if own.category > 1 else dtypes.get_default_dtype())
     loss = F.softplus_of(away * (F.cast(t, dtype=own.numpy) if t.dtype is dtypes.bool_ else t))
@@ -293,9 +356,15 @@ def soft_margin_loss(
 
 @public(namespace="nn.functional")
 def gaussian_nll_loss(
-    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
 ) -> Tensor:
-    """Negative log-likelihood under normal distributions: `(log(var) + (input - target)^2 / var) / 2`.
+    """Negative log-likelihood under normal distributions:
+    `(log(var) + (input - target)^2 / var) / 2`.
 
     Args:
         input, target: means and observations, `(N, *)`.
@@ -332,7 +401,8 @@ def gaussian_nll_loss(
     return reduce_loss(loss, reduction)
 
 
-# PyTorch puts the limit under the variance outside of the graph: the gradient is that of the limited value.
+# PyTorch puts the limit under the variance outside of the graph: the gradient is that of the
+# limited value.
 floored_op = defop(
     "floored",
     "input",
@@ -352,9 +422,15 @@ def _check_variance(a: np.ndarray) -> None:
 @public(namespace="nn.functional")
 @full_precision
 def poisson_nll_loss(
-    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-8,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Negative log-likelihood of counts under Poisson distributions with (log) rate `input`.
 
     Args:
@@ -363,7 +439,10 @@ def poisson_nll_loss(
     reduction = get_reduction(size_average, reduce, reduction)
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentValueError(reduction + " is not a valid value for reduction")
-    x, t = require_tensor(input, "poisson_nll_loss"), require_tensor(target, "poisson_nll_loss", "target", 2)
+    x, t = (
+        require_tensor(input, "poisson_nll_loss"),
+        require_tensor(target, "poisson_nll_loss", "target", 2),
+    )
     loss = x.exp() - t * x if log_input else x - t * (x + eps).log()
     if full:
         stirling = t * t.log() - t + 0.5 * (2 * math.pi * t).log()
@@ -374,9 +453,14 @@ def poisson_nll_loss(
 @public(namespace="nn.functional")
 @full_precision
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """max(0, -target * (input1 - input2) + margin): target 1 wants input1 ranked higher, -1 input2.
 
     Args:
@@ -397,9 +481,13 @@ def margin_ranking_loss(
 @public(namespace="nn.functional")
 @full_precision
 def hinge_embedding_loss(
-    input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`input` where target is 1, max(0, margin - input) where it is -1.
 
     Args:
@@ -409,7 +497,10 @@ def hinge_embedding_loss(
         reduction: "mean", "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
     """
     reduction = get_reduction(size_average, reduce, reduction)
-    x, t = require_tensor(input, "hinge_embedding_loss"), require_tensor(target, "hinge_embedding_loss", "target", 2)
+    x, t = (
+        require_tensor(input, "hinge_embedding_loss"),
+        require_tensor(target, "hinge_embedding_loss", "target", 2),
+    )
     # The margin and 0 are numbers of the input's type.
     margin, zero = (fitting(number, x.dtype) for number in (margin, 0))
     far = F.where(t != 1, (margin - x).clamp(min=zero), zero)
@@ -419,9 +510,13 @@ def hinge_embedding_loss(
 
 @public(namespace="nn.functional")
 def multilabel_soft_margin_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Mean over the classes of binary cross entropies with logits."""
     reduction = get_reduction(size_average, reduce, reduction)
     x: Tensor = require_tensor(input, "log_sigmoid")
@@ -439,7 +534,8 @@ def multilabel_soft_margin_loss(
 def _check_margin_types(kernel: str, input: Tensor, target: Tensor) -> None:
     if input.dtype not in (dtypes.float32, dtypes.float64):
         raise UnsupportedError(
-            f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'", hint="convert first: x.float()"
+            f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'",
+            hint="convert first: x.float()",
         )
     if target.dtype is not dtypes.int64:
         raise DtypeError(f"expected scalar type Long but found {target.dtype.scalar_type_name}")
@@ -449,12 +545,16 @@ def _check_multi(name: str, x: Tensor, t: Tensor, label_rows: bool) -> tuple[int
     require_tensor(x, name), require_tensor(t, name, "target", 2)
     a, b = x._array.shape, t._array.shape
     if x.ndim > 2 or (x.ndim == 2 and a[1] == 0) or (x.ndim == 1 and a[0] == 0):
-        raise OperationError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(a)}")
+        raise OperationError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(a)}"
+        )
     rows = a[0] if x.ndim == 2 else 1
     classes = a[1] if x.ndim == 2 else (a[0] if x.ndim else 1)
     if label_rows:
         if tuple(b) != tuple(a):
-            raise OperationError(f"inconsistent target size: {list(b)} for input of size: {list(a)}")
+            raise OperationError(
+                f"inconsistent target size: {list(b)} for input of size: {list(a)}"
+            )
     elif t.ndim > 1 or t._array.size != rows:
         raise OperationError(
             f"{name}: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected target size "
@@ -474,7 +574,9 @@ def _classes_of(target: np.ndarray, rows: int, classes: int) -> tuple[np.ndarray
 
 
 def _wanted_classes(target: np.ndarray, rows: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """The classes listed in each row (0 after the end of its list), and a mask of the pairs of a listed and an unlisted class."""
+    """The classes listed in each row (0 after the end of its list), and a mask of the pairs of a
+    listed and an unlisted class.
+    """
     t = target.reshape(rows, classes)
     if t.size and (t.min() < -1 or t.max() >= classes):
         raise OperationError("target out of range")
@@ -488,10 +590,17 @@ def _wanted_classes(target: np.ndarray, rows: int, classes: int) -> tuple[np.nda
 @public(namespace="nn.functional")
 @full_precision
 def multi_margin_loss(
-    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """The sum over the other classes of max(0, margin - x[label] + x[class]) ** p, divided by the number of classes.
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The sum over the other classes of max(0, margin - x[label] + x[class]) ** p, divided by the
+    number of classes.
 
     Args:
         input: scores, `(N, C)` or `(C,)`.
@@ -512,7 +621,9 @@ def multi_margin_loss(
         raise (
             ArgumentValueError("weight must be one-dimensional")
             if weight.ndim != 1
-            else OperationError(f"inconsistent weight size, expected {classes} but got {list(weight._array.shape)}")
+            else OperationError(
+                f"inconsistent weight size, expected {classes} but got {list(weight._array.shape)}"
+            )
         )
     _check_margin_types("multi_margin_loss_cpu_kernel", input, target)
     x = input.reshape(rows, classes)
@@ -532,9 +643,14 @@ def multi_margin_loss(
 @public(namespace="nn.functional")
 @full_precision
 def multilabel_margin_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
-    """Sum over pairs of a wanted and an unwanted class of max(0, 1 - (x[wanted] - x[unwanted])), divided by the number of classes.
+    """Sum over pairs of a wanted and an unwanted class of max(0, 1 - (x[wanted] - x[unwanted])),
+    divided by the number of classes.
 
     Each row of the target lists the wanted classes; -1 ends the list.
     """
@@ -565,10 +681,15 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
-    a, b = require_tensor(x1, "cosine_similarity", "x1"), require_tensor(x2, "cosine_similarity", "x2", 2)
+    a, b = (
+        require_tensor(x1, "cosine_similarity", "x1"),
+        require_tensor(x2, "cosine_similarity", "x2", 2),
+    )
     common = promote_types(a.dtype, b.dtype)
     if not common.is_floating_point:
-        raise OperationError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_type_name}")
+        raise OperationError(
+            f"expected common dtype to be floating point, yet common dtype is {common.scalar_type_name}"
+        )
     a, b = F.cast(a, dtype=common.numpy), F.cast(b, dtype=common.numpy)
     shape = broadcast_shapes(a._array.shape, b._array.shape)
     # Norms are taken after broadcasting, which matters when `dim` itself is broadcast.
@@ -583,7 +704,9 @@ def _norm(x: Tensor, dim: int) -> Any:
 
 
 @public(namespace="nn.functional torch")
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
     """The p-norm of `x1 - x2 + eps` over the last dimension.
 
     Args:
@@ -599,10 +722,16 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 @public(namespace="nn.functional")
 @full_precision
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None,
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """Cosine embedding loss: 1 - cos(x1, x2) where target is 1, max(0, cos(x1, x2) - margin) where it is -1.
+) -> Tensor:
+    """Cosine embedding loss: 1 - cos(x1, x2) where target is 1, max(0, cos(x1, x2) - margin) where
+    it is -1.
 
     Args:
         input1, input2: `(N, D)` or `(D,)`.
@@ -611,17 +740,28 @@ def cosine_embedding_loss(
         reduction: "mean", "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
     """
     reduction = get_reduction(size_average, reduce, reduction)
-    for k, (name, t) in enumerate((("input1", input1), ("input2", input2), ("target", target)), start=1):
+    for k, (name, t) in enumerate(
+        (("input1", input1), ("input2", input2), ("target", target)), start=1
+    ):
         require_tensor(t, "cosine_embedding_loss", name, k)
     if target.ndim not in (0, 1):
         raise OperationError("0D or 1D target tensor expected, multi-target not supported")
-    if target.ndim == 1 and (input1.ndim != 2 or input2.ndim != 2) or target.ndim == 0 and (input1.ndim != 1 or input2.ndim != 1):
+    if (
+        target.ndim == 1
+        and (input1.ndim != 2 or input2.ndim != 2)
+        or target.ndim == 0
+        and (input1.ndim != 1 or input2.ndim != 1)
+    ):
         sizes = f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with sizes "
-        raise OperationError(sizes + f"{list(input1._array.shape)} and {list(input2._array.shape)}.")
+        raise OperationError(
+            sizes + f"{list(input1._array.shape)} and {list(input2._array.shape)}."
+        )
     # PyTorch's own epsilon here: added to the squared norms.
     eps = 1e-12
     dot = (input1 * input2).sum(dim=-1)
-    cos = dot / (((input1 * input1).sum(dim=-1) + eps) * ((input2 * input2).sum(dim=-1) + eps)).sqrt()
+    cos = (
+        dot / (((input1 * input1).sum(dim=-1) + eps) * ((input2 * input2).sum(dim=-1) + eps)).sqrt()
+    )
     positive = F.where(target == 1, 1 - cos, 0.0)
     negative = F.where(target == -1, (cos - margin).clamp(min=0), 0.0)
     return reduce_loss(positive + negative, reduction)
@@ -630,16 +770,28 @@ def cosine_embedding_loss(
 @public(namespace="nn.functional")
 @full_precision
 def triplet_margin_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False,
-    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """Triplet loss: max(0, d(anchor, positive) - d(anchor, negative) + margin) with p-norm distances.
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Triplet loss: max(0, d(anchor, positive) - d(anchor, negative) + margin) with p-norm
+    distances.
 
     Args:
-        swap: use the smaller of d(anchor, negative) and d(positive, negative). Source: Balntas et al., 2016.
+        swap: use the smaller of d(anchor, negative) and d(positive, negative). Source: Balntas et
+            al., 2016.
     """
     reduction = get_reduction(size_average, reduce, reduction)
-    for k, (name, t) in enumerate((("anchor", anchor), ("positive", positive), ("negative", negative)), start=1):
+    for k, (name, t) in enumerate(
+        (("anchor", anchor), ("positive", positive), ("negative", negative)), start=1
+    ):
         require_tensor(t, "triplet_margin_loss", name, k)
     if margin <= 0:
         raise ArgumentValueError(f"margin must be greater than 0, got {margin}")
@@ -648,13 +800,26 @@ def triplet_margin_loss(
             f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
             f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
-    return _triplet(anchor, positive, negative, lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, reduction)
+    return _triplet(
+        anchor,
+        positive,
+        negative,
+        lambda a, b: pairwise_distance(a, b, p, eps),
+        margin,
+        swap,
+        reduction,
+    )
 
 
 def _triplet(
-    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Callable[[Tensor, Tensor], Tensor], margin: float, swap: bool,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    distance: Callable[[Tensor, Tensor], Tensor],
+    margin: float,
+    swap: bool,
     reduction: str,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
@@ -663,9 +828,15 @@ def _triplet(
 
 @public(namespace="nn.functional")
 def triplet_margin_with_distance_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-    margin: float = 1.0, swap: bool = False, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
     """`triplet_margin_loss` with any distance function."""
     if reduction not in ("mean", "sum", "none"):
         raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
@@ -676,11 +847,15 @@ def triplet_margin_with_distance_loss(
             f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
             f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
-    return _triplet(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction)
+    return _triplet(
+        anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction
+    )
 
 
 @public(namespace="nn.functional")
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+def normalize(
+    input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
     """Vectors of norm 1: `input / max(norm(input), eps)`.
 
     Args:

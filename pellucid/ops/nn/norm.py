@@ -1,4 +1,6 @@
-"""Normalisation layers. Ordinary backward uses fused rules on arrays; under `create_graph` the same gradient is written in operations."""
+"""Normalisation layers. Ordinary backward uses fused rules on arrays; under `create_graph` the same
+gradient is written in operations.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,11 @@ def _wide(x: Any) -> Any:
     return widened(x)
 
 
-# Every norm here is (x - mean) * rstd over some axes, then an affine map: the rules below serve them all.
-def _normalize(xp: Any, x: Any, axes: tuple[int, ...], eps: float, centered: bool) -> tuple[Any, Any, Any]:
+# Every norm here is (x - mean) * rstd over some axes, then an affine map: the rules below serve
+# them all.
+def _normalize(
+    xp: Any, x: Any, axes: tuple[int, ...], eps: float, centered: bool
+) -> tuple[Any, Any, Any]:
     x = _wide(x)
     if centered:
         mean = xp.mean(x, axis=axes, keepdims=True)
@@ -51,7 +56,9 @@ def _normalize(xp: Any, x: Any, axes: tuple[int, ...], eps: float, centered: boo
     return d * rstd, mean, rstd
 
 
-def _input_grad(F: Any, g: Any, xhat: Any, rstd: Any, axes: tuple[int, ...], count: int, centered: bool) -> Any:
+def _input_grad(
+    F: Any, g: Any, xhat: Any, rstd: Any, axes: tuple[int, ...], count: int, centered: bool
+) -> Any:
     """Gradient through (x - mean) * rstd."""
     inner = F.sum(g * xhat, dim=axes, keepdim=True) / count
     out = g - xhat * inner
@@ -60,7 +67,9 @@ def _input_grad(F: Any, g: Any, xhat: Any, rstd: Any, axes: tuple[int, ...], cou
     return out * rstd
 
 
-def _recompute(F: Any, x: Any, axes: tuple[int, ...], count: int, eps: float, centered: bool) -> tuple[Any, Any]:
+def _recompute(
+    F: Any, x: Any, axes: tuple[int, ...], count: int, eps: float, centered: bool
+) -> tuple[Any, Any]:
     """xhat and rstd from operations, so that they can be differentiated again."""
     d = x - F.sum(x, dim=axes, keepdim=True) / count if centered else x
     rstd = (F.sum(d * d, dim=axes, keepdim=True) / count + eps) ** -0.5
@@ -68,7 +77,9 @@ def _recompute(F: Any, x: Any, axes: tuple[int, ...], count: int, eps: float, ce
 
 
 # ---- layer and RMS norm ------------------------------------------------------------------------
-def _layer_norm(xp: Any, x: Any, weight: Any, bias: Any, *, shape: tuple[int, ...], eps: float, centered: bool) -> Any:
+def _layer_norm(
+    xp: Any, x: Any, weight: Any, bias: Any, *, shape: tuple[int, ...], eps: float, centered: bool
+) -> Any:
     if xp is numpy_cpu and x.dtype in HALVES:
         return in_float32(_layer_norm, xp, x, weight, bias, shape=shape, eps=eps, centered=centered)
     if type(x) is np.ndarray:
@@ -93,7 +104,16 @@ def _layer_norm(xp: Any, x: Any, weight: Any, bias: Any, *, shape: tuple[int, ..
 
 
 def _layer_norm_vjp(
-    F: Any, g: Any, input: Any, weight: Any, bias_shape: Any, aux: Any, needs: Any, shape: Any, eps: float, centered: bool
+    F: Any,
+    g: Any,
+    input: Any,
+    weight: Any,
+    bias_shape: Any,
+    aux: Any,
+    needs: Any,
+    shape: Any,
+    eps: float,
+    centered: bool,
 ) -> tuple[Any, ...]:
     kind, mean, rstd = aux
     if F.raw and kind == "kernel":
@@ -119,7 +139,9 @@ def _layer_norm_vjp(
     gb = F.sum(g, dim=lead, keepdim=False) if needs[2] else None
     gx = None
     if needs[0]:
-        gx = _input_grad(F, g * weight if weight is not None else g, xhat, rstd, axes, count, centered)
+        gx = _input_grad(
+            F, g * weight if weight is not None else g, xhat, rstd, axes, count, centered
+        )
     return gx, gw, gb
 
 
@@ -150,7 +172,12 @@ layer_norm_op = defop(
     onnx=_onnx_layer_norm,
     samples=lambda rng: [
         Sample(
-            (rng.random((2, 3, 4)), rng.random(shape) if affine else None, rng.random(shape) if affine and centered else None), how
+            (
+                rng.random((2, 3, 4)),
+                rng.random(shape) if affine else None,
+                rng.random(shape) if affine and centered else None,
+            ),
+            how,
         )
         for shape in ((4,), (3, 4))
         for affine in (True, False)
@@ -177,14 +204,24 @@ def _mixed(name: str, input: Tensor, *parameters: Tensor | None) -> bool:
     single = all(p is None or p._array.dtype == _F32 for p in parameters)
     if single and kind.itemsize == 2:
         return True
-    wrong = "all inputs must share same datatype." if single else "expect parameter to have scalar type of Float"
-    raise DtypeError(f"mixed dtype (CPU): {wrong}", op=name, hint=f"a parameter is {given[0].dtype}, the input {input.dtype}")
+    wrong = (
+        "all inputs must share same datatype."
+        if single
+        else "expect parameter to have scalar type of Float"
+    )
+    raise DtypeError(
+        f"mixed dtype (CPU): {wrong}",
+        op=name,
+        hint=f"a parameter is {given[0].dtype}, the input {input.dtype}",
+    )
 
 
 _INTEGERS = {int}
 
 
-def _check_normalized(name: str, x: Tensor, shape: Any, weight: Tensor | None, bias: Tensor | None) -> tuple[int, ...]:
+def _check_normalized(
+    name: str, x: Tensor, shape: Any, weight: Tensor | None, bias: Tensor | None
+) -> tuple[int, ...]:
     require_tensor(x, name)
     for position, (what, t) in enumerate((("weight", weight), ("bias", bias)), start=3):
         if t is not None:
@@ -214,7 +251,11 @@ def _check_normalized(name: str, x: Tensor, shape: Any, weight: Tensor | None, b
 
 @public(namespace="nn.functional torch")
 def layer_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
 ) -> Tensor:
     """Zero mean and unit variance over the last dimensions, then `* weight + bias`.
 
@@ -241,10 +282,16 @@ def layer_norm(
 
 
 @public(namespace="nn.functional torch")
-def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
     """Divide by the root mean square over the last dimensions, then `* weight`.
 
-    Source: Zhang, Sennrich, "Root Mean Square Layer Normalization", 2019. `eps` is the dtype's machine epsilon when left out.
+    Source: Zhang, Sennrich, "Root Mean Square Layer Normalization", 2019. `eps` is the dtype's
+    machine epsilon when left out.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.rms_norm(torch.tensor([[3.0, 4.0]]), (2,))
@@ -253,9 +300,15 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     shape = _check_normalized("rms_norm", input, normalized_shape, weight, None)
     if eps is None:
         kind = input._array.dtype
-        eps = float(np.finfo(kind).eps) if kind.kind == "f" and kind.itemsize > 2 else float(np.finfo(np.float32).eps)
+        eps = (
+            float(np.finfo(kind).eps)
+            if kind.kind == "f" and kind.itemsize > 2
+            else float(np.finfo(np.float32).eps)
+        )
     if input._array.dtype.kind == "c":
-        scale = (F.mean(input * input, dim=tuple(range(-len(shape), 0)), keepdim=True) + eps) ** -0.5
+        scale = (
+            F.mean(input * input, dim=tuple(range(-len(shape), 0)), keepdim=True) + eps
+        ) ** -0.5
         out = input * scale
         return out if weight is None else out * weight
     return layer_norm_op.call(input, weight, None, shape=shape, eps=float(eps), centered=False)
@@ -263,7 +316,9 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
 
 # ---- batch norm --------------------------------------------------------------------------------
 def _all_tensors(name: str, *parameters: Any) -> None:
-    for position, (what, t) in enumerate(zip(("weight", "bias", "running_mean", "running_var"), parameters, strict=True), start=2):
+    for position, (what, t) in enumerate(
+        zip(("weight", "bias", "running_mean", "running_var"), parameters, strict=True), start=2
+    ):
         if t is not None:
             require_tensor(t, name, what, position)
 
@@ -290,7 +345,9 @@ def _batch_norm(xp: Any, x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
     return out.astype(x.dtype, copy=False), ("plain", mean.reshape(-1), rstd.reshape(-1))
 
 
-def _batch_norm_vjp(F: Any, g: Any, input: Any, weight: Any, bias_shape: Any, aux: Any, needs: Any, eps: float) -> tuple[Any, ...]:
+def _batch_norm_vjp(
+    F: Any, g: Any, input: Any, weight: Any, bias_shape: Any, aux: Any, needs: Any, eps: float
+) -> tuple[Any, ...]:
     kind, mean, rstd = aux
     if F.raw and kind == "kernel":
         made = kernels.rows.channel_norm.batch_norm_backward(g, input, mean, rstd, weight)
@@ -343,21 +400,36 @@ batch_norm_op = defop(
 
 
 FORMULAS["normalized"] = Formula(lambda m, x, mean, rstd: (x - mean) * rstd)
-FORMULAS["normalized_affine"] = Formula(lambda m, x, mean, rstd, weight, bias: (x - mean) * rstd * weight + bias)
+FORMULAS["normalized_affine"] = Formula(
+    lambda m, x, mean, rstd, weight, bias: (x - mean) * rstd * weight + bias
+)
 
 
 def _normalized_at_once(
-    x: Tensor, mean: Tensor, rstd: Any, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...]
+    x: Tensor,
+    mean: Tensor,
+    rstd: Any,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    shape: tuple[int, ...],
 ) -> Tensor | None:
-    """Batch norm by given statistics in one pass over memory, where nothing is recorded; None elsewhere. The bits are those of the operations."""
+    """Batch norm by given statistics in one pass over memory, where nothing is recorded; None
+    elsewhere. The bits are those of the operations.
+    """
     given = [t for t in (mean, weight, bias) if t is not None]
-    if state.slow or (weight is None) != (bias is None) or any(type(t) not in FAST_TYPES for t in (x, *given)):
+    if (
+        state.slow
+        or (weight is None) != (bias is None)
+        or any(type(t) not in FAST_TYPES for t in (x, *given))
+    ):
         return None
     a = x._array
     if local.grad and any(t._rg for t in (x, *given)):
         return None
     arrays = [a, mean._array.reshape(shape), rstd, *[t._array.reshape(shape) for t in given[1:]]]
-    if a.dtype.char not in "fd" or any(type(b) is not np.ndarray or b.dtype is not a.dtype for b in arrays):
+    if a.dtype.char not in "fd" or any(
+        type(b) is not np.ndarray or b.dtype is not a.dtype for b in arrays
+    ):
         return None
     run = fused("normalized" if weight is None else "normalized_affine", a)
     return None if run is None else wrap(run(*arrays))
@@ -365,13 +437,19 @@ def _normalized_at_once(
 
 @public(namespace="nn.functional")
 def batch_norm(
-    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None,
-    training: bool = False, momentum: float | None = 0.1, eps: float = 1e-5,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float | None = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Zero mean and unit variance over each channel of `(N, C, ...)`, then `* weight + bias`.
 
-    In training the batch's own statistics are used, and `running_mean` / `running_var` move towards them by `momentum` (the
-    variance without bias); otherwise the running ones are used.
+    In training the batch's own statistics are used, and `running_mean` / `running_var` move towards
+    them by `momentum` (the variance without bias); otherwise the running ones are used.
 
     Args:
         input: `(N, C, ...)`.
@@ -398,23 +476,35 @@ def batch_norm(
         return input.clone()
     if training:
         if eps <= 0.0:
-            raise ArgumentValueError(f"batch_norm eps must be positive during training, but got {eps}")
+            raise ArgumentValueError(
+                f"batch_norm eps must be positive during training, but got {eps}"
+            )
         check_several_values(a.shape)
     if a.ndim < 2:
-        raise ShapeError(f"Expected at least 2 dimensions, but got {a.ndim}-dimensional tensor", op="batch_norm")
+        raise ShapeError(
+            f"Expected at least 2 dimensions, but got {a.ndim}-dimensional tensor", op="batch_norm"
+        )
     if not a.size:
         return _nothing_normalised(input, weight, bias)
     if not input.dtype.is_floating_point:
         raise UnsupportedError(
-            f"\"batch_norm\" not implemented for '{input.dtype.scalar_type_name}'", hint="convert first: x.float()"
+            f"\"batch_norm\" not implemented for '{input.dtype.scalar_type_name}'",
+            hint="convert first: x.float()",
         )
     if training:
         _check_pair(running_mean, running_var)
     _mixed("batch_norm", input, weight, bias, running_mean, running_var)
     channels = a.shape[1]
-    for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+    for name, t in (
+        ("running_mean", running_mean),
+        ("running_var", running_var),
+        ("weight", weight),
+        ("bias", bias),
+    ):
         if t is not None and t._array.size != channels:
-            raise ShapeError(f"{name} should contain {channels} elements not {t._array.size}", op="batch_norm")
+            raise ShapeError(
+                f"{name} should contain {channels} elements not {t._array.size}", op="batch_norm"
+            )
     if not training:
         if running_mean is None or running_var is None:
             missing = "running_mean" if running_mean is None else "running_var"
@@ -431,12 +521,15 @@ def batch_norm(
             out = out * weight.reshape(shape)
         if bias is not None:
             out = out + bias.reshape(shape)
-        return titled(out if out._array.dtype == a.dtype else F.cast(out, dtype=a.dtype), "NativeBatchNorm")
+        return titled(
+            out if out._array.dtype == a.dtype else F.cast(out, dtype=a.dtype), "NativeBatchNorm"
+        )
     if input._array.size:
         _check_mapped(input, running_mean, running_var)
     moves = (running_mean is not None or running_var is not None) and not input.is_meta and a.size
     share = 0.0 if momentum is None else momentum
-    if moves and thread.stack.save:  # which may end the call when it saves (a checkpoint's): PyTorch has moved them by then
+    # which may end the call when it saves (a checkpoint's): PyTorch has moved them by then
+    if moves and thread.stack.save:
         _update_running(a, running_mean, running_var, share, None, eps)
         moves = False
     out = batch_norm_op.call(input, weight, bias, eps=float(eps))
@@ -450,7 +543,9 @@ def _check_mapped(input: Tensor, *running: Tensor | None) -> None:
     if type(input) not in FAST_TYPES:
         from ...core.transforms.batching import Batched
 
-        if isinstance(input, Batched) and any(t is not None and not isinstance(t, Batched) for t in running):
+        if isinstance(input, Batched) and any(
+            t is not None and not isinstance(t, Batched) for t in running
+        ):
             raise OperationError(
                 "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were "
                 "not batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be False.If you "
@@ -460,7 +555,9 @@ def _check_mapped(input: Tensor, *running: Tensor | None) -> None:
 
 
 def _nothing_normalised(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """What PyTorch makes of images without elements: it looks at the first weight alone, so that there need not be one for each channel."""
+    """What PyTorch makes of images without elements: it looks at the first weight alone, so that
+    there need not be one for each channel.
+    """
     out = input.clone()
     if weight is not None:
         out = out * weight.select(0, 0)
@@ -482,16 +579,39 @@ def check_several_values(shape: tuple[int, ...]) -> None:
 
 
 def _update_running(
-    a: np.ndarray, mean: Tensor | None, var: Tensor | None, momentum: float, out: Tensor | None, eps: float
+    a: np.ndarray,
+    mean: Tensor | None,
+    var: Tensor | None,
+    momentum: float,
+    out: Tensor | None,
+    eps: float,
 ) -> None:
-    """Move the running statistics towards the batch's; statistics already computed by the forward rule are reused."""
+    """Move the running statistics towards the batch's; statistics already computed by the forward
+    rule are reused.
+    """
     node = None if out is None else out.grad_fn
     saved = None
     if node is not None and node.saved:
-        saved = next((v for v in node.saved if isinstance(v, tuple) and len(v) == 3 and isinstance(v[0], str)), None)
+        saved = next(
+            (
+                v
+                for v in node.saved
+                if isinstance(v, tuple) and len(v) == 3 and isinstance(v[0], str)
+            ),
+            None,
+        )
     running = [None if t is None else t._array for t in (mean, var)]
     if saved is not None:
-        tracing.effect(_move_by_saved, running, as_array(saved[1]), as_array(saved[2]), a.shape, momentum, eps, writes=(0,))
+        tracing.effect(
+            _move_by_saved,
+            running,
+            as_array(saved[1]),
+            as_array(saved[2]),
+            a.shape,
+            momentum,
+            eps,
+            writes=(0,),
+        )
     else:
         tracing.effect(_move_by_batch, running, a, momentum, writes=(0,))
     for t in (mean, var):
@@ -503,13 +623,23 @@ def _reciprocal_deviation(variance: Tensor, eps: float, shape: tuple[int, ...], 
     """1 / sqrt(variance + eps), in double, as an array."""
     if tracing.tracer():  # in operations, which a program repeats
         wide = F.cast(variance.detach(), dtype=np.dtype(np.float64))
-        return F.reshape(F.cast(F.div(1.0, F.sqrt(F.add(wide, eps))), dtype=kind), shape=shape)._array
+        return F.reshape(
+            F.cast(F.div(1.0, F.sqrt(F.add(wide, eps))), dtype=kind), shape=shape
+        )._array
     return (1 / np.sqrt(_wide(variance._array) + eps)).astype(kind).reshape(shape)
 
 
-def _move_by_saved(running: list[Any], mean: Any, rstd: Any, shape: tuple[int, ...], momentum: float, eps: float) -> None:
+def _move_by_saved(
+    running: list[Any], mean: Any, rstd: Any, shape: tuple[int, ...], momentum: float, eps: float
+) -> None:
     """Move running statistics towards the batch's, which the forward rule knows."""
-    _move(running, mean.reshape(-1), 1 / np.square(rstd.astype(np.float64).reshape(-1)) - eps, shape, momentum)
+    _move(
+        running,
+        mean.reshape(-1),
+        1 / np.square(rstd.astype(np.float64).reshape(-1)) - eps,
+        shape,
+        momentum,
+    )
 
 
 def _move_by_batch(running: list[Any], a: Any, momentum: float) -> None:
@@ -532,7 +662,11 @@ def _move_by_instances(running: list[Any], a: Any, momentum: float) -> None:
     wide = _wide(a)
     axes = tuple(range(2, a.ndim))
     count = math.prod(a.shape[2:])
-    for r, value in zip(running, (wide.mean(axis=axes), wide.var(axis=axes) * count / max(count - 1, 1)), strict=True):
+    for r, value in zip(
+        running,
+        (wide.mean(axis=axes), wide.var(axis=axes) * count / max(count - 1, 1)),
+        strict=True,
+    ):
         r *= r.dtype.type(1 - momentum)
         r += (momentum * value.mean(axis=0)).astype(r.dtype)
 
@@ -543,7 +677,9 @@ def _group_norm(xp: Any, x: Any, weight: Any, bias: Any, *, groups: int, eps: fl
     if xp is numpy_cpu and x.dtype in HALVES:
         return in_float32(_group_norm, xp, x, weight, bias, groups=groups, eps=eps)
     if xp is numpy_cpu and x.dtype in _KERNELS and config.kernels:
-        made = kernels.rows.channel_norm.group_norm(np.ascontiguousarray(x), groups, weight, bias, eps)
+        made = kernels.rows.channel_norm.group_norm(
+            np.ascontiguousarray(x), groups, weight, bias, eps
+        )
         if made is not None:
             return made[0], ("kernel", made[1], made[2])
     rows = x.reshape(x.shape[0], groups, math.prod(x.shape[1:]) // groups)
@@ -557,11 +693,21 @@ def _group_norm(xp: Any, x: Any, weight: Any, bias: Any, *, groups: int, eps: fl
 
 
 def _group_norm_vjp(
-    F: Any, g: Any, input: Any, weight: Any, bias_shape: Any, aux: Any, needs: Any, groups: int, eps: float
+    F: Any,
+    g: Any,
+    input: Any,
+    weight: Any,
+    bias_shape: Any,
+    aux: Any,
+    needs: Any,
+    groups: int,
+    eps: float,
 ) -> tuple[Any, ...]:
     kind, mean, rstd = aux
     if F.raw and kind == "kernel":
-        made = kernels.rows.channel_norm.group_norm_backward(g, np.ascontiguousarray(input), mean, rstd, groups, weight)
+        made = kernels.rows.channel_norm.group_norm_backward(
+            g, np.ascontiguousarray(input), mean, rstd, groups, weight
+        )
         if made is not None:
             return made[0], made[1] if needs[1] else None, made[2] if needs[2] else None
     whole, affine = tuple(input.shape), _channel_shape(len(input.shape))
@@ -576,8 +722,14 @@ def _group_norm_vjp(
     axes = (0, *range(2, len(whole)))
     gw = F.sum(g * F.reshape(xhat, shape=whole), dim=axes, keepdim=False) if needs[1] else None
     gb = F.sum(g, dim=axes, keepdim=False) if needs[2] else None
-    scaled = F.reshape(g * F.reshape(weight, shape=affine) if weight is not None else g, shape=shape)
-    gx = F.reshape(_input_grad(F, scaled, xhat, rstd, (2,), count, True), shape=whole) if needs[0] else None
+    scaled = F.reshape(
+        g * F.reshape(weight, shape=affine) if weight is not None else g, shape=shape
+    )
+    gx = (
+        F.reshape(_input_grad(F, scaled, xhat, rstd, (2,), count, True), shape=whole)
+        if needs[0]
+        else None
+    )
     return gx, gw, gb
 
 
@@ -600,7 +752,11 @@ group_norm_op = defop(
 
 @public(namespace="nn.functional", names="group_norm")
 def group_norm_functional(
-    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
 ) -> Tensor:
     """`torch.group_norm`, refused where every group has a single value.
 
@@ -608,18 +764,28 @@ def group_norm_functional(
         ValueError: there is one image, and one value in each of its groups.
     """
     shape = require_tensor(input, "group_norm")._array.shape
-    if len(shape) >= 2 and num_groups > 0 and shape[0] * shape[1] // num_groups * math.prod(shape[2:]) == 1:
+    if (
+        len(shape) >= 2
+        and num_groups > 0
+        and shape[0] * shape[1] // num_groups * math.prod(shape[2:]) == 1
+    ):
         raise ArgumentValueError(
-            f"Expected more than 1 value per channel when training, got input size {list(shape)}", op="group_norm"
+            f"Expected more than 1 value per channel when training, got input size {list(shape)}",
+            op="group_norm",
         )
     return group_norm(input, num_groups, weight, bias, eps)
 
 
 @public()
 def group_norm(
-    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
 ) -> Tensor:
-    """Zero mean and unit variance over each group of channels of each image, then `* weight + bias` per channel.
+    """Zero mean and unit variance over each group of channels of each image, then `* weight + bias`
+    per channel.
 
     Args:
         input: `(N, C, ...)`; `num_groups` divides C.
@@ -635,7 +801,9 @@ def group_norm(
     """
     shape = require_tensor(input, "group_norm")._array.shape
     if len(shape) < 2:
-        raise ShapeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+        raise ShapeError(
+            f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
+        )
     if num_groups == 0:
         raise ZeroDivisionError("integer division or modulo by zero")
     if num_groups < 0:
@@ -647,23 +815,33 @@ def group_norm(
             op="group_norm",
         )
     for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and tuple(require_tensor(t, "group_norm", name, 3 + (name == "bias"))._array.shape) != (shape[1],):
+        if t is not None and tuple(
+            require_tensor(t, "group_norm", name, 3 + (name == "bias"))._array.shape
+        ) != (shape[1],):
             raise ShapeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
                 f"{list(t._array.shape)} and input of shape {list(shape)}",
                 op="group_norm",
             )
     if _mixed("group_norm", input, weight, bias):
-        return F.cast(group_norm(F.cast(input, dtype=_F32), num_groups, weight, bias, eps), dtype=input._array.dtype)
+        return F.cast(
+            group_norm(F.cast(input, dtype=_F32), num_groups, weight, bias, eps),
+            dtype=input._array.dtype,
+        )
     x = input._array
     if math.prod(shape) == 0:
         out = input.clone()
-    elif not state.slow and type(x) is np.ndarray and (x.dtype.kind == "f" or x.dtype in HALVES):  # nobody watches the steps
-        return in_format(group_norm_op.call(input, weight, bias, groups=num_groups, eps=float(eps)), input)
+    elif not state.slow and type(x) is np.ndarray and (x.dtype.kind == "f" or x.dtype in HALVES):
+        # nobody watches the steps
+        return in_format(
+            group_norm_op.call(input, weight, bias, groups=num_groups, eps=float(eps)), input
+        )
     else:
         inner = math.prod(shape[1:]) // num_groups
         rows = input.reshape(shape[0], num_groups, inner)
-        out = layer_norm_op.call(rows, None, None, shape=(inner,), eps=float(eps), centered=True).reshape(shape)
+        out = layer_norm_op.call(
+            rows, None, None, shape=(inner,), eps=float(eps), centered=True
+        ).reshape(shape)
     affine = _channel_shape(len(shape))
     if weight is not None:
         out = out * weight.reshape(affine)
@@ -674,14 +852,22 @@ def group_norm(
 
 def _check_pair(running_mean: Tensor | None, running_var: Tensor | None) -> None:
     if (running_mean is None) is not (running_var is None):
-        raise ArgumentValueError("running_mean and running_var must either both be None or neither be None")
+        raise ArgumentValueError(
+            "running_mean and running_var must either both be None or neither be None"
+        )
 
 
 @public(namespace="nn.functional")
 def instance_norm(
-    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
-    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Zero mean and unit variance over each channel of each image of `(N, C, ...)`.
 
     Raises:
@@ -693,38 +879,61 @@ def instance_norm(
     _all_tensors("instance_norm", weight, bias, running_mean, running_var)
     if use_input_stats and math.prod(shape[2:]) == 1:
         raise ArgumentValueError(
-            f"Expected more than 1 spatial element when training, got input size torch.Size({list(shape)})", op="instance_norm"
+            f"Expected more than 1 spatial element when training, got input size torch.Size({list(shape)})",
+            op="instance_norm",
         )
     if not use_input_stats and (running_mean is None or running_var is None):
         raise OperationError(
-            "Expected running_mean and running_var to be defined when use_input_stats is false", op="instance_norm"
+            "Expected running_mean and running_var to be defined when use_input_stats is false",
+            op="instance_norm",
         )
     _check_pair(running_mean, running_var)
     if not math.prod(shape) and len(shape) > 1:
-        return _nothing_normalised(input, *[None if t is None else t.repeat(shape[0]) for t in (weight, bias)])
+        return _nothing_normalised(
+            input, *[None if t is None else t.repeat(shape[0]) for t in (weight, bias)]
+        )
     if len(shape) > 1:
-        for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+        for name, t in (
+            ("running_mean", running_mean),
+            ("running_var", running_var),
+            ("weight", weight),
+            ("bias", bias),
+        ):
             if t is None:
                 continue
             if t._array.ndim > 1:
-                raise ShapeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+                raise ShapeError(
+                    "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+                )
             if t._array.size != shape[1]:
                 wanted, own = shape[0] * shape[1], shape[0] * t._array.size
-                raise ShapeError(f"{name} should contain {wanted} elements not {own}", op="instance_norm")
+                raise ShapeError(
+                    f"{name} should contain {wanted} elements not {own}", op="instance_norm"
+                )
     if not input.dtype.is_floating_point:
         raise UnsupportedError(
-            f"\"batch_norm\" not implemented for '{input.dtype.scalar_type_name}'", hint="convert first: x.float()"
+            f"\"batch_norm\" not implemented for '{input.dtype.scalar_type_name}'",
+            hint="convert first: x.float()",
         )
     _mixed("instance_norm", input, weight, bias, running_mean, running_var)
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if len(shape) < 3:
-        raise ShapeError(f"Expected at least 3 dimensions, but got {len(shape)}-dimensional tensor", op="instance_norm")
+        raise ShapeError(
+            f"Expected at least 3 dimensions, but got {len(shape)}-dimensional tensor",
+            op="instance_norm",
+        )
     n, c = shape[0], shape[1]
     if input._array.size:
         _check_mapped(input, running_mean, running_var)
     if running_mean is not None and running_var is not None:
-        tracing.effect(_move_by_instances, [running_mean._array, running_var._array], input._array, momentum, writes=(0,))
+        tracing.effect(
+            _move_by_instances,
+            [running_mean._array, running_var._array],
+            input._array,
+            momentum,
+            writes=(0,),
+        )
         for t in (running_mean, running_var):
             bump(t, "instance_norm")
     rows = input.reshape(1, n * c, *shape[2:])
@@ -740,10 +949,14 @@ def instance_norm(
 
 
 @public(namespace="nn.functional")
-def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """Divide each channel by (k + alpha * mean of squares over `size` neighbouring channels) ** beta.
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """Divide each channel by (k + alpha * mean of squares over `size` neighbouring channels) **
+    beta.
 
-    Source: Krizhevsky, Sutskever, Hinton, "ImageNet Classification with Deep Convolutional Neural Networks", 2012.
+    Source: Krizhevsky, Sutskever, Hinton, "ImageNet Classification with Deep Convolutional Neural
+    Networks", 2012.
     """
     shape = require_tensor(input, "local_response_norm")._array.shape
     if len(shape) < 3:
@@ -756,6 +969,12 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     before, after = size // 2, (size - 1) // 2
     padded = F.constant_pad_nd(squares, pad=(0, 0, before, after), value=0.0)
     mean = F.avg_pool(
-        padded, kernel=(size, 1), stride=(1, 1), padding=(0, 0), ceil_mode=False, include_pad=True, divisor=None
+        padded,
+        kernel=(size, 1),
+        stride=(1, 1),
+        padding=(0, 0),
+        ceil_mode=False,
+        include_pad=True,
+        divisor=None,
     ).reshape(shape)
     return input / (mean * alpha + k) ** beta

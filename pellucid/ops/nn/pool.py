@@ -24,7 +24,9 @@ from .._samples import cases
 Sizes = int | Sequence[int]
 
 
-def _max_pool(xp: Any, x: Any, *, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+def _max_pool(
+    xp: Any, x: Any, *, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> Any:
     return xp.max_pool(x, kernel, stride, padding, dilation, ceil_mode)
 
 
@@ -52,11 +54,18 @@ def _onnx_max_pool(c: Any) -> Any:
         # More padding at the end until the last window fits: padding is never the maximum.
         sizes, made = c.fixed(c.shape()[2:]), c.fixed(c.out_shape[2:])
         for k, (kernel, stride) in enumerate(zip(c.p["kernel"], c.p["stride"], strict=True)):
-            high[k] = max(high[k], (made[k] - 1) * stride + dilation[k] * (kernel - 1) + 1 - sizes[k] - low[k])
+            high[k] = max(
+                high[k], (made[k] - 1) * stride + dilation[k] * (kernel - 1) + 1 - sizes[k] - low[k]
+            )
             if high[k] >= kernel:
                 raise c.refuse("with ceil_mode and a window wholly in the padding")
     return c.emit(
-        "MaxPool", c[0], kernel_shape=list(c.p["kernel"]), strides=list(c.p["stride"]), pads=low + high, dilations=list(dilation)
+        "MaxPool",
+        c[0],
+        kernel_shape=list(c.p["kernel"]),
+        strides=list(c.p["stride"]),
+        pads=low + high,
+        dilations=list(dilation),
     )
 
 
@@ -65,15 +74,29 @@ max_pool_op = defop(
     "input",
     forward=_max_pool,
     aux=True,
-    vjp={"input": lambda F, g, aux, input_shape: F.max_pool_grad(g, index=aux, x_shape=input_shape)},
+    vjp={
+        "input": lambda F, g, aux, input_shape: F.max_pool_grad(g, index=aux, x_shape=input_shape)
+    },
     jvp=lambda F, tangents, aux: F.pool_gather(tangents[0], index=aux),
     grad_name="MaxPool2DWithIndices",
     batch=_batch_images,
     traits="passes",
     onnx=_onnx_max_pool,
     samples=cases(
-        (((2, 2, 5, 6),), {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 0), "dilation": (1, 2), "ceil_mode": False}),
-        (((1, 2, 7),), {"kernel": (3,), "stride": (3,), "padding": (0,), "dilation": (1,), "ceil_mode": True}),
+        (
+            ((2, 2, 5, 6),),
+            {
+                "kernel": (3, 2),
+                "stride": (2, 1),
+                "padding": (1, 0),
+                "dilation": (1, 2),
+                "ceil_mode": False,
+            },
+        ),
+        (
+            ((1, 2, 7),),
+            {"kernel": (3,), "stride": (3,), "padding": (0,), "dilation": (1,), "ceil_mode": True},
+        ),
     ),
 )
 
@@ -85,13 +108,17 @@ max_pool_grad = defop(
     vjp={"grad": lambda F, g, index: F.pool_gather(g, index=index)},
     jvp="linear",
     grad_name="MaxPool2DWithIndicesBackward",
-    samples=cases((((1, 2, 3),), {"index": np.array([[[4, 1, 1], [0, 2, 5]]]), "x_shape": (1, 2, 6)})),
+    samples=cases(
+        (((1, 2, 3),), {"index": np.array([[[4, 1, 1], [0, 2, 5]]]), "x_shape": (1, 2, 6)})
+    ),
 )
 
 
 def _pool_gather(xp: Any, x: Any, *, index: Any) -> Any:
     flat = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
-    return xp.take_along_axis(flat, index.reshape(*index.shape[:2], math.prod(index.shape[2:])), -1).reshape(index.shape)
+    return xp.take_along_axis(
+        flat, index.reshape(*index.shape[:2], math.prod(index.shape[2:])), -1
+    ).reshape(index.shape)
 
 
 # Values at flat spatial positions: the transpose of max_pool_grad.
@@ -100,7 +127,11 @@ pool_gather = defop(
     "input",
     forward=_pool_gather,
     aval=lambda x, index: (tuple(index.shape), x[1]),
-    vjp={"input": lambda F, g, input_shape, index: F.max_pool_grad(g, index=index, x_shape=input_shape)},
+    vjp={
+        "input": lambda F, g, input_shape, index: F.max_pool_grad(
+            g, index=index, x_shape=input_shape
+        )
+    },
     jvp="linear",
     samples=cases((((1, 2, 6),), {"index": np.array([[[4, 1, 1], [0, 2, 5]]])})),
 )
@@ -129,7 +160,11 @@ def _onnx_adaptive(c: Any, word: str) -> Any:
             start, end = row * n // m, -((-(row + 1) * n) // m)
             matrix[row, start:end] = 1 / (end - start)
         last = k == len(wanted) - 1
-        out = c.emit("MatMul", out, c.const(matrix.T.copy())) if last else c.emit("MatMul", c.const(matrix), out)
+        out = (
+            c.emit("MatMul", out, c.const(matrix.T.copy()))
+            if last
+            else c.emit("MatMul", c.const(matrix), out)
+        )
     return out
 
 
@@ -168,7 +203,9 @@ adaptive_max_op = defop(
     batch=_batch_images,
     traits="passes",
     onnx=lambda c: _onnx_adaptive(c, "Max"),
-    samples=cases((((2, 2, 5, 6),), {"output_size": (2, 3)}), (((1, 2, 7),), {"output_size": (3,)})),
+    samples=cases(
+        (((2, 2, 5, 6),), {"output_size": (2, 3)}), (((1, 2, 7),), {"output_size": (3,)})
+    ),
 )
 
 
@@ -181,7 +218,11 @@ def _onnx_avg_pool(c: Any) -> Any:
         "AveragePool", c[0], kernel_shape=kernel, strides=list(c.p["stride"]), pads=low + high,
         count_include_pad=int(c.p["include_pad"] or c.p["divisor"] is not None),
     )  # fmt: skip
-    return out if c.p["divisor"] is None else c.emit("Mul", out, c.number(math.prod(kernel) / c.p["divisor"]))
+    return (
+        out
+        if c.p["divisor"] is None
+        else c.emit("Mul", out, c.number(math.prod(kernel) / c.p["divisor"]))
+    )
 
 
 _WINDOWS = {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 0)}  # of samples
@@ -193,15 +234,17 @@ avg_pool_op = defop(
         x, kernel, stride, padding, ceil_mode, include_pad, divisor
     ),
     vjp={
-        "input": lambda F, g, input_shape, kernel, stride, padding, ceil_mode, include_pad, divisor: F.avg_pool_grad(
-            g,
-            x_shape=input_shape,
-            kernel=kernel,
-            stride=stride,
-            padding=padding,
-            ceil_mode=ceil_mode,
-            include_pad=include_pad,
-            divisor=divisor,
+        "input": lambda F, g, input_shape, kernel, stride, padding, ceil_mode, include_pad, divisor: (
+            F.avg_pool_grad(
+                g,
+                x_shape=input_shape,
+                kernel=kernel,
+                stride=stride,
+                padding=padding,
+                ceil_mode=ceil_mode,
+                include_pad=include_pad,
+                divisor=divisor,
+            )
         )
     },  # fmt: skip
     jvp="linear",
@@ -219,20 +262,44 @@ avg_pool_op = defop(
 avg_pool_grad = defop(
     "avg_pool_grad",
     "grad",
-    forward=lambda xp, g, *, x_shape, kernel, stride, padding, ceil_mode, include_pad, divisor: xp.avg_pool_grad(
-        g, x_shape, kernel, stride, padding, ceil_mode, include_pad, divisor
+    forward=lambda xp, g, *, x_shape, kernel, stride, padding, ceil_mode, include_pad, divisor: (
+        xp.avg_pool_grad(g, x_shape, kernel, stride, padding, ceil_mode, include_pad, divisor)
     ),
     aval=lambda g, x_shape, **_: (tuple(x_shape), g[1]),
     vjp={
         "grad": lambda F, g, kernel, stride, padding, ceil_mode, include_pad, divisor: F.avg_pool(
-            g, kernel=kernel, stride=stride, padding=padding, ceil_mode=ceil_mode, include_pad=include_pad, divisor=divisor
+            g,
+            kernel=kernel,
+            stride=stride,
+            padding=padding,
+            ceil_mode=ceil_mode,
+            include_pad=include_pad,
+            divisor=divisor,
         )
     },
     jvp="linear",
     grad_name="AvgPool2DBackward",
     samples=cases(
-        (((2, 2, 3, 5),), {"x_shape": (2, 2, 5, 6), **_WINDOWS, "ceil_mode": False, "include_pad": True, "divisor": None}),
-        (((2, 2, 3, 5),), {"x_shape": (2, 2, 5, 6), **_WINDOWS, "ceil_mode": True, "include_pad": False, "divisor": None}),
+        (
+            ((2, 2, 3, 5),),
+            {
+                "x_shape": (2, 2, 5, 6),
+                **_WINDOWS,
+                "ceil_mode": False,
+                "include_pad": True,
+                "divisor": None,
+            },
+        ),
+        (
+            ((2, 2, 3, 5),),
+            {
+                "x_shape": (2, 2, 5, 6),
+                **_WINDOWS,
+                "ceil_mode": True,
+                "include_pad": False,
+                "divisor": None,
+            },
+        ),
     ),
 )
 
@@ -246,7 +313,9 @@ adaptive_avg_op = defop(
     batch=_batch_images,
     traits="passes",
     onnx=lambda c: _onnx_adaptive(c, "Average"),
-    samples=cases((((2, 2, 5, 6),), {"output_size": (2, 3)}), (((1, 2, 7),), {"output_size": (3,)})),
+    samples=cases(
+        (((2, 2, 5, 6),), {"output_size": (2, 3)}), (((1, 2, 7),), {"output_size": (3,)})
+    ),
 )
 
 adaptive_avg_grad = defop(
@@ -254,10 +323,14 @@ adaptive_avg_grad = defop(
     "grad",
     forward=lambda xp, g, *, x_shape: xp.adaptive_avg_pool_grad(g, x_shape),
     aval=lambda g, x_shape: (tuple(x_shape), g[1]),
-    vjp={"grad": lambda F, g, grad_shape: F.adaptive_avg_pool(g, output_size=tuple(grad_shape[2:]))},
+    vjp={
+        "grad": lambda F, g, grad_shape: F.adaptive_avg_pool(g, output_size=tuple(grad_shape[2:]))
+    },
     jvp="linear",
     grad_name="AdaptiveAvgPool2DBackward",
-    samples=cases((((2, 2, 2, 3),), {"x_shape": (2, 2, 5, 6)}), (((1, 2, 3),), {"x_shape": (1, 2, 7)})),
+    samples=cases(
+        (((2, 2, 2, 3),), {"x_shape": (2, 2, 5, 6)}), (((1, 2, 3),), {"x_shape": (1, 2, 7)})
+    ),
 )
 
 
@@ -267,7 +340,8 @@ def _stride(stride: Any, kernel: tuple[int, ...], n: int) -> tuple[int, ...]:
     return per_dimension(stride, n)
 
 
-# What PyTorch calls the pools in their refusals, and the types beside floats that each has kernels for.
+# What PyTorch calls the pools in their refusals, and the types beside floats that each has kernels
+# for.
 _NOTHING: tuple[dtypes.dtype, ...] = ()
 _INTEGERS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
 
@@ -275,7 +349,10 @@ _INTEGERS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64
 def _check_dtype(x: Tensor, kernel: str, also: tuple[dtypes.dtype, ...] = _NOTHING) -> None:
     kind = x.dtype
     if not kind.is_floating_point and kind not in also:
-        raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'", hint="convert first: x.float()")
+        raise UnsupportedError(
+            f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'",
+            hint="convert first: x.float()",
+        )
 
 
 def _batched(x: Tensor, n: int) -> tuple[Tensor, int]:
@@ -293,17 +370,32 @@ def _back(x: Tensor, lead: int) -> Tensor:
 
 
 def _within(steps: Any, x: Tensor, pads: Any, windows: Any = None) -> Any:
-    """Steps no longer than the padded image, or than the window, which with `ceil_mode` may be longer than the image."""
+    """Steps no longer than the padded image, or than the window, which with `ceil_mode` may be
+    longer than the image.
+    """
     bounded = shapes.within(steps, x._array.shape[2:], [(p, p) for p in pads])
-    return bounded if windows is None else tuple(max(b, min(s, w)) for b, s, w in zip(bounded, steps, windows, strict=True))
+    return (
+        bounded
+        if windows is None
+        else tuple(max(b, min(s, w)) for b, s, w in zip(bounded, steps, windows, strict=True))
+    )
 
 
 def _max(
-    n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
+    n: int,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    return_indices: bool,
 ) -> Any:
     name = f"max_pool{n}d"
     x = require_tensor(input, name)
-    shapes.pool_shape(name, x._array.shape, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    shapes.pool_shape(
+        name, x._array.shape, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
     if n == 1 and not return_indices:
         _check_dtype(x, "max_pool1d_impl")
     else:
@@ -312,8 +404,18 @@ def _max(
     x, lead = _batched(x, n)
     pads = per_dimension(padding, n)
     spread = _within(per_dimension(dilation, n), x, pads)
-    step = _within(_stride(stride, kernel, n), x, pads, [(k - 1) * d + 1 for k, d in zip(kernel, spread, strict=True)])
-    out = in_format(max_pool_op.call(x, kernel=kernel, stride=step, padding=pads, dilation=spread, ceil_mode=bool(ceil_mode)), x)
+    step = _within(
+        _stride(stride, kernel, n),
+        x,
+        pads,
+        [(k - 1) * d + 1 for k, d in zip(kernel, spread, strict=True)],
+    )
+    out = in_format(
+        max_pool_op.call(
+            x, kernel=kernel, stride=step, padding=pads, dilation=spread, ceil_mode=bool(ceil_mode)
+        ),
+        x,
+    )
     if not return_indices:
         return _back(out, lead)
     index = tracing.effect(
@@ -338,9 +440,14 @@ def _maxima(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_
 
 def _with_indices(n: int) -> Any:
     def function(
-        input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False,
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Any = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
         return_indices: bool = False,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         return _max(n, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
     function.__name__ = f"max_pool{n}d_with_indices"
@@ -354,9 +461,14 @@ for _n in (1, 2, 3):
 
 @public(namespace="nn.functional torch")
 def max_pool1d(
-    input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False,
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Any = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """Max pooling: the largest value of each window of `(N, C, L)` or `(C, L)`.
 
     Args:
@@ -366,10 +478,12 @@ def max_pool1d(
         padding: added at both sides and never chosen; at most half the window. Default: 0.
         dilation: step between two elements of a window. Default: 1.
         ceil_mode: keep a last window that sticks out. Default: False.
-        return_indices: also return where the maxima are, in the flattened spatial dimensions. Default: False.
+        return_indices: also return where the maxima are, in the flattened spatial dimensions.
+            Default: False.
 
     Returns:
-        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - dilation (kernel - 1) - 1) // stride + 1;
+        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - dilation (kernel
+        - 1) - 1) // stride + 1;
             with `return_indices` a pair (values, indices).
 
     Raises:
@@ -384,22 +498,30 @@ def max_pool1d(
 
 @public(namespace="nn.functional torch")
 def max_pool2d(
-    input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False,
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Any = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """Max pooling: the largest value of each window of `(N, C, H, W)` or `(C, H, W)`.
 
     Args:
         input: `(N, C, H, W)` or `(C, H, W)`.
-        kernel_size: size of the window, a number or a pair (height, width); so are stride, padding and dilation.
+        kernel_size: size of the window, a number or a pair (height, width); so are stride, padding
+            and dilation.
         stride: step between windows; the kernel size when left out.
         padding: added at both sides and never chosen; at most half the window. Default: 0.
         dilation: step between two elements of a window. Default: 1.
         ceil_mode: keep a last window that sticks out. Default: False.
-        return_indices: also return where the maxima are, in the flattened spatial dimensions. Default: False.
+        return_indices: also return where the maxima are, in the flattened spatial dimensions.
+            Default: False.
 
     Returns:
-        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - dilation (kernel - 1) - 1) // stride + 1;
+        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - dilation (kernel
+        - 1) - 1) // stride + 1;
             with `return_indices` a pair (values, indices).
 
     Raises:
@@ -415,22 +537,30 @@ def max_pool2d(
 
 @public(namespace="nn.functional torch")
 def max_pool3d(
-    input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False,
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Any = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """Max pooling: the largest value of each window of `(N, C, D, H, W)` or `(C, D, H, W)`.
 
     Args:
         input: `(N, C, D, H, W)` or `(C, D, H, W)`.
-        kernel_size: size of the window, a number or a triple (depth, height, width); so are stride, padding and dilation.
+        kernel_size: size of the window, a number or a triple (depth, height, width); so are stride,
+            padding and dilation.
         stride: step between windows; the kernel size when left out.
         padding: added at both sides and never chosen; at most half the window. Default: 0.
         dilation: step between two elements of a window. Default: 1.
         ceil_mode: keep a last window that sticks out. Default: False.
-        return_indices: also return where the maxima are, in the flattened spatial dimensions. Default: False.
+        return_indices: also return where the maxima are, in the flattened spatial dimensions.
+            Default: False.
 
     Returns:
-        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - dilation (kernel - 1) - 1) // stride + 1;
+        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - dilation (kernel
+        - 1) - 1) // stride + 1;
             with `return_indices` a pair (values, indices).
 
     Raises:
@@ -444,7 +574,14 @@ def max_pool3d(
 
 
 def _avg(
-    n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, include_pad: bool, divisor: int | None
+    n: int,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    include_pad: bool,
+    divisor: int | None,
 ) -> Tensor:
     name = f"avg_pool{n}d"
     x = require_tensor(input, name)
@@ -457,7 +594,13 @@ def _avg(
     pads = per_dimension(padding, n)
     step = _within(_stride(stride, kernel, n), x, pads, kernel)
     out = avg_pool_op.call(
-        x, kernel=kernel, stride=step, padding=pads, ceil_mode=bool(ceil_mode), include_pad=bool(include_pad), divisor=divisor
+        x,
+        kernel=kernel,
+        stride=step,
+        padding=pads,
+        ceil_mode=bool(ceil_mode),
+        include_pad=bool(include_pad),
+        divisor=divisor,
     )
     return _back(in_format(out, x) if n < 3 else out, lead)
 
@@ -482,7 +625,8 @@ def avg_pool1d(
         count_include_pad: padding counts in the divisor. Default: True.
 
     Returns:
-        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - kernel) // stride + 1.
+        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - kernel) //
+        stride + 1.
 
     Raises:
         RuntimeError: padding above half the window.
@@ -496,14 +640,20 @@ def avg_pool1d(
 
 @public(namespace="nn.functional", out="same")
 def avg_pool2d(
-    input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Any = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Average pooling: the mean of each window of `(N, C, H, W)` or `(C, H, W)`.
 
     Args:
         input: `(N, C, H, W)` or `(C, H, W)`.
-        kernel_size: size of the window, a number or a pair (height, width); so are stride and padding.
+        kernel_size: size of the window, a number or a pair (height, width); so are stride and
+            padding.
         stride: step between windows; the kernel size when left out.
         padding: zeros at both sides; at most half the window. Default: 0.
         ceil_mode: keep a last window that sticks out. Default: False.
@@ -511,7 +661,8 @@ def avg_pool2d(
         divisor_override: divide by this instead of the window's size. Default: None.
 
     Returns:
-        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - kernel) // stride + 1.
+        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - kernel) //
+        stride + 1.
 
     Raises:
         RuntimeError: padding above half the window.
@@ -520,19 +671,27 @@ def avg_pool2d(
     >>> torch.nn.functional.avg_pool2d(torch.ones(1, 1, 4, 4), 2).shape
     torch.Size([1, 1, 2, 2])
     """
-    return _avg(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _avg(
+        2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
 
 
 @public(namespace="nn.functional", out=True)
 def avg_pool3d(
-    input: Tensor, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Any = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Average pooling: the mean of each window of `(N, C, D, H, W)` or `(C, D, H, W)`.
 
     Args:
         input: `(N, C, D, H, W)` or `(C, D, H, W)`.
-        kernel_size: size of the window, a number or a triple (depth, height, width); so are stride and padding.
+        kernel_size: size of the window, a number or a triple (depth, height, width); so are stride
+            and padding.
         stride: step between windows; the kernel size when left out.
         padding: zeros at both sides; at most half the window. Default: 0.
         ceil_mode: keep a last window that sticks out. Default: False.
@@ -540,7 +699,8 @@ def avg_pool3d(
         divisor_override: divide by this instead of the window's size. Default: None.
 
     Returns:
-        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - kernel) // stride + 1.
+        `(N, C, ...)` or `(C, ...)`, where each spatial size is (size + 2 padding - kernel) //
+        stride + 1.
 
     Raises:
         RuntimeError: padding above half the window.
@@ -549,10 +709,14 @@ def avg_pool3d(
     >>> torch.nn.functional.avg_pool3d(torch.ones(1, 1, 4, 4, 4), 2).shape
     torch.Size([1, 1, 2, 2, 2])
     """
-    return _avg(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _avg(
+        3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
 
 
-def _adaptive(name: str, n: int, input: Tensor, output_size: Any) -> tuple[Tensor, int, tuple[int, ...]]:
+def _adaptive(
+    name: str, n: int, input: Tensor, output_size: Any
+) -> tuple[Tensor, int, tuple[int, ...]]:
     x = require_tensor(input, name)
     shape = shapes.adaptive_pool_shape(name, x._array.shape, output_size)
     _check_dtype(x, f"{name}_cpu" if n == 3 else f"{name[:-2]}2d")
@@ -581,9 +745,19 @@ def _check_fits(shape: Sequence[int], itemsize: int) -> None:
 
 
 def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
-    whole = output_size == 1 or isinstance(output_size, (tuple, list)) and tuple(output_size) == (1,) * n
-    if whole and isinstance(input, Tensor) and n < input.ndim < n + 3 and 0 in input._array.shape[-n:]:
-        return input.mean(dim=tuple(range(-n, 0)), keepdim=True)  # of nothing: NaN, where other sizes are refused
+    whole = (
+        output_size == 1
+        or isinstance(output_size, (tuple, list))
+        and tuple(output_size) == (1,) * n
+    )
+    if (
+        whole
+        and isinstance(input, Tensor)
+        and n < input.ndim < n + 3
+        and 0 in input._array.shape[-n:]
+    ):
+        # of nothing: NaN, where other sizes are refused
+        return input.mean(dim=tuple(range(-n, 0)), keepdim=True)
     x, lead, size = _adaptive(f"adaptive_avg_pool{n}d", n, input, output_size)
     out = adaptive_avg_op.call(x, output_size=size)
     return _back(in_format(out, x) if n < 3 else out, lead)
@@ -608,7 +782,8 @@ def _adaptive_maxima(x: Any, size: tuple[int, ...]) -> Any:
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows that divide the input evenly, chosen so that the result has a given size.
 
-    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size / output_size).
+    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size /
+    output_size).
 
     Args:
         input: `(N, C, L)` or `(C, L)`.
@@ -625,11 +800,13 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows that divide the input evenly, chosen so that the result has a given size.
 
-    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size / output_size).
+    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size /
+    output_size).
 
     Args:
         input: `(N, C, H, W)` or `(C, H, W)`.
-        output_size: size of the result: a number for all dimensions, or a tuple in which None keeps a size.
+        output_size: size of the result: a number for all dimensions, or a tuple in which None keeps
+            a size.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.adaptive_avg_pool2d(torch.ones(1, 3, 5, 7), (2, None)).shape
@@ -642,11 +819,13 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows that divide the input evenly, chosen so that the result has a given size.
 
-    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size / output_size).
+    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size /
+    output_size).
 
     Args:
         input: `(N, C, D, H, W)` or `(C, D, H, W)`.
-        output_size: size of the result: a number for all dimensions, or a tuple in which None keeps a size.
+        output_size: size of the result: a number for all dimensions, or a tuple in which None keeps
+            a size.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.adaptive_avg_pool3d(torch.ones(1, 3, 5, 5, 5), 2).shape
@@ -659,12 +838,14 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima over windows that divide the input evenly, chosen so that the result has a given size.
 
-    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size / output_size).
+    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size /
+    output_size).
 
     Args:
         input: `(N, C, L)` or `(C, L)`.
         output_size: size of the result: a number.
-        return_indices: also return where the maxima are, in the flattened spatial dimensions. Default: False.
+        return_indices: also return where the maxima are, in the flattened spatial dimensions.
+            Default: False.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.adaptive_max_pool1d(torch.ones(1, 3, 5), 2).shape
@@ -677,12 +858,15 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima over windows that divide the input evenly, chosen so that the result has a given size.
 
-    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size / output_size).
+    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size /
+    output_size).
 
     Args:
         input: `(N, C, H, W)` or `(C, H, W)`.
-        output_size: size of the result: a number for all dimensions, or a tuple in which None keeps a size.
-        return_indices: also return where the maxima are, in the flattened spatial dimensions. Default: False.
+        output_size: size of the result: a number for all dimensions, or a tuple in which None keeps
+            a size.
+        return_indices: also return where the maxima are, in the flattened spatial dimensions.
+            Default: False.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.adaptive_max_pool2d(torch.ones(1, 3, 5, 5), 2).shape
@@ -695,12 +879,15 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima over windows that divide the input evenly, chosen so that the result has a given size.
 
-    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size / output_size).
+    Window i of a dimension runs from floor(i size / output_size) to ceil((i + 1) size /
+    output_size).
 
     Args:
         input: `(N, C, D, H, W)` or `(C, D, H, W)`.
-        output_size: size of the result: a number for all dimensions, or a tuple in which None keeps a size.
-        return_indices: also return where the maxima are, in the flattened spatial dimensions. Default: False.
+        output_size: size of the result: a number for all dimensions, or a tuple in which None keeps
+            a size.
+        return_indices: also return where the maxima are, in the flattened spatial dimensions.
+            Default: False.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.adaptive_max_pool3d(torch.ones(1, 3, 5, 5, 5), 2).shape

@@ -1,6 +1,8 @@
-"""Operations of networks in the argument order that `torch.name` has where `torch.nn.functional.name` has another one.
+"""Operations of networks in the argument order that `torch.name` has where
+`torch.nn.functional.name` has another one.
 
-Every argument is positional and required, as in PyTorch's operator table; numbers stand for the reductions and modes.
+Every argument is positional and required, as in PyTorch's operator table; numbers stand for the
+reductions and modes.
 """
 
 from __future__ import annotations
@@ -36,20 +38,38 @@ _PADDINGS = ("zeros", "border", "reflection")
 # ---- normalisation ----------------------------------------------------------------------------
 @public(names="batch_norm")
 def _batch_norm(
-    input: Tensor, weight: Maybe, bias: Maybe, running_mean: Maybe, running_var: Maybe, training: bool, momentum: float, eps: float,
+    input: Tensor,
+    weight: Maybe,
+    bias: Maybe,
+    running_mean: Maybe,
+    running_var: Maybe,
+    training: bool,
+    momentum: float,
+    eps: float,
     cudnn_enabled: bool,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`nn.functional.batch_norm`, weight and bias first."""
-    return nn_norm.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    return nn_norm.batch_norm(
+        input, running_mean, running_var, weight, bias, training, momentum, eps
+    )
 
 
 @public(names="instance_norm")
 def _instance_norm(
-    input: Tensor, weight: Maybe, bias: Maybe, running_mean: Maybe, running_var: Maybe, use_input_stats: bool, momentum: float,
-    eps: float, cudnn_enabled: bool,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Maybe,
+    bias: Maybe,
+    running_mean: Maybe,
+    running_var: Maybe,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
     """`nn.functional.instance_norm`, weight and bias first."""
-    return nn_norm.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+    return nn_norm.instance_norm(
+        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+    )
 
 
 def _statistics(x: Any, dims: Any, eps: float, keepdim: bool) -> tuple[Tensor, Tensor]:
@@ -58,8 +78,11 @@ def _statistics(x: Any, dims: Any, eps: float, keepdim: bool) -> tuple[Tensor, T
 
 
 @public(out=True)
-def native_layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Maybe, bias: Maybe, eps: float) -> Any:
-    """`layer_norm` with the means and reciprocal standard deviations it used; those are outside of the graph.
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Maybe, bias: Maybe, eps: float
+) -> Any:
+    """`layer_norm` with the means and reciprocal standard deviations it used; those are outside of
+    the graph.
 
     >>> import pellucid as torch
     >>> out, mean, rstd = torch.native_layer_norm(torch.tensor([[1.0, 3.0]]), [2], None, None, 0.0)
@@ -72,7 +95,9 @@ def native_layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Ma
 
 
 @public(out=True)
-def native_group_norm(input: Tensor, weight: Maybe, bias: Maybe, N: int, C: int, HxW: int, group: int, eps: float) -> Any:
+def native_group_norm(
+    input: Tensor, weight: Maybe, bias: Maybe, N: int, C: int, HxW: int, group: int, eps: float
+) -> Any:
     """`group_norm` with the means and reciprocal standard deviations, `(N, group)`, that it used."""
     out = nn_norm.group_norm(input, group, weight, bias, eps)
     return (out, *_statistics(input.reshape(N, group, C // group * HxW), -1, eps, False))
@@ -80,10 +105,21 @@ def native_group_norm(input: Tensor, weight: Maybe, bias: Maybe, N: int, C: int,
 
 @public(out=True)
 def native_batch_norm(
-    input: Tensor, weight: Maybe, bias: Maybe, running_mean: Maybe, running_var: Maybe, training: bool, momentum: float, eps: float
+    input: Tensor,
+    weight: Maybe,
+    bias: Maybe,
+    running_mean: Maybe,
+    running_var: Maybe,
+    training: bool,
+    momentum: float,
+    eps: float,
 ) -> Any:
-    """`batch_norm` with the means and reciprocal standard deviations of the batch, which are empty without `training`."""
-    out = nn_norm.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    """`batch_norm` with the means and reciprocal standard deviations of the batch, which are empty
+    without `training`.
+    """
+    out = nn_norm.batch_norm(
+        input, running_mean, running_var, weight, bias, training, momentum, eps
+    )
     if not training:
         return out, input.new_empty(0), input.new_empty(0)
     return (out, *_statistics(input.detach(), [d for d in range(input.ndim) if d != 1], eps, False))
@@ -116,7 +152,8 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 @public()
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Zero whole channels, `input[n, c]`, with probability `p`, and scale the others by `1 / (1 - p)`.
+    """Zero whole channels, `input[n, c]`, with probability `p`, and scale the others by
+    `1 / (1 - p)`.
 
     Raises:
         RuntimeError: an input of fewer than two dimensions; a probability outside [0, 1].
@@ -157,11 +194,17 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 # ---- embeddings, products, losses ---------------------------------------------------------------
 @public(names="embedding")
 def _embedding(
-    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
 ) -> Tensor:
     """`nn.functional.embedding`, the weight first; a negative `padding_idx` is none."""
     row = padding_idx if padding_idx >= 0 else None
-    return nn_embedding.embedding(indices, weight, row, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+    return nn_embedding.embedding(
+        indices, weight, row, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse
+    )
 
 
 public(names="bilinear")(nn_linear.bilinear)
@@ -176,58 +219,105 @@ def _reduction(number: int) -> str:
 
 
 @public(names="binary_cross_entropy_with_logits")
-def _bce_with_logits(input: Tensor, target: Tensor, weight: Maybe = None, pos_weight: Maybe = None, reduction: int = 0) -> Tensor:
+def _bce_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Maybe = None,
+    pos_weight: Maybe = None,
+    reduction: int = 0,
+) -> Tensor:
     """`nn.functional.binary_cross_entropy_with_logits`; `reduction` is a number."""
-    return nn_loss.binary_cross_entropy_with_logits(input, target, weight, reduction=_reduction(reduction), pos_weight=pos_weight)
+    return nn_loss.binary_cross_entropy_with_logits(
+        input, target, weight, reduction=_reduction(reduction), pos_weight=pos_weight
+    )
 
 
 @public(names="poisson_nll_loss")
-def _poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+def _poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
+) -> Tensor:
     """`nn.functional.poisson_nll_loss`; `reduction` is a number."""
-    return nn_loss_pairs.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_reduction(reduction))
+    return nn_loss_pairs.poisson_nll_loss(
+        input, target, log_input, full, eps=eps, reduction=_reduction(reduction)
+    )
 
 
 @public(names="kl_div")
-def _kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
+def _kl_div(
+    input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False
+) -> Tensor:
     """`nn.functional.kl_div`; `reduction` is a number."""
     single = nn_loss.kl_div(input, target, reduction="none", log_target=log_target)
     return nn_loss.reduce_loss(single, _reduction(reduction))
 
 
 @public(names="margin_ranking_loss")
-def _margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
+def _margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
     """`nn.functional.margin_ranking_loss`; `reduction` is a number."""
-    return nn_loss_pairs.margin_ranking_loss(input1, input2, target, margin, reduction=_reduction(reduction))
+    return nn_loss_pairs.margin_ranking_loss(
+        input1, input2, target, margin, reduction=_reduction(reduction)
+    )
 
 
 @public(names="hinge_embedding_loss")
-def _hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
+def _hinge_embedding_loss(
+    input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0
+) -> Tensor:
     """`nn.functional.hinge_embedding_loss`; `reduction` is a number."""
-    return nn_loss_pairs.hinge_embedding_loss(input, target, margin, reduction=_reduction(reduction))
+    return nn_loss_pairs.hinge_embedding_loss(
+        input, target, margin, reduction=_reduction(reduction)
+    )
 
 
 @public(names="cosine_embedding_loss")
-def _cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor:
+def _cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
+) -> Tensor:
     """`nn.functional.cosine_embedding_loss`; `reduction` is a number."""
-    return nn_loss_pairs.cosine_embedding_loss(input1, input2, target, margin, reduction=_reduction(reduction))
+    return nn_loss_pairs.cosine_embedding_loss(
+        input1, input2, target, margin, reduction=_reduction(reduction)
+    )
 
 
 @public(names="triplet_margin_loss")
 def _triplet_margin_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
     reduction: int = 0,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`nn.functional.triplet_margin_loss`; `reduction` is a number."""
-    return nn_loss_pairs.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_reduction(reduction))
+    return nn_loss_pairs.triplet_margin_loss(
+        anchor, positive, negative, margin, p, eps, swap, reduction=_reduction(reduction)
+    )
 
 
 @public(names="ctc_loss")
 def _ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = 0,
     zero_infinity: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`nn.functional.ctc_loss`; `reduction` is a number."""
-    return nn_ctc.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _reduction(reduction), zero_infinity)
+    return nn_ctc.ctc_loss(
+        log_probs,
+        targets,
+        input_lengths,
+        target_lengths,
+        blank,
+        _reduction(reduction),
+        zero_infinity,
+    )
 
 
 # ---- pools ------------------------------------------------------------------------------------
@@ -262,22 +352,33 @@ def _straight(name: str, input: Tensor, dim: int, half_to_float: bool) -> Tensor
 
 
 @public(names="_masked_softmax")
-def _masked_softmax(input: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Tensor:
+def _masked_softmax(
+    input: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None
+) -> Tensor:
     """The softmax along `dim` (the last one) of what `mask` leaves; 0 where it is true.
 
     Args:
-        mask_type: what the mask stands for: 0 `(L, L)` of an attention, 1 `(B, L)` of its keys, 2 (the default) each element.
+        mask_type: what the mask stands for: 0 `(L, L)` of an attention, 1 `(B, L)` of its keys, 2
+            (the default) each element.
     """
     x = require_tensor(input, "_masked_softmax")
     if require_tensor(mask, "_masked_softmax", "mask", 2).dtype is not dtypes.bool_:
         raise OperationError("Mask should be a boolean tensor")
     kind = 2 if mask_type is None else mask_type
-    shapes = {0: (x.shape[-1:] * 2, "(L, L)"), 1: ((x.shape[0], x.shape[-1]), "(B, L)"), 2: (x.shape, "")}
+    shapes = {
+        0: (x.shape[-1:] * 2, "(L, L)"),
+        1: ((x.shape[0], x.shape[-1]), "(B, L)"),
+        2: (x.shape, ""),
+    }
     if kind not in shapes:
-        raise OperationError("Mask Type should be 0 (src_mask) or 1 (src_key_padding_mask), or 2 (default_mask)")
+        raise OperationError(
+            "Mask Type should be 0 (src_mask) or 1 (src_key_padding_mask), or 2 (default_mask)"
+        )
     wanted, text = shapes[kind]
     if tuple(mask.shape) != tuple(wanted):
-        raise OperationError(f"For mask_type == {kind} mask shape should {'be ' + text if text else 'match input shape'}")
+        raise OperationError(
+            f"For mask_type == {kind} mask shape should {'be ' + text if text else 'match input shape'}"
+        )
     if kind == 1:
         mask = mask.reshape((mask.shape[0], *(1,) * (x.ndim - 2), mask.shape[1]))
     hidden = x.masked_fill(mask, -float("inf")) if not x.dtype.is_integral else x
@@ -293,9 +394,16 @@ def _adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
 # ---- convolution, grids -----------------------------------------------------------------------
 @public()
 def convolution(
-    input: Tensor, weight: Tensor, bias: Maybe, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
-    transposed: bool, output_padding: Sequence[int], groups: int,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    weight: Tensor,
+    bias: Maybe,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Tensor:
     """Convolution, or its transpose, over as many dimensions as `weight` has after its first two.
 
     Raises:
@@ -305,7 +413,11 @@ def convolution(
     if n not in (1, 2, 3):
         raise OperationError(f"convolution: expected a weight of 3, 4 or 5 dimensions, got {n + 2}")
     if transposed:
-        function: Any = (nn_conv.conv_transpose1d, nn_conv.conv_transpose2d, nn_conv.conv_transpose3d)[n - 1]
+        function: Any = (
+            nn_conv.conv_transpose1d,
+            nn_conv.conv_transpose2d,
+            nn_conv.conv_transpose3d,
+        )[n - 1]
         return function(input, weight, bias, stride, padding, output_padding, groups, dilation)
     function = (nn_conv.conv1d, nn_conv.conv2d, nn_conv.conv3d)[n - 1]
     return function(input, weight, bias, stride, padding, dilation, groups)
@@ -318,8 +430,12 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
 
 
 @public(names="grid_sampler grid_sampler_2d grid_sampler_3d")
-def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """`nn.functional.grid_sample`; the modes are 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection."""
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """`nn.functional.grid_sample`; the modes are 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1
+    border, 2 reflection.
+    """
     mode, padding = _MODES[interpolation_mode], _PADDINGS[padding_mode]
     return nn_grid.grid_sample(input, grid, mode, padding, align_corners)
 
@@ -327,11 +443,18 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_m
 # ---- recurrent cells ----------------------------------------------------------------------------
 @public()
 def lstm_cell(
-    input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None
+    input: Tensor,
+    hx: Sequence[Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Maybe = None,
+    b_hh: Maybe = None,
 ) -> tuple[Tensor, Tensor]:
-    """Hidden state and cell after one step of an LSTM from `hx = (h, c)`; the gates are stacked as input, forget, cell, output.
+    """Hidden state and cell after one step of an LSTM from `hx = (h, c)`; the gates are stacked as
+    input, forget, cell, output.
 
-    Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", 1997, with the forget gate of Gers et al., 2000.
+    Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", 1997, with the forget gate of Gers et
+    al., 2000.
     """
     gates: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx[0], w_hh, b_hh)
     i, f, g, o = gates.chunk(4, -1)
@@ -340,8 +463,12 @@ def lstm_cell(
 
 
 @public()
-def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None) -> Tensor:
-    """The state after one step of a GRU; the gates are stacked as reset, update, new. Source: Cho et al., 2014."""
+def gru_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None
+) -> Tensor:
+    """The state after one step of a GRU; the gates are stacked as reset, update, new. Source: Cho
+    et al., 2014.
+    """
     r_x, z_x, n_x = nn_linear.linear(input, w_ih, b_ih).chunk(3, -1)
     r_h, z_h, n_h = nn_linear.linear(hx, w_hh, b_hh).chunk(3, -1)
     z = F.sigmoid(z_x + z_h)
@@ -350,13 +477,17 @@ def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe 
 
 
 @public()
-def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None) -> Tensor:
+def rnn_tanh_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None
+) -> Tensor:
     """The state after one step of a recurrent network with tanh. Source: Elman, 1990."""
     return F.tanh(nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh))
 
 
 @public()
-def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None) -> Tensor:
+def rnn_relu_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None
+) -> Tensor:
     """The state after one step of a recurrent network with ReLU."""
     total: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh)
     return total.relu()
@@ -383,7 +514,11 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     if x.ndim != 3:
         raise OperationError("Input must have 3 dims: time, batch, in_channel")
     if w.ndim != 3:
-        raise OperationError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+        raise OperationError(
+            "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels."
+        )
     if require_tensor(bias, "conv_tbc", "bias", 3).ndim != 1:
         raise OperationError("Bias must be 1-D")
-    return nn_conv.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)
+    return nn_conv.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), bias, padding=pad).permute(
+        2, 0, 1
+    )

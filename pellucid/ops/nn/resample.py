@@ -1,7 +1,7 @@
 """Resampling of images: interpolate.
 
-Interpolation along each dimension is a small matrix: every output reads a few inputs with fixed weights. Forward applies the
-matrices, backward their transposes, so all modes share one operation.
+Interpolation along each dimension is a small matrix: every output reads a few inputs with fixed
+weights. Forward applies the matrices, backward their transposes, so all modes share one operation.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ _F32 = np.dtype(np.float32)
 def _apply_taps(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, size: int) -> Any:
     """Sum over taps t of x[index[o, t]] * weight[o, t] along an axis."""
     if type(x) is np.ndarray and x.dtype is _F32 and config.kernels:
-        made = kernels.windows.taps.apply(x, axis, kernels.windows.taps.make_table(index, weight, size))
+        made = kernels.windows.taps.apply(
+            x, axis, kernels.windows.taps.make_table(index, weight, size)
+        )
         if made is not None:
             return made
     out, (index, weight) = None, xp.from_host((index, weight))
@@ -50,7 +52,9 @@ def _apply_taps(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, size: in
 def _apply_taps_back(xp: Any, g: Any, *, axis: int, index: Any, weight: Any, size: int) -> Any:
     """The transpose: every output's gradient goes back to its taps."""
     if type(g) is np.ndarray and g.dtype is _F32 and config.kernels:
-        made = kernels.windows.taps.apply(g, axis, kernels.windows.taps.make_table(index, weight, size).transposed)
+        made = kernels.windows.taps.apply(
+            g, axis, kernels.windows.taps.make_table(index, weight, size).transposed
+        )
         if made is not None:
             return made
     g, (index, weight) = xp.moveaxis(g, axis, -1), xp.from_host((index, weight))
@@ -83,7 +87,9 @@ taps_op = defop(
     "input",
     forward=_apply_taps,
     vjp={
-        "input": lambda F, g, axis, index, weight, size: F.resample_axis_back(g, axis=axis, index=index, weight=weight, size=size)
+        "input": lambda F, g, axis, index, weight, size: F.resample_axis_back(
+            g, axis=axis, index=index, weight=weight, size=size
+        )
     },
     jvp="linear",
     grad_name="UpsampleLinear1D",
@@ -105,7 +111,11 @@ defop(
     "resample_axis_back",
     "grad",
     forward=_apply_taps_back,
-    vjp={"grad": lambda F, g, axis, index, weight, size: F.resample_axis(g, axis=axis, index=index, weight=weight, size=size)},
+    vjp={
+        "grad": lambda F, g, axis, index, weight, size: F.resample_axis(
+            g, axis=axis, index=index, weight=weight, size=size
+        )
+    },
     jvp="linear",
     samples=cases(
         (
@@ -122,7 +132,9 @@ defop(
 
 
 def _apply_bytes(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, shift: int) -> Any:
-    """`_apply_taps` on bytes: integer weights are 2**shift times the real ones, and the sum is rounded once."""
+    """`_apply_taps` on bytes: integer weights are 2**shift times the real ones, and the sum is
+    rounded once.
+    """
     index, weight = xp.from_host((index, weight))
     shape = [1] * x.ndim
     shape[axis] = -1
@@ -139,15 +151,19 @@ bytes_op = defop("resample_axis_bytes", "input", forward=_apply_bytes)
 def _byte_taps(
     mode: str, out: int, size: int, scale: float | None, align: bool, antialias: bool
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """(outputs, taps) indices, integer weights and their binary digits: as many as leave the largest weight in 16 bits with a sign.
+    """(outputs, taps) indices, integer weights and their binary digits: as many as leave the
+    largest weight in 16 bits with a sign.
 
-    Taps beyond an edge are added to the edge's before they are rounded. Pillow's resampling is the source of the rounding.
+    Taps beyond an edge are added to the edge's before they are rounded. Pillow's resampling is the
+    source of the rounding.
     """
     index, weight = _taps(mode, out, size, scale, align, antialias)
     assert weight is not None
     merged = np.zeros_like(weight)
     for t in range(weight.shape[1]):  # a repeated index keeps its weight at its first place
-        np.add.at(merged, (np.arange(len(index)), (index == index[:, t : t + 1]).argmax(1)), weight[:, t])
+        np.add.at(
+            merged, (np.arange(len(index)), (index == index[:, t : t + 1]).argmax(1)), weight[:, t]
+        )
     shift = 0
     while shift < 22 and int(0.5 + merged.max() * (1 << (shift + 1))) < 1 << 15:
         shift += 1
@@ -172,7 +188,11 @@ def _taps(
     if mode in ("nearest", "nearest-exact"):
         step = np.float32(1.0 / scale if scale is not None and scale > 0 else size / out)
         i = np.arange(out, dtype=np.float32)
-        at = np.floor((i + np.float32(0.5)) * step) if mode == "nearest-exact" else np.floor(i * step)
+        at = (
+            np.floor((i + np.float32(0.5)) * step)
+            if mode == "nearest-exact"
+            else np.floor(i * step)
+        )
         return np.minimum(at.astype(np.int64), size - 1)[:, None], None
     if antialias:
         return _antialias_taps(mode, out, size, scale, align)
@@ -201,7 +221,9 @@ def _cubic_weights(t: np.ndarray, a: float) -> np.ndarray:
     return np.stack([far(1 + t), near(t), near(1 - t), far(2 - t)], -1)
 
 
-def _antialias_taps(mode: str, out: int, size: int, scale: float | None, align: bool) -> tuple[np.ndarray, np.ndarray]:
+def _antialias_taps(
+    mode: str, out: int, size: int, scale: float | None, align: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """A filter as wide as the reduction, so that every input counts."""
     if align:
         step = (size - 1) / (out - 1) if out > 1 else 0.0
@@ -218,7 +240,11 @@ def _antialias_taps(mode: str, out: int, size: int, scale: float | None, align: 
     d = np.abs((index - centers[:, None] + 0.5) * inverse)
     if mode == "cubic":
         a = -0.5
-        weight = np.where(d < 1, ((a + 2) * d - (a + 3)) * d * d + 1, np.where(d < 2, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a, 0))
+        weight = np.where(
+            d < 1,
+            ((a + 2) * d - (a + 3)) * d * d + 1,
+            np.where(d < 2, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a, 0),
+        )
     elif mode == "lanczos":
         weight = np.where(d < 3, np.sinc(d) * np.sinc(d / 3), 0)
     else:
@@ -229,16 +255,25 @@ def _antialias_taps(mode: str, out: int, size: int, scale: float | None, align: 
 
 
 _DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
-_WIDE = ("bilinear", "bicubic", "lanczos")  # with filters as wide as the reduction, and with integer weights for bytes
+# with filters as wide as the reduction, and with integer weights for bytes
+_WIDE = ("bilinear", "bicubic", "lanczos")
 
 
 def _check_kind(x: Tensor, mode: str, kind: str, antialias: bool) -> None:
     """Only floats and, in some modes, bytes are resampled."""
-    if x.is_floating_point() or x._array.dtype == np.uint8 and (mode in _WIDE or kind.startswith("nearest")):
+    if (
+        x.is_floating_point()
+        or x._array.dtype == np.uint8
+        and (mode in _WIDE or kind.startswith("nearest"))
+    ):
         return
     if antialias:
         what = "compute_index_ranges_weights"
-    elif mode in ("nearest", "nearest-exact", "bilinear") and x.ndim == 4 and x.is_contiguous(memory_format="channels_last"):
+    elif (
+        mode in ("nearest", "nearest-exact", "bilinear")
+        and x.ndim == 4
+        and x.is_contiguous(memory_format="channels_last")
+    ):
         what = f"upsample_{mode.replace('-', '_')}2d_channels_last"
     else:
         what = f"compute_indices_weights_{kind.replace('-', '_')}"
@@ -247,28 +282,36 @@ def _check_kind(x: Tensor, mode: str, kind: str, antialias: bool) -> None:
 
 @public(namespace="nn.functional")
 def interpolate(
-    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: str = "nearest",
-    align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
     """Resample `(N, C, *spatial)` to a size or by a factor.
 
     Args:
         input: `(N, C, L)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
         size: spatial sizes of the result, a number or a sequence; or
         scale_factor: factors of the sizes, a number or a sequence. Exactly one of the two is given.
-        mode: "nearest", "nearest-exact", "linear" (3-d input), "bilinear", "bicubic", "lanczos" (4-d), "trilinear" (5-d),
-            "area". Bytes are resampled in the modes of 4-d input, with integer weights and rounding as in Pillow. Default:
-            "nearest".
-        align_corners: corner pixels are matched instead of the outer edges of the corner pixels. Default: None, which is False.
-        recompute_scale_factor: compute the factor anew from the rounded sizes. Default: None, which is False.
-        antialias: for "bilinear", "bicubic" and "lanczos": average over all inputs when shrinking. Default: False.
+        mode: "nearest", "nearest-exact", "linear" (3-d input), "bilinear", "bicubic", "lanczos"
+            (4-d), "trilinear" (5-d), "area". Bytes are resampled in the modes of 4-d input, with
+            integer weights and rounding as in Pillow. Default: "nearest".
+        align_corners: corner pixels are matched instead of the outer edges of the corner pixels.
+            Default: None, which is False.
+        recompute_scale_factor: compute the factor anew from the rounded sizes. Default: None, which
+            is False.
+        antialias: for "bilinear", "bicubic" and "lanczos": average over all inputs when shrinking.
+            Default: False.
 
     Returns:
         `(N, C, *size)`; with `scale_factor` each size is floor(size * factor).
 
     Raises:
-        ValueError: neither or both of size and scale_factor, or a mode that does not fit. NotImplementedError: an input of
-            another number of dimensions.
+        ValueError: neither or both of size and scale_factor, or a mode that does not fit.
+            NotImplementedError: an input of another number of dimensions.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
@@ -316,7 +359,9 @@ def interpolate(
         raise ArgumentValueError("either size or scale_factor should be defined")
     if recompute_scale_factor:
         if size is not None:
-            raise ArgumentValueError("recompute_scale_factor is not meaningful with an explicit size.")
+            raise ArgumentValueError(
+                "recompute_scale_factor is not meaningful with an explicit size."
+            )
         scales = None
     if antialias and not (mode in _WIDE and x.ndim == 4):
         raise ArgumentValueError(
@@ -341,10 +386,17 @@ def interpolate(
         )
     if any(o <= 0 for o in out) or any(s <= 0 for s in shape[2:]):
         names = "DHW"[3 - n :]
-        told = [f"({', '.join(f'{d}: {s}' for d, s in zip(names, sizes, strict=True))})" for sizes in (shape[2:], out)]
-        raise OperationError(f"Input and output sizes should be greater than 0, but got input {told[0]} output {told[1]}")
+        told = [
+            f"({', '.join(f'{d}: {s}' for d, s in zip(names, sizes, strict=True))})"
+            for sizes in (shape[2:], out)
+        ]
+        raise OperationError(
+            f"Input and output sizes should be greater than 0, but got input {told[0]} output {told[1]}"
+        )
     if not shape[1]:
-        raise OperationError(f"Non-empty {x.ndim}D data tensor expected but got a tensor with sizes {list(shape)}")
+        raise OperationError(
+            f"Non-empty {x.ndim}D data tensor expected but got a tensor with sizes {list(shape)}"
+        )
     _check_kind(x, mode, kind, antialias)
     result = x
     fixed = x._array.dtype == np.uint8 and mode in _WIDE
@@ -352,10 +404,19 @@ def interpolate(
         axis = 2 + d
         if out[d] == shape[axis] and (scales is None or scales[d] == 1.0):
             continue
-        taps = (kind, out[d], shape[axis], None if scales is None else scales[d], bool(align_corners), antialias)
+        taps = (
+            kind,
+            out[d],
+            shape[axis],
+            None if scales is None else scales[d],
+            bool(align_corners),
+            antialias,
+        )
         if fixed:
             index, weight, shift = _byte_taps(*taps)
-            result = bytes_op.call(result, axis=axis, index=constant(index), weight=constant(weight), shift=shift)
+            result = bytes_op.call(
+                result, axis=axis, index=constant(index), weight=constant(weight), shift=shift
+            )
             continue
         index, weight = _taps(*taps)
         constant(index)
@@ -367,17 +428,32 @@ def interpolate(
 
 
 _TITLES = {
-    "nearest": "Nearest", "nearest-exact": "NearestExact", "linear": "Linear", "bilinear": "Bilinear", "bicubic": "Bicubic",
-    "trilinear": "Trilinear", "lanczos": "Lanczos",
-}  # fmt: skip
+    "nearest": "Nearest",
+    "nearest-exact": "NearestExact",
+    "linear": "Linear",
+    "bilinear": "Bilinear",
+    "bicubic": "Bicubic",
+    "trilinear": "Trilinear",
+    "lanczos": "Lanczos",
+}
 
 
 def _deprecated(name: str, **fixed: Any) -> None:
     def function(
-        input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None
+        input: Tensor,
+        size: Any = None,
+        scale_factor: Any = None,
+        mode: str = "nearest",
+        align_corners: Any = None,
     ) -> Tensor:
-        warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=2)
-        return interpolate(input, size, scale_factor, **({"mode": mode, "align_corners": align_corners} | fixed))
+        warnings.warn(
+            f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return interpolate(
+            input, size, scale_factor, **({"mode": mode, "align_corners": align_corners} | fixed)
+        )
 
     function.__name__ = name
     function.__doc__ = "Old name of `interpolate`."

@@ -1,8 +1,9 @@
-"""Recurrent layers over a sequence, one direction of one layer as one operation; under `create_graph` backward differentiates the cells'
-operations instead.
+"""Recurrent layers over a sequence, one direction of one layer as one operation; under
+`create_graph` backward differentiates the cells' operations instead.
 
-Packed sequences have operations of their own (`gru_packed`), whose input is (N, in) and whose parameter `sizes` says how many sequences
-have each step. A cell called by itself is an operation as well (`gru_step`).
+Packed sequences have operations of their own (`gru_packed`), whose input is (N, in) and whose
+parameter `sizes` says how many sequences have each step. A cell called by itself is an operation as
+well (`gru_step`).
 """
 
 from __future__ import annotations
@@ -29,10 +30,16 @@ _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 def _cell(mode: str, x: Any, state: Any, weights: Any) -> Any:
     """The state, (h,) or (h, c), after a step."""
-    return cells.lstm_cell(x, state, *weights) if mode == "lstm" else (_CELLS[mode](x, state[0], *weights),)
+    return (
+        cells.lstm_cell(x, state, *weights)
+        if mode == "lstm"
+        else (_CELLS[mode](x, state[0], *weights),)
+    )
 
 
-def _composite(mode: str, x: Any, hx: Any, cx: Any, weights: Any, reverse: bool, sizes: Any = None) -> tuple[Any, ...]:
+def _composite(
+    mode: str, x: Any, hx: Any, cx: Any, weights: Any, reverse: bool, sizes: Any = None
+) -> tuple[Any, ...]:
     """The same results from operations, step by step."""
     state = (hx, cx) if mode == "lstm" else (hx,)
     if sizes is not None:
@@ -46,7 +53,9 @@ def _composite(mode: str, x: Any, hx: Any, cx: Any, weights: Any, reverse: bool,
     return (F.stack(*outs, dim=0), *state)
 
 
-def _packed_composite(mode: str, x: Any, first: Any, weights: Any, reverse: bool, sizes: Any) -> tuple[Any, ...]:
+def _packed_composite(
+    mode: str, x: Any, first: Any, weights: Any, reverse: bool, sizes: Any
+) -> tuple[Any, ...]:
     steps = x.split(list(sizes))
     outs, ended = [], []
     state = tuple(s[: sizes[-1]] for s in first) if reverse else first
@@ -66,20 +75,38 @@ def _packed_composite(mode: str, x: Any, first: Any, weights: Any, reverse: bool
 
 
 def _vjp(
-    F: Any, mode: str, g: Any, args: tuple[Any, ...], aux: Any, needs: Any, reverse: bool, sizes: Any = None
+    F: Any,
+    mode: str,
+    g: Any,
+    args: tuple[Any, ...],
+    aux: Any,
+    needs: Any,
+    reverse: bool,
+    sizes: Any = None,
 ) -> tuple[Any, ...]:
     """Gradients of (input, hx, cx, w_ih, w_hh, b_ih, b_hh)."""
     if F.raw:
-        return on_host(F, rnn.backward, mode, g, args[0], args[3], args[4], aux, needs, reverse, sizes)
-    return differentiated(lambda x, hx, cx, *weights: _composite(mode, x, hx, cx, weights, reverse, sizes), g, args, needs)
+        return on_host(
+            F, rnn.backward, mode, g, args[0], args[3], args[4], aux, needs, reverse, sizes
+        )
+    return differentiated(
+        lambda x, hx, cx, *weights: _composite(mode, x, hx, cx, weights, reverse, sizes),
+        g,
+        args,
+        needs,
+    )
 
 
-def _step_vjp(F: Any, mode: str, g: Any, args: tuple[Any, ...], aux: Any, needs: Any) -> tuple[Any, ...]:
+def _step_vjp(
+    F: Any, mode: str, g: Any, args: tuple[Any, ...], aux: Any, needs: Any
+) -> tuple[Any, ...]:
     """The same for a single step."""
     if F.raw:
         return on_host(F, rnn.cell_backward, mode, g, args[0], args[3], args[4], aux, needs)
     results = g if mode == "lstm" else (g,)
-    return differentiated(lambda x, hx, cx, *weights: _cell(mode, x, (hx, cx), weights), results, args, needs)
+    return differentiated(
+        lambda x, hx, cx, *weights: _cell(mode, x, (hx, cx), weights), results, args, needs
+    )
 
 
 def _avals(x: Any, h: Any, *rest: Any, **params: Any) -> list[Any]:
@@ -87,10 +114,24 @@ def _avals(x: Any, h: Any, *rest: Any, **params: Any) -> list[Any]:
 
 
 def _rule(mode: str, packed: bool) -> Any:
-    """The joint gradient rule. Its parameters name what it is given, so there is one for each set of arguments."""
+    """The joint gradient rule. Its parameters name what it is given, so there is one for each set
+    of arguments.
+    """
 
-    def without_cell(F: Any, g: Any, x: Any, h: Any, weights: Any, aux: Any, needs: Any, reverse: bool, sizes: Any = None) -> Any:
-        made = _vjp(F, mode, g, (x, h, None, *weights), aux, (*needs[:2], False, *needs[2:]), reverse, sizes)
+    def without_cell(
+        F: Any,
+        g: Any,
+        x: Any,
+        h: Any,
+        weights: Any,
+        aux: Any,
+        needs: Any,
+        reverse: bool,
+        sizes: Any = None,
+    ) -> Any:
+        made = _vjp(
+            F, mode, g, (x, h, None, *weights), aux, (*needs[:2], False, *needs[2:]), reverse, sizes
+        )
         return (*made[:2], *made[3:])
 
     def lstm(
@@ -110,13 +151,34 @@ def _rule(mode: str, packed: bool) -> Any:
         return _vjp(F, mode, g, (input, hx, cx, w_ih, w_hh, b_ih, b_hh), aux, needs, reverse)
 
     def lstm_packed(
-        F: Any, g: Any, input: Any, hx: Any, cx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, aux: Any, needs: Any, reverse: bool,
+        F: Any,
+        g: Any,
+        input: Any,
+        hx: Any,
+        cx: Any,
+        w_ih: Any,
+        w_hh: Any,
+        b_ih: Any,
+        b_hh: Any,
+        aux: Any,
+        needs: Any,
+        reverse: bool,
         sizes: Any,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         return _vjp(F, mode, g, (input, hx, cx, w_ih, w_hh, b_ih, b_hh), aux, needs, reverse, sizes)
 
     def other(
-        F: Any, g: Any, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, aux: Any, needs: Any, reverse: bool
+        F: Any,
+        g: Any,
+        input: Any,
+        hx: Any,
+        w_ih: Any,
+        w_hh: Any,
+        b_ih: Any,
+        b_hh: Any,
+        aux: Any,
+        needs: Any,
+        reverse: bool,
     ) -> Any:
         return without_cell(F, g, input, hx, (w_ih, w_hh, b_ih, b_hh), aux, needs, reverse)
 
@@ -152,7 +214,9 @@ _ONNX_LAYERS: dict[str, tuple[str, list[int], dict[str, Any]]] = {
 
 
 def _onnx_layer(c: Any, op: str, order: list[int], options: dict[str, Any]) -> Any:
-    """One direction of one layer: the gates come in another order, and everything has an axis for directions."""
+    """One direction of one layer: the gates come in another order, and everything has an axis for
+    directions.
+    """
     states = 2 if op == "LSTM" else 1
     size = c.fixed(c.shape(2 + states))[1]
     rows = c.const(np.concatenate([np.arange(k * size, (k + 1) * size) for k in order]))
@@ -164,14 +228,37 @@ def _onnx_layer(c: Any, op: str, order: list[int], options: dict[str, Any]) -> A
         return c.emit("Unsqueeze", name, c.ints([0]))
 
     first = 1 + states
-    bias = wide(c.emit("Concat", gates(first + 2), gates(first + 3), axis=0)) if c.has(first + 2) else ""
-    given = [c[0], wide(gates(first)), wide(gates(first + 1)), bias, "", *[wide(c[1 + k]) for k in range(states)]]
-    made = c.emit(op, *given, count=1 + states, hidden_size=size, direction="reverse" if c.p["reverse"] else "forward", **options)
-    return [c.emit("Squeeze", made[0], c.ints([1])), *[c.emit("Squeeze", name, c.ints([0])) for name in made[1:]]]
+    bias = (
+        wide(c.emit("Concat", gates(first + 2), gates(first + 3), axis=0))
+        if c.has(first + 2)
+        else ""
+    )
+    given = [
+        c[0],
+        wide(gates(first)),
+        wide(gates(first + 1)),
+        bias,
+        "",
+        *[wide(c[1 + k]) for k in range(states)],
+    ]
+    made = c.emit(
+        op,
+        *given,
+        count=1 + states,
+        hidden_size=size,
+        direction="reverse" if c.p["reverse"] else "forward",
+        **options,
+    )
+    return [
+        c.emit("Squeeze", made[0], c.ints([1])),
+        *[c.emit("Squeeze", name, c.ints([0])) for name in made[1:]],
+    ]
 
 
 def _samples(mode: str, form: str) -> Any:
-    """Three inputs and two hidden units: sequences of four steps, packed ones of 3, 2 and 2 steps, or one step."""
+    """Three inputs and two hidden units: sequences of four steps, packed ones of 3, 2 and 2 steps,
+    or one step.
+    """
     gates = {"lstm": 4, "gru": 3}.get(mode, 1)
 
     def samples(rng: np.random.Generator) -> Any:
@@ -179,7 +266,9 @@ def _samples(mode: str, form: str) -> Any:
             for reverse in (False,) if form == "step" else (False, True):
                 batch = 3 if form == "packed" else 2
                 rows = {"layer": (4, batch), "packed": (7,), "step": (batch,)}[form]
-                states = [rng.standard_normal((batch, 2)) for _ in range(2 if mode == "lstm" else 1)]
+                states = [
+                    rng.standard_normal((batch, 2)) for _ in range(2 if mode == "lstm" else 1)
+                ]
                 biases = [rng.standard_normal(gates * 2) if bias else None for _ in range(2)]
                 weights = [rng.standard_normal((gates * 2, 3)), rng.standard_normal((gates * 2, 2))]
                 how: dict[str, Any] = {} if form == "step" else {"reverse": reverse}
@@ -217,12 +306,40 @@ def _step(mode: str) -> Any:
     """The record of a cell's single step."""
 
     def lstm_vjp(
-        F: Any, g: Any, input: Any, hx: Any, cx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, aux: Any, needs: Any
+        F: Any,
+        g: Any,
+        input: Any,
+        hx: Any,
+        cx: Any,
+        w_ih: Any,
+        w_hh: Any,
+        b_ih: Any,
+        b_hh: Any,
+        aux: Any,
+        needs: Any,
     ) -> Any:
         return _step_vjp(F, mode, g, (input, hx, cx, w_ih, w_hh, b_ih, b_hh), aux, needs)
 
-    def other_vjp(F: Any, g: Any, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, aux: Any, needs: Any) -> Any:
-        made = _step_vjp(F, mode, g, (input, hx, None, w_ih, w_hh, b_ih, b_hh), aux, (*needs[:2], False, *needs[2:]))
+    def other_vjp(
+        F: Any,
+        g: Any,
+        input: Any,
+        hx: Any,
+        w_ih: Any,
+        w_hh: Any,
+        b_ih: Any,
+        b_hh: Any,
+        aux: Any,
+        needs: Any,
+    ) -> Any:
+        made = _step_vjp(
+            F,
+            mode,
+            g,
+            (input, hx, None, w_ih, w_hh, b_ih, b_hh),
+            aux,
+            (*needs[:2], False, *needs[2:]),
+        )
         return (*made[:2], *made[3:])
 
     def forward(xp: Any, x: Any, h: Any, *rest: Any) -> Any:
@@ -252,45 +369,72 @@ _STEPS = {name: _step(mode) for name, mode in _MODES.items()}
 
 
 def _watched_as_a_whole() -> bool:
-    """Whether those who watch, and nobody else is there, want a layer as one operation: the exporters do."""
-    return state.slow == len(observers) and all(getattr(o, "whole_layers", False) for o in observers)
+    """Whether those who watch, and nobody else is there, want a layer as one operation: the
+    exporters do.
+    """
+    return state.slow == len(observers) and all(
+        getattr(o, "whole_layers", False) for o in observers
+    )
 
 
 def _fit(tensors: Any) -> bool:
-    """Whether these (Tensors or None) are plain arrays of one of the dtypes that the operations here know."""
+    """Whether these (Tensors or None) are plain arrays of one of the dtypes that the operations
+    here know.
+    """
     dtype = tensors[0]._array.dtype
     for t in tensors:
-        if type(t) not in _PLAIN or t is not None and (type(t._array) is not np.ndarray or t._array.dtype is not dtype):
+        if (
+            type(t) not in _PLAIN
+            or t is not None
+            and (type(t._array) is not np.ndarray or t._array.dtype is not dtype)
+        ):
             return False
     return dtype in _DTYPES
 
 
 def _shapes_fit(mode: str, rows: int, input: Tensor, states: Any, weights: Any) -> bool:
-    """Whether states and weights are as large as the kernels take them to be: parameters can be replaced by others."""
+    """Whether states and weights are as large as the kernels take them to be: parameters can be
+    replaced by others.
+    """
     w_ih, w_hh = (w._array.shape for w in weights[:2])
     biases = [None if b is None else b._array.shape for b in weights[2:]]
-    if len(w_hh) != 2 or w_ih != (w_hh[0], input._array.shape[-1]) or w_hh[0] != _GATES[mode] * w_hh[1]:
+    if (
+        len(w_hh) != 2
+        or w_ih != (w_hh[0], input._array.shape[-1])
+        or w_hh[0] != _GATES[mode] * w_hh[1]
+    ):
         return False
-    return all(b is None or b == w_hh[:1] for b in biases) and all(s._array.shape == (rows, w_hh[1]) for s in states)
+    return all(b is None or b == w_hh[:1] for b in biases) and all(
+        s._array.shape == (rows, w_hh[1]) for s in states
+    )
 
 
 def layer(
     mode: str, input: Tensor, states: Any, weights: Any, reverse: bool, sizes: Any = None
 ) -> tuple[Tensor, tuple[Tensor, ...]] | None:
-    """One direction of one layer: the output of each step and the last states; None where the cells must run one by one.
+    """One direction of one layer: the output of each step and the last states; None where the cells
+    must run one by one.
 
     Args:
         mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
         input: (T, B, in), or of packed sequences (N, in).
         states: (h,) or (h, c), (B, H) each.
         weights: (w_ih, w_hh, b_ih or None, b_hh or None).
-        sizes: of packed sequences, how many of them have each step: never more than before, and as many in all as the input has rows.
+        sizes: of packed sequences, how many of them have each step: never more than before, and as
+            many in all as the input has rows.
     """
-    if state.slow and (sizes is not None or not _watched_as_a_whole()):  # somebody watches the operations, or changes them
+    # somebody watches the operations, or changes them
+    if state.slow and (sizes is not None or not _watched_as_a_whole()):
         return None
-    if not _fit((input, *states, *weights)) or not input._array.size or (weights[2] is None) != (weights[3] is None):
+    if (
+        not _fit((input, *states, *weights))
+        or not input._array.size
+        or (weights[2] is None) != (weights[3] is None)
+    ):
         return None
-    if not _shapes_fit(mode, input._array.shape[1] if sizes is None else sizes[0], input, states, weights):
+    if not _shapes_fit(
+        mode, input._array.shape[1] if sizes is None else sizes[0], input, states, weights
+    ):
         return None
     if sizes is None:
         made = _OPS[mode].call(input, *states, *weights, reverse=reverse)
@@ -300,9 +444,16 @@ def layer(
 
 
 def step(mode: str, input: Tensor, states: Any, weights: Any) -> tuple[Tensor, ...] | None:
-    """The state (h,) or (h, c) after one step of a cell; None where its operations must run one by one. Arguments as `layer`'s."""
+    """The state (h,) or (h, c) after one step of a cell; None where its operations must run one by
+    one. Arguments as `layer`'s.
+    """
     empty = not input._array.size or not states[0]._array.size
-    if state.slow or empty or not _fit((input, *states, *weights)) or (weights[2] is None) != (weights[3] is None):
+    if (
+        state.slow
+        or empty
+        or not _fit((input, *states, *weights))
+        or (weights[2] is None) != (weights[3] is None)
+    ):
         return None
     if not _shapes_fit(mode, input._array.shape[0], input, states, weights):
         return None

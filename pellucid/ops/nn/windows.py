@@ -23,7 +23,17 @@ from ...errors import ArgumentValueError, OperationError
 from .._format import in_format
 from .._rules import asked_for, per_dimension, require_tensor
 from .._samples import cases
-from .pool import _back, _batched, _stride, avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
+from .pool import (
+    _back,
+    _batched,
+    _stride,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
 
 Sizes = int | Sequence[int]
 
@@ -41,13 +51,16 @@ def _window_view(xp: Any, x: Any, kernel: Any, dilation: Any, stride: Any, out: 
 
 def _out_sizes(size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> tuple[int, ...]:
     return tuple(
-        (s + 2 * p - d * (k - 1) - 1) // t + 1 for s, k, d, p, t in zip(size, kernel, dilation, padding, stride, strict=True)
+        (s + 2 * p - d * (k - 1) - 1) // t + 1
+        for s, k, d, p, t in zip(size, kernel, dilation, padding, stride, strict=True)
     )
 
 
 def _unfold(xp: Any, x: Any, *, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     if type(x) is np.ndarray and config.kernels:
-        made = kernels.windows.fold.columns(x, kernels.windows.fold.Windows(x.shape[2:], kernel, dilation, padding, stride))
+        made = kernels.windows.fold.columns(
+            x, kernels.windows.fold.Windows(x.shape[2:], kernel, dilation, padding, stride)
+        )
         if made is not None:
             return made
     out = _out_sizes(x.shape[2:], kernel, dilation, padding, stride)
@@ -57,9 +70,13 @@ def _unfold(xp: Any, x: Any, *, kernel: Any, dilation: Any, padding: Any, stride
     )
 
 
-def _fold(xp: Any, x: Any, *, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+def _fold(
+    xp: Any, x: Any, *, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any
+) -> Any:
     if type(x) is np.ndarray and config.kernels:
-        made = kernels.windows.fold.images(x, kernels.windows.fold.Windows(size, kernel, dilation, padding, stride))
+        made = kernels.windows.fold.images(
+            x, kernels.windows.fold.Windows(size, kernel, dilation, padding, stride)
+        )
         if made is not None:
             return made
     out = _out_sizes(size, kernel, dilation, padding, stride)
@@ -71,9 +88,14 @@ def _fold(xp: Any, x: Any, *, size: Any, kernel: Any, dilation: Any, padding: An
         for j in range(kernel[1]):
             top, left = i * dilation[0], j * dilation[1]
             total[
-                :, :, top : top + stride[0] * (out[0] - 1) + 1 : stride[0], left : left + stride[1] * (out[1] - 1) + 1 : stride[1]
+                :,
+                :,
+                top : top + stride[0] * (out[0] - 1) + 1 : stride[0],
+                left : left + stride[1] * (out[1] - 1) + 1 : stride[1],
             ] += columns[:, :, i, j]
-    return xp.ascontiguousarray(total[:, :, padding[0] : padding[0] + size[0], padding[1] : padding[1] + size[1]])
+    return xp.ascontiguousarray(
+        total[:, :, padding[0] : padding[0] + size[0], padding[1] : padding[1] + size[1]]
+    )
 
 
 _OPTIONS = (
@@ -86,9 +108,16 @@ def _onnx_im2col(c: Any) -> Any:
     """Every element of the padded image by its place."""
     (high, wide), kernel = c.fixed(c.shape()[2:]), c.p["kernel"]
     (dy, dx), (py, px), (sy, sx) = c.p["dilation"], c.p["padding"], c.p["stride"]
-    padded = c.emit("Pad", c[0], c.ints([0, 0, py, px, 0, 0, py, px]), c.number(0), mode="constant") if py or px else c[0]
+    padded = (
+        c.emit("Pad", c[0], c.ints([0, 0, py, px, 0, 0, py, px]), c.number(0), mode="constant")
+        if py or px
+        else c[0]
+    )
     high, wide = high + 2 * py, wide + 2 * px
-    rows, columns = (high - dy * (kernel[0] - 1) - 1) // sy + 1, (wide - dx * (kernel[1] - 1) - 1) // sx + 1
+    rows, columns = (
+        (high - dy * (kernel[0] - 1) - 1) // sy + 1,
+        (wide - dx * (kernel[1] - 1) - 1) // sx + 1,
+    )
     y = np.arange(kernel[0])[:, None, None, None] * dy + np.arange(rows)[:, None] * sy
     x = np.arange(kernel[1])[:, None, None] * dx + np.arange(columns) * sx
     picked = (y * wide + x).reshape(-1)
@@ -103,7 +132,12 @@ unfold_op = defop(
     forward=_unfold,
     vjp={
         "input": lambda F, g, input_shape, kernel, dilation, padding, stride: F.col2im(
-            g, size=tuple(input_shape[2:]), kernel=kernel, dilation=dilation, padding=padding, stride=stride
+            g,
+            size=tuple(input_shape[2:]),
+            kernel=kernel,
+            dilation=dilation,
+            padding=padding,
+            stride=stride,
         )
     },
     jvp="linear",
@@ -120,7 +154,15 @@ def _onnx_col2im(c: Any) -> Any:
         raise c.refuse("needs opset 18")
     pads = list(c.p["padding"]) * 2
     size, kernel = c.ints(c.fixed(c.p["size"])), c.ints(c.p["kernel"])
-    return c.emit("Col2Im", c[0], size, kernel, dilations=list(c.p["dilation"]), pads=pads, strides=list(c.p["stride"]))
+    return c.emit(
+        "Col2Im",
+        c[0],
+        size,
+        kernel,
+        dilations=list(c.p["dilation"]),
+        pads=pads,
+        strides=list(c.p["stride"]),
+    )
 
 
 fold_op = defop(
@@ -136,12 +178,17 @@ fold_op = defop(
     grad_name="Col2Im",
     title="fold",
     onnx=_onnx_col2im,
-    samples=cases((((2, 12, 12),), {"size": (5, 4), **_OPTIONS[0]}), (((2, 18, 6),), {"size": (5, 4), **_OPTIONS[1]})),
+    samples=cases(
+        (((2, 12, 12),), {"size": (5, 4), **_OPTIONS[0]}),
+        (((2, 18, 6),), {"size": (5, 4), **_OPTIONS[1]}),
+    ),
 )
 
 
 @public(namespace="nn.functional")
-def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:
+def unfold(
+    input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+) -> Tensor:
     """Every window of `(N, C, H, W)` as a column: `(N, C * KH * KW, L)`.
 
     Args:
@@ -170,7 +217,12 @@ def unfold(input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Size
 
 @public(namespace="nn.functional")
 def fold(
-    input: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+    input: Tensor,
+    output_size: Sizes,
+    kernel_size: Sizes,
+    dilation: Sizes = 1,
+    padding: Sizes = 0,
+    stride: Sizes = 1,
 ) -> Tensor:
     """Add columns back into the image they were windows of; the transpose of `unfold`.
 
@@ -193,24 +245,41 @@ def fold(
     torch.Size([1, 1, 4, 4])
     """
     x = require_tensor(input, "col2im")
-    size, kernel, dil, pad, step = (per_dimension(v, 2) for v in (output_size, kernel_size, dilation, padding, stride))
+    size, kernel, dil, pad, step = (
+        per_dimension(v, 2) for v in (output_size, kernel_size, dilation, padding, stride)
+    )
     shapes.fold_shape(x._array.shape, size, kernel, dil, pad, step)
     single = x.ndim == 2
     if single:
         x = F.unsqueeze(x, dim=0)
-    return _back(fold_op.call(x, size=size, kernel=kernel, dilation=dil, padding=pad, stride=step), 1 if single else 2)
+    return _back(
+        fold_op.call(x, size=size, kernel=kernel, dilation=dil, padding=pad, stride=step),
+        1 if single else 2,
+    )
 
 
 # ---- unpooling ----------------------------------------------------------------------------------
 def _unpool(
-    n: int, input: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Sequence[int] | None
+    n: int,
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    output_size: Sequence[int] | None,
 ) -> Tensor:
     if n == 1:  # computed as a plane
         asked_for("unsqueeze", indices)
-    x, i = require_tensor(input, f"max_unpool{n}d"), require_tensor(indices, f"max_unpool{n}d", "indices", 2)
+    x, i = (
+        require_tensor(input, f"max_unpool{n}d"),
+        require_tensor(indices, f"max_unpool{n}d", "indices", 2),
+    )
     kernel = per_dimension(kernel_size, n)
     steps, pads = _stride(stride, kernel, n), per_dimension(padding, n)
-    usual = [(s - 1) * t - 2 * p + k for s, t, p, k in zip(x._array.shape[-n:], steps, pads, kernel, strict=True)]
+    usual = [
+        (s - 1) * t - 2 * p + k
+        for s, t, p, k in zip(x._array.shape[-n:], steps, pads, kernel, strict=True)
+    ]
     if output_size is None:
         size = usual
     else:
@@ -224,12 +293,15 @@ def _unpool(
         for d in range(n):
             low, high = usual[d] - steps[d], usual[d] + steps[d]
             if not low < size[d] < high:
-                raise ArgumentValueError(f'invalid output_size "{size}" (dim {d} must be between {low} and {high})')
+                raise ArgumentValueError(
+                    f'invalid output_size "{size}" (dim {d} must be between {low} and {high})'
+                )
     if i._array.dtype != np.int64:
         found = "" if n == 3 else f" but got: {i.dtype.scalar_type_name}"
         raise OperationError("elements in indices should be type int64" + found)
     if x._array.shape != i._array.shape:
-        shown, got = ([*t._array.shape, 1] if n == 1 else [*t._array.shape] for t in (x, i))  # a line is an image of height 1
+        # a line is an image of height 1
+        shown, got = ([*t._array.shape, 1] if n == 1 else [*t._array.shape] for t in (x, i))
         raise OperationError(
             f"Expected shape of indices to be same as that of the input tensor ({shown}) but got indices tensor with shape: {got}"
         )
@@ -244,7 +316,8 @@ def _unpool(
     if index.size:
         tracing.check(_check_places, index, tuple(size))
     shape = (*x._array.shape[:2], *size)
-    # Values at positions: several windows may name one position, and then the last one counts, as in PyTorch.
+    # Values at positions: several windows may name one position, and then the last one counts, as
+    # in PyTorch.
     out = in_format(reads_later(unpool_op.call(x, index=index, shape=shape), i), x)
     return _back(out, lead)
 
@@ -252,8 +325,12 @@ def _unpool(
 def _check_places(index: np.ndarray, size: tuple[int, ...]) -> None:
     total = math.prod(size)
     if index.min() < 0 or index.max() >= total:
-        bad = int(index.reshape(-1)[np.flatnonzero((index < 0).ravel() | (index >= total).ravel())[0]])
-        raise OperationError(f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, size))}")
+        bad = int(
+            index.reshape(-1)[np.flatnonzero((index < 0).ravel() | (index >= total).ravel())[0]]
+        )
+        raise OperationError(
+            f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, size))}"
+        )
 
 
 def _unpool_forward(xp: Any, x: Any, *, index: Any, shape: Any) -> Any:
@@ -270,7 +347,12 @@ unpool_op = defop(
     vjp={"input": lambda F, g, index: F.pool_gather(g, index=index)},
     aval=lambda x, index, shape: (shape, x[1]),
     jvp="linear",
-    samples=cases((((1, 2, 2, 2),), {"index": np.array([[[[0, 3], [9, 10]], [[5, 6], [8, 15]]]]), "shape": (1, 2, 4, 4)})),
+    samples=cases(
+        (
+            ((1, 2, 2, 2),),
+            {"index": np.array([[[[0, 3], [9, 10]], [[5, 6], [8, 15]]]]), "shape": (1, 2, 4, 4)},
+        )
+    ),
 )
 
 
@@ -282,7 +364,9 @@ def _make_unpool(n: int) -> None:
         return _unpool(n, input, indices, kernel_size, stride, padding, output_size)
 
     function.__name__ = f"max_unpool{n}d"
-    function.__doc__ = f"Put the values of a `max_pool{n}d` back at their positions, zeros elsewhere."
+    function.__doc__ = (
+        f"Put the values of a `max_pool{n}d` back at their positions, zeros elsewhere."
+    )
     public(namespace="nn.functional")(function)
 
 
@@ -291,7 +375,9 @@ for _n in (1, 2, 3):
 
 
 # ---- p-norm pools -------------------------------------------------------------------------------
-def _lp(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:
+def _lp(
+    n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool
+) -> Tensor:
     pool: Any = (avg_pool1d, avg_pool2d, avg_pool3d)[n - 1]
     kernel = per_dimension(kernel_size, n)
     x = require_tensor(input, f"lp_pool{n}d")
@@ -303,26 +389,34 @@ def _lp(n: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, 
 
 
 @public(namespace="nn.functional")
-def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
+) -> Tensor:
     """Power-average pooling: the p-norm of each window of `(N, C, L)`."""
     return _lp(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 @public(namespace="nn.functional")
-def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False
+) -> Tensor:
     """Power-average pooling: the p-norm of each window of `(N, C, H, W)`."""
     return _lp(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 @public(namespace="nn.functional")
-def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+def lp_pool3d(
+    input: Tensor, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False
+) -> Tensor:
     """Power-average pooling: the p-norm of each window of `(N, C, D, H, W)`."""
     return _lp(3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 # ---- fractional pools ---------------------------------------------------------------------------
 def _starts(sample: np.ndarray, size: int, out: int, kernel: int, dtype: Any) -> np.ndarray:
-    """Where the windows begin: a pseudo-random sequence of steps. Source: Graham, "Fractional Max-Pooling", 2014."""
+    """Where the windows begin: a pseudo-random sequence of steps. Source: Graham, "Fractional
+    Max-Pooling", 2014.
+    """
     if out == 1:
         return np.full((*sample.shape, 1), size - kernel, np.int64)
     alpha = np.asarray((size - kernel) / (out - 1), dtype)
@@ -339,20 +433,32 @@ def _exactly(n: int, what: str, value: Any) -> tuple[int, ...]:
     """One number for all dimensions, or one for each."""
     if not isinstance(value, int) and len(value) != n:
         many = "three Ints" if n == 3 else "Ints"
-        raise OperationError(f"fractional_max_pool{n}d: {what} must either be a single Int or tuple of {many}")
+        raise OperationError(
+            f"fractional_max_pool{n}d: {what} must either be a single Int or tuple of {many}"
+        )
     return per_dimension(value, n)
 
 
 def _fractional(
-    n: int, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, return_indices: bool, samples: Tensor | None
+    n: int,
+    input: Tensor,
+    kernel_size: Any,
+    output_size: Any,
+    output_ratio: Any,
+    return_indices: bool,
+    samples: Tensor | None,
 ) -> Any:
     x = require_tensor(input, f"fractional_max_pool{n}d")
     if output_size is None and output_ratio is None:
-        raise ArgumentValueError(f"fractional_max_pool{n}d requires specifying either an output_size or an output_ratio")
+        raise ArgumentValueError(
+            f"fractional_max_pool{n}d requires specifying either an output_size or an output_ratio"
+        )
     kernel = _exactly(n, "kernel_size", kernel_size)
     shape, where = x._array.shape, f"fractional_max_pool{n}d" + ("_out()" if n == 3 else "()")
     if x.ndim not in (n + 1, n + 2):
-        raise OperationError(f"{where}: Expected {n + 1}D or {n + 2}D tensor, but got: {list(shape)}")
+        raise OperationError(
+            f"{where}: Expected {n + 1}D or {n + 2}D tensor, but got: {list(shape)}"
+        )
     for d in range(x.ndim - n - 1, x.ndim):
         if not shape[d]:
             raise OperationError(
@@ -384,7 +490,9 @@ def _fractional(
         if drawn.shape[1] != channels:
             raise OperationError("Expect _random_samples.size(1) equals to input channel size.")
         if drawn.shape[2] != n:
-            raise OperationError(f"Expect _random_samples.size(2) equals to {n}; got {drawn.shape[2]}.")
+            raise OperationError(
+                f"Expect _random_samples.size(2) equals to {n}; got {drawn.shape[2]}."
+            )
         drawn = drawn[:batch]
     index = tracing.effect(_fractional_maxima, x._array, drawn, out, kernel)
     places = wrap(index)
@@ -392,10 +500,13 @@ def _fractional(
     return (result, _back(places, lead)) if return_indices else result
 
 
-def _fractional_maxima(x: np.ndarray, drawn: np.ndarray, out: tuple[int, ...], kernel: tuple[int, ...]) -> np.ndarray:
+def _fractional_maxima(
+    x: np.ndarray, drawn: np.ndarray, out: tuple[int, ...], kernel: tuple[int, ...]
+) -> np.ndarray:
     """Where the maxima of windows at pseudo-random steps are.
 
-    Windows differ from plane to plane, so positions are gathered; samples are ordered (width, height) as PyTorch reads them.
+    Windows differ from plane to plane, so positions are gathered; samples are ordered (width,
+    height) as PyTorch reads them.
     """
     (batch, channels), size = x.shape[:2], x.shape[2:]
     n = len(size)
@@ -413,24 +524,38 @@ def _fractional_maxima(x: np.ndarray, drawn: np.ndarray, out: tuple[int, ...], k
     values = values.reshape(batch, channels, *out, math.prod(kernel))
     ranked = np.where(np.isnan(values), np.inf, values) if values.dtype.kind == "f" else values
     best = np.argmax(ranked, -1)
-    return np.take_along_axis(flat.reshape(batch, channels, *out, math.prod(kernel)), best[..., None], -1)[..., 0]
+    return np.take_along_axis(
+        flat.reshape(batch, channels, *out, math.prod(kernel)), best[..., None], -1
+    )[..., 0]
 
 
 def _make_fractional(n: int) -> None:
     def function(
-        input: Tensor, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+        input: Tensor,
+        kernel_size: Sizes,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
         _random_samples: Tensor | None = None,
-    ) -> Any:  # fmt: skip
-        return _fractional(n, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+    ) -> Any:
+        return _fractional(
+            n, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
+        )
 
     def with_indices(
-        input: Tensor, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+        input: Tensor,
+        kernel_size: Sizes,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
         _random_samples: Tensor | None = None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         return _fractional(n, input, kernel_size, output_size, output_ratio, True, _random_samples)
 
     function.__name__ = f"fractional_max_pool{n}d"
-    function.__doc__ = "Maxima over windows of one size at pseudo-random steps. Source: Graham, 2014."
+    function.__doc__ = (
+        "Maxima over windows of one size at pseudo-random steps. Source: Graham, 2014."
+    )
     with_indices.__name__ = f"fractional_max_pool{n}d_with_indices"
     with_indices.__doc__ = function.__doc__
     public(namespace="nn.functional")(function)

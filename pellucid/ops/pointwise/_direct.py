@@ -14,13 +14,17 @@ from ...core.tensor import FAST_TYPES, Tensor
 
 
 def direct_form(
-    slow: Callable[..., Tensor], write: Callable[..., Any], name: str, numbers: tuple[type, ...] = (float, int)
+    slow: Callable[..., Tensor],
+    write: Callable[..., Any],
+    name: str,
+    numbers: tuple[type, ...] = (float, int),
 ) -> Callable[..., Tensor]:
-    """The in-place form `slow` with a short way for its common case: no gradient to record, no view, one floating-point dtype.
+    """The in-place form `slow` with a short way for its common case: no gradient to record, no
+    view, one floating-point dtype.
 
-    `write(array, array)` or `write(array, other, array)` is a ufunc that writes into its last argument and refuses, before it
-    writes anything, what does not fit; then, and in every other case, `slow` is called. `numbers` are the types of numbers that may
-    stand for the other tensor.
+    `write(array, array)` or `write(array, other, array)` is a ufunc that writes into its last
+    argument and refuses, before it writes anything, what does not fit; then, and in every other
+    case, `slow` is called. `numbers` are the types of numbers that may stand for the other tensor.
     """
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -51,7 +55,10 @@ def direct_form(
                     kind in FAST_TYPES
                     and other._array.dtype is a.dtype
                     and not (other._rg and local.grad)
-                    and (a.base is None is other._array.base or not np.may_share_memory(a, other._array))
+                    and (
+                        a.base is None is other._array.base
+                        or not np.may_share_memory(a, other._array)
+                    )
                 ):
                     write(a, other._array, a)
                     bump(self, name)

@@ -36,7 +36,9 @@ def publish(
     inplace: bool,
     numbers: bool = False,
 ) -> None:
-    """Register `function` (with `out=`) in a namespace and `call` as methods, with in-place forms of them."""
+    """Register `function` (with `out=`) in a namespace and `call` as methods, with in-place forms
+    of them.
+    """
     own = names.split()
     function.__name__ = function.__qualname__ = call.__name__ = call.__qualname__ = own[0]
     call.__doc__ = function.__doc__
@@ -48,7 +50,9 @@ def publish(
         if inplace:
             form = inplace_form(call, name + "_")
             if isinstance(op.numpy_forward, np.ufunc) and op.promote != "compare":
-                form = direct_form(form, op.numpy_forward, name + "_", (float, int) if numbers else ())
+                form = direct_form(
+                    form, op.numpy_forward, name + "_", (float, int) if numbers else ()
+                )
             METHODS[name + "_"] = form
             FUNCTIONS.setdefault("torch", {})[name + "_"] = form
 
@@ -76,7 +80,8 @@ def unary(
 
     Args:
         names: public names, the first being the record's.
-        forward, promote, jvp, fields: as for `defop`; a formula as `forward` is the one that the forward rule follows from.
+        forward, promote, jvp, fields: as for `defop`; a formula as `forward` is the one that the
+            forward rule follows from.
         vjp: the gradient rule for the input.
         doc, example, shows: docstring: a sentence, an expression, and what it prints.
         namespace, methods, inplace: where it is published, as for `public`.
@@ -156,9 +161,9 @@ def binary(
     if first_may and second_may:
 
         def call(x: Any, y: Any) -> Any:
-            if not (isinstance(x, Tensor) and (isinstance(y, Tensor) or isinstance(y, NUMBERS))) and not (
-                isinstance(y, Tensor) and isinstance(x, NUMBERS)
-            ):
+            if not (
+                isinstance(x, Tensor) and (isinstance(y, Tensor) or isinstance(y, NUMBERS))
+            ) and not (isinstance(y, Tensor) and isinstance(x, NUMBERS)):
                 raise mismatch(title, x, y)
             return raw(x, y)
     elif second_may:
@@ -189,5 +194,14 @@ def binary(
             return call(self, other)
 
     document(function, doc, example, shows)
-    publish(op, method, function, names=names, namespace=namespace, methods=methods, inplace=inplace, numbers=second_may)
+    publish(
+        op,
+        method,
+        function,
+        names=names,
+        namespace=namespace,
+        methods=methods,
+        inplace=inplace,
+        numbers=second_may,
+    )
     return op

@@ -1,4 +1,6 @@
-"""Activation functions. Forward and ordinary backward are one generated kernel each; the formulas serve every other case."""
+"""Activation functions. Forward and ordinary backward are one generated kernel each; the formulas
+serve every other case.
+"""
 
 from __future__ import annotations
 
@@ -40,26 +42,38 @@ def activation(
     params: dict[str, float] | None = None,
     **fields: Any,
 ) -> Primitive:
-    """Record `name` from its formula and `slope(F, g, input or out, **numbers)`, the gradient in operations; each is one kernel, too.
+    """Record `name` from its formula and `slope(F, g, input or out, **numbers)`, the gradient in
+    operations; each is one kernel, too.
 
     `params` are numbers to test it with.
     """
     written = Formula(formula, kinds)
     return defop(
-        name, "input", forward=forward_of(name, written, kernel=True), formula=written,
-        vjp={"input": fused_gradient(name, slope, saves, written.numbers)}, jvp="elementwise", aval=lambda x, **_: x, elementwise=True,
-        samples=elementwise(REAL, params=(params or {},)), **fields,
-    )  # fmt: skip
+        name,
+        "input",
+        forward=forward_of(name, written, kernel=True),
+        formula=written,
+        vjp={"input": fused_gradient(name, slope, saves, written.numbers)},
+        jvp="elementwise",
+        aval=lambda x, **_: x,
+        elementwise=True,
+        samples=elementwise(REAL, params=(params or {},)),
+        **fields,
+    )
 
 
-def _inplace(function: Callable[..., Tensor], name: str, x: Tensor, *args: Any, **params: Any) -> Tensor:
+def _inplace(
+    function: Callable[..., Tensor], name: str, x: Tensor, *args: Any, **params: Any
+) -> Tensor:
     check_writable(x, name)
     return overwrite(x, function(x, *args, **params), name)
 
 
-def _inplace_of_slope(function: Callable[..., Tensor], name: str, kernel: str, x: Tensor, slope: float) -> Tensor:
-    """`_inplace` of an activation with a slope for negative numbers: backward tells them by the sign of the result, so a negative slope
-    has no backward.
+def _inplace_of_slope(
+    function: Callable[..., Tensor], name: str, kernel: str, x: Tensor, slope: float
+) -> Tensor:
+    """`_inplace` of an activation with a slope for negative numbers: backward tells them by the
+    sign of the result, so a negative slope has no backward.
     """
     made = _inplace(function, name, x, slope)
     node = made.grad_fn
@@ -78,7 +92,9 @@ def _inplace_of_slope(function: Callable[..., Tensor], name: str, kernel: str, x
 def _floating(x: Any, name: str, complex: bool = False) -> Tensor:
     x = require_tensor(x, name)
     if not (x.dtype.is_floating_point or complex and x.dtype.is_complex):
-        raise UnsupportedError(f"\"{name}\" not implemented for '{x.dtype.scalar_type_name}'", op=name)
+        raise UnsupportedError(
+            f"\"{name}\" not implemented for '{x.dtype.scalar_type_name}'", op=name
+        )
     return x
 
 
@@ -100,7 +116,12 @@ relu_op = activation(
     onnx="Relu",
 )
 relu = relu_op.call
-document(relu, "max(input, 0), element by element; NaN stays.", "torch.relu(torch.tensor([-1.0, 2.0]))", "tensor([0., 2.])")
+document(
+    relu,
+    "max(input, 0), element by element; NaN stays.",
+    "torch.relu(torch.tensor([-1.0, 2.0]))",
+    "tensor([0., 2.])",
+)
 public(methods="=", inplace="relu_")(relu)
 
 
@@ -137,7 +158,9 @@ hardtanh_op = activation(
 
 
 @public(namespace="nn.functional")
-def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
     """`input` limited to [min_val, max_val].
 
     >>> import pellucid as torch
@@ -212,15 +235,28 @@ def _onnx_elu(c: Any) -> Any:
     if input_scale == 1 and scale == 1:
         return c.emit("Elu", c[0], alpha=alpha)
     inner = c.emit("Mul", c[0], c.number(input_scale)) if input_scale != 1 else c[0]
-    low = c.emit("Mul", c.emit("Sub", c.emit("Exp", c.emit("Min", inner, c.number(0))), c.number(1)), c.number(alpha * scale))
-    return c.emit("Where", c.emit("LessOrEqual", c[0], c.number(0)), low, c.emit("Mul", c[0], c.number(scale)))
+    low = c.emit(
+        "Mul",
+        c.emit("Sub", c.emit("Exp", c.emit("Min", inner, c.number(0))), c.number(1)),
+        c.number(alpha * scale),
+    )
+    return c.emit(
+        "Where", c.emit("LessOrEqual", c[0], c.number(0)), low, c.emit("Mul", c[0], c.number(scale))
+    )
 
 
 elu_op = activation(
     "elu",
-    lambda m, x, *, alpha, scale, input_scale: m.where(x <= 0, (alpha * scale) * m.expm1(x * input_scale), x * scale),
+    lambda m, x, *, alpha, scale, input_scale: m.where(
+        x <= 0, (alpha * scale) * m.expm1(x * input_scale), x * scale
+    ),
     lambda F, g, x, alpha, scale, input_scale: (
-        g * F.where(x <= 0, (alpha * scale * input_scale) * F.exp(F.minimum_number(x, high=0.0) * input_scale), scale)
+        g
+        * F.where(
+            x <= 0,
+            (alpha * scale * input_scale) * F.exp(F.minimum_number(x, high=0.0) * input_scale),
+            scale,
+        )
     ),
     traits="saturates",
     onnx=_onnx_elu,
@@ -250,7 +286,8 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         alpha: the negative limit is -alpha. Default: 1.
         inplace: whether to change the input itself. Default: False.
 
-    Source: Clevert, Unterthiner, Hochreiter, "Fast and Accurate Deep Network Learning by Exponential Linear Units", 2015.
+    Source: Clevert, Unterthiner, Hochreiter, "Fast and Accurate Deep Network Learning by
+    Exponential Linear Units", 2015.
     """
     x = _floating(input, "elu_cpu")
     if inplace:
@@ -268,7 +305,9 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804
 
 
 def _selu(input: Tensor) -> Tensor:
-    return elu_op.call(_floating(input, "elu_cpu"), alpha=_SELU_ALPHA, scale=_SELU_SCALE, input_scale=1.0)
+    return elu_op.call(
+        _floating(input, "elu_cpu"), alpha=_SELU_ALPHA, scale=_SELU_SCALE, input_scale=1.0
+    )
 
 
 @public(namespace="torch")
@@ -295,7 +334,9 @@ def selu_(input: Tensor) -> Tensor:
 def _celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     if alpha == 0:
         raise OperationError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    result: Tensor = elu_op.call(_floating(input, "elu_cpu"), alpha=float(alpha), scale=1.0, input_scale=1.0 / alpha)
+    result: Tensor = elu_op.call(
+        _floating(input, "elu_cpu"), alpha=float(alpha), scale=1.0, input_scale=1.0 / alpha
+    )
     return titled(result, "Celu")
 
 
@@ -320,7 +361,11 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 # ---- smooth ones --------------------------------------------------------------------------------
-_SQRT_HALF, _RSQRT_2PI, _TANH_SCALE = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi), math.sqrt(2 / math.pi)
+_SQRT_HALF, _RSQRT_2PI, _TANH_SCALE = (
+    math.sqrt(0.5),
+    1 / math.sqrt(2 * math.pi),
+    math.sqrt(2 / math.pi),
+)
 
 
 def _gelu_slope(m: Any, x: Any) -> Any:
@@ -328,7 +373,9 @@ def _gelu_slope(m: Any, x: Any) -> Any:
     return 0.5 * (1 + m.erf(x * _SQRT_HALF)) + near * (m.exp(near * near * -0.5) * _RSQRT_2PI)
 
 
-activation("gelu_slope", _gelu_slope, lambda F, g, x: g * ((2 - x * x) * F.exp(x * x * -0.5) * _RSQRT_2PI))
+activation(
+    "gelu_slope", _gelu_slope, lambda F, g, x: g * ((2 - x * x) * F.exp(x * x * -0.5) * _RSQRT_2PI)
+)
 
 
 def _onnx_gelu(c: Any) -> Any:
@@ -337,8 +384,12 @@ def _onnx_gelu(c: Any) -> Any:
 
 
 gelu_op = activation(
-    "gelu", lambda m, x: x * (0.5 * (1 + m.erf(x * _SQRT_HALF))), lambda F, g, x: g * F.gelu_slope(x), traits="saturates", onnx=_onnx_gelu
-)  # fmt: skip
+    "gelu",
+    lambda m, x: x * (0.5 * (1 + m.erf(x * _SQRT_HALF))),
+    lambda F, g, x: g * F.gelu_slope(x),
+    traits="saturates",
+    onnx=_onnx_gelu,
+)
 
 
 def _tanh_inner(m: Any, x: Any) -> Any:
@@ -347,13 +398,17 @@ def _tanh_inner(m: Any, x: Any) -> Any:
 
 def _gelu_tanh_slope(F: Any, g: Any, x: Any) -> Any:
     t = _tanh_inner(F, x)
-    return g * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_TANH_SCALE * (1 + 3 * 0.044715 * (x * x))))
+    return g * (
+        0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_TANH_SCALE * (1 + 3 * 0.044715 * (x * x)))
+    )
 
 
 def _onnx_gelu_tanh(c: Any) -> Any:
     cube = c.emit("Mul", c.emit("Mul", c[0], c[0]), c[0])
     inner = c.emit("Add", c[0], c.emit("Mul", cube, c.number(0.044715)))
-    part = c.emit("Add", c.emit("Tanh", c.emit("Mul", inner, c.number(math.sqrt(2 / math.pi)))), c.number(1))
+    part = c.emit(
+        "Add", c.emit("Tanh", c.emit("Mul", inner, c.number(math.sqrt(2 / math.pi)))), c.number(1)
+    )
     return c.emit("Mul", c.emit("Mul", c[0], c.number(0.5)), part)
 
 
@@ -463,8 +518,13 @@ def _onnx_softplus(c: Any) -> Any:
 
 softplus_op = activation(
     "softplus",
-    lambda m, x, *, beta, threshold: m.where(x * beta > threshold, x, _softplus(m, x * beta) / beta),
-    lambda F, g, x, beta, threshold: g * F.where(x * beta > threshold, 1.0, F.sigmoid(F.minimum_number(x * beta, high=threshold))),
+    lambda m, x, *, beta, threshold: m.where(
+        x * beta > threshold, x, _softplus(m, x * beta) / beta
+    ),
+    lambda F, g, x, beta, threshold: (
+        g
+        * F.where(x * beta > threshold, 1.0, F.sigmoid(F.minimum_number(x * beta, high=threshold)))
+    ),
     traits="saturates",
     onnx=_onnx_softplus,
     params={"beta": 2.0, "threshold": 3.0},
@@ -484,7 +544,9 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     >>> torch.nn.functional.softplus(torch.zeros(1))
     tensor([0.6931])
     """
-    return softplus_op.call(_floating(input, "softplus_cpu"), beta=float(beta), threshold=float(threshold))
+    return softplus_op.call(
+        _floating(input, "softplus_cpu"), beta=float(beta), threshold=float(threshold)
+    )
 
 
 logsigmoid_op = activation(
@@ -600,7 +662,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def _threshold_in_place(x: Tensor, level: float, value: float) -> Tensor:
-    part = x  # of an expanded tensor each element once: a second time changes nothing, and PyTorch takes it
+    # of an expanded tensor each element once: a second time changes nothing, and PyTorch takes it
+    part = x
     for dim, stride in enumerate(() if x.is_meta else x.stride()):
         if not stride and x._array.shape[dim] > 1:
             part = part.narrow(dim, 0, 1)
@@ -610,7 +673,9 @@ def _threshold_in_place(x: Tensor, level: float, value: float) -> Tensor:
 
 def _threshold(x: Tensor, level: float, value: float) -> Tensor:
     if x.dtype.category == 0 or x.dtype.is_complex:
-        raise UnsupportedError(f"\"threshold_cpu\" not implemented for '{x.dtype.scalar_type_name}'", op="threshold")
+        raise UnsupportedError(
+            f"\"threshold_cpu\" not implemented for '{x.dtype.scalar_type_name}'", op="threshold"
+        )
     if x.dtype.is_integral:
         level, value = fitting(level, x.dtype), fitting(value, x.dtype)
     return F.where(x <= level, wrap(constant(np.asarray(value, x._array.dtype))), x)
@@ -654,7 +719,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 @public(namespace="nn.functional torch")
 @low_precision
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """`input` where positive, `weight * input` elsewhere; one weight, or one for each channel (dimension 1).
+    """`input` where positive, `weight * input` elsewhere; one weight, or one for each channel
+    (dimension 1).
 
     Source: He et al., "Delving Deep into Rectifiers", 2015.
     """
@@ -669,10 +735,13 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"{channels}."
             )
     if w.ndim > 1:
-        raise OperationError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}")
+        raise OperationError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}"
+        )
     if w._array.dtype != x._array.dtype:
         raise OperationError(
-            "prelu: Type promoting not supported. Got " + f"{x.dtype.scalar_type_name} and {w.dtype.scalar_type_name}"
+            "prelu: Type promoting not supported. Got "
+            f"{x.dtype.scalar_type_name} and {w.dtype.scalar_type_name}"
         )
     _floating(x, "prelu_cpu")
     if w._array.size != 1 or x.ndim > 0:
@@ -693,8 +762,16 @@ def _rrelu(x: Tensor, lower: float, upper: float, training: bool) -> Tensor:
 
 
 @public(namespace="nn.functional torch")
-def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
-    """Leaky ReLU whose negative slopes are drawn from [lower, upper) in training, their mean otherwise. Source: Xu et al., 2015."""
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """Leaky ReLU whose negative slopes are drawn from [lower, upper) in training, their mean
+    otherwise. Source: Xu et al., 2015.
+    """
     x = _floating(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
     if lower > upper:
         raise OperationError("Lower bound should be less than or equal to the upper bound")
@@ -706,7 +783,9 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
 
 
 @public(namespace="nn.functional torch")
-def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+def rrelu_(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+) -> Tensor:
     """In-place `rrelu`."""
     return rrelu(input, lower, upper, training, True)
 
@@ -714,7 +793,9 @@ def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, traini
 def _with_default_dim(name: str, meaning: str) -> None:
     op, title = (log_softmax_op, name) if name == "log_softmax" else (softmax_op, "softmax")
 
-    def function(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    def function(
+        input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+    ) -> Tensor:
         x = require_tensor(input, name)
         if dim is None:
             warnings.warn(
@@ -742,12 +823,16 @@ def _with_default_dim(name: str, meaning: str) -> None:
 
 
 _with_default_dim("softmax", "`exp(x) / sum(exp(x))` along `dim`, computed without overflow.")
-_with_default_dim("log_softmax", "`log(softmax(x))` along `dim`, without the loss of precision of the two steps.")
+_with_default_dim(
+    "log_softmax", "`log(softmax(x))` along `dim`, without the loss of precision of the two steps."
+)
 _with_default_dim("softmin", "`softmax(-x)` along `dim`, which weighs small elements most.")
 
 
 @public(namespace="nn.functional")
-def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
     """A sample of the Gumbel-softmax distribution: softmax((logits + Gumbel noise) / tau).
 
     Args:

@@ -78,7 +78,10 @@ mul_op = defop(
     "mul",
     "input other",
     forward="multiply",
-    vjp={"input": lambda F, g, other: g * F.conj(other), "other": lambda F, g, input: g * F.conj(input)},
+    vjp={
+        "input": lambda F, g, other: g * F.conj(other),
+        "other": lambda F, g, input: g * F.conj(input),
+    },
     promote="common",
     elementwise=True,
     onnx="Mul",
@@ -93,14 +96,17 @@ div_op = defop(
     forward="true_divide",
     vjp={
         "input": lambda F, g, other: g / F.conj(other),
-        "other": lambda F, g, input, other: -g * F.conj(input / other / other),  # the square may overflow or vanish
+        # the square may overflow or vanish
+        "other": lambda F, g, input, other: -g * F.conj(input / other / other),
     },
     promote="float",
     elementwise=True,
     onnx="Div",
     samples=elementwise(REAL, POSITIVE, complex=True),
     wide_numbers=True,
-    aten=lambda A, x, y: A.div.Tensor(x, y) if hasattr(x, "dtype") else A.mul.Tensor(A.reciprocal(y), x),
+    aten=lambda A, x, y: (
+        A.div.Tensor(x, y) if hasattr(x, "dtype") else A.mul.Tensor(A.reciprocal(y), x)
+    ),
 )
 
 
@@ -141,9 +147,13 @@ def _add_scaled(op: Any, input: Any, other: Any, alpha: Number) -> Tensor:
     if isinstance(alpha, bool) and kind.category != 0:
         raise OperationError("Boolean alpha only supported for Boolean results.")
     if kind.is_integral and not isinstance(alpha, int):
-        raise OperationError("For integral input tensors, argument alpha must not be a floating point number.")
+        raise OperationError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
     if isinstance(alpha, complex) and not kind.is_complex:
-        raise OperationError("For non-complex input tensors, argument alpha must not be a complex number.")
+        raise OperationError(
+            "For non-complex input tensors, argument alpha must not be a complex number."
+        )
     if alpha == 1:
         return op.call(input, other)
     if kind.is_floating_point and kind.itemsize == 2:
@@ -246,7 +256,10 @@ floor_divide_op = defop(
     "input other",
     grad_name="DivBackward2",
     forward="floor_divide",
-    vjp={"input": zero_gradient, "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype)},
+    vjp={
+        "input": zero_gradient,
+        "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype),
+    },
     promote="common",
     elementwise=True,
     check=_check_whole,
@@ -265,7 +278,10 @@ trunc_divide_op = defop(
     "trunc_divide",
     "input other",
     forward="trunc_divide",
-    vjp={"input": zero_gradient, "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype)},
+    vjp={
+        "input": zero_gradient,
+        "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype),
+    },
     promote="common",
     elementwise=True,
     grad_name="DivBackward2",
@@ -278,11 +294,15 @@ trunc_divide_op = defop(
 
 
 @public(names="div divide", methods="=", inplace="=", out=True)
-def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
-    """`input / other`, broadcast and promoted; integers give floats unless a rounding mode is chosen.
+def div(
+    input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None
+) -> Tensor:
+    """`input / other`, broadcast and promoted; integers give floats unless a rounding mode is
+    chosen.
 
     Args:
-        rounding_mode: None: true division; "trunc": towards zero, as C; "floor": down, as Python's `//`.
+        rounding_mode: None: true division; "trunc": towards zero, as C; "floor": down, as Python's
+            `//`.
 
     Raises:
         RuntimeError: an integer is divided by zero with a rounding mode.
@@ -297,7 +317,9 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | 
         return floor_divide_op.call(input, other)
     if rounding_mode == "trunc":
         return trunc_divide_op.call(input, other)
-    raise OperationError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+    raise OperationError(
+        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+    )
 
 
 @public(methods="=", inplace="true_divide_ __itruediv__ __idiv__", out=True)
@@ -313,7 +335,11 @@ def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 def _divided_by(self: Tensor, other: Any) -> Any:
     """`other / self`; tensors are multiplied with the reciprocal, whose type is float."""
-    return self.reciprocal() * other if isinstance(other, Tensor) else METHODS["__rtruediv__"](self, other)
+    return (
+        self.reciprocal() * other
+        if isinstance(other, Tensor)
+        else METHODS["__rtruediv__"](self, other)
+    )
 
 
 METHODS["__div__"], METHODS["__rdiv__"] = METHODS["__truediv__"], _divided_by
@@ -342,7 +368,10 @@ remainder_op = defop(
     "input other",
     variant=overloads("RemainderBackward1", "RemainderBackward0"),
     forward="remainder",
-    vjp={"input": lambda g: g, "other": lambda F, g, input, other: -g * F.floor_divide(input, other)},
+    vjp={
+        "input": lambda g: g,
+        "other": lambda F, g, input, other: -g * F.floor_divide(input, other),
+    },
     promote="common",
     elementwise=True,
     onnx=_onnx_remainder,
@@ -354,7 +383,10 @@ fmod_op = defop(
     "input other",
     variant=overloads("FmodBackward1", "FmodBackward0"),
     forward="fmod",
-    vjp={"input": lambda g: g, "other": lambda F, g, input, other: -g * F.trunc_divide(input, other)},
+    vjp={
+        "input": lambda g: g,
+        "other": lambda F, g, input, other: -g * F.trunc_divide(input, other),
+    },
     promote="common",
     elementwise=True,
     onnx=lambda c: c.emit("Mod", *c.names, fmod=1),
@@ -394,12 +426,18 @@ def _without_gradient(operator: Any) -> Any:
     @functools.wraps(operator)
     def divide(self: Tensor, other: Any) -> Any:
         result = operator(self, other)
-        return result if result is NotImplemented else underivable(result, (self, other), "aten::floor_divide")
+        return (
+            result
+            if result is NotImplemented
+            else underivable(result, (self, other), "aten::floor_divide")
+        )
 
     return divide
 
 
-METHODS["__floordiv__"], METHODS["__rfloordiv__"] = map(_without_gradient, make_operators(floor_divide_op))
+METHODS["__floordiv__"], METHODS["__rfloordiv__"] = map(
+    _without_gradient, make_operators(floor_divide_op)
+)
 METHODS["__mod__"], METHODS["__rmod__"] = make_operators(remainder_op, "mod")
 
 
@@ -533,7 +571,9 @@ addcmul_op = defop(
     "addcmul",
     "input tensor1 tensor2",
     forward=lambda xp, x, a, b, *, value: xp.addcmul(x, a, b, value),
-    formula=Formula(lambda m, x, a, b, *, value: x + (a * b if value == 1 else a * b * value), "fhi"),
+    formula=Formula(
+        lambda m, x, a, b, *, value: x + (a * b if value == 1 else a * b * value), "fhi"
+    ),
     vjp={
         "input": lambda g: g,
         "tensor1": lambda F, g, tensor2, value: g * F.conj(tensor2 * value),
@@ -552,7 +592,9 @@ addcdiv_op = defop(
     vjp={
         "input": lambda g: g,
         "tensor1": lambda F, g, tensor2, value: g * F.conj(value / tensor2),
-        "tensor2": lambda F, g, tensor1, tensor2, value: -g * F.conj(value * tensor1 / (tensor2 * tensor2)),
+        "tensor2": lambda F, g, tensor1, tensor2, value: (
+            -g * F.conj(value * tensor1 / (tensor2 * tensor2))
+        ),
     },
     elementwise=True,
     onnx=lambda c: _onnx_addc(c, "Div"),
@@ -573,7 +615,9 @@ def _common(*tensors: Tensor) -> Any:
 
 
 def _three(name: str, input: Tensor, tensor1: Tensor, tensor2: Tensor) -> None:
-    for position, (argument, x) in enumerate((("input", input), ("tensor1", tensor1), ("tensor2", tensor2)), start=1):
+    for position, (argument, x) in enumerate(
+        (("input", input), ("tensor1", tensor1), ("tensor2", tensor2)), start=1
+    ):
         require_tensor(x, name, argument, position)
 
 
@@ -586,7 +630,9 @@ def _multiplier(name: str, value: Any, *tensors: Tensor) -> Any:
 
 
 @public(methods="=", inplace="=", out=True)
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *rest: Any, value: Number = 1) -> Tensor:
+def addcmul(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *rest: Any, value: Number = 1
+) -> Tensor:
     """`input + value * tensor1 * tensor2`, broadcast and promoted.
 
     >>> import pellucid as torch
@@ -595,16 +641,24 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *rest: Any, value: 
     """
     if rest:
         return former(addcmul, input, tensor1, tensor2, *rest, numbers=("value",), value=value)
-    if not (isinstance(input, Tensor) and isinstance(tensor1, Tensor) and isinstance(tensor2, Tensor)):
+    if not (
+        isinstance(input, Tensor) and isinstance(tensor1, Tensor) and isinstance(tensor2, Tensor)
+    ):
         _three("addcmul", input, tensor1, tensor2)
     value = _multiplier("addcmul", value, input, tensor1, tensor2)
-    if isinstance(value, float) and input._array.dtype.kind not in "fc" and common_dtype([input, tensor1, tensor2]).is_integral:
+    if (
+        isinstance(value, float)
+        and input._array.dtype.kind not in "fc"
+        and common_dtype([input, tensor1, tensor2]).is_integral
+    ):
         value = int(value)
     return addcmul_op.call(*_common(input, tensor1, tensor2), value=value)
 
 
 @public(methods="=", inplace="=", out=True)
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *rest: Any, value: Number = 1) -> Tensor:
+def addcdiv(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *rest: Any, value: Number = 1
+) -> Tensor:
     """`input + value * tensor1 / tensor2`, broadcast and promoted.
 
     >>> import pellucid as torch
@@ -622,7 +676,10 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *rest: Any, value: 
             "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
             "tensor1 / tensor2), for all dtypes."
         )
-    return addcdiv_op.call(*_common(input, tensor1, tensor2), value=_multiplier("addcdiv", value, input, tensor1, tensor2))
+    return addcdiv_op.call(
+        *_common(input, tensor1, tensor2),
+        value=_multiplier("addcdiv", value, input, tensor1, tensor2),
+    )
 
 
 def _onnx_lerp(c: Any, weight: str) -> Any:
@@ -691,12 +748,22 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
         raise DtypeError(f"expected dtype {_c_name(input)} for `end` but got dtype {_c_name(end)}")
     if isinstance(weight, Tensor):
         if weight.dtype is not input.dtype:
-            raise DtypeError(f"expected dtype {_c_name(input)} for `weight` but got dtype {_c_name(weight)}")
+            raise DtypeError(
+                f"expected dtype {_c_name(input)} for `weight` but got dtype {_c_name(weight)}"
+            )
     elif not isinstance(weight, (int, float, complex)):
-        raise ArgumentTypeError(f"lerp(): argument 'weight' (position 3) must be Tensor, not {type(weight).__name__}")
+        raise ArgumentTypeError(
+            f"lerp(): argument 'weight' (position 3) must be Tensor, not {type(weight).__name__}"
+        )
     if input.dtype.is_integral:
-        raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{input.dtype.scalar_type_name}'")
-    return lerp_op.call(input, end, weight) if isinstance(weight, Tensor) else lerp_number_op.call(input, end, weight=weight)
+        raise NotImplementedError(
+            f"\"lerp_kernel_scalar\" not implemented for '{input.dtype.scalar_type_name}'"
+        )
+    return (
+        lerp_op.call(input, end, weight)
+        if isinstance(weight, Tensor)
+        else lerp_number_op.call(input, end, weight=weight)
+    )
 
 
 def _c_name(x: Tensor) -> str:

@@ -1,4 +1,6 @@
-"""The operations that the engine itself and nearly every gradient rule call: casts, expansion, sums back to a shape, constants."""
+"""The operations that the engine itself and nearly every gradient rule call: casts, expansion, sums
+back to a shape, constants.
+"""
 
 from __future__ import annotations
 
@@ -35,20 +37,25 @@ cast = defop(
     traits="passes",
     title="to",
     onnx=lambda c: c.cast(c[0], c.p["dtype"]),
-    samples=elementwise(REAL, params=({"dtype": np.dtype(np.float64)}, {"dtype": np.dtype(np.float32)})),
+    samples=elementwise(
+        REAL, params=({"dtype": np.dtype(np.float64)}, {"dtype": np.dtype(np.float32)})
+    ),
     aten=lambda A, x, *, dtype: A._to_copy(x, dtype=dtypes.BY_NUMPY[np.dtype(dtype)]),
 )
 
 
 # ---- values without a gradient rule ------------------------------------------------------------
 def refused_derivative(what: str) -> Any:
-    """Raise PyTorch's error for a backward through `what`: a name of PyTorch's kernel where it begins with "aten::"."""
+    """Raise PyTorch's error for a backward through `what`: a name of PyTorch's kernel where it
+    begins with "aten::".
+    """
     if what.startswith("aten::"):
         raise OperationError(f"derivative for {what} is not implemented")
     raise UnsupportedError(f"the derivative for '{what}' is not implemented.")
 
 
-# Values that depend on `source` in a way that has no gradient rule: a backward that comes here says so.
+# Values that depend on `source` in a way that has no gradient rule: a backward that comes here says
+# so.
 without_derivative = defop(
     "without_derivative",
     "value source",
@@ -59,7 +66,9 @@ without_derivative = defop(
 
 
 def underivable(value: Any, sources: Iterable[Any], what: str) -> Any:
-    """The tensor `value`, which requires grad as the `sources` it was made of do; a backward through it is refused."""
+    """The tensor `value`, which requires grad as the `sources` it was made of do; a backward
+    through it is refused.
+    """
     if local.grad:
         for source in sources:
             if getattr(source, "_rg", False):
@@ -77,7 +86,10 @@ def _shaped(pairs: dict[tuple[int, ...], tuple[int, ...]]) -> Samples:
 
 def _sum_to(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
     extra = x.ndim - len(shape)
-    axes = (*range(extra), *(i + extra for i, s in enumerate(shape) if s == 1 and x.shape[i + extra] != 1))
+    axes = (
+        *range(extra),
+        *(i + extra for i, s in enumerate(shape) if s == 1 and x.shape[i + extra] != 1),
+    )
     return xp.sum(x, axis=axes, keepdims=True, dtype=x.dtype).reshape(shape)
 
 
@@ -91,7 +103,10 @@ def _batch_sum_to(b: Any) -> Any:
 
 def _sum_to_by_aten(A: Any, x: Any, shape: list[int]) -> Any:
     wide = x._array.ndim - len(shape)
-    dims = [*range(wide), *[d + wide for d, size in enumerate(shape) if size == 1 and x._array.shape[d + wide] != 1]]
+    dims = [
+        *range(wide),
+        *[d + wide for d, size in enumerate(shape) if size == 1 and x._array.shape[d + wide] != 1],
+    ]
     made = A.sum.dim_IntList(x, dims, True) if dims else x
     return A.view(made, shape) if wide else made
 
@@ -125,7 +140,9 @@ def _batch_expand(b: Any) -> Any:
 def _onnx_expand(c: Any) -> Any:
     target = list(c.p["shape"])
     before = [1] * (len(target) - len(c.shape())) + list(c.shape())
-    return c.emit("Expand", c[0], c.ints([1 if n == m else n for n, m in zip(target, before, strict=True)]))
+    return c.emit(
+        "Expand", c[0], c.ints([1 if n == m else n for n, m in zip(target, before, strict=True)])
+    )
 
 
 expand = defop(
@@ -155,7 +172,9 @@ full = defop(
     forward=lambda xp, *, shape, value, dtype: xp.full(shape, value, dtype),
     aval=lambda shape, value, dtype: (shape, np.dtype(dtype)),
     onnx=_onnx_full,
-    aten=lambda A, *, shape, value, dtype: A.full(list(shape), value, dtype=dtypes.BY_NUMPY[np.dtype(dtype)], pin_memory=False),
+    aten=lambda A, *, shape, value, dtype: A.full(
+        list(shape), value, dtype=dtypes.BY_NUMPY[np.dtype(dtype)], pin_memory=False
+    ),
 )
 
 
@@ -198,7 +217,9 @@ _record_conj = conj.call
 
 
 def _conj_call(x: Any) -> Any:
-    """Gradient rules call `conj` on every factor: numbers and real tensors are returned as they are, unrecorded."""
+    """Gradient rules call `conj` on every factor: numbers and real tensors are returned as they
+    are, unrecorded.
+    """
     if isinstance(x, (int, float, complex)):
         return x.conjugate()
     return _record_conj(x) if x._array.dtype.kind == "c" else x

@@ -17,7 +17,9 @@ from ._unary import binary, unary
 
 def _whole(input: Any, other: Any) -> None:
     """NumPy shifts bools as bytes; PyTorch refuses them."""
-    if all(x.dtype.kind == "b" if hasattr(x, "dtype") else isinstance(x, bool) for x in (input, other)):
+    if all(
+        x.dtype.kind == "b" if hasattr(x, "dtype") else isinstance(x, bool) for x in (input, other)
+    ):
         raise TypeError("ufunc not supported")
 
 
@@ -30,10 +32,38 @@ def _onnx_bitwise(c: Any, word: str) -> Any:
 
 
 for _name, _ufunc, _dunder, _doc, _example, _shows in (
-    ("bitwise_and", "bitwise_and", "and", "Bits set in both; logical and of bools.", "3]), 5", "tensor([1])"),
-    ("bitwise_or", "bitwise_or", "or", "Bits set in one or both; logical or of bools.", "3]), 5", "tensor([7])"),
-    ("bitwise_xor", "bitwise_xor", "xor", "Bits set in exactly one; logical xor of bools.", "3]), 5", "tensor([6])"),
-    ("bitwise_left_shift", "left_shift", "lshift", "`input * 2 ** other` by moving bits.", "3]), 2", "tensor([12])"),
+    (
+        "bitwise_and",
+        "bitwise_and",
+        "and",
+        "Bits set in both; logical and of bools.",
+        "3]), 5",
+        "tensor([1])",
+    ),
+    (
+        "bitwise_or",
+        "bitwise_or",
+        "or",
+        "Bits set in one or both; logical or of bools.",
+        "3]), 5",
+        "tensor([7])",
+    ),
+    (
+        "bitwise_xor",
+        "bitwise_xor",
+        "xor",
+        "Bits set in exactly one; logical xor of bools.",
+        "3]), 5",
+        "tensor([6])",
+    ),
+    (
+        "bitwise_left_shift",
+        "left_shift",
+        "lshift",
+        "`input * 2 ** other` by moving bits.",
+        "3]), 2",
+        "tensor([12])",
+    ),
     (
         "bitwise_right_shift",
         "right_shift",
@@ -73,7 +103,9 @@ bitwise_not = unary(
 def _invert(self: Any) -> Any:
     """`~x`, which only whole numbers and bools have."""
     if isinstance(self, Tensor) and self._array.dtype.kind not in "iub":
-        raise ArgumentTypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        raise ArgumentTypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
     return bitwise_not.call(self)
 
 

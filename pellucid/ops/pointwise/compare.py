@@ -33,7 +33,9 @@ def _no_order(*arrays: Any) -> None:
         raise TypeError("ufunc not supported")
 
 
-def _comparison(names: str, ufunc: str, doc: str, shows: str, onnx: Any, ordered: bool = True) -> Any:
+def _comparison(
+    names: str, ufunc: str, doc: str, shows: str, onnx: Any, ordered: bool = True
+) -> Any:
     return binary(
         names,
         ufunc,
@@ -47,7 +49,9 @@ def _comparison(names: str, ufunc: str, doc: str, shows: str, onnx: Any, ordered
     )
 
 
-eq = _comparison("eq", "equal", "the elements are equal", "False,  True, False", ordered=False, onnx="Equal")
+eq = _comparison(
+    "eq", "equal", "the elements are equal", "False,  True, False", ordered=False, onnx="Equal"
+)
 ne = _comparison(
     "ne not_equal",
     "not_equal",
@@ -57,9 +61,17 @@ ne = _comparison(
     onnx=lambda c: c.emit("Not", c.emit("Equal", *c.names)),
 )
 lt = _comparison("lt less", "less", "`input < other`", " True, False, False", onnx="Less")
-le = _comparison("le less_equal", "less_equal", "`input <= other`", " True,  True, False", onnx="LessOrEqual")
+le = _comparison(
+    "le less_equal", "less_equal", "`input <= other`", " True,  True, False", onnx="LessOrEqual"
+)
 gt = _comparison("gt greater", "greater", "`input > other`", "False, False,  True", onnx="Greater")
-ge = _comparison("ge greater_equal", "greater_equal", "`input >= other`", "False,  True,  True", onnx="GreaterOrEqual")
+ge = _comparison(
+    "ge greater_equal",
+    "greater_equal",
+    "`input >= other`",
+    "False,  True,  True",
+    onnx="GreaterOrEqual",
+)
 for _op in (eq, ne, lt, le, gt, ge):
     METHODS[f"__{_op.name}__"] = make_operators(_op)[0]
 METHODS["__hash__"] = Tensor.__hash__
@@ -114,8 +126,14 @@ logical_not = unary(
 
 # ---- predicates -------------------------------------------------------------------------------
 def _predicate(
-    name: str, forward: Any, doc: str, example: str, shows: str = "tensor([False,  True])", formula: Formula | None = None, onnx: Any = None
-) -> Any:  # fmt: skip
+    name: str,
+    forward: Any,
+    doc: str,
+    example: str,
+    shows: str = "tensor([False,  True])",
+    formula: Formula | None = None,
+    onnx: Any = None,
+) -> Any:
     return unary(
         name,
         forward,
@@ -138,7 +156,9 @@ def _infinite(name: str, sign: int) -> Any:
     def forward(xp: Any, x: Any) -> Any:
         if x.dtype.kind == "c":
             raise DtypeError(f"{name} does not support complex inputs.")
-        return xp.equal(x, sign * math.inf) if x.dtype.kind in "fV" else xp.zeros_like(x, dtype=bool)
+        return (
+            xp.equal(x, sign * math.inf) if x.dtype.kind in "fV" else xp.zeros_like(x, dtype=bool)
+        )
 
     return forward
 
@@ -148,10 +168,18 @@ def _test(function: Any) -> Formula:
 
 
 isnan = _predicate(
-    "isnan", "isnan", "True where the element is not a number.", "torch.isnan(torch.tensor([1.0, float('nan')]))", onnx="IsNaN"
+    "isnan",
+    "isnan",
+    "True where the element is not a number.",
+    "torch.isnan(torch.tensor([1.0, float('nan')]))",
+    onnx="IsNaN",
 )
 isinf = _predicate(
-    "isinf", "isinf", "True where the element is infinite.", "torch.isinf(torch.tensor([1.0, float('inf')]))", onnx="IsInf"
+    "isinf",
+    "isinf",
+    "True where the element is infinite.",
+    "torch.isinf(torch.tensor([1.0, float('inf')]))",
+    onnx="IsInf",
 )
 isfinite = _predicate(
     "isfinite",
@@ -177,8 +205,14 @@ isneginf = _predicate(
     formula=_test(lambda m, x: m.isinf(x) & (x < 0)),
     onnx=lambda c: c.emit("IsInf", c[0], detect_positive=0, detect_negative=1),
 )
-isreal = _predicate("isreal", _isreal, "True where the imaginary part is 0.", "torch.isreal(torch.tensor([1.0]))", "tensor([True])",
-                    _test(lambda m, x: m.isfinite(x) | True))  # fmt: skip
+isreal = _predicate(
+    "isreal",
+    _isreal,
+    "True where the imaginary part is 0.",
+    "torch.isreal(torch.tensor([1.0]))",
+    "tensor([True])",
+    _test(lambda m, x: m.isfinite(x) | True),
+)
 
 
 def _signbit(xp: Any, x: Any) -> Any:
@@ -200,7 +234,9 @@ signbit = _predicate(
 
 
 @public(methods="=")
-def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Tensor:
     """True where `|input - other| <= atol + rtol * |other|`.
 
     Args:
@@ -215,7 +251,9 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     require_tensor(input, "isclose")
     require_tensor(other, "isclose", "other", 2)
     if input.dtype is not other.dtype:
-        raise DtypeError(f"{input.dtype.scalar_type_name} did not match {other.dtype.scalar_type_name}")
+        raise DtypeError(
+            f"{input.dtype.scalar_type_name} did not match {other.dtype.scalar_type_name}"
+        )
     broadcast_shapes(input._array.shape, other._array.shape)
     if rtol < 0:
         raise DtypeError(f"rtol must be greater than or equal to zero, but got {rtol:g}")
@@ -244,7 +282,9 @@ def _close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
 
 
 @public(methods="=")
-def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
     """True when `isclose` holds for all elements.
 
     >>> import pellucid as torch
@@ -308,7 +348,10 @@ def is_tensor(obj: Any) -> bool:
 @public(methods="=")
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """True when two tensors have one shape."""
-    return require_tensor(input, "is_same_size")._array.shape == require_tensor(other, "is_same_size", "other", 2)._array.shape
+    return (
+        require_tensor(input, "is_same_size")._array.shape
+        == require_tensor(other, "is_same_size", "other", 2)._array.shape
+    )
 
 
 # ---- where ------------------------------------------------------------------------------------
@@ -320,7 +363,9 @@ def _where_aval(condition: Any, input: Any, other: Any) -> Any:
 
 def _where_samples(rng: np.random.Generator) -> Iterator[Sample]:
     for shapes in (((3, 4),) * 3, ((2, 1, 3), (4, 1), ()), ((0, 2), (2,), (0, 1))):
-        yield Sample((draw(rng, shapes[0], "bool"), draw(rng, shapes[1], REAL), draw(rng, shapes[2], REAL)))
+        yield Sample(
+            (draw(rng, shapes[0], "bool"), draw(rng, shapes[1], REAL), draw(rng, shapes[2], REAL))
+        )
 
 
 _PLAIN = (float, int)
@@ -331,12 +376,26 @@ def _where_call(plain: Any) -> Any:
         """Gradient rules give numbers as branches, and conditions of any shape."""
         if isinstance(input, Tensor) and type(other) in _PLAIN and input._array.dtype.char in "fd":
             other = wrap(scalar_array(other, input._array.dtype))
-        elif isinstance(other, Tensor) and type(input) in _PLAIN and other._array.dtype.char in "fd":
+        elif (
+            isinstance(other, Tensor) and type(input) in _PLAIN and other._array.dtype.char in "fd"
+        ):
             input = wrap(scalar_array(input, other._array.dtype))
-        elif not isinstance(input, Tensor) or not isinstance(other, Tensor) or input._array.dtype is not other._array.dtype:
+        elif (
+            not isinstance(input, Tensor)
+            or not isinstance(other, Tensor)
+            or input._array.dtype is not other._array.dtype
+        ):
             kind = common_dtype([input, other]).numpy
-            input = F.cast(input, dtype=kind) if isinstance(input, Tensor) else wrap(scalar_array(input, kind))
-            other = F.cast(other, dtype=kind) if isinstance(other, Tensor) else wrap(scalar_array(other, kind))
+            input = (
+                F.cast(input, dtype=kind)
+                if isinstance(input, Tensor)
+                else wrap(scalar_array(input, kind))
+            )
+            other = (
+                F.cast(other, dtype=kind)
+                if isinstance(other, Tensor)
+                else wrap(scalar_array(other, kind))
+            )
         return plain(condition, input, other)
 
     return call
@@ -344,7 +403,10 @@ def _where_call(plain: Any) -> Any:
 
 def _where_by_aten(A: Any, condition: Any, input: Any, other: Any) -> Any:
     kind = next((x.dtype for x in (input, other) if isinstance(x, Tensor)), None)
-    return A.where.self(condition, *[x if isinstance(x, Tensor) else A.scalar_tensor(x, dtype=kind) for x in (input, other)])
+    return A.where.self(
+        condition,
+        *[x if isinstance(x, Tensor) else A.scalar_tensor(x, dtype=kind) for x in (input, other)],
+    )
 
 
 where_op = defop(
@@ -366,11 +428,15 @@ where_op = defop(
 
 
 @public()
-def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
-    """Elements of `input` where the condition holds and of `other` elsewhere; broadcast and promoted.
+def where(
+    condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None
+) -> Any:
+    """Elements of `input` where the condition holds and of `other` elsewhere; broadcast and
+    promoted.
 
     Args:
-        condition: bool (or uint8) tensor. Alone: the indices of its true elements, as `nonzero(as_tuple=True)`.
+        condition: bool (or uint8) tensor. Alone: the indices of its true elements, as
+            `nonzero(as_tuple=True)`.
         input, other: tensors or numbers; with `out=`, tensors.
         out: where the result is written, of its dtype.
 
@@ -382,13 +448,18 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     if out is not None:
         return _where_into(out, condition, input, other)
     if isinstance(condition, Tensor) and isinstance(input, Tensor) and isinstance(other, Tensor):
-        if condition._array.dtype.kind == "b" and input._array.dtype is other._array.dtype:  # the everyday call
+        # the everyday call
+        if condition._array.dtype.kind == "b" and input._array.dtype is other._array.dtype:
             return where_op.plain(condition, input, other)
     if input is None and other is None:
         require_tensor(condition, "where", "condition")
         true = tracing.seen(condition._array, "the shapes of where(condition) depend on values")
         return tuple(wrap(i.astype(np.int64)) for i in np.nonzero(np.atleast_1d(true)))
-    if not (isinstance(condition, Tensor) and isinstance(input, OPERANDS) and isinstance(other, OPERANDS)):
+    if not (
+        isinstance(condition, Tensor)
+        and isinstance(input, OPERANDS)
+        and isinstance(other, OPERANDS)
+    ):
         raise mismatch("where", *[v for v in (condition, input, other) if v is not None])
     kind = condition._array.dtype.kind
     if kind != "b":
@@ -406,12 +477,16 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 
 def _where_into(out: Any, condition: Any, input: Any, other: Any) -> Tensor:
     given = (condition, input, other)
-    for position, (name, value) in enumerate(zip(("condition", "input", "other"), given, strict=True), start=1):
+    for position, (name, value) in enumerate(
+        zip(("condition", "input", "other"), given, strict=True), start=1
+    ):
         require_tensor(value, "where", name, position)
     check_out(out, given)
     result = where(*given)
     if isinstance(out, Tensor) and out.dtype is not result.dtype:
-        raise DtypeError(f"Expected out type to be {result.dtype.scalar_type_name} but got {out.dtype.scalar_type_name}")
+        raise DtypeError(
+            f"Expected out type to be {result.dtype.scalar_type_name} but got {out.dtype.scalar_type_name}"
+        )
     return into(out, result, "where")
 
 

@@ -155,7 +155,9 @@ def _check_parts(a: Tensor, b: Tensor) -> None:
             "for second argument"
         )
     if a.dtype is dtypes.float16:
-        raise DtypeError("torch.complex32 has no NumPy counterpart, so tensors of it are not supported")
+        raise DtypeError(
+            "torch.complex32 has no NumPy counterpart, so tensors of it are not supported"
+        )
 
 
 def _deliver(result: Tensor, out: Tensor | None, name: str) -> Tensor:
@@ -178,7 +180,9 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])
     """
-    _check_parts(require_tensor(real, "complex", "real"), require_tensor(imag, "complex", "imag", 2))
+    _check_parts(
+        require_tensor(real, "complex", "real"), require_tensor(imag, "complex", "imag", 2)
+    )
     return _deliver(make_complex.call(real, imag), out, "complex")
 
 
@@ -194,7 +198,9 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([2.+0.j])
     """
     _check_parts(require_tensor(abs, "polar", "abs"), require_tensor(angle, "polar", "angle", 2))
-    return _deliver(make_complex.call(F.mul(abs, F.cos(angle)), F.mul(abs, F.sin(angle))), out, "polar")
+    return _deliver(
+        make_complex.call(F.mul(abs, F.cos(angle)), F.mul(abs, F.sin(angle))), out, "polar"
+    )
 
 
 def _view_as_real(xp: Any, x: Any) -> Any:
@@ -279,7 +285,8 @@ def view_as_complex(input: Tensor) -> Tensor:
     """A real tensor whose last dimension is 2 seen as complex.
 
     Raises:
-        RuntimeError: the last dimension is not 2, or its two elements are not side by side in memory.
+        RuntimeError: the last dimension is not 2, or its two elements are not side by side in
+            memory.
 
     >>> import pellucid as torch
     >>> torch.view_as_complex(torch.tensor([[1.0, 2.0]]))
@@ -292,7 +299,9 @@ def view_as_complex(input: Tensor) -> Tensor:
             f"{input.dtype.scalar_type_name}"
         )
     if input.dtype is dtypes.float16:
-        raise DtypeError("torch.complex32 has no NumPy counterpart, so tensors of it are not supported")
+        raise DtypeError(
+            "torch.complex32 has no NumPy counterpart, so tensors of it are not supported"
+        )
     _check_view_as_complex(input._array)
     return view_as_complex_op.call(input)
 
@@ -309,7 +318,8 @@ def _angle_gradient(F: Any, g: Any, input: Any, input_shape: Any, input_dtype: A
     if input_dtype.kind != "c":
         return F.full(shape=input_shape, value=0, dtype=input_dtype)
     size = F.real(input * F.conj(input))
-    return g * F.where(size == 0, 0, input * 1j / size)  # no 0/0 that forward mode would multiply by a zero
+    # no 0/0 that forward mode would multiply by a zero
+    return g * F.where(size == 0, 0, input * 1j / size)
 
 
 angle = unary(

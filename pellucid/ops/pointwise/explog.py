@@ -146,7 +146,11 @@ public(namespace="special", names="expit", out=True)(sigmoid.call)
 
 
 def _onnx_logaddexp(c: Any) -> Any:
-    return c.emit("Add", c.emit("Max", *c.names), c.emit("Softplus", c.emit("Neg", c.emit("Abs", c.emit("Sub", *c.names)))))
+    return c.emit(
+        "Add",
+        c.emit("Max", *c.names),
+        c.emit("Softplus", c.emit("Neg", c.emit("Abs", c.emit("Sub", *c.names)))),
+    )
 
 
 logaddexp = binary(
@@ -222,7 +226,9 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     >>> torch.logit(torch.tensor([0.5, 0.75]))
     tensor([0.0000, 1.0986])
     """
-    return logit_op.call(require_tensor(input, "logit"), eps=None if eps is not None and eps < 0 else eps)
+    return logit_op.call(
+        require_tensor(input, "logit"), eps=None if eps is not None and eps < 0 else eps
+    )
 
 
 write_directly("exp_", np.exp)

@@ -24,7 +24,9 @@ from .basic import refused_derivative
 
 def _refuse_complex(name: str) -> Any:
     def check(*arrays: Any, **params: Any) -> None:
-        if any(a.dtype.kind == "c" if hasattr(a, "dtype") else isinstance(a, complex) for a in arrays):
+        if any(
+            a.dtype.kind == "c" if hasattr(a, "dtype") else isinstance(a, complex) for a in arrays
+        ):
             raise OperationError(f"{name} not implemented for complex tensors.")
 
     return check
@@ -39,10 +41,16 @@ def _smaller(a: Any, b: Any) -> Any:
 
 
 def _share(mine: str, wins: Any) -> Any:
-    """The gradient rule of a maximum (`wins` is `>`) or minimum for the argument `mine`: half to each where both are equal."""
+    """The gradient rule of a maximum (`wins` is `>`) or minimum for the argument `mine`: half to
+    each where both are equal.
+    """
     if mine == "input":
-        return lambda F, g, input, other: F.where(wins(other, input), 0, F.where(input == other, g / 2, g))
-    return lambda F, g, input, other: F.where(wins(input, other), 0, F.where(input == other, g / 2, g))
+        return lambda F, g, input, other: F.where(
+            wins(other, input), 0, F.where(input == other, g / 2, g)
+        )
+    return lambda F, g, input, other: F.where(
+        wins(input, other), 0, F.where(input == other, g / 2, g)
+    )
 
 
 def _extremum(name: str, wins: Any, doc: str, shows: str, onnx: Any) -> None:
@@ -63,7 +71,9 @@ def _onnx_number_extremum(c: Any, op: str) -> Any:
     if c.dtype.kind != "f":
         return c.emit(op, *c.names)
     chosen = c.emit(op, *c.names)
-    return c.emit("Where", c.emit("IsNaN", c[0]), c[1], c.emit("Where", c.emit("IsNaN", c[1]), c[0], chosen))
+    return c.emit(
+        "Where", c.emit("IsNaN", c[0]), c[1], c.emit("Where", c.emit("IsNaN", c[1]), c[0], chosen)
+    )
 
 
 def _number_extremum(name: str, wins: Any, doc: str, shows: str) -> None:
@@ -123,7 +133,10 @@ clamp_op = defop(
     grad_name="ClampBackward1",
     traits="saturates",
     onnx=lambda c: c.clipped(c.p["min"], c.p["max"]),
-    samples=elementwise(REAL, params=({"min": -0.5, "max": 0.7}, {"min": None, "max": 0.5}, {"min": 0.0, "max": None})),
+    samples=elementwise(
+        REAL,
+        params=({"min": -0.5, "max": 0.7}, {"min": None, "max": 0.5}, {"min": 0.0, "max": None}),
+    ),
 )
 
 
@@ -155,7 +168,9 @@ def _onnx_clamp_tensor(c: Any) -> Any:
 def _clamp_face(node: Any) -> Any:
     """`clamp_min` and `clamp_max` have no edge for the bound that they do not take."""
     name = type(node).__name__
-    return "ClampBackward0", (0, 1) if name.startswith("ClampMin") else (0, 2) if name.startswith("ClampMax") else (0, 1, 2)
+    return "ClampBackward0", (0, 1) if name.startswith("ClampMin") else (0, 2) if name.startswith(
+        "ClampMax"
+    ) else (0, 1, 2)
 
 
 clamp_tensor_op = defop(
@@ -187,8 +202,12 @@ _REALS = frozenset([int, float])
 def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
     low = type(min) in _REALS and -3e38 < min < 3e38
     high = type(max) in _REALS and -3e38 < max < 3e38
-    if require_tensor(input, name)._array.dtype.char in "fd" and (low and (high or max is None) or high and min is None):
-        return clamp_op.call(input, min=float(min) if low else None, max=float(max) if high else None)
+    if require_tensor(input, name)._array.dtype.char in "fd" and (
+        low and (high or max is None) or high and min is None
+    ):
+        return clamp_op.call(
+            input, min=float(min) if low else None, max=float(max) if high else None
+        )
     if min is None and max is None:
         raise OperationError("torch.clamp: At least one of 'min' or 'max' must not be None")
     low, high = isinstance(min, Tensor), isinstance(max, Tensor)
@@ -202,7 +221,9 @@ def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
     else:
         for word, value in (("min", min), ("max", max)):
             if value is not None and not isinstance(value, NUMBERS):
-                raise ArgumentTypeError(f"{name}(): argument '{word}' must be Number, not {type(value).__name__}")
+                raise ArgumentTypeError(
+                    f"{name}(): argument '{word}' must be Number, not {type(value).__name__}"
+                )
         if not input.dtype.is_floating_point:
             wide = common_dtype([x for x in (input, min, max) if x is not None]).numpy
             input = F.cast(input, dtype=wide) if wide != input._array.dtype else input
@@ -216,7 +237,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Elements below `min` become `min`, those above `max` become `max`.
 
     Args:
-        min, max: two numbers, or two tensors that broadcast with `input`; one of them may be left out.
+        min, max: two numbers, or two tensors that broadcast with `input`; one of them may be left
+            out.
 
     Raises:
         RuntimeError: neither bound is given.
@@ -236,7 +258,9 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     >>> torch.clamp_min(torch.tensor([-1.0, 2.0]), 0)
     tensor([0., 2.])
     """
-    return titled(_clamp_any("clamp_min", input, min, None), f"ClampMinBackward{int(isinstance(min, Tensor))}")
+    return titled(
+        _clamp_any("clamp_min", input, min, None), f"ClampMinBackward{int(isinstance(min, Tensor))}"
+    )
 
 
 @public(methods="=", inplace="=", out="found")
@@ -247,7 +271,9 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
     >>> torch.clamp_max(torch.tensor([-1.0, 2.0]), 0)
     tensor([-1.,  0.])
     """
-    return titled(_clamp_any("clamp_max", input, None, max), f"ClampMaxBackward{int(isinstance(max, Tensor))}")
+    return titled(
+        _clamp_any("clamp_max", input, None, max), f"ClampMaxBackward{int(isinstance(max, Tensor))}"
+    )
 
 
 # ---- heaviside --------------------------------------------------------------------------------

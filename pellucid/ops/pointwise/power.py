@@ -22,7 +22,9 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, (bool, int, float, complex))
 
 
-def _base_gradient(F: Any, g: Any, input: Any, other: Any, input_shape: Any, input_dtype: Any) -> Any:
+def _base_gradient(
+    F: Any, g: Any, input: Any, other: Any, input_shape: Any, input_dtype: Any
+) -> Any:
     if not _is_number(other):
         # where: at exponent 0 the slope is 0, also where input ** -1 is infinite.
         return F.where(other == 0, 0, g * F.conj(other * F.pow(input, other - 1)))
@@ -38,7 +40,11 @@ def _exponent_gradient(F: Any, g: Any, input: Any, other: Any, out: Any, out_dty
     if input == 0:
         return F.where(flat, 0, g * F.conj(out * -math.inf))
     slope: Any = (
-        cmath.log(input) if isinstance(input, complex) or out_dtype.kind == "c" else math.log(input) if input > 0 else math.nan
+        cmath.log(input)
+        if isinstance(input, complex) or out_dtype.kind == "c"
+        else math.log(input)
+        if input > 0
+        else math.nan
     )
     return g * F.conj(out * slope)
 
@@ -48,13 +54,20 @@ def _real(F: Any, x: Any) -> Any:
 
 
 def _check_pow(input: Any, other: Any) -> None:
-    if all(x.dtype.kind == "b" if hasattr(x, "dtype") else isinstance(x, bool) for x in (input, other)):
+    if all(
+        x.dtype.kind == "b" if hasattr(x, "dtype") else isinstance(x, bool) for x in (input, other)
+    ):
         raise TypeError("ufunc not supported")
 
 
 def _pow_call(plain: Any) -> Any:
     def call(input: Any, other: Any) -> Tensor:
-        if isinstance(other, int) and other < 0 and isinstance(input, Tensor) and input.dtype.is_integral:
+        if (
+            isinstance(other, int)
+            and other < 0
+            and isinstance(input, Tensor)
+            and input.dtype.is_integral
+        ):
             raise OperationError("Integers to negative integer powers are not allowed.")
         return plain(input, other)
 
@@ -96,7 +109,9 @@ def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     >>> torch.pow(torch.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
     """
-    if not isinstance(exponent, Tensor) and not (isinstance(input, Tensor) and isinstance(exponent, NUMBERS)):
+    if not isinstance(exponent, Tensor) and not (
+        isinstance(input, Tensor) and isinstance(exponent, NUMBERS)
+    ):
         raise mismatch("pow", input, exponent)
     return _pow(input, exponent)
 

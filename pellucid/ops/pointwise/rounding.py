@@ -85,7 +85,9 @@ round_op = defop(
 
 def _round_decimals(xp: Any, x: Any, *, decimals: int) -> Any:
     if x.dtype.kind not in "fV":
-        raise UnsupportedError(f"\"round_cpu\" not implemented for '{dtypes.BY_NUMPY[x.dtype].scalar_type_name}'")
+        raise UnsupportedError(
+            f"\"round_cpu\" not implemented for '{dtypes.BY_NUMPY[x.dtype].scalar_type_name}'"
+        )
     return _at_decimals(xp, x, x.dtype.type(_ten_to(decimals)), decimals)
 
 
@@ -101,7 +103,10 @@ round_decimals_op = defop(
     "round_decimals",
     "input",
     forward=_round_decimals,
-    formula=Formula(lambda m, x, *, decimals: _at_decimals(m, x, float(_ten_to(decimals)), decimals), rounds_each=True),
+    formula=Formula(
+        lambda m, x, *, decimals: _at_decimals(m, x, float(_ten_to(decimals)), decimals),
+        rounds_each=True,
+    ),
     vjp={"input": zero_gradient},
     jvp="elementwise",
     elementwise=True,
@@ -114,7 +119,8 @@ round_decimals_op = defop(
 
 @public(methods="=", inplace="=", out="found")
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """Each element rounded to the nearest number with `decimals` digits after the point, halves to the even digit.
+    """Each element rounded to the nearest number with `decimals` digits after the point, halves to
+    the even digit.
 
     >>> import pellucid as torch
     >>> torch.round(torch.tensor([0.5, 1.5, 2.51]))
@@ -128,18 +134,25 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
             f"round() received an invalid combination of arguments - got (Tensor, decimals={type(decimals).__name__}), but expected "
             "one of:"
         )
-    return round_op.call(input) if decimals == 0 else round_decimals_op.call(input, decimals=decimals)
+    return (
+        round_op.call(input) if decimals == 0 else round_decimals_op.call(input, decimals=decimals)
+    )
 
 
 public(namespace="special", names="round", out=True)(round)
 
 
-def _nan_to_num(xp: Any, x: Any, *, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
+def _nan_to_num(
+    xp: Any, x: Any, *, nan: float | None, posinf: float | None, neginf: float | None
+) -> Any:
     kind = x.dtype
     if kind.kind not in "fVc":
         return x.copy()
     if kind.kind == "c":
-        parts = [_nan_to_num(xp, part, nan=nan, posinf=posinf, neginf=neginf) for part in (x.real, x.imag)]
+        parts = [
+            _nan_to_num(xp, part, nan=nan, posinf=posinf, neginf=neginf)
+            for part in (x.real, x.imag)
+        ]
         return xp.make_complex(*parts)
     if type(x) is np.ndarray and np.logical_and.reduce(xp.isfinite(x), None):
         return x.copy()  # as nearly always
@@ -150,9 +163,14 @@ def _nan_to_num(xp: Any, x: Any, *, nan: float | None, posinf: float | None, neg
     return xp.where(xp.isnan(x), number(0.0 if nan is None else nan), x)
 
 
-def _finite(m: Any, x: Any, *, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
+def _finite(
+    m: Any, x: Any, *, nan: float | None, posinf: float | None, neginf: float | None
+) -> Any:
     infinite = m.isinf(x)
-    high, low = m.largest(x) if posinf is None else posinf, -m.largest(x) if neginf is None else neginf
+    high, low = (
+        m.largest(x) if posinf is None else posinf,
+        -m.largest(x) if neginf is None else neginf,
+    )
     made = m.where(infinite & (x > 0), high, m.where(infinite & (x < 0), low, x))
     return m.where(m.isnan(x), 0.0 if nan is None else nan, made)
 
@@ -162,8 +180,18 @@ def _onnx_nan_to_num(c: Any) -> Any:
         raise c.refuse(f"of {c.dtype.name}")
     limits = np.finfo(c.dtype)
     low, high, nan = c.p["neginf"], c.p["posinf"], c.p["nan"]
-    out = c.emit("Where", c.emit("Equal", c[0], c.number(np.inf)), c.number(limits.max if high is None else high), c[0])
-    out = c.emit("Where", c.emit("Equal", c[0], c.number(-np.inf)), c.number(limits.min if low is None else low), out)
+    out = c.emit(
+        "Where",
+        c.emit("Equal", c[0], c.number(np.inf)),
+        c.number(limits.max if high is None else high),
+        c[0],
+    )
+    out = c.emit(
+        "Where",
+        c.emit("Equal", c[0], c.number(-np.inf)),
+        c.number(limits.min if low is None else low),
+        out,
+    )
     return c.emit("Where", c.emit("IsNaN", c[0]), c.number(0.0 if nan is None else nan), out)
 
 
@@ -181,18 +209,26 @@ nan_to_num_op = defop(
 
 
 @public(methods="=", inplace="=", out=True)
-def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+def nan_to_num(
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Tensor:
     """NaN and infinities replaced by numbers.
 
     Args:
         nan: what NaN becomes; 0 when left out.
-        posinf, neginf: what the infinities become; the largest and smallest finite number of the dtype when left out.
+        posinf, neginf: what the infinities become; the largest and smallest finite number of the
+            dtype when left out.
 
     >>> import pellucid as torch
     >>> torch.nan_to_num(torch.tensor([float("nan"), float("-inf"), 1.0]), neginf=-5.0)
     tensor([ 0., -5.,  1.])
     """
-    return nan_to_num_op.call(require_tensor(input, "nan_to_num"), nan=nan, posinf=posinf, neginf=neginf)
+    return nan_to_num_op.call(
+        require_tensor(input, "nan_to_num"), nan=nan, posinf=posinf, neginf=neginf
+    )
 
 
 # ---- floating-point numbers taken apart -------------------------------------------------------
@@ -203,7 +239,10 @@ def _copysign_input(F: Any, g: Any, input: Any, out: Any) -> Any:
 copysign = binary(
     "copysign",
     "copysign",
-    {"input": _copysign_input, "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype)},
+    {
+        "input": _copysign_input,
+        "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype),
+    },
     promote="float",
     numbers="other",
     domains=(POSITIVE, POSITIVE),
@@ -216,7 +255,10 @@ copysign = binary(
 nextafter = binary(
     "nextafter",
     "nextafter",
-    {"input": lambda g: g, "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype)},
+    {
+        "input": lambda g: g,
+        "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype),
+    },
     doc="The next number after `input` towards `other`.",
     example="torch.nextafter(torch.tensor([1.0]), torch.tensor([2.0])) > 1",
     shows="tensor([True])",
@@ -236,7 +278,9 @@ frexp_op = defop(
     "frexp",
     "input",
     forward=_frexp,
-    vjp=lambda F, g, out1: (g[0] * F.pow(2.0, -out1) if not F.raw else g[0] * F.exp2(-out1.astype(g[0].dtype)),),
+    vjp=lambda F, g, out1: (
+        g[0] * F.pow(2.0, -out1) if not F.raw else g[0] * F.exp2(-out1.astype(g[0].dtype)),
+    ),
     outputs=2,
     aval=lambda x: [x, (x[0], np.dtype(np.int32))],
     batch="leading",
@@ -263,7 +307,8 @@ def _ldexp(xp: Any, x: Any, exponent: Any) -> Any:
     return xp.ldexp(x, xp.clip(exponent.astype(np.int64), -5000, 5000).astype(np.int32))
 
 
-# A number times an integer power of two: exact, also where the power alone would overflow, in the number's own dtype.
+# A number times an integer power of two: exact, also where the power alone would overflow, in the
+# number's own dtype.
 ldexp_op = defop(
     "ldexp",
     "input other",

@@ -167,7 +167,10 @@ def _polygamma_method(self: Tensor, n: int) -> Tensor:
     return polygamma(n, self)
 
 
-METHODS["polygamma"], METHODS["polygamma_"] = _polygamma_method, inplace_form(_polygamma_method, "polygamma_")
+METHODS["polygamma"], METHODS["polygamma_"] = (
+    _polygamma_method,
+    inplace_form(_polygamma_method, "polygamma_"),
+)
 
 
 @public(methods="=", inplace="=", out=True)
@@ -226,7 +229,10 @@ FUNCTIONS["special"]["gammainc"] = FUNCTIONS["torch"]["igamma"]
 igammac = binary(
     "igammac",
     "igammac",
-    {"input": _no_derivative("igammac: input"), "other": lambda F, g, input, other: -_gamma_density(F, g, input, other)},
+    {
+        "input": _no_derivative("igammac: input"),
+        "other": lambda F, g, input, other: -_gamma_density(F, g, input, other),
+    },
     promote="float",
     constant=(0,),
     domains=(POSITIVE, POSITIVE),
@@ -239,7 +245,10 @@ FUNCTIONS["special"]["gammaincc"] = FUNCTIONS["torch"]["igammac"]
 zeta = binary(
     "zeta",
     "zeta",
-    {"input": _no_derivative("zeta: self"), "other": lambda F, g, input, other: -g * input * F.zeta(input + 1, other)},
+    {
+        "input": _no_derivative("zeta: self"),
+        "other": lambda F, g, input, other: -g * input * F.zeta(input + 1, other),
+    },
     promote="float",
     constant=(0,),
     namespace="special",
@@ -290,7 +299,9 @@ xlogy = binary(
     "xlogy",
     "xlogy",
     {
-        "input": lambda F, g, input, other: F.where((input == 0) & (other <= 0), 0, F.xlogy(g, other)),
+        "input": lambda F, g, input, other: F.where(
+            (input == 0) & (other <= 0), 0, F.xlogy(g, other)
+        ),
         "other": lambda g, input, other: g * (input / other),
     },
     promote="float",
@@ -308,7 +319,9 @@ xlog1py = binary(
     "xlog1py",
     "xlog1py",
     {
-        "input": lambda F, g, input, other: F.where((input == 0) & (other <= -1), 0, F.xlog1py(g, other)),
+        "input": lambda F, g, input, other: F.where(
+            (input == 0) & (other <= -1), 0, F.xlog1py(g, other)
+        ),
         "other": lambda g, input, other: g * (input / (other + 1)),
     },
     promote="float",

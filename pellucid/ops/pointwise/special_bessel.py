@@ -1,6 +1,7 @@
 """Bessel and Airy functions (NIST Digital Library of Mathematical Functions, chapters 9 and 10).
 
-Exact to rounding in float64, where PyTorch 2.13's kernels of j0, j1, y0 and y1 are off by up to 1e-7 for arguments beyond 5.
+Exact to rounding in float64, where PyTorch 2.13's kernels of j0, j1, y0 and y1 are off by up to
+1e-7 for arguments beyond 5.
 """
 
 from __future__ import annotations
@@ -100,14 +101,24 @@ def _special(name: str, vjp: Any, doc: str, value: str) -> None:
     )
 
 
-_special("bessel_j0", lambda F, g, input: -g * F.bessel_j1(input), "The Bessel function of the first kind, order 0.", "0.7652")
+_special(
+    "bessel_j0",
+    lambda F, g, input: -g * F.bessel_j1(input),
+    "The Bessel function of the first kind, order 0.",
+    "0.7652",
+)
 _special(
     "bessel_j1",
     lambda F, g, input, out: g * (F.bessel_j0(input) - _by_argument(F, out, input, 0.5)),
     "The Bessel function of the first kind, order 1.",
     "0.4401",
 )
-_special("bessel_y0", lambda F, g, input: -g * F.bessel_y1(input), "The Bessel function of the second kind, order 0.", "0.0883")
+_special(
+    "bessel_y0",
+    lambda F, g, input: -g * F.bessel_y1(input),
+    "The Bessel function of the second kind, order 0.",
+    "0.0883",
+)
 _special(
     "bessel_y1",
     lambda F, g, input, out: g * (F.bessel_y0(input) - out / input),

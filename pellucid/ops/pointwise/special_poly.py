@@ -1,7 +1,8 @@
-"""Classical orthogonal polynomials of `torch.special` (NIST Digital Library of Mathematical Functions, chapter 18).
+"""Classical orthogonal polynomials of `torch.special` (NIST Digital Library of Mathematical
+Functions, chapter 18).
 
-The degree is a tensor or number that broadcasts with the argument; its digits after the point are dropped, and polynomials of
-negative degree are 0.
+The degree is a tensor or number that broadcasts with the argument; its digits after the point are
+dropped, and polynomials of negative degree are 0.
 """
 
 from __future__ import annotations
@@ -27,15 +28,24 @@ def _scipy(name: str) -> Any:
     return getattr(importlib.import_module("scipy.special"), name)
 
 
-# From this degree on a closed form or an expansion is used. A recurrence would take one step for each degree.
+# From this degree on a closed form or an expansion is used. A recurrence would take one step for
+# each degree.
 _LONGEST = 2.0**22
 
 
 def _reflected(n: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(angle, sign of the polynomial of even or odd degree, is |x| above 1?) of an argument, reflected to the positive side."""
+    """(angle, sign of the polynomial of even or odd degree, is |x| above 1?) of an argument,
+    reflected to the positive side.
+    """
     beyond = np.abs(x) > 1
-    angle = np.where(beyond, np.arccosh(np.maximum(np.abs(x), 1)), np.arccos(np.clip(np.abs(x), 0, 1)))
-    return np.where(np.isnan(x), np.nan, angle), np.where((x < 0) & (np.mod(n, 2) == 1), -1.0, 1.0), beyond
+    angle = np.where(
+        beyond, np.arccosh(np.maximum(np.abs(x), 1)), np.arccos(np.clip(np.abs(x), 0, 1))
+    )
+    return (
+        np.where(np.isnan(x), np.nan, angle),
+        np.where((x < 0) & (np.mod(n, 2) == 1), -1.0, 1.0),
+        beyond,
+    )
 
 
 def _first_far(n: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -66,7 +76,11 @@ def _laguerre_far(n: np.ndarray, x: np.ndarray) -> np.ndarray:
     angle = np.where(x < 0, np.arcsinh(np.sqrt(part)), np.arcsin(np.sqrt(part)))
     root = (np.sqrt(part * rest) + angle) / 2
     bessel = np.where(x < 0, _scipy("i0")(whole * root), _scipy("j0")(whole * root))
-    return np.exp(x / 2) * np.where(part == 0, 1, np.sqrt(root / np.sqrt(np.where(part == 0, 1, part * rest)))) * bessel
+    return (
+        np.exp(x / 2)
+        * np.where(part == 0, 1, np.sqrt(root / np.sqrt(np.where(part == 0, 1, part * rest))))
+        * bessel
+    )
 
 
 def _up_to(near: Rule, far: Rule) -> Rule:
@@ -104,13 +118,22 @@ _RULES: dict[str, tuple[str, Rule]] = {
         "Chebyshev polynomial of the fourth kind",
         lambda n, x: _second_kind(n, x) + _second_kind(n - 1, x),
     ),
-    "hermite_polynomial_h": ("Hermite polynomial (of physics)", lambda n, x: _up_to(_scipy("eval_hermite"), _overflown)(n, x)),
+    "hermite_polynomial_h": (
+        "Hermite polynomial (of physics)",
+        lambda n, x: _up_to(_scipy("eval_hermite"), _overflown)(n, x),
+    ),
     "hermite_polynomial_he": (
         "Hermite polynomial (of probability)",
         lambda n, x: _up_to(_scipy("eval_hermitenorm"), _overflown)(n, x),
     ),
-    "laguerre_polynomial_l": ("Laguerre polynomial", lambda n, x: _up_to(_scipy("eval_laguerre"), _laguerre_far)(n, x)),
-    "legendre_polynomial_p": ("Legendre polynomial", lambda n, x: _up_to(_scipy("eval_legendre"), _legendre_far)(n, x)),
+    "laguerre_polynomial_l": (
+        "Laguerre polynomial",
+        lambda n, x: _up_to(_scipy("eval_laguerre"), _laguerre_far)(n, x),
+    ),
+    "legendre_polynomial_p": (
+        "Legendre polynomial",
+        lambda n, x: _up_to(_scipy("eval_legendre"), _legendre_far)(n, x),
+    ),
 }
 
 
@@ -138,7 +161,12 @@ def _polynomial(name: str, doc: str, value: Rule) -> None:
         return result if out is None else into(out, result, name)
 
     function.__name__ = function.__qualname__ = name
-    document(function, f"The {doc} of degree `n`.", f"torch.special.{name}(torch.tensor([2.0]), 0)", "tensor([1.])")
+    document(
+        function,
+        f"The {doc} of degree `n`.",
+        f"torch.special.{name}(torch.tensor([2.0]), 0)",
+        "tensor([1.])",
+    )
     public(namespace="special")(function)
 
 
@@ -152,4 +180,8 @@ def _shifted(value: Rule) -> Rule:
 
 for _kind in "tuvw":
     _doc, _value = _RULES[f"chebyshev_polynomial_{_kind}"]
-    _polynomial(f"shifted_chebyshev_polynomial_{_kind}", f"shifted {_doc}, of `2 * input - 1`,", _shifted(_value))
+    _polynomial(
+        f"shifted_chebyshev_polynomial_{_kind}",
+        f"shifted {_doc}, of `2 * input - 1`,",
+        _shifted(_value),
+    )

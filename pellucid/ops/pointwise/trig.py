@@ -135,7 +135,14 @@ asinh = unary(
 acosh = unary(
     "acosh arccosh",
     "arccosh",
-    lambda F, g, input: g * (F.conj(F.rsqrt(input - 1) * F.rsqrt(input + 1)) if _complex(input) else F.rsqrt(input * input - 1)),
+    lambda F, g, input: (
+        g
+        * (
+            F.conj(F.rsqrt(input - 1) * F.rsqrt(input + 1))
+            if _complex(input)
+            else F.rsqrt(input * input - 1)
+        )
+    ),
     domain=(1.2, 3.0),
     complex=True,
     doc="Inverse hyperbolic cosine of each element; NaN below 1.",
@@ -195,9 +202,14 @@ atan2 = binary(
 hypot = binary(
     "hypot",
     "hypot",
-    {"input": lambda g, input, out: g * (input / out), "other": lambda g, other, out: g * (other / out)},
+    {
+        "input": lambda g, input, out: g * (input / out),
+        "other": lambda g, other, out: g * (other / out),
+    },
     domains=(POSITIVE, POSITIVE),
-    onnx=lambda c: c.emit("Sqrt", c.emit("Add", c.emit("Mul", c[0], c[0]), c.emit("Mul", c[1], c[1]))),
+    onnx=lambda c: c.emit(
+        "Sqrt", c.emit("Add", c.emit("Mul", c[0], c[0]), c.emit("Mul", c[1], c[1]))
+    ),
     doc="Length of the hypotenuse: `sqrt(input ** 2 + other ** 2)`, without overflow.",
     example="torch.hypot(torch.tensor([3.0]), torch.tensor([4.0]))",
     shows="tensor([5.])",
@@ -245,7 +257,8 @@ def _sinc(m: Any, x: Any) -> Any:
 def _sinc_grad(F: Any, g: Any, input: Any) -> Any:
     turns = input * math.pi
     slope = (F.cos(turns) * turns - F.sin(turns)) / (turns * input)
-    # Near 0 the difference cancels; the series' first term, -pi^2 x / 3, is exact at 0 and has the right derivative.
+    # Near 0 the difference cancels; the series' first term, -pi^2 x / 3, is exact at 0 and has the
+    # right derivative.
     return g * F.conj(F.where(input == 0, input * (-math.pi * math.pi / 3), slope))
 
 

@@ -1,4 +1,6 @@
-"""What the reductions share: dimension numbers, NumPy's keyword names, and gradients spread back over what was reduced."""
+"""What the reductions share: dimension numbers, NumPy's keyword names, and gradients spread back
+over what was reduced.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Dims = int | tuple[int, ...] | list[int] | None
 
 
 def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function taking NumPy's names (`axis=`, `keepdims=`) for its own as well, as PyTorch's do."""
+    """The function taking NumPy's names (`axis=`, `keepdims=`) for its own as well, as PyTorch's
+    do.
+    """
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -29,7 +33,9 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def everyday_dim(x: Any, dim: Any) -> int:
-    """The dimension, counted from 0, of a call that needs no closer look: real numbers, some of them, and an int in range; else -1."""
+    """The dimension, counted from 0, of a call that needs no closer look: real numbers, some of
+    them, and an int in range; else -1.
+    """
     if type(dim) is int and isinstance(x, Tensor):
         a = x._array
         if a.dtype.kind in "fiu" and a.size and -a.ndim <= dim < a.ndim:
@@ -45,7 +51,9 @@ def dims_of(dim: Any, ndim: int, name: str) -> Any:
         return (normalize_dim(dim, ndim),) if ndim else (normalize_dim(dim, 0), ())[1]
     if isinstance(dim, bool) or not isinstance(dim, (int, tuple, list)):
         if isinstance(dim, str) or not hasattr(dim, "__index__"):
-            raise ArgumentTypeError(f"{name}(): argument 'dim' must be tuple of ints, not {type(dim).__name__}")
+            raise ArgumentTypeError(
+                f"{name}(): argument 'dim' must be tuple of ints, not {type(dim).__name__}"
+            )
         dim = dim.__index__()
     return reduce_dims(dim, ndim)
 
@@ -64,7 +72,9 @@ def kept(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
 
 
 def restore(x: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
-    """A reduction's result or gradient with the reduced dimensions back as 1, so that it broadcasts."""
+    """A reduction's result or gradient with the reduced dimensions back as 1, so that it
+    broadcasts.
+    """
     return x if keepdim or not shape else x.reshape(kept(shape, dim))
 
 
@@ -78,11 +88,14 @@ def spread(F: Any, g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> A
 def slope_tangent(F: Any, slope: Any, tangent: Any, dim: Any, keepdim: bool) -> Any:
     """The tangent of a real reduction with `slope` as the gradient of each result.
 
-    For rules whose gradient is 0 by agreement somewhere: the transposed rule would divide by 0 there.
+    For rules whose gradient is 0 by agreement somewhere: the transposed rule would divide by 0
+    there.
     """
     product = F.conj(slope) * tangent
     product = F.real(product) if product._array.dtype.kind == "c" else product
-    return F.sum(product, dim=tuple(range(product._array.ndim)) if dim is None else dim, keepdim=keepdim)
+    return F.sum(
+        product, dim=tuple(range(product._array.ndim)) if dim is None else dim, keepdim=keepdim
+    )
 
 
 def count(shape: tuple[int, ...], dim: Any) -> int:
@@ -102,7 +115,11 @@ def as_dtype(input: Tensor, dtype: Any, name: str) -> Tensor:
 def to_float(input: Tensor) -> Tensor:
     """Integers and bools as the default float type."""
     kind = input.dtype
-    return input if kind.is_floating_point or kind.is_complex else F.cast(input, dtype=dtypes.get_default_dtype().numpy)
+    return (
+        input
+        if kind.is_floating_point or kind.is_complex
+        else F.cast(input, dtype=dtypes.get_default_dtype().numpy)
+    )
 
 
 def require_float(input: Any, name: str, complex_too: bool = True) -> Tensor:

@@ -14,12 +14,28 @@ from ...core.primitive import defop
 from ...core.public import method, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, UnsupportedError
+from ...errors import (
+    ArgumentTypeError,
+    DimensionError,
+    DtypeError,
+    OperationError,
+    UnsupportedError,
+)
 from ...shapes import broadcast_shapes, normalize_dim, reduce_shape
 from .. import return_types
 from .._rules import require_tensor
 from .._samples import cases
-from ._reduction import Dims, as_dtype, count, dims_of, everyday_dim, listed, numpy_names, restore, spread
+from ._reduction import (
+    Dims,
+    as_dtype,
+    count,
+    dims_of,
+    everyday_dim,
+    listed,
+    numpy_names,
+    restore,
+    spread,
+)
 
 
 def reduced_aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
@@ -27,12 +43,18 @@ def reduced_aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
     return reduce_shape(x[0], range(len(x[0])) if dim is None else dim, keepdim), x[1]
 
 
-OVER_DIMS = tuple((((2, 3, 4),), {"dim": dim, "keepdim": keepdim}) for dim in (None, (1,), (0, 2)) for keepdim in (False, True))
+OVER_DIMS = tuple(
+    (((2, 3, 4),), {"dim": dim, "keepdim": keepdim})
+    for dim in (None, (1,), (0, 2))
+    for keepdim in (False, True)
+)
 _OVER_ALL: Any = ((((3, 4),), {}), (((),), {}))
 
 
 def _sum_aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
-    return reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(np.int64) if x[1].kind in "biu" else x[1]
+    return reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(np.int64) if x[
+        1
+    ].kind in "biu" else x[1]
 
 
 def _batch_sums(b: Any) -> Any:
@@ -41,7 +63,9 @@ def _batch_sums(b: Any) -> Any:
 
 
 def _batch_whole_sum(b: Any) -> Any:
-    return b.F.sum(b[0] if b.ndim else b.F.unsqueeze(b[0], dim=1), dim=b.shifted(None) or (1,), keepdim=False)
+    return b.F.sum(
+        b[0] if b.ndim else b.F.unsqueeze(b[0], dim=1), dim=b.shifted(None) or (1,), keepdim=False
+    )
 
 
 sum_op = defop(
@@ -77,7 +101,14 @@ sum_all_op = defop(
 
 
 @public(methods="=", out="computes")
-def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, **axis: Any) -> Tensor:
+def sum(
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+    **axis: Any,
+) -> Tensor:
     """The sum of all elements, or over the dimensions `dim`; integers and bools give int64.
 
     Args:
@@ -117,7 +148,11 @@ mean_op = defop(
     "input",
     forward=lambda xp, x, *, dim=None, keepdim=False: xp.mean(x, dim, keepdim),
     aval=reduced_aval,
-    vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g / float(count(input_shape, dim)), input_shape, dim, keepdim)},
+    vjp={
+        "input": lambda F, g, input_shape, dim, keepdim: spread(
+            F, g / float(count(input_shape, dim)), input_shape, dim, keepdim
+        )
+    },
     jvp="linear",
     grad_name="MeanBackward1",
     batch=_batch_sums,
@@ -133,7 +168,11 @@ mean_all_op = defop(
     "input",
     forward="mean",
     aval=reduced_aval,
-    vjp={"input": lambda F, g, input_shape: F.expand(g / float(count(input_shape, None)), shape=input_shape)},
+    vjp={
+        "input": lambda F, g, input_shape: F.expand(
+            g / float(count(input_shape, None)), shape=input_shape
+        )
+    },
     jvp="linear",
     grad_name="Mean",
     traits="passes",
@@ -145,7 +184,14 @@ mean_all_op = defop(
 
 
 @public(methods="=", out="computes")
-def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, **axis: Any) -> Tensor:
+def mean(
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+    **axis: Any,
+) -> Tensor:
     """The mean of all elements, or over the dimensions `dim`.
 
     Args:
@@ -155,7 +201,8 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype
         dtype: convert to this type first. Default: None.
 
     Raises:
-        RuntimeError: integers and bools, unless `dtype` says what to compute in. IndexError: `dim` is out of range.
+        RuntimeError: integers and bools, unless `dtype` says what to compute in. IndexError: `dim`
+            is out of range.
 
     >>> import pellucid as torch
     >>> torch.mean(torch.tensor([1.0, 2.0, 6.0]))
@@ -194,7 +241,8 @@ defop(
     aval=reduced_aval,
     vjp={
         "input": lambda F, g, input, input_shape, dim, keepdim: (
-            spread(F, g, input_shape, dim, keepdim) * F.cast(input == input, dtype=g.dtype if F.raw else g._array.dtype)
+            spread(F, g, input_shape, dim, keepdim)
+            * F.cast(input == input, dtype=g.dtype if F.raw else g._array.dtype)
         )
     },
     batch="dims",
@@ -205,7 +253,9 @@ defop(
 
 @public(methods="=", out="computes")
 @numpy_names
-def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def nansum(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """As `sum`, with NaN counted as 0.
 
     >>> import pellucid as torch
@@ -223,7 +273,9 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
 
 @public(methods="=", out="computes")
 @numpy_names
-def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def nanmean(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The mean of the elements that are not NaN; NaN where all are.
 
     >>> import pellucid as torch
@@ -232,7 +284,10 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
     """
     kind = require_tensor(input, "nanmean").dtype
     if not (kind.is_floating_point or kind.is_complex):
-        raise DtypeError("nanmean(): expected input to have floating point or complex dtype but got " + kind.scalar_type_name)
+        raise DtypeError(
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            + kind.scalar_type_name
+        )
     numbers = sum(input.detach() == input.detach(), dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / numbers
 
@@ -241,12 +296,16 @@ def _prod(xp: Any, x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
     return xp.prod(x, dim, keepdims=keepdim)
 
 
-def _prod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+def _prod_grad(
+    F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool
+) -> Any:
     if dim is None or not input_shape:
         if not input_shape:
             return g
         flat = (math.prod(input_shape),)
-        return _prod_grad(F, g.reshape((1,)), input.reshape(flat), out.reshape((1,)), flat, (0,), True).reshape(input_shape)
+        return _prod_grad(
+            F, g.reshape((1,)), input.reshape(flat), out.reshape((1,)), flat, (0,), True
+        ).reshape(input_shape)
     g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
     values = input if F.raw else input._array
     if not (values == 0).any():
@@ -263,7 +322,8 @@ def _prod_of_others(F: Any, x: Any, dim: int, shape: tuple[int, ...]) -> Any:
         xp.cumprod(x[..., :-1], -1, out=left[..., 1:])
         xp.cumprod(x[..., :0:-1], -1, out=right[..., -2::-1])
         return xp.moveaxis(left * right, -1, dim)
-    # Recorded: n copies of the line, the k-th with its k-th element replaced by 1. Quadratic, but differentiable to any order.
+    # Recorded: n copies of the line, the k-th with its k-th element replaced by 1. Quadratic, but
+    # differentiable to any order.
     n = shape[dim]
     x = x.transpose(dim, -1)
     hole = F.full(shape=(n, n), value=0, dtype=x._array.dtype)
@@ -278,7 +338,10 @@ def _with_zeros(x: Any) -> Any:
     return (x,)
 
 
-_LINES = ((((3, 4),), {"dim": (1,), "keepdim": False}), (((2, 3),), {"dim": None, "keepdim": False}))
+_LINES = (
+    (((3, 4),), {"dim": (1,), "keepdim": False}),
+    (((2, 3),), {"dim": None, "keepdim": False}),
+)
 prod_op = defop(
     "prod",
     "input",
@@ -297,7 +360,13 @@ prod_op = defop(
 
 @public(methods="=", out="computes")
 @numpy_names
-def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def prod(
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
     """The product of all elements, or along one dimension; integers and bools give int64.
 
     >>> import pellucid as torch
@@ -305,7 +374,9 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     tensor([ 2., 12.])
     """
     if isinstance(dim, (tuple, list)):
-        raise ArgumentTypeError(f"prod(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+        raise ArgumentTypeError(
+            f"prod(): argument 'dim' (position 2) must be int, not {type(dim).__name__}"
+        )
     input = as_dtype(require_tensor(input, "prod"), dtype, "prod")
     result = prod_op.call(input, dim=dims_of(dim, input._array.ndim, "prod"), keepdim=keepdim)
     return as_dtype(result if dim is None else titled(result, "ProdBackward1"), dtype, "prod")
@@ -322,11 +393,16 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     shape = require_tensor(self, "sum_to_size")._array.shape
     target = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     if len(target) > len(shape) or broadcast_or_none(target, shape) != shape:
-        raise OperationError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
+        raise OperationError(
+            f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}."
+        )
     if not target:
         return sum_all_op.call(self)
     extra = len(shape) - len(target)
-    dims = (*range(extra), *(extra + d for d, n in enumerate(target) if n == 1 and shape[extra + d] != 1))
+    dims = (
+        *range(extra),
+        *(extra + d for d, n in enumerate(target) if n == 1 and shape[extra + d] != 1),
+    )
     return sum_op.call(self, dim=dims, keepdim=True).reshape(target) if dims else self
 
 
@@ -339,7 +415,9 @@ def broadcast_or_none(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]
 
 
 # ---- largest and smallest, gradient shared among ties -----------------------------------------
-def _extreme_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+def _extreme_grad(
+    F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool
+) -> Any:
     g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
     if F.raw and type(out) is not np.ndarray:  # traced
         mask = (input == out).astype(out.dtype)
@@ -356,26 +434,40 @@ def _extreme_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: A
 
 
 amax_op = defop(
-    "amax", "input", forward=lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim), aval=reduced_aval, vjp={"input": _extreme_grad},
+    "amax",
+    "input",
+    forward=lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim),
+    aval=reduced_aval,
+    vjp={"input": _extreme_grad},
     batch="dims",
-    onnx=lambda c: c.reduction("ReduceMax"), samples=cases(*OVER_DIMS),
-)  # fmt: skip
+    onnx=lambda c: c.reduction("ReduceMax"),
+    samples=cases(*OVER_DIMS),
+)
 amin_op = defop(
-    "amin", "input", forward=lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim), aval=reduced_aval, vjp={"input": _extreme_grad},
+    "amin",
+    "input",
+    forward=lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim),
+    aval=reduced_aval,
+    vjp={"input": _extreme_grad},
     batch="dims",
-    onnx=lambda c: c.reduction("ReduceMin"), samples=cases(*OVER_DIMS),
-)  # fmt: skip
+    onnx=lambda c: c.reduction("ReduceMin"),
+    samples=cases(*OVER_DIMS),
+)
 
 
 def _shared_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any) -> Any:
     value = out if F.raw else out._array
     if type(value) is np.ndarray and np.isnan(value):  # NaN shares it, too
-        return F.where(input == input, 0.0, g / float(np.isnan(input if F.raw else input._array).sum()))
+        return F.where(
+            input == input, 0.0, g / float(np.isnan(input if F.raw else input._array).sum())
+        )
     return _extreme_grad(F, g, input, out, input_shape, None, False)
 
 
 def whole(name: str, onnx: Any = None, forward: Any = None, host: bool = False) -> Any:
-    """The largest, smallest or median element of all; those that are equal to it share the gradient."""
+    """The largest, smallest or median element of all; those that are equal to it share the
+    gradient.
+    """
     return defop(
         f"{name}_all",
         "input",
@@ -417,7 +509,9 @@ def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, out: An
             number = normalize_dim(d, len(shape))
             if shape[number] == 0:
                 title, shown = (name, number) if name == "aminmax" else (f"{name}()", d)
-                raise DimensionError(f"{title}: Expected reduction dim {shown} to have non-zero size.")
+                raise DimensionError(
+                    f"{title}: Expected reduction dim {shown} to have non-zero size."
+                )
     if input.dtype.is_complex:
         if name == "aminmax" and not shape:
             raise DtypeError(f"aminmax not implemented for {input.dtype.scalar_type_name}")
@@ -437,7 +531,9 @@ def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, out: An
 
 @public(methods="=")
 @numpy_names
-def amax(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+def amax(
+    input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """The largest element over dimensions; the gradient is shared evenly among ties.
 
     Raises:
@@ -452,7 +548,9 @@ def amax(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | 
 
 @public(methods="=")
 @numpy_names
-def amin(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+def amin(
+    input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """The smallest element over dimensions; the gradient is shared evenly among ties.
 
     >>> import pellucid as torch
@@ -466,7 +564,9 @@ _aminmax = return_types.make("aminmax", "min max")
 
 
 @public(methods="=")
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
+def aminmax(
+    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
+) -> Any:
     """The smallest and the largest element, over all dimensions or along one, as (min, max).
 
     >>> import pellucid as torch
@@ -476,23 +576,36 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
     number = everyday_dim(input, dim)
     if number >= 0 and out is None:
         dims = (number,)
-        return _aminmax(amin_op.call(input, dim=dims, keepdim=keepdim), amax_op.call(input, dim=dims, keepdim=keepdim))
+        return _aminmax(
+            amin_op.call(input, dim=dims, keepdim=keepdim),
+            amax_op.call(input, dim=dims, keepdim=keepdim),
+        )
     shape = require_tensor(input, "aminmax")._array.shape
     if dim is None and 0 in shape:
-        raise OperationError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
-    made = _extreme(amin_op, "aminmax", input, dim, keepdim), _extreme(amax_op, "aminmax", input, dim, keepdim)
+        raise OperationError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
+    made = (
+        _extreme(amin_op, "aminmax", input, dim, keepdim),
+        _extreme(amax_op, "aminmax", input, dim, keepdim),
+    )
     if out is not None:
         for target in out:
             if target.dtype is not input.dtype:
-                raise DtypeError(f"Expected out tensor to have dtype {input.dtype.c_name}, but got {target.dtype.c_name} instead")
-        made = tuple(into(target, value, "aminmax") for target, value in zip(out, made, strict=True))  # type: ignore[assignment]
+                raise DtypeError(
+                    f"Expected out tensor to have dtype {input.dtype.c_name}, but got {target.dtype.c_name} instead"
+                )
+        made = tuple(
+            into(target, value, "aminmax") for target, value in zip(out, made, strict=True)
+        )  # type: ignore[assignment]
     return _aminmax(*made)
 
 
 # ---- truth and counting -----------------------------------------------------------------------
 def _all(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
     if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
-        return x.item(x.argmin())  # the first False: a quarter of the cost, and the rest is not looked at
+        # the first False: a quarter of the cost, and the rest is not looked at
+        return x.item(x.argmin())
     return xp.logical_and.reduce(x, dim, None, None, keepdim)
 
 
@@ -508,42 +621,65 @@ def _onnx_all_any(c: Any, reduction: str) -> Any:
 
 
 all_op = defop(
-    "all", "input", forward=_all, aten=lambda A, x, *, dim, keepdim: A.all(x) if dim is None else A.all.dims(x, listed(dim), keepdim),
+    "all",
+    "input",
+    forward=_all,
+    aten=lambda A, x, *, dim, keepdim: (
+        A.all(x) if dim is None else A.all.dims(x, listed(dim), keepdim)
+    ),
     aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
     batch="dims",
     onnx=lambda c: _onnx_all_any(c, "ReduceMin"),
     samples=cases(*OVER_DIMS),
-)  # fmt: skip
+)
 any_op = defop(
-    "any", "input", forward=_any, aten=lambda A, x, *, dim, keepdim: A.any(x) if dim is None else A.any.dims(x, listed(dim), keepdim),
+    "any",
+    "input",
+    forward=_any,
+    aten=lambda A, x, *, dim, keepdim: (
+        A.any(x) if dim is None else A.any.dims(x, listed(dim), keepdim)
+    ),
     aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
     batch="dims",
     onnx=lambda c: _onnx_all_any(c, "ReduceMax"),
     samples=cases(*OVER_DIMS),
-)  # fmt: skip
+)
 
 
 def _truth(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    if dim is None and isinstance(input, Tensor) and input._array.dtype.kind == "b" and input._array.ndim:
+    if (
+        dim is None
+        and isinstance(input, Tensor)
+        and input._array.dtype.kind == "b"
+        and input._array.ndim
+    ):
         return op.call(input, dim=None, keepdim=keepdim)
     dims = dims_of(dim, require_tensor(input, name)._array.ndim, name)
     if isinstance(dim, (tuple, list)) and not dim and input._array.ndim:
         dims = ()  # an empty list reduces nothing here
     made = op.call(input if dims != () else input != 0, dim=dims, keepdim=keepdim)
-    return F.cast(made, dtype=np.dtype(np.uint8)) if input.dtype is dtypes.uint8 else made  # PyTorch keeps uint8
+    # PyTorch keeps uint8
+    return F.cast(made, dtype=np.dtype(np.uint8)) if input.dtype is dtypes.uint8 else made
 
 
 def _truth_into(out: Any, made: Tensor, name: str, input: Tensor) -> Tensor:
     check_out(out, (input,))
     if isinstance(out, Tensor) and out.dtype not in (dtypes.bool_, dtypes.uint8):
-        raise DtypeError(f"{name} only supports bool tensor for result, got: {out.dtype.scalar_type_name}")
-    return into(out, F.cast(made, dtype=out._array.dtype) if isinstance(out, Tensor) else made, name)
+        raise DtypeError(
+            f"{name} only supports bool tensor for result, got: {out.dtype.scalar_type_name}"
+        )
+    return into(
+        out, F.cast(made, dtype=out._array.dtype) if isinstance(out, Tensor) else made, name
+    )
 
 
 @public(methods="=")
 @numpy_names
-def all(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """True where all elements (over `dim`) are not zero; NaN is not zero. uint8 gives uint8, everything else bool.
+def all(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """True where all elements (over `dim`) are not zero; NaN is not zero. uint8 gives uint8,
+    everything else bool.
 
     >>> import pellucid as torch
     >>> torch.all(torch.tensor([[True, False], [True, True]]), dim=1)
@@ -555,7 +691,9 @@ def all(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor |
 
 @public(methods="=")
 @numpy_names
-def any(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+def any(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """True where some element (over `dim`) is not zero. uint8 gives uint8, everything else bool.
 
     >>> import pellucid as torch
@@ -588,4 +726,6 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     >>> torch.count_nonzero(torch.tensor([0.0, 3.0, 4.0]))
     tensor(2)
     """
-    return count_nonzero_op.call(input, dim=dims_of(dim, require_tensor(input, "count_nonzero")._array.ndim, "count_nonzero"))
+    return count_nonzero_op.call(
+        input, dim=dims_of(dim, require_tensor(input, "count_nonzero")._array.ndim, "count_nonzero")
+    )

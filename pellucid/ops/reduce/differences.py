@@ -23,7 +23,13 @@ def _slice(x: Any, dim: int, start: int, stop: int) -> Any:
 
 @public(methods="=", out=True)
 @numpy_names
-def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:
     """The n-th differences of neighbours along `dim`.
 
     Args:
@@ -71,7 +77,9 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, number: int) -> Any:
         width: Any = dx
     else:
         if dtypes.bool_ in (y.dtype, require_tensor(x, name, "x").dtype):
-            raise DtypeError(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
+            raise DtypeError(
+                f"{name}: received a bool input for `x` or `y`, but bool is not supported"
+            )
         width = _widths(name, y, x, number)
     n = y._array.shape[number]
     both = _slice(y, number, min(1, n), n) + _slice(y, number, 0, max(n - 1, 0))
@@ -92,7 +100,9 @@ def _dim_of(name: str, y: Any, x: Any, dim: int) -> int:
 
 
 def _widths(name: str, y: Any, x: Any, dim: int) -> Any:
-    """The distances of neighbours of `x`: a vector along the dimension, or what broadcasts with `y`."""
+    """The distances of neighbours of `x`: a vector along the dimension, or what broadcasts with
+    `y`.
+    """
     ndim, shape = y._array.ndim, x._array.shape
     if len(shape) == 1:
         if shape[0] != y._array.shape[dim]:
@@ -108,7 +118,9 @@ def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
     number = _dim_of(name, y, x, dim)
     shape = y._array.shape
     if shape[number] == 0:  # of y's own type
-        return make_tensor(constant(np.zeros((*shape[:number], *shape[number + 1 :]), y._array.dtype)))
+        return make_tensor(
+            constant(np.zeros((*shape[:number], *shape[number + 1 :]), y._array.dtype))
+        )
     if x is None:
         _refused(name, y, dx)
         ends = y.select(number, 0) + y.select(number, shape[number] - 1)
@@ -118,7 +130,8 @@ def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
 
 @public()
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral of samples `y` along `dim` by the trapezoid rule, at places `x` or `dx` apart (1 by default).
+    """The integral of samples `y` along `dim` by the trapezoid rule, at places `x` or `dx` apart (1
+    by default).
 
     >>> import pellucid as torch
     >>> torch.trapezoid(torch.tensor([1.0, 5.0, 10.0]))
@@ -139,15 +152,21 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -
 
 
 @public()
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The running integral of samples `y` along `dim` by the trapezoid rule; one value fewer than `y` has.
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1
+) -> Tensor:
+    """The running integral of samples `y` along `dim` by the trapezoid rule; one value fewer than
+    `y` has.
 
     >>> import pellucid as torch
     >>> torch.cumulative_trapezoid(torch.tensor([1.0, 5.0, 10.0]))
     tensor([ 3.0000, 10.5000])
     """
     number = _dim_of("cumulative_trapezoid", y, x, dim)
-    return _trapezoids("cumulative_trapezoid", y, x, 1 if dx is None else dx, number).cumsum(number) / 2.0
+    return (
+        _trapezoids("cumulative_trapezoid", y, x, 1 if dx is None else dx, number).cumsum(number)
+        / 2.0
+    )
 
 
 # ---- numerical gradient -----------------------------------------------------------------------
@@ -162,15 +181,23 @@ def _steps(input: Any, spacing: Any, given: Any, dims: tuple[int, ...]) -> list[
                 "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, "
                 f"but got a spacing argument of length {len(each)} and a dim argument of length {len(dims)}."
             )
-        wanted = f"'self.dim() = {input._array.ndim}', since dim argument was not given" if given is None else f"'{len(dims)}'"
+        wanted = (
+            f"'self.dim() = {input._array.ndim}', since dim argument was not given"
+            if given is None
+            else f"'{len(dims)}'"
+        )
         raise OperationError(
             f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to {wanted}, but got a list of "
             f"length {len(each)}"
         )
     for k, step in enumerate(each):
         if isinstance(step, Tensor) != isinstance(each[0], Tensor):
-            raise ArgumentTypeError(f"expected Tensor as element {k} in argument 1, but got {type(step).__name__}")
-        if isinstance(step, Tensor) and (step._array.ndim != 1 or step._array.shape[0] != input._array.shape[dims[k]]):
+            raise ArgumentTypeError(
+                f"expected Tensor as element {k} in argument 1, but got {type(step).__name__}"
+            )
+        if isinstance(step, Tensor) and (
+            step._array.ndim != 1 or step._array.shape[0] != input._array.shape[dims[k]]
+        ):
             raise ShapeError(
                 "torch.gradient expected each element of spacing to have one value for each sample along its dimension"
             )
@@ -189,10 +216,16 @@ def _gradient_along(x: Any, dim: int, step: Any, edge_order: int) -> Any:
         width = (_slice(step, 0, 1, n) - _slice(step, 0, 0, n - 1)).reshape(shape)
         h1, h2 = _slice(width, dim, 0, n - 2), _slice(width, dim, 1, n - 1)
         inner = (
-            at(0, n - 2) * (-h2 / (h1 * (h1 + h2))) + at(1, n - 1) * ((h2 - h1) / (h1 * h2)) + at(2, n) * (h1 / (h2 * (h1 + h2)))
+            at(0, n - 2) * (-h2 / (h1 * (h1 + h2)))
+            + at(1, n - 1) * ((h2 - h1) / (h1 * h2))
+            + at(2, n) * (h1 / (h2 * (h1 + h2)))
         )
         first, last = _slice(width, dim, 0, 1), _slice(width, dim, n - 2, n - 1)
-        second, before = (_slice(width, dim, 1, 2), _slice(width, dim, n - 3, n - 2)) if edge_order == 2 else (None, None)
+        second, before = (
+            (_slice(width, dim, 1, 2), _slice(width, dim, n - 3, n - 2))
+            if edge_order == 2
+            else (None, None)
+        )
     else:
         inner = (at(2, n) - at(0, n - 2)) / (2 * step)
         first = last = second = before = step
@@ -209,15 +242,23 @@ def _gradient_along(x: Any, dim: int, step: Any, edge_order: int) -> Any:
 
 def _edge(x0: Any, x1: Any, x2: Any, h1: Any, h2: Any) -> Any:
     """The slope at x0 of the parabola through three samples, going towards x2."""
-    return -x0 * ((2 * h1 + h2) / (h1 * (h1 + h2))) + x1 * ((h1 + h2) / (h1 * h2)) - x2 * (h1 / (h2 * (h1 + h2)))
+    return (
+        -x0 * ((2 * h1 + h2) / (h1 * (h1 + h2)))
+        + x1 * ((h1 + h2) / (h1 * h2))
+        - x2 * (h1 / (h2 * (h1 + h2)))
+    )
 
 
 @public()
-def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """The numerical derivatives of samples along dimensions (all by default), by central differences, one tensor for each.
+def gradient(
+    input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
+) -> tuple[Tensor, ...]:
+    """The numerical derivatives of samples along dimensions (all by default), by central
+    differences, one tensor for each.
 
     Args:
-        spacing: distance of samples, one for all dimensions or a list; or a list of vectors with their places.
+        spacing: distance of samples, one for all dimensions or a list; or a list of vectors with
+            their places.
         edge_order: 1 or 2, the order of the one-sided differences at the ends.
 
     >>> import pellucid as torch
@@ -225,11 +266,17 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     (tensor([3., 4., 5.]),)
     """
     shape = require_tensor(input, "gradient")._array.shape
-    dims = tuple(range(len(shape))) if dim is None else normalize_dims((dim,) if isinstance(dim, int) else dim, len(shape))
+    dims = (
+        tuple(range(len(shape)))
+        if dim is None
+        else normalize_dims((dim,) if isinstance(dim, int) else dim, len(shape))
+    )
     if edge_order not in (1, 2):
         raise OperationError("torch.gradient only supports edge_order=1 and edge_order=2.")
     steps = _steps(input, spacing, dim, dims)
     if any(shape[d] < edge_order + 1 for d in dims):
         raise ShapeError("torch.gradient expected each dimension size to be at least edge_order+1")
     x: Any = input if input.dtype.is_floating_point or input.dtype.is_complex else to_float(input)
-    return tuple(_gradient_along(x, d, step, edge_order) for d, step in zip(dims, steps, strict=True))
+    return tuple(
+        _gradient_along(x, d, step, edge_order) for d, step in zip(dims, steps, strict=True)
+    )

@@ -33,12 +33,15 @@ def _distances(xp: Any, gap: Any, p: float) -> Any:
 
 
 def _by_products(xp: Any, x: Any, y: Any) -> Any:
-    """Euclidean distances from |x|^2 - 2 x.y + |y|^2: one matrix product, less exact for near points."""
+    """Euclidean distances from |x|^2 - 2 x.y + |y|^2: one matrix product, less exact for near
+    points.
+    """
     square = (x * x).sum(-1)[..., :, None] + (y * y).sum(-1)[..., None, :] - 2 * (x @ y.mT)
     return xp.sqrt(xp.maximum(square, 0))
 
 
-# Pairs are handled in blocks of rows so that no (rows, columns, width) array gets larger than this many elements.
+# Pairs are handled in blocks of rows so that no (rows, columns, width) array gets larger than this
+# many elements.
 _BLOCK = 1 << 22
 
 
@@ -110,7 +113,9 @@ def _weights(F: Any, g: Any, d: Any) -> Any:
 
 def _onnx_cdist(c: Any) -> Any:
     order = float(c.p["p"])
-    d = c.emit("Sub", c.emit("Unsqueeze", c[0], c.ints([-2])), c.emit("Unsqueeze", c[1], c.ints([-3])))
+    d = c.emit(
+        "Sub", c.emit("Unsqueeze", c[0], c.ints([-2])), c.emit("Unsqueeze", c[1], c.ints([-3]))
+    )
     if order == 2:
         return c.reduce("ReduceL2", d, [-1], False)
     size = c.emit("Abs", d)
@@ -130,10 +135,19 @@ defop(
     vjp={"input": _cdist_left, "other": _cdist_right},
     autocast="float32",
     onnx=_onnx_cdist,
-    samples=cases(*((((2, 3, 4), (2, 5, 4)), {"p": p, "by_products": p == 2}) for p in (1.0, 1.5, 2.0, 3.0, math.inf))),
+    samples=cases(
+        *(
+            (((2, 3, 4), (2, 5, 4)), {"p": p, "by_products": p == 2})
+            for p in (1.0, 1.5, 2.0, 3.0, math.inf)
+        )
+    ),
 )
 
-_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+_MODES = (
+    "use_mm_for_euclid_dist_if_necessary",
+    "use_mm_for_euclid_dist",
+    "donot_use_mm_for_euclid_dist",
+)
 
 
 @public()
@@ -144,29 +158,40 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
         x1: `(..., n, d)`.
         x2: `(..., m, d)`; leading dimensions broadcast.
         p: order of the norm, 0 to inf.
-        compute_mode: whether Euclidean distances may come from one matrix product: with more than 25 rows (the default,
-            "use_mm_for_euclid_dist_if_necessary"), always ("use_mm_for_euclid_dist") or never ("donot_use_mm_for_euclid_dist").
+        compute_mode: whether Euclidean distances may come from one matrix product: with more than
+            25 rows (the default, "use_mm_for_euclid_dist_if_necessary"), always
+            ("use_mm_for_euclid_dist") or never ("donot_use_mm_for_euclid_dist").
 
     >>> import pellucid as torch
     >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([[5.]])
     """
-    a, b = require_tensor(x1, "cdist", "x1")._array.shape, require_tensor(x2, "cdist", "x2", 2)._array.shape
+    a, b = (
+        require_tensor(x1, "cdist", "x1")._array.shape,
+        require_tensor(x2, "cdist", "x2", 2)._array.shape,
+    )
     for k, (t, shape) in enumerate(((x1, a), (x2, b)), 1):
         if not t.dtype.is_floating_point:
-            raise DtypeError(f"cdist only supports floating-point dtypes, X{k} got: {t.dtype.scalar_type_name}")
+            raise DtypeError(
+                f"cdist only supports floating-point dtypes, X{k} got: {t.dtype.scalar_type_name}"
+            )
         if len(shape) < 2:
             raise ShapeError(f"cdist only supports at least 2D tensors, X{k} got: {len(shape)}D")
     if a[-1] != b[-1]:
         raise ShapeError(f"X1 and X2 must have the same number of columns. X1: {a[-1]} X2: {b[-1]}")
     if isinstance(p, bool) or not isinstance(p, (int, float)):
-        raise ArgumentTypeError(f"cdist(): argument 'p' (position 3) must be float, not {type(p).__name__}")
+        raise ArgumentTypeError(
+            f"cdist(): argument 'p' (position 3) must be float, not {type(p).__name__}"
+        )
     if not p >= 0:
         raise OperationError("cdist only supports non-negative p values")
     if compute_mode not in _MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     lead = broadcast_shapes(a[:-2], b[:-2])
-    x, y = (t if t._array.shape[:-2] == lead else F.expand(t, shape=(*lead, *t._array.shape[-2:])) for t in (x1, x2))
+    x, y = (
+        t if t._array.shape[:-2] == lead else F.expand(t, shape=(*lead, *t._array.shape[-2:]))
+        for t in (x1, x2)
+    )
     if x.dtype is not y.dtype:
         kind = np.result_type(x._array.dtype, y._array.dtype)
         x, y = F.cast(x, dtype=kind), F.cast(y, dtype=kind)
@@ -177,7 +202,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
 
 @public(namespace="torch nn.functional")
 def pdist(input: Tensor, p: float = 2) -> Tensor:
-    """The p-norm distances between all pairs of rows of a matrix, as a vector: (0, 1), (0, 2), ... (1, 2), ...
+    """The p-norm distances between all pairs of rows of a matrix, as a vector: (0, 1), (0, 2), ...
+    (1, 2), ...
 
     >>> import pellucid as torch
     >>> torch.pdist(torch.tensor([[0.0], [1.0], [3.0]]))
@@ -190,7 +216,9 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     if not p >= 0:
         raise OperationError("pdist only supports non-negative p values")
     n = input._array.shape[0]
-    rows, columns = (make_tensor(tracing.constant(np.ascontiguousarray(places))) for places in _pairs(n))
+    rows, columns = (
+        make_tensor(tracing.constant(np.ascontiguousarray(places))) for places in _pairs(n)
+    )
     gap = input.index_select(0, rows) - input.index_select(0, columns)
     return F.vector_norm(gap, ord=float(p), dim=(1,), keepdim=False)
 
@@ -203,8 +231,15 @@ def _pairs(n: int) -> Any:
 
 # ---- covariance -------------------------------------------------------------------------------
 @public(methods="=")
-def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-    """The covariances of the rows of a matrix (variables), whose columns are observations; of one variable for a vector.
+def cov(
+    input: Tensor,
+    *,
+    correction: int = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+) -> Tensor:
+    """The covariances of the rows of a matrix (variables), whose columns are observations; of one
+    variable for a vector.
 
     Args:
         correction: subtracted from the number of observations.
@@ -218,7 +253,9 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     """
     ndim = require_tensor(input, "cov")._array.ndim
     if ndim > 2:
-        raise ShapeError(f"cov(): expected input to have two or fewer dimensions but got an input with {ndim} dimensions")
+        raise ShapeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {ndim} dimensions"
+        )
     if input._array.dtype.kind == "b":
         raise DtypeError("cov(): bool dtype is not supported for input")
     x: Any = input.reshape((1, -1)) if ndim < 2 else input
@@ -260,8 +297,11 @@ def _warn_of_freedom(factor: Any) -> None:
     if factor <= 0:
         import warnings
 
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-                      UserWarning, stacklevel=3)  # fmt: skip
+        warnings.warn(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _check_not_negative(w: np.ndarray, name: str) -> None:
@@ -276,17 +316,26 @@ def _observation_weights(fweights: Any, aweights: Any, n: int) -> Any:
             continue
         shape = require_tensor(w, "cov", name)._array.shape
         if len(shape) > 1:
-            raise ShapeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(shape)} dimensions")
+            raise ShapeError(
+                f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(shape)} dimensions"
+            )
         if name == "fweights" and not (w.dtype.is_integral and w._array.dtype.kind != "b"):
             raise DtypeError(
-                "cov(): expected fweights to have integral dtype but got fweights with " + w.dtype.scalar_type_name + " dtype"
+                "cov(): expected fweights to have integral dtype but got fweights with "
+                + w.dtype.scalar_type_name
+                + " dtype"
             )
         if name == "aweights" and not w.dtype.is_floating_point:
-            raise DtypeError("cov(): expected aweights to have floating point dtype but got aweights with "
-                             + w.dtype.scalar_type_name + " dtype")  # fmt: skip
+            raise DtypeError(
+                "cov(): expected aweights to have floating point dtype but got aweights with "
+                + w.dtype.scalar_type_name
+                + " dtype"
+            )
         if w._array.size != n:
-            raise ShapeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
-                             f"{w._array.size} != {n}")  # fmt: skip
+            raise ShapeError(
+                f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+                f"{w._array.size} != {n}"
+            )
         if w._array.size:
             tracing.check(_check_not_negative, w._array, name)
         weights = w if weights is None else weights * w
@@ -295,7 +344,8 @@ def _observation_weights(fweights: Any, aweights: Any, n: int) -> Any:
 
 @public(methods="=")
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlation coefficients of the rows of a matrix (variables), whose columns are observations.
+    """The correlation coefficients of the rows of a matrix (variables), whose columns are
+    observations.
 
     >>> import pellucid as torch
     >>> torch.corrcoef(torch.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))

@@ -52,14 +52,17 @@ def _vector_norm(xp: Any, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any
     return xp.asarray(made).astype(real, copy=False)
 
 
-def _vector_norm_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, ord: float, dim: Any, keepdim: bool) -> Any:
+def _vector_norm_grad(
+    F: Any, g: Any, input: Any, out: Any, input_shape: Any, ord: float, dim: Any, keepdim: bool
+) -> Any:
     g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
     if ord == 0:
         return F.full(shape=input_shape, value=0, dtype=input.dtype if F.raw else input.dtype.numpy)
     if ord == 1:
         return F.sgn(input) * g
-    # Where the norm is 0 the gradient is taken as 0 instead of 0/0 (the second derivative stays NaN there, as it should).
-    if F.raw and type(out) is not np.ndarray and input.dtype.kind == "f":  # traced: it may be 0 in another call
+    # Where the norm is 0 the gradient is taken as 0 instead of 0/0 (the second derivative stays NaN
+    # there, as it should). traced: it may be 0 in another call
+    if F.raw and type(out) is not np.ndarray and input.dtype.kind == "f":
         share = g if math.isinf(ord) else g / (out if ord == 2 else F.pow(out, ord - 1))
         return F.where(out == 0, 0.0, _slope(F, input, out, ord, dim) * share)
     zero = values(F, out) == 0
@@ -98,15 +101,23 @@ def _slope(F: Any, input: Any, out: Any, ord: float, dim: Any) -> Any:
 
 
 def _one_where(F: Any, mask: Any, x: Any) -> Any:
-    return np.where(mask, x.dtype.type(1), x) if F.raw else x.masked_fill(make_tensor(np.broadcast_to(mask, x.shape).copy()), 1)
+    return (
+        np.where(mask, x.dtype.type(1), x)
+        if F.raw
+        else x.masked_fill(make_tensor(np.broadcast_to(mask, x.shape).copy()), 1)
+    )
 
 
 def _zero_where(F: Any, mask: Any, x: Any) -> Any:
     mask = np.broadcast_to(mask, x.shape)
-    return np.where(mask, x.dtype.type(0), x) if F.raw else x.masked_fill(make_tensor(mask.copy()), 0)
+    return (
+        np.where(mask, x.dtype.type(0), x) if F.raw else x.masked_fill(make_tensor(mask.copy()), 0)
+    )
 
 
-def _vector_norm_tangent(F: Any, tangents: Any, input: Any, out: Any, ord: float, dim: Any, keepdim: bool) -> Any:
+def _vector_norm_tangent(
+    F: Any, tangents: Any, input: Any, out: Any, ord: float, dim: Any, keepdim: bool
+) -> Any:
     one = F.full(shape=out._array.shape, value=1, dtype=out._array.dtype)
     slope = _vector_norm_grad(F, one, input, out, input._array.shape, ord, dim, keepdim)
     return slope_tangent(F, slope, tangents[0], dim, keepdim)
@@ -135,7 +146,11 @@ defop(
     batch="dims",
     onnx=_onnx_vector_norm,
     samples=cases(
-        *((((3, 4),), {"ord": p, "dim": dim, "keepdim": False}) for p in (0, 0.5, 1, 1.5, 2, 3, INF, -INF) for dim in (None, (1,))),
+        *(
+            (((3, 4),), {"ord": p, "dim": dim, "keepdim": False})
+            for p in (0, 0.5, 1, 1.5, 2, 3, INF, -INF)
+            for dim in (None, (1,))
+        ),
         complex=True,
     ),
     aval=lambda x, ord, dim, keepdim: (
@@ -152,10 +167,14 @@ def _in_dtype(name: str, x: Tensor, dtype: Any) -> Tensor:
         return x
     dtype = dtypes.check_dtype(dtype, name.replace(".", "_"))
     if not (dtype.is_floating_point or dtype.is_complex):
-        raise DtypeError(f"{name}: dtype should be floating point or complex, but got {dtype.scalar_type_name}")
+        raise DtypeError(
+            f"{name}: dtype should be floating point or complex, but got {dtype.scalar_type_name}"
+        )
     if x.dtype.is_complex != dtype.is_complex:
         wanted, got = ("complex", "real") if x.dtype.is_complex else ("real", "complex")
-        raise DtypeError(f"{name}: dtype should be {wanted} for {wanted} inputs, but got {dtype.scalar_type_name}")
+        raise DtypeError(
+            f"{name}: dtype should be {wanted} for {wanted} inputs, but got {dtype.scalar_type_name}"
+        )
     if dtypes.promote_types(x.dtype, dtype) is not dtype:
         raise DtypeError(
             f"{name}: the dtype of the input ({x.dtype.scalar_type_name}) should be convertible without narrowing to the specified "
@@ -168,9 +187,13 @@ def vector_norm_of(name: str, x: Any, ord: Any, dim: Any, keepdim: bool, dtype: 
     """The vector norm with PyTorch's checks."""
     kind = require_tensor(x, name, "x").dtype
     if not (kind.is_floating_point or kind.is_complex):
-        raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
+        raise DtypeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}"
+        )
     if isinstance(ord, str) or not isinstance(ord, (int, float)):
-        raise ArgumentTypeError(f"{name.replace('.', '_')}(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
+        raise ArgumentTypeError(
+            f"{name.replace('.', '_')}(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}"
+        )
     x = _in_dtype(name, x, dtype)
     shape = x._array.shape
     dims = dims_of(dim, len(shape), name)
@@ -194,12 +217,20 @@ Dims = int | tuple[int, ...] | list[int] | None
 
 
 @linalg()
-def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def vector_norm(
+    x: Tensor,
+    ord: float = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
     """The vector norm over `dim` (all dimensions, flattened, for None).
 
     Args:
         x: floating point or complex.
-        ord: 2, 1, any number p for `sum(|x|^p)^(1/p)`, 0 for the count of non-zeros, inf and -inf for largest and smallest.
+        ord: 2, 1, any number p for `sum(|x|^p)^(1/p)`, 0 for the count of non-zeros, inf and -inf
+            for largest and smallest.
 
     >>> import pellucid as torch
     >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
@@ -221,8 +252,9 @@ def matrix_norm(
     """The matrix norm over two dimensions.
 
     Args:
-        ord: "fro" (root of the sum of squares), "nuc" (sum of singular values), 2 and -2 (largest and smallest singular value),
-            1 and -1 (largest and smallest column sum), inf and -inf (row sums).
+        ord: "fro" (root of the sum of squares), "nuc" (sum of singular values), 2 and -2 (largest
+            and smallest singular value), 1 and -1 (largest and smallest column sum), inf and -inf
+            (row sums).
 
     >>> import pellucid as torch
     >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
@@ -234,7 +266,9 @@ def matrix_norm(
     if ndim < 2:
         raise ShapeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if not (kind.is_floating_point or kind.is_complex):
-        raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
+        raise DtypeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}"
+        )
     if isinstance(dim, int) or dim is None or len(dim) != 2:
         raise OperationError(
             f"{name}: dim must be a 2-tuple. Got {'' if dim is None else dim if isinstance(dim, int) else ', '.join(map(str, dim))}"
@@ -248,13 +282,17 @@ def matrix_norm(
         if ord == "fro":
             return vector_norm_of(name, A, 2, (first, second), keepdim, dtype)
     elif not isinstance(ord, (int, float)):
-        raise ArgumentTypeError(f"linalg_matrix_norm(): argument 'ord' must be Number or str, not {type(ord).__name__}")
+        raise ArgumentTypeError(
+            f"linalg_matrix_norm(): argument 'ord' must be Number or str, not {type(ord).__name__}"
+        )
     elif abs(ord) not in (1, 2, INF):
         raise OperationError(f"{name}: Order {ord} not supported.")
     x = _in_dtype(name, A, dtype)
     if ord == "nuc" or abs(ord) == 2:
         if x._array.dtype not in (np.float32, np.float64, np.complex64, np.complex128):
-            raise DtypeError(f"{name}: Low precision dtypes not supported. Got {kind.scalar_type_name}")
+            raise DtypeError(
+                f"{name}: Low precision dtypes not supported. Got {kind.scalar_type_name}"
+            )
         s = F.svd(x.movedim((first, second), (-2, -1)), full=False)[1]
         made = s.sum(-1) if ord == "nuc" else _largest(s, -1, ord)
     else:
@@ -284,10 +322,12 @@ def norm(
     *,
     dtype: dtypes.dtype | None = None,  # noqa: N803
 ) -> Tensor:
-    """A vector norm (`dim` is one number, or A a vector) or a matrix norm (`dim` is two numbers, or A a matrix).
+    """A vector norm (`dim` is one number, or A a vector) or a matrix norm (`dim` is two numbers, or
+    A a matrix).
 
     Args:
-        ord: as for `vector_norm` and `matrix_norm`; None is the root of the sum of squares over `dim`.
+        ord: as for `vector_norm` and `matrix_norm`; None is the root of the sum of squares over
+            `dim`.
 
     >>> import pellucid as torch
     >>> torch.linalg.norm(torch.tensor([3.0, 4.0]), ord=1)
@@ -295,20 +335,26 @@ def norm(
     """
     ndim = require_tensor(A, "linalg_norm", "A")._array.ndim
     if isinstance(dim, (tuple, list)) and len(dim) not in (1, 2) and ord is not None:
-        raise OperationError("linalg.norm: If dim is specified, it must be of length 1 or 2. Got " + str(list(dim)))
+        raise OperationError(
+            "linalg.norm: If dim is specified, it must be of length 1 or 2. Got " + str(list(dim))
+        )
     if ord is None:
         return vector_norm_of("linalg.vector_norm", A, 2, dim, keepdim, dtype)
     if dim is None:
         if ndim not in (1, 2):
             raise OperationError(
-                "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got " + str(ndim) + "D."
+                "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+                + str(ndim)
+                + "D."
             )
         pair = ndim == 2
     else:
         pair = isinstance(dim, (tuple, list)) and len(dim) == 2
     if isinstance(ord, str) and not pair:
         if ndim < 2:
-            raise ShapeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+            raise ShapeError(
+                "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
+            )
         raise OperationError(
             f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim if isinstance(dim, (tuple, list)) else [dim]))}"
         )
@@ -319,8 +365,15 @@ def norm(
 
 @public(names="norm", methods="=", out=True)
 @numpy_names
-def torch_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The p-norm over `dim` (of all elements for None); "fro" is 2, "nuc" the sum of singular values of matrices.
+def torch_norm(
+    input: Tensor,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
+    """The p-norm over `dim` (of all elements for None); "fro" is 2, "nuc" the sum of singular
+    values of matrices.
 
     >>> import pellucid as torch
     >>> torch.norm(torch.tensor([3.0, 4.0]))
@@ -338,8 +391,12 @@ def torch_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = F
     if p is None:
         p = 2
     if not (kind.is_floating_point or kind.is_complex):
-        raise DtypeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}")
-    return vector_norm_of("linalg.vector_norm", as_dtype(input, dtype, "norm"), p, dim, keepdim, None)
+        raise DtypeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}"
+        )
+    return vector_norm_of(
+        "linalg.vector_norm", as_dtype(input, dtype, "norm"), p, dim, keepdim, None
+    )
 
 
 torch_norm.__name__ = "norm"
@@ -369,7 +426,8 @@ def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> T
 
 @public()
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """The norms of the slices along `dim`, with the other dimensions kept as 1 (of everything for -1).
+    """The norms of the slices along `dim`, with the other dimensions kept as 1 (of everything for
+    -1).
 
     >>> import pellucid as torch
     >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0]]), 2, 0)
@@ -397,7 +455,9 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     >>> torch._weight_norm(torch.tensor([[3.0, 4.0]]), torch.tensor([[10.0]]))
     tensor([[6., 8.]])
     """
-    return require_tensor(v, "_weight_norm", "v") * (require_tensor(g, "_weight_norm", "g", 2) / norm_except_dim(v, 2, dim))
+    return require_tensor(v, "_weight_norm", "v") * (
+        require_tensor(g, "_weight_norm", "g", 2) / norm_except_dim(v, 2, dim)
+    )
 
 
 @public(methods="=")
@@ -433,8 +493,11 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if ndim <= 1:
         raise ShapeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
     keep = normalize_dim(dim, ndim)
-    own = F.clone(input) if input._rg and local.grad else input  # which `renorm_` does not overwrite
-    sizes = F.vector_norm(own, ord=float(p), dim=tuple(d for d in range(ndim) if d != keep), keepdim=True)
+    # which `renorm_` does not overwrite
+    own = F.clone(input) if input._rg and local.grad else input
+    sizes = F.vector_norm(
+        own, ord=float(p), dim=tuple(d for d in range(ndim) if d != keep), keepdim=True
+    )
     over = sizes.detach() > maxnorm
     factor = F.where(over, maxnorm / (sizes + 1e-7), 1.0)
     return input * factor
@@ -443,10 +506,12 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 # ---- condition and rank -----------------------------------------------------------------------
 @linalg()
 def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
-    """The condition number of matrices in a norm: `norm(A) * norm(inv(A))`; the ratio of extreme singular values by default.
+    """The condition number of matrices in a norm: `norm(A) * norm(inv(A))`; the ratio of extreme
+    singular values by default.
 
     Args:
-        p: None or 2, -2 (by singular values), or "fro", "nuc", 1, -1, inf, -inf (square matrices; inf where singular).
+        p: None or 2, -2 (by singular values), or "fro", "nuc", 1, -1, inf, -inf (square matrices;
+            inf where singular).
 
     >>> import pellucid as torch
     >>> torch.linalg.cond(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
@@ -492,7 +557,8 @@ def matrix_rank(
     """The number of singular values above a tolerance, as int64.
 
     Args:
-        atol, rtol: they count when above max(atol, rtol * largest); rtol defaults to eps * max(m, n). `tol` stands for atol alone.
+        atol, rtol: they count when above max(atol, rtol * largest); rtol defaults to eps * max(m,
+            n). `tol` stands for atol alone.
 
     >>> import pellucid as torch
     >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 1.0], [1.0, 1.0]]))
@@ -505,21 +571,31 @@ def matrix_rank(
     x = matrices(A, "torch.linalg.matrix_rank", "input")._array
     for tolerance in (tol, atol, rtol):
         if isinstance(tolerance, Tensor) and tolerance.dtype.is_complex:
-            raise DtypeError("torch.linalg.matrix_rank: tolerance tensor of complex type is not supported.")
+            raise DtypeError(
+                "torch.linalg.matrix_rank: tolerance tensor of complex type is not supported."
+            )
         if isinstance(tolerance, str):
-            raise ArgumentTypeError("linalg_matrix_rank(): tolerances must be numbers or Tensors, not str")
+            raise ArgumentTypeError(
+                "linalg_matrix_rank(): tolerances must be numbers or Tensors, not str"
+            )
     if tol is not None:
         atol, rtol = tol, 0.0
     if hermitian:
         square(A, "torch.linalg.matrix_rank")
     if x.size == 0:
         return make_tensor(tracing.constant(np.zeros(x.shape[:-2], np.int64)))
-    return make_tensor(tracing.effect(_ranks, x, number_or_array(atol), number_or_array(rtol), bool(hermitian)))
+    return make_tensor(
+        tracing.effect(_ranks, x, number_or_array(atol), number_or_array(rtol), bool(hermitian))
+    )
 
 
 def _ranks(x: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     from ..linalg.lstsq import cutoff
 
-    s = np.abs(kernels.matmul.blas.linalg.eigvalsh(x)) if hermitian else kernels.matmul.blas.linalg.svd(x, compute_uv=False)
+    s = (
+        np.abs(kernels.matmul.blas.linalg.eigvalsh(x))
+        if hermitian
+        else kernels.matmul.blas.linalg.svd(x, compute_uv=False)
+    )
     least = cutoff(s.max(-1), x.shape, atol, rtol, x.dtype)
     return np.asarray((s > np.asarray(least)[..., None]).sum(-1), np.int64)

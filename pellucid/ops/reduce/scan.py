@@ -33,7 +33,9 @@ def _flip(F: Any, x: Any, dim: int) -> Any:
 
 
 def _in_order(x: Any) -> Any:
-    """The elements in order in memory: results of running functions are, whatever the order of what they are given."""
+    """The elements in order in memory: results of running functions are, whatever the order of what
+    they are given.
+    """
     return np.ascontiguousarray(x) if type(x) is np.ndarray and x.ndim else x
 
 
@@ -45,7 +47,11 @@ def _cumsum(xp: Any, x: Any, *, dim: int) -> Any:
         return x.astype(np.int64) if kind.kind in "biu" else x.copy()
     if kind in xp.ACCUMULATE:
         wide = xp.ACCUMULATE[kind]
-        return xp.cumsum(x, dim, wide) if wide.kind == "i" else narrowed(xp.cumsum(widened(x), dim), kind)
+        return (
+            xp.cumsum(x, dim, wide)
+            if wide.kind == "i"
+            else narrowed(xp.cumsum(widened(x), dim), kind)
+        )
     return xp.cumsum(x, dim)
 
 
@@ -66,9 +72,16 @@ def _onnx_cumsum(c: Any) -> Any:
 
 
 cumsum_op = defop(
-    "cumsum", "input", forward=_cumsum, aval=_scan_aval, vjp={"input": _cumsum_grad}, jvp="linear", batch="dims", onnx=_onnx_cumsum,
+    "cumsum",
+    "input",
+    forward=_cumsum,
+    aval=_scan_aval,
+    vjp={"input": _cumsum_grad},
+    jvp="linear",
+    batch="dims",
+    onnx=_onnx_cumsum,
     samples=cases(*_ALONG, complex=True),
-)  # fmt: skip
+)
 
 
 def _cumprod(xp: Any, x: Any, *, dim: int) -> Any:
@@ -77,7 +90,11 @@ def _cumprod(xp: Any, x: Any, *, dim: int) -> Any:
         return x.astype(np.int64) if kind.kind in "biu" else x.copy()
     if kind in xp.ACCUMULATE:
         wide = xp.ACCUMULATE[kind]
-        return xp.cumprod(x, dim, wide) if wide.kind == "i" else narrowed(xp.cumprod(widened(x), dim), kind)
+        return (
+            xp.cumprod(x, dim, wide)
+            if wide.kind == "i"
+            else narrowed(xp.cumprod(widened(x), dim), kind)
+        )
     return xp.cumprod(x, dim)
 
 
@@ -85,13 +102,20 @@ def _cumprod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: i
     if not input_shape:
         return g
     values = input if F.raw else input._array
-    if F.raw and type(values) is np.ndarray and type(g) is np.ndarray and values.dtype == np.float32 and config.kernels:
+    if (
+        F.raw
+        and type(values) is np.ndarray
+        and type(g) is np.ndarray
+        and values.dtype == np.float32
+        and config.kernels
+    ):
         made = kernels.ordering.scan.cumprod_backward(values, out, np.ascontiguousarray(g), dim)
         if made is not None:
             return made
     if not (values == 0).any():
         return _cumsum_grad(F, g * F.conj(out), input_shape, dim) / F.conj(input)
-    # With a zero, dividing by it is replaced by products that leave one element out: line k has its k-th element set to 1.
+    # With a zero, dividing by it is replaced by products that leave one element out: line k has its
+    # k-th element set to 1.
     n = input_shape[dim]
     eye = np.eye(n, dtype=values.dtype)
     keep = np.triu(np.ones((n, n), values.dtype))  # element k takes part in results k, k+1, ...
@@ -117,14 +141,18 @@ cumprod_op = defop(
     aval=_scan_aval,
     vjp={"input": _cumprod_grad},
     batch="dims",
-    samples=lambda rng: (*cases(*_ALONG, complex=True)(rng), *cases(*_ALONG, make=_with_zeros)(rng)),
+    samples=lambda rng: (
+        *cases(*_ALONG, complex=True)(rng),
+        *cases(*_ALONG, make=_with_zeros)(rng),
+    ),
 )
 
 
 @public(methods="=", inplace="=", out="computes")
 @numpy_names
 def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The running sum along `dim`: `out[i] = input[0] + ... + input[i]`; integers and bools give int64.
+    """The running sum along `dim`: `out[i] = input[0] + ... + input[i]`; integers and bools give
+    int64.
 
     Args:
         input: any shape and dtype.
@@ -211,14 +239,31 @@ def _running_aval(x: Any, *, dim: int) -> Any:
 
 
 cummax_op = defop(
-    "cummax", "input", host=True, forward=lambda xp, x, *, dim: _running(x, dim, np.maximum), outputs=2, aval=_running_aval,
-    vjp={"input": _running_grad}, batch="dims", samples=cases(*_ALONG),
-)  # fmt: skip
+    "cummax",
+    "input",
+    host=True,
+    forward=lambda xp, x, *, dim: _running(x, dim, np.maximum),
+    outputs=2,
+    aval=_running_aval,
+    vjp={"input": _running_grad},
+    batch="dims",
+    samples=cases(*_ALONG),
+)
 cummin_op = defop(
-    "cummin", "input", host=True, forward=lambda xp, x, *, dim: _running(x, dim, np.minimum), outputs=2, aval=_running_aval,
-    vjp={"input": _running_grad}, batch="dims", samples=cases(*_ALONG),
-)  # fmt: skip
-_cummax, _cummin = return_types.make("cummax", "values indices"), return_types.make("cummin", "values indices")
+    "cummin",
+    "input",
+    host=True,
+    forward=lambda xp, x, *, dim: _running(x, dim, np.minimum),
+    outputs=2,
+    aval=_running_aval,
+    vjp={"input": _running_grad},
+    batch="dims",
+    samples=cases(*_ALONG),
+)
+_cummax, _cummin = (
+    return_types.make("cummax", "values indices"),
+    return_types.make("cummin", "values indices"),
+)
 
 
 def _real_dim(input: Any, name: str, dim: int) -> int:
@@ -226,7 +271,9 @@ def _real_dim(input: Any, name: str, dim: int) -> int:
     if number >= 0:
         return number
     if require_tensor(input, name).dtype.is_complex:
-        raise UnsupportedError(f"\"{name}_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
+        raise UnsupportedError(
+            f"\"{name}_cpu\" not implemented for '{input.dtype.scalar_type_name}'"
+        )
     return normalize_dim(dim, input._array.ndim)
 
 
@@ -266,7 +313,8 @@ def _logcumsumexp(xp: Any, x: Any, *, dim: int) -> Any:
 
 
 def _complex_logcumsumexp(x: Any, dim: int) -> Any:
-    # Sums of 1, 2, 4 ... neighbours are put together, each with the larger one taken out, so that none is lost beside a far larger one.
+    # Sums of 1, 2, 4 ... neighbours are put together, each with the larger one taken out, so that
+    # none is lost beside a far larger one.
     out = np.moveaxis(x.copy(), dim, 0)
     out[np.isnan(out)] = complex(np.nan, np.nan)
     out[np.isneginf(out.real) & ~np.isnan(out)] = -np.inf  # its angle means nothing
@@ -291,8 +339,8 @@ def _complex_logaddexp(a: Any, b: Any) -> Any:
 
 
 def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: int) -> Any:
-    # d out_j / d x_i = exp(x_i - out_j) for i <= j. Positive and negative gradients are summed apart, in logarithms, so that
-    # exp(-out_j) cannot overflow.
+    # d out_j / d x_i = exp(x_i - out_j) for i <= j. Positive and negative gradients are summed
+    # apart, in logarithms, so that exp(-out_j) cannot overflow.
     if not input_shape:
         return g
     input = F.conj(input)
@@ -304,7 +352,10 @@ def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, d
     total = None
     for sign in (1.0, -1.0):
         part = F.where(g * sign > 0, g * sign, 0.0).astype(out.dtype)
-        made = F.exp(F.flip(F.logcumsumexp(F.flip(F.log(part) - out, dims=(dim,)), dim=dim), dims=(dim,)) + input)
+        made = F.exp(
+            F.flip(F.logcumsumexp(F.flip(F.log(part) - out, dims=(dim,)), dim=dim), dims=(dim,))
+            + input
+        )
         total = made if total is None else total - made
     return total
 
@@ -319,10 +370,15 @@ def _logcumsumexp_grad_recorded(g: Any, input: Any, out: Any, dim: int) -> Any:
 
 
 logcumsumexp_op = defop(
-    "logcumsumexp", "input", host=True, forward=_logcumsumexp, aval=lambda x, dim: x, vjp={"input": _logcumsumexp_grad},
+    "logcumsumexp",
+    "input",
+    host=True,
+    forward=_logcumsumexp,
+    aval=lambda x, dim: x,
+    vjp={"input": _logcumsumexp_grad},
     batch="dims",
     samples=cases(*_ALONG),
-)  # fmt: skip
+)
 
 
 @public(methods="=", out=True)
@@ -336,5 +392,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """
     kind = require_tensor(input, "logcumsumexp").dtype
     if not (kind.is_floating_point or kind.is_complex):
-        raise UnsupportedError(f"\"logcumsumexp_out_cpu\" not implemented for '{kind.scalar_type_name}'")
+        raise UnsupportedError(
+            f"\"logcumsumexp_out_cpu\" not implemented for '{kind.scalar_type_name}'"
+        )
     return logcumsumexp_op.call(input, dim=normalize_dim(dim, input._array.ndim))

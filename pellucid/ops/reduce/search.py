@@ -1,4 +1,6 @@
-"""Looking values up and counting them: searchsorted, bucketize, isin, histograms. None has a gradient."""
+"""Looking values up and counting them: searchsorted, bucketize, isin, histograms. None has a
+gradient.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,18 @@ def _places(ordered: Any, values: Any, right: bool, kind: Any) -> Any:
     n = math.prod(ordered.shape[:-1])
     rows, wanted = ordered.reshape(n, ordered.shape[-1]), values.reshape(n, values.shape[-1])
     made = [np.searchsorted(row, w, side) for row, w in zip(rows, wanted, strict=True)]
-    return np.asarray((np.stack(made) if made else np.zeros(values.shape, np.int64)).reshape(values.shape), kind)
+    return np.asarray(
+        (np.stack(made) if made else np.zeros(values.shape, np.int64)).reshape(values.shape), kind
+    )
 
 
 def _right(right: bool, side: str | None) -> bool:
     if side is None:
         return bool(right)
     if side not in ("left", "right"):
-        raise OperationError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+        raise OperationError(
+            f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
+        )
     if right and side == "left":
         raise OperationError(
             "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
@@ -47,9 +53,14 @@ def _right(right: bool, side: str | None) -> bool:
 
 @public(out=True)
 def searchsorted(
-    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
     sorter: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Where each value would go in an ascending sequence (its last dimension) to keep it ordered.
 
     Args:
@@ -66,12 +77,17 @@ def searchsorted(
     ordered = sorted_sequence._array
     number = not isinstance(input, Tensor)
     if number and not isinstance(input, (bool, int, float)):
-        raise ArgumentTypeError(f"searchsorted(): argument 'input' (position 2) must be Tensor, not {type(input).__name__}")
+        raise ArgumentTypeError(
+            f"searchsorted(): argument 'input' (position 2) must be Tensor, not {type(input).__name__}"
+        )
     values = tracing.constant(np.asarray(input)) if number else input._array
     if ordered.ndim == 0:
-        raise ShapeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we "
-                         "got boundaries tensor dim(0) and input value's dim(0) numel(1)" if number else
-                         "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")  # fmt: skip
+        raise ShapeError(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we "
+            "got boundaries tensor dim(0) and input value's dim(0) numel(1)"
+            if number
+            else "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
+        )
     if number and ordered.ndim != 1:
         raise ShapeError(
             "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
@@ -97,7 +113,11 @@ def searchsorted(
         ordered = tracing.effect(_in_order, ordered, order)
     if MetaArray in (type(ordered), type(values)):
         return make_tensor(MetaArray(values.shape, np.int32 if out_int32 else np.int64))
-    return make_tensor(tracing.effect(_places, ordered, values, _right(right, side), np.int32 if out_int32 else np.int64))
+    return make_tensor(
+        tracing.effect(
+            _places, ordered, values, _right(right, side), np.int32 if out_int32 else np.int64
+        )
+    )
 
 
 def _in_order(ordered: Any, order: Any) -> Any:
@@ -107,7 +127,9 @@ def _in_order(ordered: Any, order: Any) -> Any:
 
 
 @public(out=True)
-def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+def bucketize(
+    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
     """The bucket of each value between ascending `boundaries`, a vector.
 
     >>> import pellucid as torch
@@ -118,15 +140,21 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     if edges.ndim != 1:
         raise ShapeError(f"boundaries tensor must be 1 dimension, but got dim({edges.ndim})")
     if not isinstance(input, (Tensor, bool, int, float)):
-        raise ArgumentTypeError(f"bucketize(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        raise ArgumentTypeError(
+            f"bucketize(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
     values = input._array if isinstance(input, Tensor) else tracing.constant(np.asarray(input))
     if MetaArray in (type(edges), type(values)):
         return make_tensor(MetaArray(values.shape, np.int32 if out_int32 else np.int64))
-    return make_tensor(tracing.effect(_places, edges, values, bool(right), np.int32 if out_int32 else np.int64))
+    return make_tensor(
+        tracing.effect(_places, edges, values, bool(right), np.int32 if out_int32 else np.int64)
+    )
 
 
 @public(out=True)
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
     """True where an element occurs among `test_elements`.
 
     Args:
@@ -137,24 +165,44 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 3]))
     tensor([False,  True,  True])
     """
-    for position, (name, value) in enumerate((("elements", elements), ("test_elements", test_elements)), 1):
+    for position, (name, value) in enumerate(
+        (("elements", elements), ("test_elements", test_elements)), 1
+    ):
         if not isinstance(value, (Tensor, bool, int, float)):
-            raise ArgumentTypeError(f"isin(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}")
+            raise ArgumentTypeError(
+                f"isin(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}"
+            )
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise ArgumentTypeError("isin(): argument 'elements' (position 1) must be Tensor")
     for value in (elements, test_elements):
-        kind = common_dtype((value,)) if isinstance(value, Tensor) else dtypes.bool_ if isinstance(value, bool) else None
+        kind = (
+            common_dtype((value,))
+            if isinstance(value, Tensor)
+            else dtypes.bool_
+            if isinstance(value, bool)
+            else None
+        )
         if kind is not None and (kind is dtypes.bool_ or kind.is_complex):
-            raise DtypeError(f"Unsupported input type encountered for isin(): {kind.scalar_type_name}")
+            raise DtypeError(
+                f"Unsupported input type encountered for isin(): {kind.scalar_type_name}"
+            )
     if isinstance(elements, Tensor) and elements.is_meta:
         return make_tensor(MetaArray(elements._array.shape, np.bool_))
     common = common_dtype((elements, test_elements)).numpy
-    a, b = (x._array if isinstance(x, Tensor) else tracing.constant(np.asarray(x, common)) for x in (elements, test_elements))
+    a, b = (
+        x._array if isinstance(x, Tensor) else tracing.constant(np.asarray(x, common))
+        for x in (elements, test_elements)
+    )
     return make_tensor(tracing.effect(_occurs, a, b, common, bool(assume_unique), bool(invert)))
 
 
 def _occurs(a: Any, b: Any, common: Any, assume_unique: bool, invert: bool) -> Any:
-    found = np.isin(a.astype(common), b.astype(common), assume_unique=assume_unique and a.ndim == 1, invert=invert)
+    found = np.isin(
+        a.astype(common),
+        b.astype(common),
+        assume_unique=assume_unique and a.ndim == 1,
+        invert=invert,
+    )
     return np.asarray(found).reshape(a.shape)
 
 
@@ -168,7 +216,8 @@ def _held(t: Tensor, name: str) -> Any:
 # ---- counts -----------------------------------------------------------------------------------
 @public(methods="=")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each of 0, 1, 2, ... occurs in a vector of non-negative integers, or the sum of the weights there.
+    """How often each of 0, 1, 2, ... occurs in a vector of non-negative integers, or the sum of the
+    weights there.
 
     >>> import pellucid as torch
     >>> torch.bincount(torch.tensor([0, 2, 2]))
@@ -176,7 +225,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """
     x = _held(require_tensor(input, "bincount"), "bincount")
     if not (input.dtype.is_integral and x.dtype.kind in "iu"):
-        raise UnsupportedError(f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_type_name}'")
+        raise UnsupportedError(
+            f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_type_name}'"
+        )
     if minlength < 0:
         raise OperationError("minlength should be >= 0")
     if x.ndim != 1 or (x.size and x.min() < 0):
@@ -192,7 +243,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 @public(methods="=", out=True)
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements lie in each of `bins` equal parts of [min, max] (of the data's range when both are 0).
+    """How many elements lie in each of `bins` equal parts of [min, max] (of the data's range when
+    both are 0).
 
     >>> import pellucid as torch
     >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
@@ -246,7 +298,9 @@ def _parts_of_range(x: Any, bins: int, low_high: Any, kind: Any, name: str) -> A
         if not (math.isfinite(low) and math.isfinite(high)):
             raise OperationError(f"torch.{name}(): dimension range [{low}, {high}] is not finite")
         if low > high:
-            raise OperationError(f"torch.histogramdd: min should not exceed max, but got min {low} max {high}")
+            raise OperationError(
+                f"torch.histogramdd: min should not exceed max, but got min {low} max {high}"
+            )
     elif x.size:
         low, high = float(x.min()), float(x.max())
         if not (math.isfinite(low) and math.isfinite(high)):
@@ -256,8 +310,15 @@ def _parts_of_range(x: Any, bins: int, low_high: Any, kind: Any, name: str) -> A
     if low == high:
         low, high = low - 0.5, high + 0.5
     # In the element type, from both ends towards the middle, as PyTorch's linspace.
-    step, k = kind.type((kind.type(high) - kind.type(low)) / kind.type(bins)), np.arange(bins + 1).astype(kind)
-    return np.where(k < (bins + 1) // 2, kind.type(low) + step * k, kind.type(high) - step * (kind.type(bins) - k)).astype(kind)
+    step, k = (
+        kind.type((kind.type(high) - kind.type(low)) / kind.type(bins)),
+        np.arange(bins + 1).astype(kind),
+    )
+    return np.where(
+        k < (bins + 1) // 2,
+        kind.type(low) + step * k,
+        kind.type(high) - step * (kind.type(bins) - k),
+    ).astype(kind)
 
 
 def _count(x: Any, d: int, edges: list[Any], weight: Any, density: bool) -> Any:
@@ -271,9 +332,15 @@ def _count(x: Any, d: int, edges: list[Any], weight: Any, density: bool) -> Any:
     for d, e in enumerate(edges):
         place = np.searchsorted(e, points[:, d], "right") - 1
         place[points[:, d] == e[-1]] = len(e) - 2  # the last bin includes its upper edge
-        inside &= (points[:, d] >= e[0]) & (points[:, d] <= e[-1]) & (place >= 0) & (place < shape[d])
+        inside &= (
+            (points[:, d] >= e[0]) & (points[:, d] <= e[-1]) & (place >= 0) & (place < shape[d])
+        )
         cell = cell * shape[d] + place
-    total = np.bincount(cell[inside], None if weight is None else weight[inside], math.prod(shape)).reshape(shape).astype(kind)
+    total = (
+        np.bincount(cell[inside], None if weight is None else weight[inside], math.prod(shape))
+        .reshape(shape)
+        .astype(kind)
+    )
     if density:
         total = total / total.sum()
         for d, e in enumerate(edges):
@@ -299,12 +366,22 @@ def _weights(weight: Any, shape: tuple[int, ...], kind: Any, name: str) -> Any:
 
 def _floats(input: Any, name: str) -> None:
     if require_tensor(input, name).dtype not in (dtypes.float32, dtypes.float64):
-        raise UnsupportedError(f"\"histogramdd\" not implemented for '{input.dtype.scalar_type_name}'")
+        raise UnsupportedError(
+            f"\"histogramdd\" not implemented for '{input.dtype.scalar_type_name}'"
+        )
 
 
 @public(methods="=", out=True)
-def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
-    """How many elements lie in each bin, as (hist, bin_edges); the last bin includes its upper edge.
+def histogram(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """How many elements lie in each bin, as (hist, bin_edges); the last bin includes its upper
+    edge.
 
     Args:
         bins: a number of equal bins, or their ascending edges as a vector.
@@ -325,18 +402,29 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
                 "for dimension 0"
             )
         if bins.dtype is not input.dtype:
-            raise DtypeError("torch.histogramdd: input tensor and bins tensors should have the same dtype")
+            raise DtypeError(
+                "torch.histogramdd: input tensor and bins tensors should have the same dtype"
+            )
     weights = _weights(weight, x.shape, input.dtype, "histogramdd")
     if range is not None and len(range) != 2:
         raise ShapeError(f"torch.histogramdd: range should have 2 elements, but got {len(range)}")
     edges = _edges(x, bins, range, "histogram")
     made = tracing.effect(_count, x, 1, [edges], weights, bool(density))
-    hist, places = (underivable(make_tensor(m), (input, bins, weight), "aten::histogram") for m in (made, edges))
+    hist, places = (
+        underivable(make_tensor(m), (input, bins, weight), "aten::histogram") for m in (made, edges)
+    )
     return _histogram(hist, places)
 
 
 @public()
-def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+def histogramdd(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
     """How many points of `(..., d)` lie in each cell of a d-dimensional grid, as (hist, bin_edges).
 
     Args:
@@ -356,7 +444,9 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
     d = x.shape[-1]
     each = list(bins) if isinstance(bins, (tuple, list)) else [bins] * d
     if len(each) != d:
-        raise ShapeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+        raise ShapeError(
+            "histogramdd: The size of bins must be equal to the innermost dimension of the input."
+        )
     if range is not None and len(range) != 2 * d:
         raise ShapeError(
             f"torch.histogramdd: for a {d}-dimensional histogram range should have {2 * d} elements, but got {len(range)}"
@@ -368,5 +458,6 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
     kernel = "aten::_histogramdd_from_bin_" + ("tensors" if isinstance(each[0], Tensor) else "cts")
     sources = (input, *each, weight)
     return _histogramdd(
-        underivable(make_tensor(made), sources, kernel), tuple(underivable(make_tensor(e), sources, kernel) for e in edges)
+        underivable(make_tensor(made), sources, kernel),
+        tuple(underivable(make_tensor(e), sources, kernel) for e in edges),
     )

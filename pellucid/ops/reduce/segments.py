@@ -19,9 +19,16 @@ _EMPTY = {"sum": 0.0, "mean": math.nan, "prod": 1.0, "amax": -math.inf, "amin": 
 
 @public(out=True)
 def segment_reduce(
-    data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None,
-    axis: int = 0, unsafe: bool = False, initial: float | None = None,
-) -> Tensor:  # fmt: skip
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: float | None = None,
+) -> Tensor:
     """Reduce consecutive segments of the dimension `axis`.
 
     Args:
@@ -30,10 +37,12 @@ def segment_reduce(
         lengths: integers, `(*data.shape[:axis], segments)`, how long each segment is; or
         offsets: where each segment begins and the last one ends, one number more.
         unsafe: the lengths need not fill the dimension; they still must fit in.
-        initial: the value that each segment begins with; a mean of something counts it as 0 more elements.
+        initial: the value that each segment begins with; a mean of something counts it as 0 more
+            elements.
 
     Raises:
-        RuntimeError: neither lengths nor offsets; lengths that do not fill the dimension; another `axis` than their last one.
+        RuntimeError: neither lengths nor offsets; lengths that do not fill the dimension; another
+            `axis` than their last one.
 
     >>> import pellucid as torch
     >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 4.0]), "sum", lengths=torch.tensor([2, 1]))
@@ -43,13 +52,17 @@ def segment_reduce(
     if data.ndim == 0:
         raise OperationError("segment_reduce(): Expected data to have at least one dimension.")
     if reduce not in (*_EMPTY, "max", "min"):
-        raise OperationError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+        raise OperationError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+        )
     if indices is not None:
         raise OperationError("segment_reduce(): indices based reduction is not supported yet.")
     if lengths is None and offsets is None:
         raise OperationError("segment_reduce(): Either lengths or offsets must be defined.")
     if not data.dtype.is_floating_point:
-        raise UnsupportedError(f"\"segment_reduce\" not implemented for '{data.dtype.scalar_type_name}'")
+        raise UnsupportedError(
+            f"\"segment_reduce\" not implemented for '{data.dtype.scalar_type_name}'"
+        )
     bounds = _bounds(data, lengths, offsets, axis % max(data.ndim, 1), axis, unsafe)
     axis %= data.ndim
     before, rest = math.prod(data._array.shape[:axis]), data._array.shape[axis + 1 :]
@@ -60,7 +73,9 @@ def segment_reduce(
     # Each element that lies in a segment: which one, and where the element is among all rows.
     owner = np.repeat(np.arange(flat.size), flat)
     place = np.arange(owner.size) + np.repeat(starts - (np.cumsum(flat) - flat), flat)
-    elements: Any = data.reshape(before * data._array.shape[axis], *rest).index_select(0, make_tensor(place))
+    elements: Any = data.reshape(before * data._array.shape[axis], *rest).index_select(
+        0, make_tensor(place)
+    )
     segment = make_tensor(owner)
     made: Any = data.new_zeros((flat.size, *rest))
     many = make_tensor(flat.astype(data._array.dtype).reshape(-1, *[1] * len(rest)))
@@ -72,37 +87,59 @@ def segment_reduce(
             made = made / many
     else:
         if name != "prod":
-            made = made + _EMPTY[name]  # a value of its own that no extreme equals: gradients are shared among equals
+            # a value of its own that no extreme equals: gradients are shared among equals
+            made = made + _EMPTY[name]
         made = made.index_reduce(0, segment, elements, name, include_self=False)
         if name == "prod":
             made = made * (1.0 if initial is None else initial)
         elif initial is not None:
             first = made >= initial if name == "amax" else made <= initial
             made = compare.where(first | (made != made), made, made.new_full((), initial))
-    made = compare.where(many == 0, made.new_full((), _EMPTY[name] if initial is None else initial), made)
+    made = compare.where(
+        many == 0, made.new_full((), _EMPTY[name] if initial is None else initial), made
+    )
     return made.reshape((*bounds.shape[:-1], bounds.shape[-1] - 1, *rest))
 
 
-def _bounds(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, given: int, unsafe: bool) -> np.ndarray:
+def _bounds(
+    data: Tensor,
+    lengths: Tensor | None,
+    offsets: Tensor | None,
+    axis: int,
+    given: int,
+    unsafe: bool,
+) -> np.ndarray:
     """Where the segments begin and end, checked: one number more than there are segments."""
     name, numbers = ("lengths", lengths) if lengths is not None else ("offsets", offsets)
     assert numbers is not None
     array = require_tensor(numbers, "segment_reduce", name)._array
     if array.dtype.kind != "i":
-        raise UnsupportedError(f"\"_segment_reduce_{name}_cpu_kernel1\" not implemented for '{numbers.dtype.scalar_type_name}'")
+        raise UnsupportedError(
+            f"\"_segment_reduce_{name}_cpu_kernel1\" not implemented for '{numbers.dtype.scalar_type_name}'"
+        )
     if given != array.ndim - 1:
-        raise OperationError(f"segment_reduce(): Expected axis to be the last dimension of {name} but got {given}.")
+        raise OperationError(
+            f"segment_reduce(): Expected axis to be the last dimension of {name} but got {given}."
+        )
     if array.shape[:-1] != data._array.shape[:axis]:
-        raise OperationError(f"segment_reduce(): Expected all dimensions of {name} before axis to be those of data.")
+        raise OperationError(
+            f"segment_reduce(): Expected all dimensions of {name} before axis to be those of data."
+        )
     size = data._array.shape[axis]
     steps = array if name == "lengths" else np.diff(array, axis=-1)
     if (steps < 0).any() or (name == "offsets" and (array < 0).any()):
         raise OperationError(f"{name} contains negative value!")
     bounds = (
-        array if name == "offsets" else np.concatenate([np.zeros((*array.shape[:-1], 1), array.dtype), array.cumsum(-1)], axis=-1)
+        array
+        if name == "offsets"
+        else np.concatenate(
+            [np.zeros((*array.shape[:-1], 1), array.dtype), array.cumsum(-1)], axis=-1
+        )
     )
     if not bounds.shape[-1]:
-        raise OperationError("segment_reduce(): offsets must have one number more than there are segments.")
+        raise OperationError(
+            "segment_reduce(): offsets must have one number more than there are segments."
+        )
     last = bounds[..., -1]
     if (last > size).any() or (name == "lengths" and not unsafe and (last != size).any()):
         raise OperationError(

@@ -1,4 +1,6 @@
-"""Reductions that choose elements: max, min, argmax, median, mode, kthvalue, quantile. Their gradient goes to what was chosen."""
+"""Reductions that choose elements: max, min, argmax, median, mode, kthvalue, quantile. Their
+gradient goes to what was chosen.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, UnsupportedError
+from ...errors import (
+    ArgumentTypeError,
+    DimensionError,
+    DtypeError,
+    OperationError,
+    UnsupportedError,
+)
 from ...shapes import check_nonempty_reduction, normalize_dim
 from .. import return_types
 from .._rules import require_tensor
@@ -27,7 +35,9 @@ from .basic import max_all_op, min_all_op, whole
 
 
 # ---- elements by position along a dimension ---------------------------------------------------
-def put_along_array(xp: Any, src: Any, index: Any, shape: tuple[int, ...], dim: int, unique: bool) -> Any:
+def put_along_array(
+    xp: Any, src: Any, index: Any, shape: tuple[int, ...], dim: int, unique: bool
+) -> Any:
     """Zeros of `shape` with `src` added at positions `index` along `dim`."""
     if not shape:
         return src.copy().reshape(())
@@ -48,33 +58,49 @@ take_along_op = defop(
     "take_along",
     "input index",
     grad_name="Gather",
-    forward=lambda xp, x, index, *, dim, unique: xp.take_along_axis(x, index, dim) if x.ndim else x.copy(),
+    forward=lambda xp, x, index, *, dim, unique: (
+        xp.take_along_axis(x, index, dim) if x.ndim else x.copy()
+    ),
     aval=lambda x, index, dim, unique: (index[0], x[1]),
-    vjp={"input": lambda F, g, index, input_shape, dim, unique: F.put_along(g, index, shape=input_shape, dim=dim, unique=unique)},
+    vjp={
+        "input": lambda F, g, index, input_shape, dim, unique: F.put_along(
+            g, index, shape=input_shape, dim=dim, unique=unique
+        )
+    },
     batch="dims",
     title="gather",
     onnx=lambda c: c.emit("GatherElements", c[0], c[1], axis=int(c.p["dim"])),
     samples=lambda rng: [
         Sample((draw(rng, (3, 4), REAL), rng.integers(0, 4, (3, 6))), {"dim": 1, "unique": False}),
-        Sample((draw(rng, (3, 4), REAL), rng.permuted(np.tile(np.arange(3), (4, 1)), axis=1).T[:2]), {"dim": 0, "unique": True}),
+        Sample(
+            (draw(rng, (3, 4), REAL), rng.permuted(np.tile(np.arange(3), (4, 1)), axis=1).T[:2]),
+            {"dim": 0, "unique": True},
+        ),
     ],
 )
 
 defop(
     "put_along",
     "src index",
-    forward=lambda xp, src, index, *, shape, dim, unique: put_along_array(xp, src, index, shape, dim, unique),
+    forward=lambda xp, src, index, *, shape, dim, unique: put_along_array(
+        xp, src, index, shape, dim, unique
+    ),
     aval=lambda src, index, shape, dim, unique: (shape, src[1]),
     vjp={"src": lambda F, g, index, dim, unique: F.take_along(g, index, dim=dim, unique=unique)},
     title="scatter",
     samples=lambda rng: [
-        Sample((draw(rng, (3, 6), REAL), rng.integers(0, 4, (3, 6))), {"shape": (3, 4), "dim": 1, "unique": False})
+        Sample(
+            (draw(rng, (3, 6), REAL), rng.integers(0, 4, (3, 6))),
+            {"shape": (3, 4), "dim": 1, "unique": False},
+        )
     ],
 )
 
 
 def chosen_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int, keepdim: bool) -> Any:
-    """The gradient of the values that a reduction chose along `dim`: it lands where the index (`out1`) says."""
+    """The gradient of the values that a reduction chose along `dim`: it lands where the index
+    (`out1`) says.
+    """
     g = g[0]
     if not input_shape:
         return g.reshape(())
@@ -91,17 +117,23 @@ def _chosen_aval(x: Any, *, dim: int, keepdim: bool, **rest: Any) -> Any:
     return [(shape, x[1]), (shape, np.dtype(np.int64))]
 
 
-_ALONG = tuple((((3, 5),), {"dim": dim, "keepdim": keepdim}) for dim in (0, 1) for keepdim in (False, True))
+_ALONG = tuple(
+    (((3, 5),), {"dim": dim, "keepdim": keepdim}) for dim in (0, 1) for keepdim in (False, True)
+)
 
 
 def _choose(name: str, index_rule: Any, **given: Any) -> Any:
-    """An operation (values, indices) along `dim` whose rule gives the index of the chosen element, keeping the dimension."""
+    """An operation (values, indices) along `dim` whose rule gives the index of the chosen element,
+    keeping the dimension.
+    """
 
     def forward(xp: Any, x: Any, *, dim: int, keepdim: bool, **params: Any) -> Any:
         if x.ndim == 0:
             return x.copy(), np.zeros((), np.int64)
         if name != "mode" and type(x) is np.ndarray and x.dtype.kind in "fi" and config.kernels:
-            made = kernels.ordering.select.select(x, dim, "kth" if name == "kthvalue" else name, **params)
+            made = kernels.ordering.select.select(
+                x, dim, "kth" if name == "kthvalue" else name, **params
+            )
             if made is not None:
                 return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
         index = index_rule(x, dim, **params)
@@ -110,9 +142,18 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
 
     samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
     return defop(
-        name, "input", host=True, forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2, batch="dims", samples=samples,
-        autocast="float32" if name == "kthvalue" else None, grad_name=name.capitalize() + "Backward1" * name.endswith("median"),
-    )  # fmt: skip
+        name,
+        "input",
+        host=True,
+        forward=forward,
+        aval=_chosen_aval,
+        vjp={"input": chosen_grad},
+        outputs=2,
+        batch="dims",
+        samples=samples,
+        autocast="float32" if name == "kthvalue" else None,
+        grad_name=name.capitalize() + "Backward1" * name.endswith("median"),
+    )
 
 
 def _onnx_extreme(c: Any, word: str) -> Any:
@@ -133,25 +174,43 @@ def _extreme_op(which: str) -> Any:
             made = kernels.ordering.order.extreme(x, dim, which == "max")
             if made is not None:
                 return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
-        return getattr(xp, which)(x, dim, keepdim), getattr(xp, "arg" + which)(x, dim, keepdims=keepdim)
+        return getattr(xp, which)(x, dim, keepdim), getattr(xp, "arg" + which)(
+            x, dim, keepdims=keepdim
+        )
 
     return defop(
-        which + "_dim", "input", forward=forward, aval=_chosen_aval, vjp={"input": chosen_grad}, outputs=2,
+        which + "_dim",
+        "input",
+        forward=forward,
+        aval=_chosen_aval,
+        vjp={"input": chosen_grad},
+        outputs=2,
         aten=lambda A, x, *, dim, keepdim: getattr(A, which).dim(x, dim, keepdim),
-        grad_name=which.capitalize(), batch="dims", onnx=lambda c: _onnx_extreme(c, which.capitalize()), title=which, samples=cases(*_ALONG),
-    )  # fmt: skip
+        grad_name=which.capitalize(),
+        batch="dims",
+        onnx=lambda c: _onnx_extreme(c, which.capitalize()),
+        title=which,
+        samples=cases(*_ALONG),
+    )
 
 
 max_op, min_op = _extreme_op("max"), _extreme_op("min")
 
-_RESULTS = {name: return_types.make(name, "values indices") for name in ("max", "min", "median", "nanmedian", "mode", "kthvalue")}
+_RESULTS = {
+    name: return_types.make(name, "values indices")
+    for name in ("max", "min", "median", "nanmedian", "mode", "kthvalue")
+}
 
 
 def _checked_dim(name: str, input: Any, dim: Any) -> int:
-    """The number of a dimension that has elements; PyTorch looks for that before it looks at the type."""
+    """The number of a dimension that has elements; PyTorch looks for that before it looks at the
+    type.
+    """
     shape = require_tensor(input, name)._array.shape
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
-        raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+        raise ArgumentTypeError(
+            f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}"
+        )
     number = normalize_dim(dim.__index__(), len(shape))
     check_nonempty_reduction("median" if name == "nanmedian" else name, shape, number)
     return number
@@ -166,22 +225,33 @@ def _along(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, **params:
 
 
 def _real_only(input: Any, name: str, kernel: str) -> None:
-    """Refuse complex numbers, which have no order, in the words of PyTorch's kernel (a whole sentence, or its name)."""
+    """Refuse complex numbers, which have no order, in the words of PyTorch's kernel (a whole
+    sentence, or its name).
+    """
     if require_tensor(input, name).dtype.is_complex:
         if " " in kernel:
             raise DtypeError(kernel)
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
 
 
-def _extreme(name: str, op: Any, whole: Any, pairwise: str, input: Any, dim: Any, keepdim: Any, other: Any) -> Any:
+def _extreme(
+    name: str, op: Any, whole: Any, pairwise: str, input: Any, dim: Any, keepdim: Any, other: Any
+) -> Any:
     if other is None:
         if everyday_dim(input, dim) >= 0:
             return _along(op, name, input, dim, keepdim)
-        if dim is None and isinstance(input, Tensor) and input._array.size and input._array.dtype.kind in "fiu":
+        if (
+            dim is None
+            and isinstance(input, Tensor)
+            and input._array.size
+            and input._array.dtype.kind in "fiu"
+        ):
             return whole.call(input)
         if dim is not None and not isinstance(dim, Tensor):
             _checked_dim(name, input, dim)
-    _real_only(input, name, f"{name}_all" if dim is None else f"{name}(): does not support complex input")
+    _real_only(
+        input, name, f"{name}_all" if dim is None else f"{name}(): does not support complex input"
+    )
     if isinstance(dim, Tensor) or other is not None:
         return FUNCTIONS["torch"][pairwise](input, dim if other is None else other)
     if dim is None:
@@ -192,12 +262,16 @@ def _extreme(name: str, op: Any, whole: Any, pairwise: str, input: Any, dim: Any
 
 @public(methods="=", out=True)
 @numpy_names
-def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
-    """The largest element: of all, along one dimension with its index, or of two tensors element by element.
+def max(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None
+) -> Any:
+    """The largest element: of all, along one dimension with its index, or of two tensors element by
+    element.
 
     Args:
         input: real, any shape. NaN counts as largest.
-        dim: a dimension; then the result is (values, indices). A tensor in its place is compared with (`maximum`).
+        dim: a dimension; then the result is (values, indices). A tensor in its place is compared
+            with (`maximum`).
         keepdim: keep the dimension with size 1.
 
     Raises:
@@ -214,12 +288,16 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor 
 
 @public(methods="=", out=True)
 @numpy_names
-def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
-    """The smallest element: of all, along one dimension with its index, or of two tensors element by element.
+def min(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None
+) -> Any:
+    """The smallest element: of all, along one dimension with its index, or of two tensors element
+    by element.
 
     Args:
         input: real, any shape. NaN counts as smallest.
-        dim: a dimension; then the result is (values, indices). A tensor in its place is compared with (`minimum`).
+        dim: a dimension; then the result is (values, indices). A tensor in its place is compared
+            with (`minimum`).
         keepdim: keep the dimension with size 1.
 
     Raises:
@@ -242,7 +320,11 @@ def _batch_arg(b: Any) -> Any:
     """Over a dimension, or over all elements in their order."""
     if b.ndim == 0 or (b.p["dim"] is None and b.p["keepdim"]):
         return None
-    return b.along_dims() if b.p["dim"] is not None else b.call(b.F.reshape(b[0], shape=(b.size, -1)), dim=1)
+    return (
+        b.along_dims()
+        if b.p["dim"] is not None
+        else b.call(b.F.reshape(b[0], shape=(b.size, -1)), dim=1)
+    )
 
 
 def _onnx_arg(c: Any, op: str) -> Any:
@@ -255,13 +337,23 @@ def _onnx_arg(c: Any, op: str) -> Any:
 
 
 argmax_op = defop(
-    "argmax", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmax(x, dim, keepdims=keepdim), aval=_arg_aval, batch=_batch_arg,
-    onnx=lambda c: _onnx_arg(c, "ArgMax"), samples=cases(*_ALONG),
-)  # fmt: skip
+    "argmax",
+    "input",
+    forward=lambda xp, x, *, dim, keepdim: xp.argmax(x, dim, keepdims=keepdim),
+    aval=_arg_aval,
+    batch=_batch_arg,
+    onnx=lambda c: _onnx_arg(c, "ArgMax"),
+    samples=cases(*_ALONG),
+)
 argmin_op = defop(
-    "argmin", "input", forward=lambda xp, x, *, dim, keepdim: xp.argmin(x, dim, keepdims=keepdim), aval=_arg_aval, batch=_batch_arg,
-    onnx=lambda c: _onnx_arg(c, "ArgMin"), samples=cases(*_ALONG),
-)  # fmt: skip
+    "argmin",
+    "input",
+    forward=lambda xp, x, *, dim, keepdim: xp.argmin(x, dim, keepdims=keepdim),
+    aval=_arg_aval,
+    batch=_batch_arg,
+    onnx=lambda c: _onnx_arg(c, "ArgMin"),
+    samples=cases(*_ALONG),
+)
 
 
 def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
@@ -273,7 +365,9 @@ def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
         raise DtypeError(f"{name}(): does not support bool input")
     if dim is not None:
         if isinstance(dim, bool) or not hasattr(dim, "__index__"):
-            raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+            raise ArgumentTypeError(
+                f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}"
+            )
         dim = normalize_dim(dim.__index__(), input._array.ndim)
     check_nonempty_reduction(name, input._array.shape, dim)
     return op.call(input, dim=dim if input._array.ndim else None, keepdim=bool(keepdim))
@@ -282,7 +376,8 @@ def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
 @public(methods="=", out="same")
 @numpy_names
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the largest element, in the flattened tensor or along `dim`; the first one of equals.
+    """The index of the largest element, in the flattened tensor or along `dim`; the first one of
+    equals.
 
     Args:
         input: real, any shape. NaN counts as largest.
@@ -305,7 +400,8 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 @public(methods="=", out="same")
 @numpy_names
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the smallest element, in the flattened tensor or along `dim`; the first one of equals.
+    """The index of the smallest element, in the flattened tensor or along `dim`; the first one of
+    equals.
 
     Args:
         input: real, any shape. NaN counts as smallest.
@@ -327,7 +423,9 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 # ---- order statistics -------------------------------------------------------------------------
 def _median_index(x: Any, dim: int, ignore_nan: bool) -> Any:
-    """Index of the lower median along `dim`; of the first NaN where there is one, unless those are left out."""
+    """Index of the lower median along `dim`; of the first NaN where there is one, unless those are
+    left out.
+    """
     order = np.argsort(comparable(x), dim, kind="stable")  # NaN comes last
     n = x.shape[dim]
     nan = x != x
@@ -342,7 +440,9 @@ def _median_index(x: Any, dim: int, ignore_nan: bool) -> Any:
 
 
 def _mode_index(x: Any, dim: int) -> Any:
-    """Index of the last of the most frequent elements (the smallest such element where several are as frequent)."""
+    """Index of the last of the most frequent elements (the smallest such element where several are
+    as frequent).
+    """
     moved = np.moveaxis(x, dim, -1)
     order = np.argsort(moved, -1, kind="stable")
     ordered = np.take_along_axis(moved, order, -1)
@@ -395,7 +495,8 @@ def _median(op: Any, whole_op: Any, name: str, input: Any, dim: Any, keepdim: bo
 @public(methods="=", out=True)
 @numpy_names
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median (the lower of the two middle elements), of all or along `dim` with its index; NaN where there is a NaN.
+    """The median (the lower of the two middle elements), of all or along `dim` with its index; NaN
+    where there is a NaN.
 
     >>> import pellucid as torch
     >>> torch.median(torch.tensor([4.0, 1.0, 3.0, 2.0]))
@@ -419,7 +520,8 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 @public(methods="=", out=True)
 @numpy_names
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent element along `dim` and where it stands, as (values, indices); the smallest of equally frequent ones.
+    """The most frequent element along `dim` and where it stands, as (values, indices); the smallest
+    of equally frequent ones.
 
     >>> import pellucid as torch
     >>> torch.mode(torch.tensor([3, 1, 3, 2])).values
@@ -433,7 +535,9 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
 @public(methods="=")
 @numpy_names
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
+def kthvalue(
+    input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
+) -> Any:
     """The k-th smallest element along `dim` (k counts from 1) and its index, as (values, indices).
 
     >>> import pellucid as torch
@@ -456,14 +560,20 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
             "Please clone() the tensor before performing the operation."
         )
     made = _along(kthvalue_op, "kthvalue", input, dim, keepdim, k=k)
-    return made if out is None else type(made)(*[into(t, v, "kthvalue") for t, v in zip(out, made, strict=True)])
+    return (
+        made
+        if out is None
+        else type(made)(*[into(t, v, "kthvalue") for t, v in zip(out, made, strict=True)])
+    )
 
 
 # ---- quantiles --------------------------------------------------------------------------------
 _MODES = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool) -> Tensor:
+def _quantile(
+    name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool
+) -> Tensor:
     kind = require_tensor(input, name).dtype
     if kind not in (dtypes.float32, dtypes.float64):
         raise DtypeError("quantile() input tensor must be either float or double dtype")
@@ -479,7 +589,9 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
         tracing.check(_check_fractions, q._array, name)
     else:
         if not isinstance(q, (int, float)) or isinstance(q, bool):
-            raise ArgumentTypeError(f"{name}(): argument 'q' (position 2) must be Tensor or float, not {type(q).__name__}")
+            raise ArgumentTypeError(
+                f"{name}(): argument 'q' (position 2) must be Tensor or float, not {type(q).__name__}"
+            )
         if not 0 <= q <= 1:
             raise OperationError(f"{name}() q must be in the range [0, 1] but got {q:g}")
         q = make_tensor(constant(np.asarray(q, input._array.dtype)))
@@ -496,7 +608,8 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
         raise OperationError(f"{name}() input tensor must be non-empty")
     ordered = F.sort(x, dim=x._array.ndim - 1, descending=False)[0]
     low, high, part, last, start = map(
-        make_tensor, tracing.effect(_quantile_spots, ordered._array, q._array, interpolation, ignore_nan)
+        make_tensor,
+        tracing.effect(_quantile_spots, ordered._array, q._array, interpolation, ignore_nan),
     )
     made = F.take_along(ordered, low, dim=ordered._array.ndim - 1, unique=False)
     if interpolation in ("linear", "midpoint"):
@@ -524,9 +637,11 @@ def _check_fractions(q: np.ndarray, name: str) -> None:
         raise OperationError(f"{name}() q values must be in the range [0, 1]")
 
 
-def _quantile_spots(values: np.ndarray, q: np.ndarray, interpolation: str, ignore_nan: bool) -> tuple[np.ndarray, ...]:
-    """Where the quantiles of ordered lines lie: the places below and above, the part of the way between them, the last place that
-    counts, and the place below as a float.
+def _quantile_spots(
+    values: np.ndarray, q: np.ndarray, interpolation: str, ignore_nan: bool
+) -> tuple[np.ndarray, ...]:
+    """Where the quantiles of ordered lines lie: the places below and above, the part of the way
+    between them, the last place that counts, and the place below as a float.
     """
     n = values.shape[-1]
     nan = values != values
@@ -536,7 +651,8 @@ def _quantile_spots(values: np.ndarray, q: np.ndarray, interpolation: str, ignor
         last = np.where(nan.any(-1, keepdims=True), -1, n - 1)
     spots = np.clip(q.reshape((-1,)) * last.astype(values.dtype), 0, None)
     if not ignore_nan:
-        spots = np.where(last < 0, values.dtype.type(n - 1), spots)  # a line with NaN: its last element is one
+        # a line with NaN: its last element is one
+        spots = np.where(last < 0, values.dtype.type(n - 1), spots)
     if interpolation == "lower":
         spots = np.floor(spots)
     elif interpolation == "higher":
@@ -545,20 +661,33 @@ def _quantile_spots(values: np.ndarray, q: np.ndarray, interpolation: str, ignor
         spots = np.round(spots)
     start = np.floor(spots)
     part = np.full_like(spots, 0.5) if interpolation == "midpoint" else spots - start
-    return start.astype(np.int64), np.ceil(spots).astype(np.int64), part, last.astype(values.dtype), start
+    return (
+        start.astype(np.int64),
+        np.ceil(spots).astype(np.int64),
+        part,
+        last.astype(values.dtype),
+        start,
+    )
 
 
 @public(methods="=", out=True)
 @numpy_names
 def quantile(
-    input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    input: Tensor,
+    q: float | Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
 ) -> Tensor:
-    """The values below which fractions `q` of the elements lie, of all or along `dim`; a vector `q` adds a first dimension.
+    """The values below which fractions `q` of the elements lie, of all or along `dim`; a vector `q`
+    adds a first dimension.
 
     Args:
         input: float32 or float64.
         q: a number or vector between 0 and 1.
-        interpolation: "linear", "lower", "higher", "midpoint" or "nearest", for a place between two elements.
+        interpolation: "linear", "lower", "higher", "midpoint" or "nearest", for a place between two
+            elements.
 
     >>> import pellucid as torch
     >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
@@ -570,7 +699,12 @@ def quantile(
 @public(methods="=", out=True)
 @numpy_names
 def nanquantile(
-    input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    input: Tensor,
+    q: float | Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
 ) -> Tensor:
     """As `quantile`, with NaN left out.
 

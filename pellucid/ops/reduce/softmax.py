@@ -1,4 +1,6 @@
-"""softmax, log_softmax, logsumexp: computed with the largest element taken out, so that nothing overflows."""
+"""softmax, log_softmax, logsumexp: computed with the largest element taken out, so that nothing
+overflows.
+"""
 
 from __future__ import annotations
 
@@ -40,28 +42,39 @@ def _log_softmax_grad(F: Any, g: Any, out: Any, out_shape: Any, dim: int) -> Any
 
 
 softmax_op = defop(
-    "softmax", "input", forward=lambda xp, x, *, dim: xp.softmax(x, dim) if x.ndim else xp.exp(x - x), aval=lambda x, dim: x,
+    "softmax",
+    "input",
+    forward=lambda xp, x, *, dim: xp.softmax(x, dim) if x.ndim else xp.exp(x - x),
+    aval=lambda x, dim: x,
     vjp={"input": _softmax_grad},
     batch="dims",
     traits="saturates recentres",
-    onnx=lambda c: c.emit("Softmax", c[0], axis=int(c.p["dim"])), samples=cases(*_ALONG),
+    onnx=lambda c: c.emit("Softmax", c[0], axis=int(c.p["dim"])),
+    samples=cases(*_ALONG),
     aten=lambda A, x, *, dim: A._softmax(x, dim, False),
-)  # fmt: skip
+)
 
 log_softmax_op = defop(
-    "log_softmax", "input", forward=lambda xp, x, *, dim: xp.log_softmax(x, dim) if x.ndim else x - x, aval=lambda x, dim: x,
+    "log_softmax",
+    "input",
+    forward=lambda xp, x, *, dim: xp.log_softmax(x, dim) if x.ndim else x - x,
+    aval=lambda x, dim: x,
     vjp={"input": _log_softmax_grad},
     batch="dims",
     traits="saturates",
-    onnx=lambda c: c.emit("LogSoftmax", c[0], axis=int(c.p["dim"])), samples=cases(*_ALONG),
+    onnx=lambda c: c.emit("LogSoftmax", c[0], axis=int(c.p["dim"])),
+    samples=cases(*_ALONG),
     aten=lambda A, x, *, dim: A._log_softmax(x, dim, False),
-)  # fmt: skip
+)
 
 
-def _logsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool) -> Any:
+def _logsumexp_grad(
+    F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool
+) -> Any:
     g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
-    # A line of -inf has -inf as its result: its softmax is taken as 0 (PyTorch does), not exp(-inf + inf).
-    if F.raw and type(out) is not np.ndarray and out.dtype.kind == "f":  # traced: it may be so in another call
+    # A line of -inf has -inf as its result: its softmax is taken as 0 (PyTorch does), not exp(-inf
+    # + inf). traced: it may be so in another call
+    if F.raw and type(out) is not np.ndarray and out.dtype.kind == "f":
         return g * F.exp(input - F.where(out == -np.inf, 0.0, out))
     values = out if F.raw else out._array
     if not F.raw and type(values) is not np.ndarray:  # whose values are elsewhere, or nowhere
@@ -76,19 +89,33 @@ def _logsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim:
 
 
 logsumexp_op = defop(
-    "logsumexp", "input", aten=lambda A, x, *, dim, keepdim: A.logsumexp(x, listed(dim), keepdim),
+    "logsumexp",
+    "input",
+    aten=lambda A, x, *, dim, keepdim: A.logsumexp(x, listed(dim), keepdim),
     forward=lambda xp, x, *, dim, keepdim: xp.logsumexp(x, dim, keepdim) if x.ndim else x.copy(),
     aval=lambda x, dim, keepdim: (reduce_shape(x[0], dim, keepdim), x[1]),
-    vjp={"input": _logsumexp_grad}, batch="dims", onnx=lambda c: c.reduction("ReduceLogSumExp"),
-    samples=cases(*((((3, 4),), {"dim": dim, "keepdim": keepdim}) for dim in ((0,), (0, 1)) for keepdim in (False, True)), complex=True),
-)  # fmt: skip
+    vjp={"input": _logsumexp_grad},
+    batch="dims",
+    onnx=lambda c: c.reduction("ReduceLogSumExp"),
+    samples=cases(
+        *(
+            (((3, 4),), {"dim": dim, "keepdim": keepdim})
+            for dim in ((0,), (0, 1))
+            for keepdim in (False, True)
+        ),
+        complex=True,
+    ),
+)
 
 
-def softmax_along(op: Any, name: str, input: Tensor, dim: Any, dtype: dtypes.dtype | None) -> Tensor:
+def softmax_along(
+    op: Any, name: str, input: Tensor, dim: Any, dtype: dtypes.dtype | None
+) -> Tensor:
     """softmax or log_softmax of a tensor, checked, in another dtype where one is given."""
     if dtype is None and type(dim) is int and isinstance(input, Tensor):
         a = input._array
-        if a.dtype.kind == "f" and 0 < a.ndim > dim >= -a.ndim:  # the everyday call, without further questions
+        # the everyday call, without further questions
+        if a.dtype.kind == "f" and 0 < a.ndim > dim >= -a.ndim:
             return op.call(input, dim=dim % a.ndim)
     input = as_dtype(require_tensor(input, name), dtype, name)
     if dim is None:
@@ -96,8 +123,15 @@ def softmax_along(op: Any, name: str, input: Tensor, dim: Any, dtype: dtypes.dty
     number = normalize_dim(dim, input._array.ndim)
     kind = input.dtype
     if not kind.is_floating_point:
-        kernel = f"{name}_lastdim_kernel_impl" if number >= input._array.ndim - 1 else f"{name}_kernel_impl"
-        raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'", hint="convert first: x.float()")
+        kernel = (
+            f"{name}_lastdim_kernel_impl"
+            if number >= input._array.ndim - 1
+            else f"{name}_kernel_impl"
+        )
+        raise UnsupportedError(
+            f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'",
+            hint="convert first: x.float()",
+        )
     return op.call(input, dim=number)
 
 
@@ -152,6 +186,8 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """
     input = to_float(require_tensor(input, "logsumexp"))
     if dim is None:
-        raise TypeError("logsumexp(): argument 'dim' (position 2) must be tuple of ints, not NoneType")
+        raise TypeError(
+            "logsumexp(): argument 'dim' (position 2) must be tuple of ints, not NoneType"
+        )
     dims = dims_of(dim, input._array.ndim, "logsumexp")
     return F.logsumexp(input, dim=dims, keepdim=keepdim)

@@ -1,4 +1,6 @@
-"""Ordering: sort, argsort, topk, unique. NaN comes last in ascending order; gradients follow the elements."""
+"""Ordering: sort, argsort, topk, unique. NaN comes last in ascending order; gradients follow the
+elements.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ _BACKWARDS = slice(None, None, -1)
 def _sort(xp: Any, x: Any, *, dim: int, descending: bool) -> Any:
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
-    if type(x) is np.ndarray and x.dtype in HALVES and x.size >= SMALL:  # their order is that in float32
+    # their order is that in float32
+    if type(x) is np.ndarray and x.dtype in HALVES and x.size >= SMALL:
         return in_float32(_sort, xp, x, dim=dim, descending=descending)
     if type(x) is np.ndarray and x.size >= SMALL and config.kernels:
         made = kernels.ordering.order.sort(x, dim, descending)
@@ -67,16 +70,30 @@ def _order_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int) -> Any:
 
 def _onnx_sort(c: Any) -> Any:
     dim = int(c.p["dim"])
-    return c.emit("TopK", c[0], c.ints([c.shape()[dim]]), count=2, axis=dim, largest=int(c.p["descending"]), sorted=1)
+    return c.emit(
+        "TopK",
+        c[0],
+        c.ints([c.shape()[dim]]),
+        count=2,
+        axis=dim,
+        largest=int(c.p["descending"]),
+        sorted=1,
+    )
 
 
 defop(
-    "sort", "input", forward=_sort, outputs=2, vjp={"input": _order_grad},
+    "sort",
+    "input",
+    forward=_sort,
+    outputs=2,
+    vjp={"input": _order_grad},
     aval=lambda x, dim, descending: [x, (x[0], np.dtype(np.int64))],
     batch="dims",
     onnx=_onnx_sort,
-    samples=cases(*((((3, 5),), {"dim": dim, "descending": down}) for dim in (0, 1) for down in (False, True))),
-)  # fmt: skip
+    samples=cases(
+        *((((3, 5),), {"dim": dim, "descending": down}) for dim in (0, 1) for down in (False, True))
+    ),
+)
 
 
 def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
@@ -90,7 +107,8 @@ def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
         if made is not None:
             return made
     if k == 1 and largest and type(x) is np.ndarray and x.dtype.kind in "fiu":
-        index = x.argmax(dim, keepdims=True)  # the first one of equals, and a NaN before all numbers
+        # the first one of equals, and a NaN before all numbers
+        index = x.argmax(dim, keepdims=True)
         return take_few(x, index, dim), index
     if 0 < k < n // 8 and x.dtype.kind == "f":
         # Select first, then order the few: NaN counts as largest for argpartition as for PyTorch.
@@ -100,7 +118,11 @@ def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
         values = xp.take_along_axis(x, rough, dim)
         index = xp.take_along_axis(rough, order_of(values, dim, largest), dim)
     else:
-        index = largest_of(x, dim, k) if largest else order_of(x, dim, False)[(*[slice(None)] * dim, slice(k))].copy()
+        index = (
+            largest_of(x, dim, k)
+            if largest
+            else order_of(x, dim, False)[(*[slice(None)] * dim, slice(k))].copy()
+        )
     return _taken(xp, x, index, dim), index
 
 
@@ -110,13 +132,30 @@ def _topk_aval(x: Any, *, k: int, dim: int, largest: bool) -> Any:
 
 
 def _onnx_topk(c: Any) -> Any:
-    return c.emit("TopK", c[0], c.ints([c.p["k"]]), count=2, axis=int(c.p["dim"]), largest=int(c.p["largest"]), sorted=1)
+    return c.emit(
+        "TopK",
+        c[0],
+        c.ints([c.p["k"]]),
+        count=2,
+        axis=int(c.p["dim"]),
+        largest=int(c.p["largest"]),
+        sorted=1,
+    )
 
 
 defop(
-    "topk", "input", forward=_topk, outputs=2, vjp={"input": _order_grad}, aval=_topk_aval, batch="dims", onnx=_onnx_topk,
-    samples=cases(*((((3, 40),), {"k": 3, "dim": 1, "largest": largest}) for largest in (False, True))),
-)  # fmt: skip
+    "topk",
+    "input",
+    forward=_topk,
+    outputs=2,
+    vjp={"input": _order_grad},
+    aval=_topk_aval,
+    batch="dims",
+    onnx=_onnx_topk,
+    samples=cases(
+        *((((3, 40),), {"k": 3, "dim": 1, "largest": largest}) for largest in (False, True))
+    ),
+)
 
 _sorted = return_types.make("sort", "values indices")
 _top = return_types.make("topk", "values indices")
@@ -128,11 +167,15 @@ def _dim(input: Any, name: str, dim: Any) -> int:
         return number
     shape = require_tensor(input, name)._array.shape
     if input._array.dtype.kind == "c":
-        raise DtypeError(f" {'topk' if name == 'topk' else 'Sort'} does not support complex dtypes on CPU")
+        raise DtypeError(
+            f" {'topk' if name == 'topk' else 'Sort'} does not support complex dtypes on CPU"
+        )
     if type(dim) is int:
         return normalize_dim(dim, len(shape))
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
-        raise ArgumentTypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
+        raise ArgumentTypeError(
+            f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}"
+        )
     return normalize_dim(dim.__index__(), len(shape))
 
 
@@ -199,7 +242,8 @@ def msort(input: Tensor) -> Tensor:
 @public(methods="=", out=True)
 @numpy_names
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest (or smallest) elements along `dim`, in order, and where they stand, as (values, indices).
+    """The k largest (or smallest) elements along `dim`, in order, and where they stand, as (values,
+    indices).
 
     Args:
         input: real, any shape. NaN counts as largest.
@@ -209,7 +253,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         sorted: accepted; the result is always in order.
 
     Returns:
-        A named tuple of `values` and `indices` (int64), in the shape of `input` with size k in `dim`.
+        A named tuple of `values` and `indices` (int64), in the shape of `input` with size k in
+        `dim`.
 
     Raises:
         RuntimeError: the dimension has fewer than k elements.
@@ -221,7 +266,9 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     number = _dim(input, "topk", dim)
     shape = input._array.shape
     if type(k) is not int and (isinstance(k, bool) or not hasattr(k, "__index__")):
-        raise ArgumentTypeError(f"topk(): argument 'k' (position 2) must be int, not {type(k).__name__}")
+        raise ArgumentTypeError(
+            f"topk(): argument 'k' (position 2) must be int, not {type(k).__name__}"
+        )
     if not 0 <= k <= (shape[number] if shape else 1):
         raise OperationError("selected index k out of range")
     if input.dtype is dtypes.bool_:
@@ -237,7 +284,9 @@ def _lines(x: Any, dim: int) -> Any:
 
 
 def _groups(rows: Any, ordered: bool) -> Any:
-    """(position of each group's first row, group of each row, sizes); rows in lexicographic order unless `ordered`."""
+    """(position of each group's first row, group of each row, sizes); rows in lexicographic order
+    unless `ordered`.
+    """
     n = rows.shape[0]
     order = np.arange(n) if ordered else np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(n)
     put = rows[order]
@@ -268,10 +317,14 @@ def _answer(parts: tuple[Any, Any, Any], return_inverse: bool, return_counts: bo
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def _unique(name: str, input: Any, dim: Any, return_inverse: bool, return_counts: bool, ordered: bool) -> Any:
+def _unique(
+    name: str, input: Any, dim: Any, return_inverse: bool, return_counts: bool, ordered: bool
+) -> Any:
     x = require_tensor(input, name)._array
     if input.is_meta:
-        raise UnsupportedError(f"{name} on a meta tensor: the shape of its result depends on the values")
+        raise UnsupportedError(
+            f"{name} on a meta tensor: the shape of its result depends on the values"
+        )
     if input.dtype.is_complex:
         raise UnsupportedError(f"\"unique\" not implemented for '{input.dtype.scalar_type_name}'")
     if dim is not None:
@@ -283,7 +336,9 @@ def _unique(name: str, input: Any, dim: Any, return_inverse: bool, return_counts
             if x.shape[dim] == 0:
                 empty = np.zeros(0, np.int64)
                 return _answer((x.copy(), empty, empty), return_inverse, return_counts)
-            raise OperationError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+            raise OperationError(
+                "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+            )
     made = _answer(_distinct(x, dim, ordered), return_inverse, return_counts)
     first, *rest = made if isinstance(made, tuple) else (made,)
     what = "_unique2" if name == "unique" and dim is None else name if dim is None else "unique_dim"
@@ -293,9 +348,14 @@ def _unique(name: str, input: Any, dim: Any, return_inverse: bool, return_counts
 
 @public(methods="=")
 def unique(
-    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
 ) -> Any:
-    """The distinct elements in ascending order (or distinct slices along `dim`), with their places and counts on request.
+    """The distinct elements in ascending order (or distinct slices along `dim`), with their places
+    and counts on request.
 
     Args:
         return_inverse: also the index of each element in the result.
@@ -309,7 +369,9 @@ def unique(
 
 
 @public(methods="=")
-def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
     """The elements (or slices along `dim`) with each run of equals made one.
 
     >>> import pellucid as torch

@@ -23,7 +23,9 @@ from .basic import OVER_DIMS, mean_op, reduced_aval
 
 # ---- variance ---------------------------------------------------------------------------------
 def _spread(xp: Any, x: Any, dim: Any, correction: Any, keepdim: bool, root: bool) -> Any:
-    """The variance; with `root` its square root, which may be a number where the variance itself is not."""
+    """The variance; with `root` its square root, which may be a number where the variance itself is
+    not.
+    """
     kind = x.dtype
     n = count(x.shape, dim)
     if n > correction and n and type(x) is np.ndarray:
@@ -52,11 +54,15 @@ def _var(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
     return _spread(xp, x, dim, correction, keepdim, False)
 
 
-_LEAST, _MOST = 2.0**-100, 2.0**120  # what float32 holds of a variance without losing digits on the way
+# what float32 holds of a variance without losing digits on the way
+_LEAST, _MOST = 2.0**-100, 2.0**120
 
 
-def _var_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    left = count(input_shape, dim) - correction  # below 0 the value is infinite, and the formula stays, as in PyTorch
+def _var_grad(
+    F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool
+) -> Any:
+    # below 0 the value is infinite, and the formula stays, as in PyTorch
+    left = count(input_shape, dim) - correction
     away = input - F.mean(input, dim=dim, keepdim=True)
     return restore(g * (2.0 / left if left else math.inf), input_shape, dim, keepdim) * away
 
@@ -75,19 +81,29 @@ def _onnx_var(c: Any, root: bool) -> Any:
 
 
 defop(
-    "var", "input", forward=_var, vjp={"input": _var_grad},
-    aval=lambda x, dim, correction, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
+    "var",
+    "input",
+    forward=_var,
+    vjp={"input": _var_grad},
+    aval=lambda x, dim, correction, keepdim: (
+        reduced_aval(x, dim=dim, keepdim=keepdim)[0],
+        np.empty(0, x[1]).real.dtype,
+    ),
     batch="dims",
     onnx=lambda c: _onnx_var(c, False),
-    samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS), complex=True),
-)  # fmt: skip
+    samples=cases(
+        *((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS), complex=True
+    ),
+)
 
 
 def _std(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
     return _spread(xp, x, dim, correction, keepdim, True)
 
 
-def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+def _std_grad(
+    F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool
+) -> Any:
     # Where all elements are equal the gradient is taken as 0, as PyTorch does, instead of 0/0.
     if F.raw and type(out) is not np.ndarray:  # traced: they may be equal in another call
         slope = F.where(out == 0, 0.0, g / (out * 2.0))
@@ -103,23 +119,38 @@ def _std_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, 
     return _var_grad(F, slope, input, input_shape, dim, correction, keepdim)
 
 
-def _std_tangent(F: Any, tangents: Any, input: Any, out: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+def _std_tangent(
+    F: Any, tangents: Any, input: Any, out: Any, dim: Any, correction: Any, keepdim: bool
+) -> Any:
     one = F.full(shape=out._array.shape, value=1, dtype=out._array.dtype)
     slope = _std_grad(F, one, input, out, input._array.shape, dim, correction, keepdim)
     return slope_tangent(F, slope, tangents[0], dim, keepdim)
 
 
 defop(
-    "std", "input", forward=_std, vjp={"input": _std_grad}, jvp=_std_tangent,
-    aval=lambda x, dim, correction, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
+    "std",
+    "input",
+    forward=_std,
+    vjp={"input": _std_grad},
+    jvp=_std_tangent,
+    aval=lambda x, dim, correction, keepdim: (
+        reduced_aval(x, dim=dim, keepdim=keepdim)[0],
+        np.empty(0, x[1]).real.dtype,
+    ),
     batch="dims",
     onnx=lambda c: _onnx_var(c, True),
-    samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS), complex=True),
-)  # fmt: skip
+    samples=cases(
+        *((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS), complex=True
+    ),
+)
 
 
-def _spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> tuple[Any, Any]:
-    """(dims, correction) from the two forms `var(x, dim, correction=1)` and `var(x, unbiased)` / `var(x, dim, unbiased)`."""
+def _spread_arguments(
+    name: str, input: Any, dim: Any, unbiased: Any, correction: Any
+) -> tuple[Any, Any]:
+    """(dims, correction) from the two forms `var(x, dim, correction=1)` and `var(x, unbiased)` /
+    `var(x, dim, unbiased)`.
+    """
     kind = require_tensor(input, name).dtype
     if not (kind.is_floating_point or kind.is_complex):
         functions = name if name.endswith("_mean") else "std and var"
@@ -128,7 +159,9 @@ def _spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction
         dim, unbiased = None, dim
     if unbiased is not None:
         if not isinstance(unbiased, bool):
-            raise ArgumentTypeError(f"{name}(): argument 'unbiased' must be bool, not {type(unbiased).__name__}")
+            raise ArgumentTypeError(
+                f"{name}(): argument 'unbiased' must be bool, not {type(unbiased).__name__}"
+            )
         if correction is not _DEFAULT:
             raise ArgumentTypeError(f"{name}() received both 'unbiased' and 'correction'")
         correction = int(unbiased)
@@ -153,16 +186,23 @@ _DEFAULT: Any = object()
 @public(methods="=", out=True)
 @numpy_names
 def var(
-    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = _DEFAULT,
 ) -> Tensor:
-    """The variance over `dim`: squared distances from the mean, divided by the count less `correction`.
+    """The variance over `dim`: squared distances from the mean, divided by the count less
+    `correction`.
 
     Args:
         input: floating point or complex; a complex variance is real.
         dim: a dimension or several; None or an empty list for all. Default: None.
         keepdim: keep those dimensions with size 1. Default: False.
         unbiased: an older form of `correction`: True for 1, False for 0.
-        correction: what is taken off the count; 0 for the variance of a whole population. Default: 1.
+        correction: what is taken off the count; 0 for the variance of a whole population. Default:
+            1.
 
     >>> import pellucid as torch
     >>> torch.var(torch.tensor([1.0, 2.0, 3.0, 6.0]))
@@ -175,7 +215,12 @@ def var(
 @public(methods="=", out=True)
 @numpy_names
 def std(
-    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = _DEFAULT,
 ) -> Tensor:
     """The standard deviation over `dim`, the square root of the variance.
 
@@ -184,7 +229,8 @@ def std(
         dim: a dimension or several; None or an empty list for all. Default: None.
         keepdim: keep those dimensions with size 1. Default: False.
         unbiased: an older form of `correction`: True for 1, False for 0.
-        correction: what is taken off the count; 0 for the deviation of a whole population. Default: 1.
+        correction: what is taken off the count; 0 for the deviation of a whole population. Default:
+            1.
 
     >>> import pellucid as torch
     >>> torch.std(torch.tensor([1.0, 2.0, 3.0]), correction=0)
@@ -217,9 +263,9 @@ def _and_mean(name: str, title: str, forward: Any, gradient: Any) -> Any:
 
     def call(input: Tensor, dims: Any, correction: Any, keepdim: bool) -> Any:
         if tracing.tracer():  # loops of a compiled program have the two
-            return getattr(F, name)(input, dim=dims, correction=correction, keepdim=keepdim), mean_op.call(
-                input, dim=dims, keepdim=keepdim
-            )
+            return getattr(F, name)(
+                input, dim=dims, correction=correction, keepdim=keepdim
+            ), mean_op.call(input, dim=dims, keepdim=keepdim)
         return one.call(input, dim=dims, correction=correction, keepdim=keepdim)
 
     return call
@@ -229,12 +275,27 @@ def _mean_part(F: Any, g: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
     return spread(F, g / float(count(shape, dim)), shape, dim, keepdim)
 
 
-def _var_mean_grad(F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    return _var_grad(F, g[0], input, input_shape, dim, correction, keepdim) + _mean_part(F, g[1], input_shape, dim, keepdim)
+def _var_mean_grad(
+    F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool
+) -> Any:
+    return _var_grad(F, g[0], input, input_shape, dim, correction, keepdim) + _mean_part(
+        F, g[1], input_shape, dim, keepdim
+    )
 
 
-def _std_mean_grad(F: Any, g: Any, input: Any, out0: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    return _std_grad(F, g[0], input, out0, input_shape, dim, correction, keepdim) + _mean_part(F, g[1], input_shape, dim, keepdim)
+def _std_mean_grad(
+    F: Any,
+    g: Any,
+    input: Any,
+    out0: Any,
+    input_shape: Any,
+    dim: Any,
+    correction: Any,
+    keepdim: bool,
+) -> Any:
+    return _std_grad(F, g[0], input, out0, input_shape, dim, correction, keepdim) + _mean_part(
+        F, g[1], input_shape, dim, keepdim
+    )
 
 
 _var_mean = _and_mean("var", "VarMean", _var, _var_mean_grad)
@@ -244,7 +305,12 @@ _std_mean = _and_mean("std", "StdMean", _std, _std_mean_grad)
 @public()
 @numpy_names
 def var_mean(
-    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = _DEFAULT,
 ) -> Any:
     """(variance, mean) over `dim`; see `var`.
 
@@ -263,7 +329,12 @@ def var_mean(
 @public()
 @numpy_names
 def std_mean(
-    input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = _DEFAULT
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = _DEFAULT,
 ) -> Any:
     """(standard deviation, mean) over `dim`; see `std`.
 

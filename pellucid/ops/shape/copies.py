@@ -1,4 +1,6 @@
-"""Copies in place of views (`view_copy`, ...), and a part of a tensor replaced (`slice_scatter`, ...)."""
+"""Copies in place of views (`view_copy`, ...), and a part of a tensor replaced (`slice_scatter`,
+...).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def _copying(name: str, function: Callable[..., Any]) -> None:
         if out is None:
             return made
         if len(out) != len(made):
-            raise OperationError(f"{name}_out() expected an out= argument of size {len(made)}, got size {len(out)}")
+            raise OperationError(
+                f"{name}_out() expected an out= argument of size {len(made)}, got size {len(out)}"
+            )
         for target, part in zip(out, made, strict=True):
             into(target, part, name)
         return None  # and so does PyTorch
@@ -87,7 +91,12 @@ def _replaced(input: Tensor, src: Tensor, op: Any, params: dict[str, Any], name:
 
 @public(methods="=", out="same")
 def slice_scatter(
-    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    input: Tensor,
+    src: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
 ) -> Tensor:
     """A copy with `src` in place of `input[..., start:end:step]` of dimension `dim`.
 
@@ -103,7 +112,12 @@ def slice_scatter(
     if step <= 0:
         raise OperationError("slice step must be positive")
     first, length, step = shapes.slice_range(slice(start, end, step), shape[dim])
-    params = {"dim": dim, "start": first, "end": first + (length - 1) * step + 1 if length else first, "step": step}
+    params = {
+        "dim": dim,
+        "start": first,
+        "end": first + (length - 1) * step + 1 if length else first,
+        "step": step,
+    }
     return _replaced(input, src, view_parts.slice_op, params, "slice")
 
 
@@ -116,13 +130,17 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     tensor([[1., 1.],
             [0., 0.]])
     """
-    dim, index = shapes.select_position(index, require_tensor(input, "select_scatter")._array.shape, dim)
+    dim, index = shapes.select_position(
+        index, require_tensor(input, "select_scatter")._array.shape, dim
+    )
     require_tensor(src, "select_scatter", "src", 2)
     return _replaced(input, src, view_parts.select_op, {"dim": dim, "index": index}, "slice")
 
 
 @public(methods="=", out=True)
-def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+def diagonal_scatter(
+    input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
     """A copy with `src` on a diagonal.
 
     >>> import pellucid as torch
@@ -133,13 +151,21 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     shape = require_tensor(input, "diagonal_scatter")._array.shape
     require_tensor(src, "diagonal_scatter", "src", 2)
     shapes.diagonal_shape(shape, offset, dim1, dim2)
-    params = {"offset": offset, "dim1": shapes.normalize_dim(dim1, len(shape)), "dim2": shapes.normalize_dim(dim2, len(shape))}
+    params = {
+        "offset": offset,
+        "dim1": shapes.normalize_dim(dim1, len(shape)),
+        "dim2": shapes.normalize_dim(dim2, len(shape)),
+    }
     return _replaced(input, src, view_parts.diagonal_op, params, "slice")
 
 
 @public(methods="=", out=True)
 def as_strided_scatter(
-    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+    input: Tensor,
+    src: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
 ) -> Tensor:
     """A copy with `src` in the places that `as_strided` would show.
 

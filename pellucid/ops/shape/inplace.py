@@ -1,4 +1,6 @@
-"""Views that a tensor takes on itself: `transpose_`, `unsqueeze_`, `squeeze_`, `as_strided_` and kin."""
+"""Views that a tensor takes on itself: `transpose_`, `unsqueeze_`, `squeeze_`, `as_strided_` and
+kin.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,12 @@ from . import storage as view_storage
 from . import view
 
 
-def _inplace(name: str, function: Callable[..., Tensor], inverse: Callable[..., Tensor] | None = None) -> None:
-    """`name` of Tensor; `inverse` makes the tensor as it was from the result: so its views, which know it as it was, come from it now."""
+def _inplace(
+    name: str, function: Callable[..., Tensor], inverse: Callable[..., Tensor] | None = None
+) -> None:
+    """`name` of Tensor; `inverse` makes the tensor as it was from the result: so its views, which
+    know it as it was, come from it now.
+    """
 
     def method(self: Tensor, *args: Any, **named: Any) -> Tensor:
         check_writable(self, name)
@@ -29,13 +35,19 @@ def _inplace(name: str, function: Callable[..., Tensor], inverse: Callable[..., 
 
     def apply(self: Tensor, args: tuple[Any, ...], named: dict[str, Any]) -> Tensor:
         views = [] if self._ver is None or self._ver.views is None else list(self._ver.views)
-        own = [v for ref in views if (v := ref()) is not None and v._view is not None and v._view.base is self]
+        own = [
+            v
+            for ref in views
+            if (v := ref()) is not None and v._view is not None and v._view.base is self
+        ]
         before = self._array
         result = function(self, *args, **named)
         after = result._array
         if own and (after.shape, after.strides) != (before.shape, before.strides):
             if inverse is None:
-                raise UnsupportedError(f"{name}: views of this tensor are alive; their relation to it would be lost")
+                raise UnsupportedError(
+                    f"{name}: views of this tensor are alive; their relation to it would be lost"
+                )
             back = inverse(result.detach(), before.shape, *args, **named)._view
             for view in (v._view for v in own):
                 view.chain = (*back.chain, *view.chain)  # type: ignore[union-attr]
@@ -64,8 +76,11 @@ def _again(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 for _name, _function in {
-    "transpose_": view.transpose, "swapaxes_": METHODS["swapaxes"], "swapdims_": METHODS["swapdims"], "t_": view.t,
-}.items():  # fmt: skip
+    "transpose_": view.transpose,
+    "swapaxes_": METHODS["swapaxes"],
+    "swapdims_": METHODS["swapdims"],
+    "t_": view.t,
+}.items():
     _inplace(_name, _function, _again(_function))  # twice is as before
 _inplace("squeeze_", view.squeeze, lambda x, shape, *args, **named: x.view(shape))
 _inplace("unsqueeze_", view.unsqueeze, lambda x, shape, *args, **named: x.view(shape))

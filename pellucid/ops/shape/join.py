@@ -1,4 +1,6 @@
-"""Tensors put together or repeated: cat, stack and kin, repeat, tile, flip, roll, triangles, diagonals, meshgrid."""
+"""Tensors put together or repeated: cat, stack and kin, repeat, tile, flip, roll, triangles,
+diagonals, meshgrid.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,8 @@ cat_op = defop(
 
 
 def _stack(xp: Any, *tensors: Any, dim: int) -> Any:
-    if len(tensors) > 64 or dim > tensors[0].ndim:  # an index each is no longer cheaper, or is refused in NumPy's words
+    # an index each is no longer cheaper, or is refused in NumPy's words
+    if len(tensors) > 64 or dim > tensors[0].ndim:
         return xp.stack(tensors, axis=dim)
     if dim == 0 and type(tensors[0]) is np.ndarray and len({x.shape for x in tensors}) == 1:
         return np.array(tensors)
@@ -79,7 +82,9 @@ def _stack(xp: Any, *tensors: Any, dim: int) -> Any:
 
 def _onnx_stack(c: Any) -> Any:
     dim = int(c.p["dim"])
-    return c.emit("Concat", *[c.emit("Unsqueeze", name, c.ints([dim])) for name in c.names], axis=dim)
+    return c.emit(
+        "Concat", *[c.emit("Unsqueeze", name, c.ints([dim])) for name in c.names], axis=dim
+    )
 
 
 stack_op = defop(
@@ -87,7 +92,9 @@ stack_op = defop(
     "*tensors",
     forward=_stack,
     aval=lambda *avals, dim: (shapes.stack_shape([a[0] for a in avals], dim), avals[0][1]),
-    vjp=lambda F, g, dim, needs: [F.select(g, dim=dim, index=i) if need else None for i, need in enumerate(needs)],
+    vjp=lambda F, g, dim, needs: [
+        F.select(g, dim=dim, index=i) if need else None for i, need in enumerate(needs)
+    ],
     jvp="linear",
     promote="common",
     autocast="promote",
@@ -95,22 +102,33 @@ stack_op = defop(
     traits="passes",
     onnx=_onnx_stack,
     aten=lambda A, *tensors, dim: A.stack(list(tensors), dim),
-    samples=cases((((2, 3), (2, 3)), {"dim": 2}), (((), (), ()), {"dim": 0}), (((2, 0),), {"dim": 1}), complex=True),
+    samples=cases(
+        (((2, 3), (2, 3)), {"dim": 2}),
+        (((), (), ()), {"dim": 0}),
+        (((2, 0),), {"dim": 1}),
+        complex=True,
+    ),
 )
 
 
 def tensors_of(tensors: Any, name: str) -> Sequence[Tensor]:
     """The tensors of a call, checked."""
     if isinstance(tensors, Tensor) or not isinstance(tensors, (list, tuple)):
-        raise ArgumentTypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}")
+        raise ArgumentTypeError(
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
     for k, x in enumerate(tensors):
         if not isinstance(x, Tensor):
-            raise ArgumentTypeError(f"expected Tensor as element {k} in argument 0, but got {type(x).__name__}")
+            raise ArgumentTypeError(
+                f"expected Tensor as element {k} in argument 0, but got {type(x).__name__}"
+            )
     return tensors
 
 
 def _plain(tensors: Any) -> tuple[list[np.ndarray], bool] | None:
-    """The arrays of plain tensors of one dtype and number of dimensions, and whether a gradient is wanted; None for all other arguments."""
+    """The arrays of plain tensors of one dtype and number of dimensions, and whether a gradient is
+    wanted; None for all other arguments.
+    """
     if state.slow or type(tensors) not in (list, tuple) or not tensors:
         return None
     arrays = []
@@ -136,11 +154,14 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """The tensors one after the other along `dim`.
 
     Args:
-        tensors: a sequence of tensors of shapes that are equal but for dimension `dim`; promoted to a common dtype.
-        dim: the dimension along which they are joined; negative numbers count from the end. Default: 0.
+        tensors: a sequence of tensors of shapes that are equal but for dimension `dim`; promoted to
+            a common dtype.
+        dim: the dimension along which they are joined; negative numbers count from the end.
+            Default: 0.
 
     Raises:
-        RuntimeError: shapes that differ elsewhere. ValueError: no tensors. IndexError: `dim` out of range.
+        RuntimeError: shapes that differ elsewhere. ValueError: no tensors. IndexError: `dim` out of
+            range.
 
     >>> import pellucid as torch
     >>> torch.cat((torch.tensor([1, 2]), torch.tensor([3])))
@@ -168,7 +189,8 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
 
     Args:
         tensors: a sequence of tensors of the same shape; promoted to a common dtype.
-        dim: where the new dimension stands in the result; its size is the number of tensors. Default: 0.
+        dim: where the new dimension stands in the result; its size is the number of tensors.
+            Default: 0.
 
     Raises:
         RuntimeError: shapes that differ. IndexError: `dim` out of range.
@@ -202,7 +224,12 @@ def _joiner(name: str, least: int, dim: Any, doc: str) -> None:
     public(names={"vstack": "vstack row_stack"}.get(name, name), out="apart")(function)
 
 
-_joiner("hstack", 1, lambda xs: 0 if xs[0]._array.ndim == 1 else 1, "The tensors side by side (along dimension 1; 0 for vectors).")
+_joiner(
+    "hstack",
+    1,
+    lambda xs: 0 if xs[0]._array.ndim == 1 else 1,
+    "The tensors side by side (along dimension 1; 0 for vectors).",
+)
 _joiner("vstack", 2, 0, "The tensors below each other, vectors as rows.")
 _joiner("dstack", 3, 2, "The tensors behind each other, along dimension 2.")
 
@@ -236,7 +263,9 @@ def block_diag(*tensors: Any) -> Tensor:
     for k, x in enumerate(tensors):
         ndim = require_tensor(x, "block_diag", "tensors")._array.ndim
         if ndim > 2:
-            raise ShapeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {ndim} dimensions")
+            raise ShapeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {ndim} dimensions"
+            )
         matrices.append(x if ndim == 2 else reshape(x, (1, x._array.size)))
     if not matrices:
         return make_tensor(constant(np.empty((1, 0), dtypes.get_default_dtype().numpy)))
@@ -271,7 +300,10 @@ repeat_op = defop(
     "input",
     forward=lambda xp, x, *, repeats: xp.tile(x, repeats),
     aval=lambda x, repeats: (
-        tuple(n * r for n, r in zip((1,) * (len(repeats) - len(x[0])) + tuple(x[0]), repeats, strict=True)),
+        tuple(
+            n * r
+            for n, r in zip((1,) * (len(repeats) - len(x[0])) + tuple(x[0]), repeats, strict=True)
+        ),
         x[1],
     ),
     vjp={"input": _repeat_grad},
@@ -279,7 +311,11 @@ repeat_op = defop(
     traits="passes",
     onnx=_onnx_repeat,
     aten=lambda A, x, *, repeats: A.repeat(x, list(repeats)),
-    samples=cases((((2, 3),), {"repeats": (2, 1, 3)}), (((),), {"repeats": (2,)}), (((2,),), {"repeats": (0,)})),
+    samples=cases(
+        (((2, 3),), {"repeats": (2, 1, 3)}),
+        (((),), {"repeats": (2,)}),
+        (((2,),), {"repeats": (0,)}),
+    ),
 )
 
 
@@ -295,11 +331,17 @@ def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
         repeats = (keyword(named, "repeat", "repeats"),)
     counts = sizes_of(repeats, "repeat", "repeats")
     if len(counts) < require_tensor(input, "repeat")._array.ndim:
-        raise OperationError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+        raise OperationError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
     if any(n < 0 for n in counts):
         own = input._array.shape
-        whole = [n * size for n, size in zip(counts, (1,) * (len(counts) - len(own)) + own, strict=True)]
-        raise ShapeError(f"Trying to create tensor with negative dimension {min(whole)}: {shapes.text(whole)}")
+        whole = [
+            n * size for n, size in zip(counts, (1,) * (len(counts) - len(own)) + own, strict=True)
+        ]
+        raise ShapeError(
+            f"Trying to create tensor with negative dimension {min(whole)}: {shapes.text(whole)}"
+        )
     return repeat_op.call(input, repeats=counts)
 
 
@@ -353,12 +395,14 @@ repeat_each_op = defop(
 
 
 @public(methods="=")
-def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+def repeat_interleave(
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
     """Each element (or each position of `dim`) repeated, as often as `repeats` says.
 
     Args:
-        repeats: a number, or an integer tensor with one for each position. Without it, `input` itself is that tensor and the
-            result holds the positions.
+        repeats: a number, or an integer tensor with one for each position. Without it, `input`
+            itself is that tensor and the result holds the positions.
 
     >>> import pellucid as torch
     >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([2, 3]))
@@ -374,7 +418,9 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     if dim is not None and not input._array.ndim:
         if isinstance(repeats, Tensor):
             raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
-        raise DimensionError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+        raise DimensionError(
+            "Dimension out of range (expected to be in range of [-1, 0], but got 1)"
+        )
     if dim is None:
         input, dim = reshape(input, (-1,) if input._array.size else (0,)), 0
     shape = input._array.shape
@@ -440,7 +486,12 @@ def _onnx_roll(c: Any) -> Any:
         (size,) = c.fixed([shape[dim]])
         at = (size - shift % size) % size
         if at:
-            name = c.emit("Concat", c.cut(name, int(dim), at, c.LAST), c.cut(name, int(dim), 0, at), axis=int(dim))
+            name = c.emit(
+                "Concat",
+                c.cut(name, int(dim), at, c.LAST),
+                c.cut(name, int(dim), 0, at),
+                axis=int(dim),
+            )
     return name if name != c[0] else c.emit("Identity", name)
 
 
@@ -449,17 +500,23 @@ roll_op = defop(
     "input",
     forward=lambda xp, x, *, shifts, dims: xp.roll(x, shifts, dims),
     aval=lambda x, shifts, dims: x,
-    vjp={"input": lambda F, g, shifts, dims: F.roll(g, shifts=tuple(-s for s in shifts), dims=dims)},
+    vjp={
+        "input": lambda F, g, shifts, dims: F.roll(g, shifts=tuple(-s for s in shifts), dims=dims)
+    },
     jvp="linear",
     traits="passes",
     onnx=_onnx_roll,
-    samples=cases((((3, 4),), {"shifts": (1, -2), "dims": (0, 1)}), (((0, 2),), {"shifts": (1,), "dims": (0,)})),
+    samples=cases(
+        (((3, 4),), {"shifts": (1, -2), "dims": (0, 1)}),
+        (((0, 2),), {"shifts": (1,), "dims": (0,)}),
+    ),
 )
 
 
 @public(methods="=")
 def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
-    """Elements moved along dimensions, those that leave at the end put in at the start; without `dims`, of the flattened tensor.
+    """Elements moved along dimensions, those that leave at the end put in at the start; without
+    `dims`, of the flattened tensor.
 
     >>> import pellucid as torch
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
@@ -476,12 +533,20 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] =
         flat = reshape(input, (a.size,))
         return titled(reshape(roll_op.call(flat, shifts=steps, dims=(0,)), a.shape), "Roll")
     if len(steps) != len(axes):
-        raise OperationError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}")
-    return roll_op.call(input, shifts=steps, dims=tuple(shapes.normalize_dim(d, a.ndim, scalar_is_vector=False) for d in axes))
+        raise OperationError(
+            f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}"
+        )
+    return roll_op.call(
+        input,
+        shifts=steps,
+        dims=tuple(shapes.normalize_dim(d, a.ndim, scalar_is_vector=False) for d in axes),
+    )
 
 
 def _flip(xp: Any, x: Any, *, dims: tuple[int, ...]) -> Any:
-    return xp.copy(x[tuple([slice(None, None, -1) if d in dims else slice(None) for d in range(x.ndim)])])
+    return xp.copy(
+        x[tuple([slice(None, None, -1) if d in dims else slice(None) for d in range(x.ndim)])]
+    )
 
 
 def _onnx_flip(c: Any) -> Any:
@@ -502,7 +567,12 @@ flip_op = defop(
     traits="passes",
     onnx=_onnx_flip,
     aten=lambda A, x, *, dims: A.flip(x, list(dims)),
-    samples=cases((((3, 4),), {"dims": (0, 1)}), (((2, 3, 2),), {"dims": (1,)}), (((0, 2),), {"dims": (0,)}), complex=True),
+    samples=cases(
+        (((3, 4),), {"dims": (0, 1)}),
+        (((2, 3, 2),), {"dims": (1,)}),
+        (((0, 2),), {"dims": (0,)}),
+        complex=True,
+    ),
 )
 
 
@@ -516,7 +586,9 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     """
     ndim = require_tensor(input, "flip")._array.ndim
     if not isinstance(dims, (tuple, list)):
-        raise ArgumentTypeError(f"flip(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}")
+        raise ArgumentTypeError(
+            f"flip(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}"
+        )
     axes = shapes.normalize_dims(sizes_of((dims,), "flip", "dims"), ndim)
     return flip_op.call(input, dims=axes if ndim else ())
 
@@ -548,7 +620,8 @@ def flipud(input: Tensor) -> Tensor:
 
 @public(methods="=")
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Turned by 90 degrees `k` times in the plane of two dimensions, from the first towards the second.
+    """Turned by 90 degrees `k` times in the plane of two dimensions, from the first towards the
+    second.
 
     >>> import pellucid as torch
     >>> torch.rot90(torch.tensor([[0, 1], [2, 3]]))
@@ -563,9 +636,13 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise OperationError(f"expected total dims >= 2, but got total dims = {ndim}")
     for d in dims:
         if not -ndim <= d < ndim:
-            raise DimensionError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})")
+            raise DimensionError(
+                f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})"
+            )
     if dims[0] == dims[1] or abs(dims[0] - dims[1]) == ndim:
-        raise OperationError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+        raise OperationError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
     first, second = (d % ndim for d in dims)
     k %= 4
     if k == 1:
@@ -609,7 +686,9 @@ def _triangle(name: str, which: str) -> None:
         return op.call(input, diagonal=diagonal)
 
     function.__name__ = name
-    function.__doc__ = f"The matrices' elements on and {which} the diagonal number `diagonal`, 0 elsewhere."
+    function.__doc__ = (
+        f"The matrices' elements on and {which} the diagonal number `diagonal`, 0 elsewhere."
+    )
     public(names=name, methods="=", inplace="=", out=True)(function)
 
 
@@ -634,10 +713,15 @@ diag_embed_op = defop(
     "diag_embed",
     "input",
     forward=_diag_embed,
-    vjp={"input": lambda F, g, offset, dim1, dim2: F.diagonal(g, offset=offset, dim1=dim1, dim2=dim2)},
+    vjp={
+        "input": lambda F, g, offset, dim1, dim2: F.diagonal(g, offset=offset, dim1=dim1, dim2=dim2)
+    },
     jvp="linear",
     batch="dims",
-    samples=cases((((2, 3),), {"offset": 1, "dim1": 0, "dim2": 2}), (((3,),), {"offset": -1, "dim1": 0, "dim2": 1})),
+    samples=cases(
+        (((2, 3),), {"offset": 1, "dim1": 0, "dim2": 2}),
+        (((3,),), {"offset": -1, "dim1": 0, "dim2": 1}),
+    ),
 )
 
 
@@ -691,7 +775,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Grids of coordinates: each vector expanded over the product of all.
 
     Args:
-        indexing: "ij" (the k-th dimension belongs to the k-th vector, the default) or "xy" (the first two exchanged).
+        indexing: "ij" (the k-th dimension belongs to the k-th vector, the default) or "xy" (the
+            first two exchanged).
 
     >>> import pellucid as torch
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")[0]
@@ -706,23 +791,33 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         from warnings import warn
 
         warn(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", UserWarning, stacklevel=2
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
+            UserWarning,
+            stacklevel=2,
         )
         indexing = "ij"
     if indexing not in ("ij", "xy"):
-        raise OperationError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+        raise OperationError(
+            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        )
     for x in tensors:
         ndim = require_tensor(x, "meshgrid", "tensors")._array.ndim
         if ndim > 1:
-            raise ShapeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {legacy_text(x)}")
+            raise ShapeError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {legacy_text(x)}"
+            )
         if x.dtype is not tensors[0].dtype:
             raise OperationError("torch.meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(tensors) > 1
     vectors = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
     shape = tuple(x._array.size for x in vectors)
-    grids = [expand(reshape(x, (1,) * k + (shape[k],) + (1,) * (len(shape) - 1 - k)), shape) for k, x in enumerate(vectors)]
+    grids = [
+        expand(reshape(x, (1,) * k + (shape[k],) + (1,) * (len(shape) - 1 - k)), shape)
+        for k, x in enumerate(vectors)
+    ]
     if swap:
-        # The vectors were exchanged first, so the grids come back in their order with the first two dimensions exchanged.
+        # The vectors were exchanged first, so the grids come back in their order with the first two
+        # dimensions exchanged.
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 
@@ -757,7 +852,8 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
 @public()
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """Every selection of `r` elements of a vector, as rows, as `itertools.combinations` orders them.
+    """Every selection of `r` elements of a vector, as rows, as `itertools.combinations` orders
+    them.
 
     >>> import pellucid as torch
     >>> torch.combinations(torch.tensor([1, 2, 3]))

@@ -35,10 +35,14 @@ def _sides(pad: Sequence[int], ndim: int) -> list[tuple[int, int]]:
 
 def _pad(xp: Any, x: Any, *, pad: tuple[int, ...], value: Any) -> Any:
     sides = _sides(pad, x.ndim)
-    inner = x[tuple(slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, sides, strict=True))]
+    inner = x[
+        tuple(slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, sides, strict=True))
+    ]
     shape = tuple(n + a + b for n, (a, b) in zip(x.shape, sides, strict=True))
     out = xp.full(shape, value, x.dtype)
-    out[tuple(slice(max(0, a), n - max(0, b)) for n, (a, b) in zip(shape, sides, strict=True))] = inner
+    out[tuple(slice(max(0, a), n - max(0, b)) for n, (a, b) in zip(shape, sides, strict=True))] = (
+        inner
+    )
     return out
 
 
@@ -55,7 +59,10 @@ constant_pad_op = defop(
     "constant_pad_nd",
     "input",
     forward=_pad,
-    aval=lambda x, pad, value: (tuple(n + a + b for n, (a, b) in zip(x[0], _sides(pad, len(x[0])), strict=True)), x[1]),
+    aval=lambda x, pad, value: (
+        tuple(n + a + b for n, (a, b) in zip(x[0], _sides(pad, len(x[0])), strict=True)),
+        x[1],
+    ),
     vjp={"input": lambda F, g, pad: F.constant_pad_nd(g, pad=tuple(-n for n in pad), value=0)},
     traits="passes",
     onnx=_onnx_pad,
@@ -73,7 +80,8 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
     """The tensor with `value` around it.
 
     Args:
-        pad: (before, after) for the last dimension, then for the one before it, ...; negative numbers cut off.
+        pad: (before, after) for the last dimension, then for the one before it, ...; negative
+            numbers cut off.
 
     >>> import pellucid as torch
     >>> torch.constant_pad_nd(torch.tensor([1, 2]), (1, 0), 9)
@@ -98,7 +106,9 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
         if (before < 0 and -before > size) or (after < 0 and size + min(before, 0) + after < 0):
             raise OperationError("narrow(): length must be non-negative.")
     number = number_array(value, a.dtype)[()]
-    result = constant_pad_op.call(input, pad=pad, value=number if number.dtype.kind == "V" else number.item())
+    result = constant_pad_op.call(
+        input, pad=pad, value=number if number.dtype.kind == "V" else number.item()
+    )
     return in_format(result, input)
 
 
@@ -139,22 +149,30 @@ def _check(shape: tuple[int, ...], pad: Sequence[int], mode: str) -> None:
                 f"{after}) at dimension {d} of input {shapes.text(shape)}"
             )
         if size + before + after < 1 and mode != "circular":
-            raise OperationError(f"input (W: {size}) is too small. Calculated output W: {size + before + after}")
+            raise OperationError(
+                f"input (W: {size}) is too small. Calculated output W: {size + before + after}"
+            )
 
 
 @public(namespace="nn.functional")
-def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+def pad(
+    input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Tensor:
     """The tensor with a border.
 
     Args:
-        input: any shape for "constant"; for the other modes one or two dimensions more than are padded.
-        pad: (before, after) for the last dimension, then for the one before it, ...; negative numbers cut off.
-        mode: "constant" (with `value`, any dimensions), "reflect" (mirrored, without the edge), "replicate" (the edge repeated)
-            or "circular" (from the other end); these three take the last 1 to 3 dimensions. Default: "constant".
+        input: any shape for "constant"; for the other modes one or two dimensions more than are
+            padded.
+        pad: (before, after) for the last dimension, then for the one before it, ...; negative
+            numbers cut off.
+        mode: "constant" (with `value`, any dimensions), "reflect" (mirrored, without the edge),
+            "replicate" (the edge repeated) or "circular" (from the other end); these three take the
+            last 1 to 3 dimensions. Default: "constant".
         value: of a constant border. Default: None, which is 0.
 
     Raises:
-        RuntimeError: an odd number of sizes, or more than the input has sides; a border that is too wide for its mode.
+        RuntimeError: an odd number of sizes, or more than the input has sides; a border that is too
+            wide for its mode.
         NotImplementedError: a number of dimensions that does not go with the mode.
 
     >>> import pellucid as torch
@@ -163,7 +181,9 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     """
     a = require_tensor(input, "pad")._array
     if not isinstance(pad, (tuple, list)):
-        raise ArgumentTypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
+        raise ArgumentTypeError(
+            f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}"
+        )
     pad = tuple(as_index(n) for n in pad)
     if len(pad) % 2:
         raise OperationError("Padding length must be divisible by 2")
@@ -174,7 +194,9 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         )
     if mode == "constant":
         if isinstance(value, complex):
-            raise ArgumentTypeError(f"pad(): argument 'value' (position 4) must be float, not {type(value).__name__}")
+            raise ArgumentTypeError(
+                f"pad(): argument 'value' (position 4) must be float, not {type(value).__name__}"
+            )
         return _apart(constant_pad_nd(input, pad, 0 if value is None else float(value)), input)
     if value is not None and value != 0:
         raise OperationError(f'Padding mode "{mode}" doesn\'t take in value argument')
@@ -190,7 +212,9 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     given = input
     for d, (before, after) in enumerate(_sides(pad, a.ndim)):
         if before or after:
-            input = F.index_select(input, wrap(constant(_positions(a.shape[d], before, after, mode))), dim=d)
+            input = F.index_select(
+                input, wrap(constant(_positions(a.shape[d], before, after, mode))), dim=d
+            )
     made = _apart(input, given, mode != "circular")
     return titled(made, f"{_TITLES[mode]}Pad{one - 1}D") if mode in _TITLES else made
 
@@ -199,7 +223,9 @@ _TITLES = {"reflect": "Reflection", "replicate": "Replication"}  # of the nodes 
 
 
 def _apart(padded: Tensor, input: Tensor, keeps: bool = True) -> Tensor:
-    """The result in memory of its own, also where nothing was added; in the memory format of the input, if it keeps that."""
+    """The result in memory of its own, also where nothing was added; in the memory format of the
+    input, if it keeps that.
+    """
     if padded is input or padded._view is not None:
         padded = padded.clone()
     return in_format(padded, input) if keeps else padded
@@ -209,13 +235,16 @@ def _apart(padded: Tensor, input: Tensor, keeps: bool = True) -> Tensor:
 def _three(input: Any, name: str) -> tuple[int, ...]:
     shape = require_tensor(input, name)._array.shape
     if len(shape) < 3:
-        raise ShapeError(f"{name} expects input to have at least 3 dimensions, but got input with {len(shape)} dimension(s)")
+        raise ShapeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {len(shape)} dimension(s)"
+        )
     return shape
 
 
 @public(namespace="torch nn.functional")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(..., C r^2, H, W) to (..., C, H r, W r): channels become pixels (Shi et al. 2016, arXiv:1609.05158).
+    """(..., C r^2, H, W) to (..., C, H r, W r): channels become pixels (Shi et al. 2016,
+    arXiv:1609.05158).
 
     >>> import pellucid as torch
     >>> torch.pixel_shuffle(torch.zeros(1, 9, 4, 4), 3).shape
@@ -233,7 +262,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     x = reshape(input, (*lead, channels // (r * r), r, r, height, width))
     x = permute(x, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
-    return titled(in_format(reshape(x, (*lead, channels // (r * r), height * r, width * r)), input), "PixelShuffle")
+    return titled(
+        in_format(reshape(x, (*lead, channels // (r * r), height * r, width * r)), input),
+        "PixelShuffle",
+    )
 
 
 @public(namespace="torch nn.functional")
@@ -263,7 +295,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 @public(namespace="torch nn.functional", names="channel_shuffle native_channel_shuffle")
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """(N, C, ...) with the channels of `groups` groups interleaved (Zhang et al. 2018, arXiv:1707.01083).
+    """(N, C, ...) with the channels of `groups` groups interleaved (Zhang et al. 2018,
+    arXiv:1707.01083).
 
     >>> import pellucid as torch
     >>> torch.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
@@ -271,11 +304,17 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """
     shape = require_tensor(input, "channel_shuffle")._array.shape
     if len(shape) <= 2:
-        raise ShapeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {shapes.text(shape)}")
+        raise ShapeError(
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes {shapes.text(shape)}"
+        )
     if groups <= 0:
-        raise OperationError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+        raise OperationError(
+            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        )
     batch, channels, *rest = shape
     if channels % groups:
-        raise ShapeError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
+        raise ShapeError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        )
     x = reshape(input, (batch, groups, channels // groups, *rest))
     return in_format(reshape(permute(x, (0, 2, 1, *range(3, len(rest) + 3))), shape), input)

@@ -1,4 +1,6 @@
-"""Views of a part of the elements: narrow, select, slices, diagonals, windows, strides, and the splits into several views."""
+"""Views of a part of the elements: narrow, select, slices, diagonals, windows, strides, and the
+splits into several views.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def _embed(xp: Any, g: Any, *, shape: tuple[int, ...], op: str, how: dict[str, A
     return out
 
 
-# Zeros of `shape` in which the part that the view operation `op`, with the parameters `how`, shows is `g`.
+# Zeros of `shape` in which the part that the view operation `op`, with the parameters `how`, shows
+# is `g`.
 embed_op = defop(
     "embed",
     "input",
@@ -36,18 +39,28 @@ embed_op = defop(
     vjp={"input": lambda F, g, op, how: getattr(F, op)(g, **how)},
     jvp="linear",
     title="embedding",
-    aten=lambda A, g, *, shape, op, how: getattr(A, f"{op}_backward")(g, list(shape), *how.values()),
+    aten=lambda A, g, *, shape, op, how: getattr(A, f"{op}_backward")(
+        g, list(shape), *how.values()
+    ),
     samples=cases(
         (((2, 4),), {"shape": (2, 3, 4), "op": "select", "how": {"dim": 1, "index": 2}}),
-        (((2, 2),), {"shape": (2, 4), "op": "slice", "how": {"dim": 1, "start": 0, "end": 4, "step": 2}}),
-        (((2, 3),), {"shape": (3, 2, 3), "op": "diagonal", "how": {"offset": 0, "dim1": 0, "dim2": 2}}),
+        (
+            ((2, 2),),
+            {"shape": (2, 4), "op": "slice", "how": {"dim": 1, "start": 0, "end": 4, "step": 2}},
+        ),
+        (
+            ((2, 3),),
+            {"shape": (3, 2, 3), "op": "diagonal", "how": {"offset": 0, "dim1": 0, "dim2": 2}},
+        ),
     ),
 )
 
 
 def part_op(name: str, forward: Any, rule: Any, **fields: Any) -> Any:
     """Record a view of a part of one tensor, with the gradient rule for it."""
-    return defop(name, "input", forward=forward, view=True, vjp={"input": rule}, jvp="linear", **fields)
+    return defop(
+        name, "input", forward=forward, view=True, vjp={"input": rule}, jvp="linear", **fields
+    )
 
 
 def _onnx_select(c: Any) -> Any:
@@ -58,13 +71,18 @@ def _onnx_select(c: Any) -> Any:
 select_op = part_op(
     "select",
     lambda xp, x, *, dim, index: x[(slice(None),) * dim + (index, ...)],
-    lambda F, g, dim, index, input_shape: F.embed(g, shape=input_shape, op="select", how={"dim": dim, "index": index}),
+    lambda F, g, dim, index, input_shape: F.embed(
+        g, shape=input_shape, op="select", how={"dim": dim, "index": index}
+    ),
     batch="dims",
     traits="passes",
     onnx=_onnx_select,
     aten=lambda A, x, *, dim, index: A.select.int(x, dim, index),
     samples=cases(
-        (((2, 3, 4),), {"dim": 1, "index": 2}), (((5,),), {"dim": 0, "index": 0}), (((0, 3),), {"dim": 1, "index": 1}), complex=True
+        (((2, 3, 4),), {"dim": 1, "index": 2}),
+        (((5,),), {"dim": 0, "index": 0}),
+        (((0, 3),), {"dim": 1, "index": 1}),
+        complex=True,
     ),
 )
 
@@ -113,7 +131,9 @@ diagonal_op = part_op(
     batch="dims",
     onnx=_onnx_diagonal,
     samples=cases(
-        (((3, 2, 4),), {"offset": 1, "dim1": 0, "dim2": 2}), (((3, 3),), {"offset": -1, "dim1": 0, "dim2": 1}), complex=True
+        (((3, 2, 4),), {"offset": 1, "dim1": 0, "dim2": 2}),
+        (((3, 3),), {"offset": -1, "dim1": 0, "dim2": 1}),
+        complex=True,
     ),
 )
 
@@ -139,7 +159,9 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
     tensor([1, 3])
     """
-    dim, index = shapes.select_position(as_index(index), require_tensor(input, "select")._array.shape, dim)
+    dim, index = shapes.select_position(
+        as_index(index), require_tensor(input, "select")._array.shape, dim
+    )
     return select_op.call(input, dim=dim, index=index)
 
 
@@ -155,11 +177,15 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
         raise OperationError("start must be an 0-dim integral Tensor.")
     if isinstance(start, Tensor) and tracing.tracer():
         start = start.item()
-    dim, first = shapes.narrow_range(require_tensor(input, "narrow")._array.shape, dim, as_index(start), length)
+    dim, first = shapes.narrow_range(
+        require_tensor(input, "narrow")._array.shape, dim, as_index(start), length
+    )
     return slice_op.call(input, dim=dim, start=first, end=first + length, step=1)
 
 
-def slice_dim(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+def slice_dim(
+    input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
     """`input[..., start:end:step]` in dimension `dim`."""
     shape = input._array.shape
     if not shape:
@@ -215,18 +241,23 @@ def _onnx_unfold(c: Any) -> Any:
     dim, rank = c.p["dim"] % len(c.shape()), len(c.shape())
     count = c.fixed([c.out_shape[dim]])[0]
     index = np.arange(count)[:, None] * c.p["step"] + np.arange(c.p["size"])
-    out = c.emit("Gather", c[0], c.const(index), axis=dim)  # the window's elements come after the axis
+    # the window's elements come after the axis
+    out = c.emit("Gather", c[0], c.const(index), axis=dim)
     return c.emit("Transpose", out, perm=[*range(dim + 1), *range(dim + 2, rank + 1), dim + 1])
 
 
 unfold_op = part_op(
     "unfold",
     _unfold,
-    lambda F, g, dim, size, step, input_shape: F.unfold_grad(g, shape=input_shape, dim=dim, size=size, step=step),
+    lambda F, g, dim, size, step, input_shape: F.unfold_grad(
+        g, shape=input_shape, dim=dim, size=size, step=step
+    ),
     batch="dims",
     traits="passes",
     onnx=_onnx_unfold,
-    samples=cases((((2, 7),), {"dim": 1, "size": 3, "step": 2}), (((4, 2),), {"dim": 0, "size": 2, "step": 1})),
+    samples=cases(
+        (((2, 7),), {"dim": 1, "size": 3, "step": 2}), (((4, 2),), {"dim": 0, "size": 2, "step": 1})
+    ),
 )
 unfold_grad_op = defop(
     "unfold_grad",
@@ -245,7 +276,8 @@ unfold_grad_op = defop(
 
 @method()
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """All windows of `size` positions, `step` apart, of a dimension; the windows' elements are a new last dimension. A view.
+    """All windows of `size` positions, `step` apart, of a dimension; the windows' elements are a
+    new last dimension. A view.
 
     >>> import pellucid as torch
     >>> torch.arange(5).unfold(0, 3, 2)
@@ -254,7 +286,9 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """
     shape = require_tensor(self, "unfold")._array.shape
     shapes.unfold_shape(shape, dimension, size, step)
-    return unfold_op.call(self, dim=shapes.normalize_dim(dimension, len(shape)), size=size, step=step)
+    return unfold_op.call(
+        self, dim=shapes.normalize_dim(dimension, len(shape)), size=size, step=step
+    )
 
 
 # ---- several views ---------------------------------------------------------------------------
@@ -267,7 +301,9 @@ def _pieces(xp: Any, x: Any, *, sizes: tuple[int, ...], dim: int) -> Any:
 
 
 def _onnx_split(c: Any) -> Any:
-    made = c.emit("Split", c[0], c.ints(c.p["sizes"]), count=len(c.step.outputs), axis=int(c.p["dim"]))
+    made = c.emit(
+        "Split", c[0], c.ints(c.p["sizes"]), count=len(c.step.outputs), axis=int(c.p["dim"])
+    )
     return made if isinstance(made, list) else [made]
 
 
@@ -283,13 +319,19 @@ split_op = defop(
     traits="passes",
     onnx=_onnx_split,
     aten=lambda A, x, *, sizes, dim: A.split_with_sizes(x, list(sizes), dim),
-    samples=cases((((2, 7),), {"sizes": (3, 0, 4), "dim": 1}), (((3, 2),), {"sizes": (1, 2), "dim": 0}), complex=True),
+    samples=cases(
+        (((2, 7),), {"sizes": (3, 0, 4), "dim": 1}),
+        (((3, 2),), {"sizes": (1, 2), "dim": 0}),
+        complex=True,
+    ),
 )
 
 
 def _onnx_unbind(c: Any) -> Any:
     dim = int(c.p["dim"])
-    return [c.emit("Gather", c[0], c.const(np.array(k)), axis=dim) for k in range(len(c.step.outputs))]
+    return [
+        c.emit("Gather", c[0], c.const(np.array(k)), axis=dim) for k in range(len(c.step.outputs))
+    ]
 
 
 unbind_op = defop(
@@ -310,7 +352,9 @@ unbind_op = defop(
 
 def _split(x: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
     if is_fast(x):
-        return views_result(split_op, x, _pieces(None, x._array, sizes=sizes, dim=dim), {"sizes": sizes, "dim": dim})
+        return views_result(
+            split_op, x, _pieces(None, x._array, sizes=sizes, dim=dim), {"sizes": sizes, "dim": dim}
+        )
     return split_op.call(x, sizes=sizes, dim=dim)
 
 
@@ -324,7 +368,9 @@ def _splittable(x: Any, dim: int, name: str) -> tuple[int, int]:
 
 
 @public()
-def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+def split(
+    tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
     """Views of the parts along `dim`: of one size with a smaller rest, or of the sizes listed.
 
     Args:
@@ -391,7 +437,9 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @public(names="tensor_split", methods="=")
-def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, **named: Any) -> tuple[Tensor, ...]:
+def tensor_split(
+    input: Tensor, indices_or_sections: Any = None, dim: int = 0, **named: Any
+) -> tuple[Tensor, ...]:
     """Views of as many parts as asked for, as equal as possible, or cut at the positions listed.
 
     >>> import pellucid as torch
@@ -401,7 +449,9 @@ def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *
     given = keyword(named, "tensor_split", "sections", "indices") if named else indices_or_sections
     shape = require_tensor(input, "tensor_split")._array.shape
     if not shape:
-        raise OperationError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+        raise OperationError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
     if isinstance(given, Tensor):
         array = given._array
         if array.ndim > 1:
@@ -411,7 +461,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any = None, dim: int = 0, *
             )
         if array.dtype != np.int64:
             raise OperationError(
-                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got " + given.dtype.scalar_type_name
+                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                + given.dtype.scalar_type_name
             )
         if tracing.tracer():  # which follows numbers, and no lists
             given = [mark.item() for mark in given] if array.ndim else given.item()
@@ -443,7 +494,9 @@ def _directional(name: str, dim: int, least: int) -> None:
             )
         given = args[0] if args else None
         if named:
-            given = keyword(named, name, *(() if args else ("sections", "indices", "indices_or_sections")))
+            given = keyword(
+                named, name, *(() if args else ("sections", "indices", "indices_or_sections"))
+            )
         axis = 0 if name == "hsplit" and ndim == 1 else dim
         size = input._array.shape[axis]
         if isinstance(given, int) and (given == 0 or size % given):
@@ -454,7 +507,9 @@ def _directional(name: str, dim: int, least: int) -> None:
         return tensor_split(input, given, axis)
 
     function.__name__ = name
-    function.__doc__ = f"`tensor_split` along dimension {dim}{' (0 for a vector)' if name == 'hsplit' else ''}."
+    function.__doc__ = (
+        f"`tensor_split` along dimension {dim}{' (0 for a vector)' if name == 'hsplit' else ''}."
+    )
     public(names=name, methods="=")(function)
 
 
@@ -518,7 +573,11 @@ def _unsafe(name: str, sizes: Callable[[int, Any, int], tuple[int, ...]], argume
 
 
 _unsafe("unsafe_split", lambda size, given, dim: shapes.split_sizes(size, given, dim), "split_size")
-_unsafe("unsafe_split_with_sizes", lambda size, given, dim: shapes.split_sizes(size, list(given), dim), "split_sizes")
+_unsafe(
+    "unsafe_split_with_sizes",
+    lambda size, given, dim: shapes.split_sizes(size, list(given), dim),
+    "split_sizes",
+)
 _unsafe("unsafe_chunk", lambda size, given, dim: shapes.chunk_sizes(size, given), "chunks")
 
 
@@ -540,7 +599,9 @@ def _contains(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, bool, int, float, complex, np.number)):
         value = element._array if isinstance(element, Tensor) else element
         return bool((self._array == value).any())
-    raise OperationError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+    raise OperationError(
+        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+    )
 
 
 def _reversed(self: Tensor) -> Tensor:

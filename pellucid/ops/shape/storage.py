@@ -58,14 +58,22 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     (1, 3)
     """
     strides = _strides(self._array)
-    return strides if dim is None else strides[shapes.normalize_dim(dim, len(strides), scalar_is_vector=False)]
+    return (
+        strides
+        if dim is None
+        else strides[shapes.normalize_dim(dim, len(strides), scalar_is_vector=False)]
+    )
 
 
 @method("size")
 def size_method(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or the size of one dimension."""
     shape = self._array.shape
-    return dtypes.Size(shape) if dim is None else shape[shapes.normalize_dim(as_index(dim), len(shape), scalar_is_vector=False)]
+    return (
+        dtypes.Size(shape)
+        if dim is None
+        else shape[shapes.normalize_dim(as_index(dim), len(shape), scalar_is_vector=False)]
+    )
 
 
 @method("dim ndimension")
@@ -132,16 +140,24 @@ def _order(memory_format: Any, ndim: int) -> tuple[int, ...] | None:
         raise OperationError("preserve memory format is unsupported by the contiguous operator")
     wanted = 4 if memory_format is dtypes.channels_last else 5
     if ndim != wanted:
-        raise ShapeError(f"required rank {wanted} tensor to use {'channels_last' if wanted == 4 else 'channels_last_3d'} format")
+        raise ShapeError(
+            f"required rank {wanted} tensor to use {'channels_last' if wanted == 4 else 'channels_last_3d'} format"
+        )
     return (0, *range(2, ndim), 1)
 
 
 @method()
 def is_contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -> bool:
-    """Whether the elements lie in memory in the order of the dimensions (or of `memory_format`), without gaps."""
+    """Whether the elements lie in memory in the order of the dimensions (or of `memory_format`),
+    without gaps.
+    """
     a = self._array
     if memory_format is dtypes.contiguous_format:
-        return a.flags.c_contiguous if type(a) is ndarray else shapes.is_contiguous(a.shape, element_strides(a))
+        return (
+            a.flags.c_contiguous
+            if type(a) is ndarray
+            else shapes.is_contiguous(a.shape, element_strides(a))
+        )
     wanted = 4 if memory_format is dtypes.channels_last else 5
     return a.ndim == wanted and shapes.is_channels_last(a.shape, element_strides(a))
 
@@ -157,7 +173,11 @@ def _contiguous(xp: Any, x: Any, *, order: tuple[int, ...] | None) -> Any:
 
 def _contiguous_aval(x: Any, order: Any) -> Any:
     shape, kind = x
-    return (shape, kind) if order is None else (shape, kind, tuple(s * kind.itemsize for s in shapes.channels_last_strides(shape)))
+    return (
+        (shape, kind)
+        if order is None
+        else (shape, kind, tuple(s * kind.itemsize for s in shapes.channels_last_strides(shape)))
+    )
 
 
 contiguous_op = defop(
@@ -172,7 +192,11 @@ contiguous_op = defop(
     traits="passes",
     onnx="Identity",
     aten=lambda A, x, *, order: A.clone(x),
-    samples=cases((((2, 3, 4, 2),), {"order": None}), (((2, 3, 4, 2),), {"order": (0, 2, 3, 1)}), (((0, 3),), {"order": None})),
+    samples=cases(
+        (((2, 3, 4, 2),), {"order": None}),
+        (((2, 3, 4, 2),), {"order": (0, 2, 3, 1)}),
+        (((0, 3),), {"order": None}),
+    ),
 )
 
 
@@ -193,7 +217,8 @@ def contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -> T
 
 # ---- any strides -----------------------------------------------------------------------------
 def _as_strided(xp: Any, x: Any, *, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
-    if element_strides(x) != geometry:  # a gradient, or a copy of the base, that lies in memory in another way
+    # a gradient, or a copy of the base, that lies in memory in another way
+    if element_strides(x) != geometry:
         return _as_strided_read(xp, x, size=size, stride=stride, shift=shift, geometry=geometry)
     item = x.dtype.itemsize
     return xp.strided(x, size, tuple([s * item for s in stride]), shift * item)
@@ -222,8 +247,12 @@ def _memory(xp: Any, kind: Any, inner: Any, outer: Any) -> tuple[Any, int]:
     return xp.zeros(max(high, last, 0) - start + 1, kind), start
 
 
-def _as_strided_grad(xp: Any, g: Any, *, shape: Any, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
-    """Gradients of all places in memory, read back where the input's elements lie (an input that overlaps itself shares)."""
+def _as_strided_grad(
+    xp: Any, g: Any, *, shape: Any, size: Any, stride: Any, shift: int, geometry: Any
+) -> Any:
+    """Gradients of all places in memory, read back where the input's elements lie (an input that
+    overlaps itself shares).
+    """
     inner, outer = (shape, geometry, 0), (size, stride, shift)
     flat, start = _memory(xp, g.dtype, inner, outer)
     inside = _places(xp, *inner) - start
@@ -243,8 +272,12 @@ def _as_strided_read(xp: Any, x: Any, *, size: Any, stride: Any, shift: int, geo
     return flat[_places(xp, *outer) - start]
 
 
-def _as_strided_regrad(F: Any, g: Any, input_shape: Any, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
-    return F.as_strided_grad(g, shape=input_shape, size=size, stride=stride, shift=shift, geometry=geometry)
+def _as_strided_regrad(
+    F: Any, g: Any, input_shape: Any, size: Any, stride: Any, shift: int, geometry: Any
+) -> Any:
+    return F.as_strided_grad(
+        g, shape=input_shape, size=size, stride=stride, shift=shift, geometry=geometry
+    )
 
 
 as_strided_op = part_op(
@@ -269,14 +302,22 @@ as_strided_grad_op = defop(
     },
     jvp="linear",
     samples=cases(
-        (((2, 3),), {"shape": (3, 4), "size": (2, 3), "stride": (4, 1), "shift": 1, "geometry": (4, 1)}),
-        (((3, 3),), {"shape": (6,), "size": (3, 3), "stride": (1, 1), "shift": 0, "geometry": (1,)}),
+        (
+            ((2, 3),),
+            {"shape": (3, 4), "size": (2, 3), "stride": (4, 1), "shift": 1, "geometry": (4, 1)},
+        ),
+        (
+            ((3, 3),),
+            {"shape": (6,), "size": (3, 3), "stride": (1, 1), "shift": 0, "geometry": (1,)},
+        ),
     ),
 )
 
 
 @public(methods="=")
-def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+def as_strided(
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
     """A view of the tensor's storage with any sizes, strides and offset (in elements).
 
     Raises:
@@ -293,8 +334,12 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     own = storage_offset_of(input)
     offset = own if storage_offset is None else as_index(storage_offset)
     item = a.dtype.itemsize
-    shapes.check_as_strided(size, stride, offset, owner(a).nbytes // item if type(a) is ndarray else a.size, item)
-    return as_strided_op.call(input, size=size, stride=stride, shift=offset - own, geometry=element_strides(a))
+    shapes.check_as_strided(
+        size, stride, offset, owner(a).nbytes // item if type(a) is ndarray else a.size, item
+    )
+    return as_strided_op.call(
+        input, size=size, stride=stride, shift=offset - own, geometry=element_strides(a)
+    )
 
 
 # ---- storages --------------------------------------------------------------------------------
@@ -305,7 +350,9 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
     a = self._array
     if type(a) is SparseArray:
         raise UnsupportedError(
-            "Cannot access storage of SparseTensorImpl" if a.layout == "coo" else "Cannot access storage of SparseCsrTensorImpl"
+            "Cannot access storage of SparseTensorImpl"
+            if a.layout == "coo"
+            else "Cannot access storage of SparseCsrTensorImpl"
         )
     return UntypedStorage(owner(a) if type(a) is ndarray else a)
 
@@ -333,7 +380,8 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 # ---- changing the geometry in place ----------------------------------------------------------
 @method()
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = dtypes.contiguous_format) -> Tensor:
-    """Take another shape in the same storage; where that is too small, in new memory that begins with the old elements.
+    """Take another shape in the same storage; where that is too small, in new memory that begins
+    with the old elements.
 
     New elements are not initialised.
     """
@@ -363,11 +411,15 @@ def _check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
     if any(s >= limit for s in strides):
         raise OperationError(f"Stride calculation overflowed with sizes={list(shape)}")
     if math.prod(shape) * itemsize >= limit:
-        raise OperationError(f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}")
+        raise OperationError(
+            f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}"
+        )
 
 
 @method()
-def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = dtypes.contiguous_format) -> Tensor:
+def resize_as_(
+    self: Tensor, the_template: Tensor, memory_format: Any = dtypes.contiguous_format
+) -> Tensor:
     """`self.resize_(the_template.size())`."""
     return resize_(self, the_template._array.shape)
 
@@ -378,7 +430,11 @@ FUNCTIONS["torch"]["resize_as_"] = resize_as_
 def _placed(a: ndarray, shape: Any, strides: Any, offset: int) -> ndarray:
     """The storage of `a` in another geometry, grown (copied) when it is too small."""
     held, item = owner(a), a.dtype.itemsize
-    needed = offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 0
+    needed = (
+        offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+        if 0 not in shape
+        else 0
+    )
     steps = tuple([s * item for s in strides])
     if needed * item > held.nbytes:
         check_resizable(held)
@@ -390,7 +446,9 @@ def _placed(a: ndarray, shape: Any, strides: Any, offset: int) -> ndarray:
 
 
 @method()
-def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+def set_(
+    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
     """Show another tensor's memory, or a storage in the geometry given."""
     if self._rg and self._node is not None and local.grad:
         raise OperationError("set_() on a tensor that an operation made is not supported")
@@ -412,16 +470,23 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
             else source
         )
         if not isinstance(held, UntypedStorage):
-            raise ArgumentTypeError(f"set_(): argument 'source' (position 1) must be Tensor, not {type(source).__name__}")
+            raise ArgumentTypeError(
+                f"set_(): argument 'source' (position 1) must be Tensor, not {type(source).__name__}"
+            )
         item = self._array.dtype.itemsize
         shape = tuple(size) if size is not None else (held.nbytes() // item,)
         strides = tuple(stride) if stride is not None else shapes.contiguous_strides(shape)
         shapes.check_as_strided(shape, strides, storage_offset, held.nbytes() // item, item)
         steps = tuple([s * item for s in strides])
-        self._array = np.ndarray(shape, self._array.dtype, held._bytes(), storage_offset * item, steps)
+        self._array = np.ndarray(
+            shape, self._array.dtype, held._bytes(), storage_offset * item, steps
+        )
     self._ver = None
     bump(self, "set_")
     return self
 
 
-TYPE_TEXT = {kind: kind.scalar_type_name if hasattr(kind, "scalar_type_name") else str(kind) for kind in dtypes.BY_NAME.values()}
+TYPE_TEXT = {
+    kind: kind.scalar_type_name if hasattr(kind, "scalar_type_name") else str(kind)
+    for kind in dtypes.BY_NAME.values()
+}

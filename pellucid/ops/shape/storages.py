@@ -1,4 +1,6 @@
-"""The memory under tensors as objects: storages, which count bytes, and their older face, which counts elements."""
+"""The memory under tensors as objects: storages, which count bytes, and their older face, which
+counts elements.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,15 @@ from ...backends.numpy_cpu import address
 from ...backends.shared_memory import map_of, new_map
 from ...errors import ArgumentTypeError, OperationError, UnsupportedError
 
-_SHARED_BY_TENSORS = "UntypedStorage.resize_: memory that tensors lie in cannot change its size here"
+_SHARED_BY_TENSORS = (
+    "UntypedStorage.resize_: memory that tensors lie in cannot change its size here"
+)
 
 
 def copied(array: Any, memo: dict[Any, Any]) -> Any:
-    """A copy of an array that keeps sharing: what is copied with one `memo` and lay in one storage lies in one copy."""
+    """A copy of an array that keeps sharing: what is copied with one `memo` and lay in one storage
+    lies in one copy.
+    """
     if type(array) is MetaArray:
         return MetaArray(array.shape, array.dtype, array.strides)
     known = memo.get(("array", id(array)))
@@ -59,7 +65,8 @@ class UntypedStorage(StorageBase):
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """The bytes of a file, mapped into memory; with `shared`, writes go to the file, which is made as large as is asked for.
+        """The bytes of a file, mapped into memory; with `shared`, writes go to the file, which is
+        made as large as is asked for.
 
         Raises:
             RuntimeError: there is no such file, or it is too small.
@@ -71,8 +78,14 @@ class UntypedStorage(StorageBase):
                     file.truncate(nbytes)
             size = os.path.getsize(path)
             if size < nbytes:
-                raise OperationError(f"file <{path}> size <{size}> is smaller than the required mapping size <{nbytes}>")
-            made = cls(np.asarray(np.memmap(path, np.uint8, "r+" if shared else "c", shape=(nbytes,))) if nbytes else 0)
+                raise OperationError(
+                    f"file <{path}> size <{size}> is smaller than the required mapping size <{nbytes}>"
+                )
+            made = cls(
+                np.asarray(np.memmap(path, np.uint8, "r+" if shared else "c", shape=(nbytes,)))
+                if nbytes
+                else 0
+            )
         except OSError as error:
             raise OperationError(
                 f"unable to open file <{path}> in read-{'write' if shared else 'only'} mode: {error.strerror} ({error.errno})"
@@ -138,7 +151,8 @@ class UntypedStorage(StorageBase):
         return -1
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
-        """The name of this type; with an argument, the storage itself where it is of that type already.
+        """The name of this type; with an argument, the storage itself where it is of that type
+        already.
 
         Raises:
             RuntimeError: another type.
@@ -166,7 +180,10 @@ class UntypedStorage(StorageBase):
         if not self.is_shared():
             fresh = np.frombuffer(new_map(max(self.nbytes(), 1)), np.uint8, self.nbytes())
             fresh[:] = self._bytes()
-            self._replace(fresh, "UntypedStorage.share_memory_: memory that tensors lie in is shared by Tensor.share_memory_()")
+            self._replace(
+                fresh,
+                "UntypedStorage.share_memory_: memory that tensors lie in is shared by Tensor.share_memory_()",
+            )
         return self
 
     def _replace(self, fresh: ndarray, refusal: str) -> None:
@@ -257,7 +274,9 @@ def _listed(storage: Any) -> str:
     """The elements, a line each, and what they are."""
     if storage.device.type == "meta":
         return "...\n" + storage._information()
-    return " " + "\n ".join(str(value) for value in storage.tolist()) + "\n" + storage._information()
+    return (
+        " " + "\n ".join(str(value) for value in storage.tolist()) + "\n" + storage._information()
+    )
 
 
 _NEW = """{name}.__new__ received an invalid combination of arguments. Expected one of:
@@ -280,29 +299,45 @@ class TypedStorage:
 
     is_sparse = is_sparse_csr = False
 
-    def __init__(self, values: Any = 0, dtype: dtypes.dtype | None = None, *, wrap_storage: Any = None, device: Any = None) -> None:
+    def __init__(
+        self,
+        values: Any = 0,
+        dtype: dtypes.dtype | None = None,
+        *,
+        wrap_storage: Any = None,
+        device: Any = None,
+    ) -> None:
         self.dtype = dtype or dtypes.get_default_dtype()
         values = values if wrap_storage is None else wrap_storage
         if isinstance(values, TypedStorage):
             values = values._untyped
         if not isinstance(values, UntypedStorage):
             item = held(self.dtype)
-            values = UntypedStorage(np.empty(values, item) if isinstance(values, int) else np.array(values, item))
+            values = UntypedStorage(
+                np.empty(values, item) if isinstance(values, int) else np.array(values, item)
+            )
         self._untyped = values
 
     @classmethod
-    def of_old(cls, kind: dtypes.dtype, name: str, args: tuple[Any, ...], wrap_storage: Any = None) -> TypedStorage:
+    def of_old(
+        cls, kind: dtypes.dtype, name: str, args: tuple[Any, ...], wrap_storage: Any = None
+    ) -> TypedStorage:
         """What `torch.FloatStorage(...)` makes.
 
         Raises:
             RuntimeError: more than one argument. TypeError: neither a size nor elements.
         """
         if len(args) > 1:
-            raise OperationError(_NEW.format(name=f"<class 'torch.{name}'>") + "Too many positional arguments")
+            raise OperationError(
+                _NEW.format(name=f"<class 'torch.{name}'>") + "Too many positional arguments"
+            )
         given = args[0] if args else 0
-        if wrap_storage is None and not isinstance(given, (int, Sequence, ndarray, UntypedStorage, TypedStorage)):
+        if wrap_storage is None and not isinstance(
+            given, (int, Sequence, ndarray, UntypedStorage, TypedStorage)
+        ):
             raise ArgumentTypeError(
-                _NEW.format(name=f"<class 'torch.{name}'>") + f"Argument type not recognized: <class '{type(given).__name__}'>"
+                _NEW.format(name=f"<class 'torch.{name}'>")
+                + f"Argument type not recognized: <class '{type(given).__name__}'>"
             )
         return cls(given, kind, wrap_storage=wrap_storage)
 
@@ -396,7 +431,9 @@ class TypedStorage:
         if isinstance(index, slice):
             raise OperationError("slices are only supported in UntypedStorage.__getitem__")
         if not isinstance(index, int):
-            raise ArgumentTypeError(f"can't index a torch.storage.TypedStorage with {type(index).__name__}")
+            raise ArgumentTypeError(
+                f"can't index a torch.storage.TypedStorage with {type(index).__name__}"
+            )
         return self._elements()[index].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -429,11 +466,17 @@ class TypedStorage:
             return f"torch.{self.dtype.scalar_type_name}Storage"
         kind = dtype if isinstance(dtype, dtypes.dtype) else getattr(dtype, "tensor_dtype", None)
         if kind is None:
-            kind = next(k for k in dtypes.BY_NAME.values() if f"torch.{k.scalar_type_name}Storage" == dtype)
+            kind = next(
+                k for k in dtypes.BY_NAME.values() if f"torch.{k.scalar_type_name}Storage" == dtype
+            )
         return self._to(kind)
 
     def _to(self, kind: dtypes.dtype) -> TypedStorage:
-        return self if kind is self.dtype else TypedStorage(UntypedStorage(self._elements().astype(kind.numpy)), kind)
+        return (
+            self
+            if kind is self.dtype
+            else TypedStorage(UntypedStorage(self._elements().astype(kind.numpy)), kind)
+        )
 
     def pickle_storage_type(self) -> str:
         """The name that files give this type: `FloatStorage`."""
@@ -443,7 +486,13 @@ class TypedStorage:
 
     @classmethod
     def from_buffer(
-        cls, buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0, *, dtype: dtypes.dtype | None = None
+        cls,
+        buffer: Any,
+        byte_order: str | None = None,
+        count: int = -1,
+        offset: int = 0,
+        *,
+        dtype: dtypes.dtype | None = None,
     ) -> TypedStorage:
         """The elements that a buffer holds.
 
@@ -453,12 +502,20 @@ class TypedStorage:
             offset: where they begin, in bytes.
 
         Raises:
-            ValueError: an order or a size that does not fit. TypeError: no order for elements of several bytes.
+            ValueError: an order or a size that does not fit. TypeError: no order for elements of
+                several bytes.
         """
         return _from_buffer(dtype or dtypes.get_default_dtype(), buffer, byte_order, count, offset)
 
     @classmethod
-    def from_file(cls, filename: str, shared: bool = False, size: int = 0, *, dtype: dtypes.dtype | None = None) -> TypedStorage:
+    def from_file(
+        cls,
+        filename: str,
+        shared: bool = False,
+        size: int = 0,
+        *,
+        dtype: dtypes.dtype | None = None,
+    ) -> TypedStorage:
         """`size` elements of a file, mapped into memory; see `UntypedStorage.from_file`."""
         kind = dtype or dtypes.get_default_dtype()
         return cls(UntypedStorage.from_file(filename, shared, size * kind.numpy.itemsize), kind)
@@ -479,21 +536,29 @@ class TypedStorage:
         return _listed(self)
 
 
-def _from_buffer(kind: dtypes.dtype, buffer: Any, byte_order: str | None, count: int, offset: int) -> TypedStorage:
+def _from_buffer(
+    kind: dtypes.dtype, buffer: Any, byte_order: str | None, count: int, offset: int
+) -> TypedStorage:
     item = kind.numpy.itemsize
     if byte_order is None and item > 1:
         raise ArgumentTypeError("function missing required argument 'byte_order' (pos 2)")
     if byte_order not in (None, "native", "little", "big"):
-        raise OperationError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
+        raise OperationError(
+            f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')"
+        )
     raw = memoryview(buffer).cast("B")
     if offset < 0 or offset > len(raw):
-        raise _refused(f"offset must be non-negative and no greater than buffer length ({len(raw)}), but got {offset}")
+        raise _refused(
+            f"offset must be non-negative and no greater than buffer length ({len(raw)}), but got {offset}"
+        )
     if count < 0:
         if (len(raw) - offset) % item:
             raise _refused(f"buffer size ({len(raw)}) must be a multiple of element size ({item})")
         count = (len(raw) - offset) // item
     if offset + count * item > len(raw):
-        raise _refused(f"buffer has only {len(raw) - offset} elements after offset {offset}, but specified a size of {count}")
+        raise _refused(
+            f"buffer has only {len(raw) - offset} elements after offset {offset}, but specified a size of {count}"
+        )
     values = np.frombuffer(raw, np.uint8, count * item, offset).copy()
     part = item // 2 if kind.is_complex else item
     if byte_order not in (None, "native", sys.byteorder) and math.prod(values.shape):
@@ -515,9 +580,18 @@ def _conversion(name: str, kind: dtypes.dtype) -> Any:
 
 
 for _name, _kind in {
-    "double": dtypes.float64, "float": dtypes.float32, "half": dtypes.float16, "bfloat16": dtypes.bfloat16, "long": dtypes.int64,
-    "int": dtypes.int32, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool_,
-    "complex_double": dtypes.complex128, "complex_float": dtypes.complex64,
-}.items():  # fmt: skip
+    "double": dtypes.float64,
+    "float": dtypes.float32,
+    "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
+    "long": dtypes.int64,
+    "int": dtypes.int32,
+    "short": dtypes.int16,
+    "char": dtypes.int8,
+    "byte": dtypes.uint8,
+    "bool": dtypes.bool_,
+    "complex_double": dtypes.complex128,
+    "complex_float": dtypes.complex64,
+}.items():
     setattr(TypedStorage, _name, _conversion(_name, _kind))
 TypedStorage.__module__ = UntypedStorage.__module__ = "pellucid.storage"

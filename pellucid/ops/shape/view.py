@@ -1,7 +1,9 @@
-"""Views that show all elements in another shape or order: view, reshape, flatten, transpose, permute, squeeze, expand and kin.
+"""Views that show all elements in another shape or order: view, reshape, flatten, transpose,
+permute, squeeze, expand and kin.
 
-A view's forward rule returns a NumPy view with PyTorch's strides. The public functions make the NumPy view themselves in the usual
-case and hand it to `view_result`; meta tensors, subclasses, observers and errors go through the record.
+A view's forward rule returns a NumPy view with PyTorch's strides. The public functions make the
+NumPy view themselves in the usual case and hand it to `view_result`; meta tensors, subclasses,
+observers and errors go through the record.
 """
 
 from __future__ import annotations
@@ -80,7 +82,8 @@ def _view(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
     if 0 in x.shape:
         return x.reshape(shape)
     item = x.dtype.itemsize
-    # view_strides counts the innermost stride of a scalar as 1 element; the other strides scale with what went in.
+    # view_strides counts the innermost stride of a scalar as 1 element; the other strides scale
+    # with what went in.
     return xp.strided(x, shape, strides if x.ndim else (item,) * len(shape))
 
 
@@ -105,7 +108,12 @@ view_op = defop(
     traits="passes",
     onnx=lambda c: c.reshape(c[0], c.p["shape"], c.shape()),
     aten=lambda A, x, *, shape: A.view(x, list(shape)),
-    samples=cases((((2, 3, 4),), {"shape": (6, 4)}), (((),), {"shape": (1, 1)}), (((0, 3),), {"shape": (3, 0)}), complex=True),
+    samples=cases(
+        (((2, 3, 4),), {"shape": (6, 4)}),
+        (((),), {"shape": (1, 1)}),
+        (((0, 3),), {"shape": (3, 0)}),
+        complex=True,
+    ),
 )
 
 alias_op = defop(
@@ -152,7 +160,9 @@ def _reshape_to(x: Tensor, shape: Sequence[int]) -> Tensor:
         return view_result(view_op, x, r, {"shape": r.shape})
     shape = shapes.infer_size(tuple(shape), a.size)
     strides = shapes.view_strides(a.shape, element_strides(a), shape)
-    return view_op.call(x, shape=shape) if strides is not None else unsafe_view_op.call(x, shape=shape)
+    return (
+        view_op.call(x, shape=shape) if strides is not None else unsafe_view_op.call(x, shape=shape)
+    )
 
 
 # What gradient rules call: `F.reshape(x, shape=...)` is a view or a copy, whichever it must be.
@@ -167,8 +177,15 @@ reshape_op = defop(
     traits="passes",
     onnx=lambda c: c.reshape(c[0], c.p["shape"], c.shape()),
     call=lambda _: lambda x, *, shape: _reshape_to(x, shape),
-    aten=lambda A, x, *, shape: A.view(x, list(shape)) if viewable(x, shape) else A._unsafe_view(A.clone(x), list(shape)),
-    samples=cases((((2, 3, 4),), {"shape": (4, 6)}), (((1,),), {"shape": ()}), (((0, 3),), {"shape": (3, 0)}), complex=True),
+    aten=lambda A, x, *, shape: (
+        A.view(x, list(shape)) if viewable(x, shape) else A._unsafe_view(A.clone(x), list(shape))
+    ),
+    samples=cases(
+        (((2, 3, 4),), {"shape": (4, 6)}),
+        (((1,),), {"shape": ()}),
+        (((0, 3),), {"shape": (3, 0)}),
+        complex=True,
+    ),
 )
 
 
@@ -177,10 +194,12 @@ def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The same memory in another shape, or as another dtype.
 
     Args:
-        shape: sizes, one of which may be -1 (what is left); or a single dtype, which reinterprets the bytes.
+        shape: sizes, one of which may be -1 (what is left); or a single dtype, which reinterprets
+            the bytes.
 
     Raises:
-        RuntimeError: another number of elements, or strides that no view in this shape can have (use reshape).
+        RuntimeError: another number of elements, or strides that no view in this shape can have
+            (use reshape).
 
     >>> import pellucid as torch
     >>> torch.arange(6).view(2, -1)
@@ -216,12 +235,19 @@ def _strict_view(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     if shapes.view_strides(a.shape, element_strides(a), shape) is None:
         maker = x.grad_fn
         notes = [f"the tensor's sizes are {list(a.shape)}, its strides {list(element_strides(a))}"]
-        link = x._view.chain[-1][0].name if x._view is not None else getattr(getattr(maker, "op", None), "name", None)
+        link = (
+            x._view.chain[-1][0].name
+            if x._view is not None
+            else getattr(getattr(maker, "op", None), "name", None)
+        )
         if link is not None:
             where = f" at {maker.line}" if maker is not None and maker.line else ""
             notes.append(f"it became non-contiguous by {link}{where}")
         raise OperationError(
-            shapes.VIEW_REFUSED, op="view", notes=notes, hint="call .reshape(...), or .contiguous() before .view(...)"
+            shapes.VIEW_REFUSED,
+            op="view",
+            notes=notes,
+            hint="call .reshape(...), or .contiguous() before .view(...)",
         )
     return view_op.call(x, shape=shape)
 
@@ -298,11 +324,15 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     torch.Size([2, 3, 4])
     """
     shape = require_tensor(input, "unflatten")._array.shape
-    return _reshape_to(input, shapes.unflatten_shape(shape, dim, sizes_of((sizes,), "unflatten", "sizes")))
+    return _reshape_to(
+        input, shapes.unflatten_shape(shape, dim, sizes_of((sizes,), "unflatten", "sizes"))
+    )
 
 
 # ---- another dtype ---------------------------------------------------------------------------
-view_dtype_op = defop("view_dtype", "input", forward=lambda xp, x, *, dtype: x.view(dtype), view=True)
+view_dtype_op = defop(
+    "view_dtype", "input", forward=lambda xp, x, *, dtype: x.view(dtype), view=True
+)
 
 
 def _differentiable(kind: dtypes.dtype) -> bool:
@@ -324,15 +354,22 @@ def _view_dtype(x: Tensor, kind: dtypes.dtype) -> Tensor:
         if own < new:
             ratio = new // own
             if a.shape[-1] % ratio:
-                raise OperationError(f"self.size(-1) must be divisible by {ratio} {names}, but got {a.shape[-1]}")
+                raise OperationError(
+                    f"self.size(-1) must be divisible by {ratio} {names}, but got {a.shape[-1]}"
+                )
             if (offset := element_offset(a)) % ratio:
-                raise OperationError(f"self.storage_offset() must be divisible by {ratio} {names}, but got {offset}")
+                raise OperationError(
+                    f"self.storage_offset() must be divisible by {ratio} {names}, but got {offset}"
+                )
             for dim, stride in enumerate(strides[:-1]):
                 if stride % ratio and a.size:
-                    raise OperationError(f"self.stride({dim}) must be divisible by {ratio} {names}, but got {stride}")
+                    raise OperationError(
+                        f"self.stride({dim}) must be divisible by {ratio} {names}, but got {stride}"
+                    )
     made = view_dtype_op.call(x, dtype=target)
     if made._view is not None and not (_differentiable(x.dtype) and _differentiable(kind)):
-        made._view.kind, made._rg = "bits", False  # no gradient passes: what is written through it is not for the base's graph
+        # no gradient passes: what is written through it is not for the base's graph
+        made._view.kind, made._rg = "bits", False
     return made
 
 
@@ -346,7 +383,11 @@ def _inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
 
 def _onnx_permute(c: Any) -> Any:
     rank = len(c.shape())
-    return c.emit("Transpose", c[0], perm=[d % rank for d in c.p["dims"]]) if rank else c.emit("Identity", c[0])
+    return (
+        c.emit("Transpose", c[0], perm=[d % rank for d in c.p["dims"]])
+        if rank
+        else c.emit("Identity", c[0])
+    )
 
 
 permute_op = defop(
@@ -360,7 +401,12 @@ permute_op = defop(
     traits="passes",
     onnx=_onnx_permute,
     aten=lambda A, x, *, dims: A.permute(x, list(dims)),
-    samples=cases((((2, 3, 4),), {"dims": (2, 0, 1)}), (((),), {"dims": ()}), (((0, 3),), {"dims": (1, 0)}), complex=True),
+    samples=cases(
+        (((2, 3, 4),), {"dims": (2, 0, 1)}),
+        (((),), {"dims": ()}),
+        (((0, 3),), {"dims": (1, 0)}),
+        complex=True,
+    ),
 )
 
 
@@ -389,7 +435,9 @@ transpose_op, t_op = (
         onnx=_onnx_transpose,
         traits="passes",
         samples=cases((((2, 3),), {"dim0": 0, "dim1": 1}), complex=True),
-        aten=(lambda A, x, *, dim0, dim1: A.t(x)) if name == "t" else lambda A, x, *, dim0, dim1: A.transpose(x, dim0, dim1),
+        aten=(lambda A, x, *, dim0, dim1: A.t(x))
+        if name == "t"
+        else lambda A, x, *, dim0, dim1: A.transpose(x, dim0, dim1),
     )
     for name in ("transpose", "t")
 )
@@ -418,13 +466,17 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def _swap(name: str, first: str, second: str) -> None:
-    """`swapaxes(axis0, axis1)`, `swapdims(dim0, dim1)`: `transpose` under other names of its arguments."""
+    """`swapaxes(axis0, axis1)`, `swapdims(dim0, dim1)`: `transpose` under other names of its
+    arguments.
+    """
 
     def function(input: Tensor, *args: int, **named: int) -> Tensor:
         given = list(args)
         for key in (first, second)[len(given) :]:
             if key not in named:
-                raise ArgumentTypeError(f'{name}() missing 1 required positional arguments: "{key}"')
+                raise ArgumentTypeError(
+                    f'{name}() missing 1 required positional arguments: "{key}"'
+                )
             given.append(named.pop(key))
         if named or len(given) > 2:
             raise ArgumentTypeError(f"{name}() got unexpected arguments")
@@ -469,7 +521,9 @@ def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     if type(input) is Tensor and not state.slow and type(input._array) is ndarray:
         order = dims[0] if len(dims) == 1 and type(dims[0]) is not int else dims
         try:
-            return view_result(permute_op, input, input._array.transpose(order), {"dims": tuple(order)})
+            return view_result(
+                permute_op, input, input._array.transpose(order), {"dims": tuple(order)}
+            )
         except (ValueError, TypeError, IndexError):
             pass
     a = require_tensor(input, "permute")._array
@@ -503,7 +557,9 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
         return alias_op.call(input)
     rest = iter([d for d in range(ndim) if d not in before])
     place = dict(zip(after, before, strict=True))
-    return permute_op.call(input, dims=tuple(place[d] if d in place else next(rest) for d in range(ndim)))
+    return permute_op.call(
+        input, dims=tuple(place[d] if d in place else next(rest) for d in range(ndim))
+    )
 
 
 def _turned(name: str, doc: str, make: Any) -> None:
@@ -530,10 +586,14 @@ def _reversed_dims(x: Tensor) -> Tensor:
 def _matrix_transposed(x: Tensor) -> Tensor:
     ndim = x._array.ndim
     if ndim == 0:
-        warn_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
+        warn_once(
+            "Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases."
+        )
         return x
     if ndim < 2:
-        raise OperationError(f"tensor.mT is only supported on matrices or batches of matrices. Got {ndim}-D tensor.")
+        raise OperationError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {ndim}-D tensor."
+        )
     return transpose_op.call(x, dim0=-2, dim1=-1)
 
 
@@ -560,7 +620,9 @@ def _mh(x: Tensor) -> Tensor:
         warn_once("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().")
         return _conjugated(x)
     if ndim < 2:
-        raise OperationError(f"tensor.mH is only supported on matrices or batches of matrices. Got {ndim}-D tensor.")
+        raise OperationError(
+            f"tensor.mH is only supported on matrices or batches of matrices. Got {ndim}-D tensor."
+        )
     return _conjugated(transpose_op.call(x, dim0=-2, dim1=-1))
 
 
@@ -583,7 +645,9 @@ def adjoint(input: Tensor) -> Tensor:
         warn_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
         return _conjugated(input)
     if ndim < 2:
-        raise OperationError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {ndim}-D tensor.")
+        raise OperationError(
+            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {ndim}-D tensor."
+        )
     return _mh(input)
 
 
@@ -591,7 +655,9 @@ def adjoint(input: Tensor) -> Tensor:
 def _onnx_squeeze(c: Any) -> Any:
     shape = c.shape()
     dims = c.p["dims"]
-    wanted = range(len(shape)) if dims is None else dims if isinstance(dims, (tuple, list)) else (dims,)
+    wanted = (
+        range(len(shape)) if dims is None else dims if isinstance(dims, (tuple, list)) else (dims,)
+    )
     axes = [int(d) for d in wanted if shape[d] == 1]
     return c.emit("Squeeze", c[0], c.ints(axes)) if axes else c.emit("Identity", c[0])
 
@@ -606,8 +672,14 @@ squeeze_op = defop(
     batch="dims",
     traits="passes",
     onnx=_onnx_squeeze,
-    aten=lambda A, x, *, dims: A.squeeze.dim(x, dims[0]) if len(dims) == 1 else A.squeeze.dims(x, list(dims)),
-    samples=cases((((2, 1, 3, 1),), {"dims": (1, 3)}), (((2, 1, 3),), {"dims": (1,)}), (((0, 1),), {"dims": (1,)})),
+    aten=lambda A, x, *, dims: (
+        A.squeeze.dim(x, dims[0]) if len(dims) == 1 else A.squeeze.dims(x, list(dims))
+    ),
+    samples=cases(
+        (((2, 1, 3, 1),), {"dims": (1, 3)}),
+        (((2, 1, 3),), {"dims": (1,)}),
+        (((0, 1),), {"dims": (1,)}),
+    ),
 )
 
 
@@ -653,7 +725,11 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
         wanted = (shapes.normalize_dim(as_index(dim), len(shape)),)
     dims = tuple([d for d in wanted if shape and shape[d] == 1])
     result = squeeze_op.call(input, dims=dims)
-    return result if dim is None else titled(result, f"SqueezeBackward{2 if isinstance(dim, Sequence) else 1}")
+    return (
+        result
+        if dim is None
+        else titled(result, f"SqueezeBackward{2 if isinstance(dim, Sequence) else 1}")
+    )
 
 
 @public(methods="=")
@@ -667,9 +743,13 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     a = require_tensor(input, "unsqueeze")._array
     place = dim + a.ndim + 1 if dim < 0 else dim
     if not 0 <= place <= a.ndim:
-        raise DimensionError(f"Dimension out of range (expected to be in range of [{-a.ndim - 1}, {a.ndim}], but got {dim})")
+        raise DimensionError(
+            f"Dimension out of range (expected to be in range of [{-a.ndim - 1}, {a.ndim}], but got {dim})"
+        )
     if type(a) is ndarray and a.flags.c_contiguous and is_fast(input):
-        return view_result(unsqueeze_op, input, a.reshape((*a.shape[:place], 1, *a.shape[place:])), {"dim": place})
+        return view_result(
+            unsqueeze_op, input, a.reshape((*a.shape[:place], 1, *a.shape[place:])), {"dim": place}
+        )
     return unsqueeze_op.call(input, dim=place)
 
 
@@ -684,14 +764,27 @@ def _atleast(n: int, grow: Any) -> None:
         return tuple(function(x) for x in tensors)
 
     function.__name__ = name
-    function.__doc__ = f"Each tensor with at least {n} dimension{'s' if n > 1 else ''}; several give a tuple."
+    function.__doc__ = (
+        f"Each tensor with at least {n} dimension{'s' if n > 1 else ''}; several give a tuple."
+    )
     public(names=name)(function)
 
 
 _atleast(1, lambda x: x if x._array.ndim else _reshape_to(x, (1,)))
-_atleast(2, lambda x: x if x._array.ndim > 1 else unsqueeze(x, 0) if x._array.ndim else _reshape_to(x, (1, 1)))
-_atleast(3, lambda x: {0: lambda: _reshape_to(x, (1, 1, 1)), 1: lambda: unsqueeze(unsqueeze(x, 0), -1), 2: lambda: unsqueeze(x, -1)}
-         .get(x._array.ndim, lambda: x)())  # fmt: skip
+_atleast(
+    2,
+    lambda x: (
+        x if x._array.ndim > 1 else unsqueeze(x, 0) if x._array.ndim else _reshape_to(x, (1, 1))
+    ),
+)
+_atleast(
+    3,
+    lambda x: {
+        0: lambda: _reshape_to(x, (1, 1, 1)),
+        1: lambda: unsqueeze(unsqueeze(x, 0), -1),
+        2: lambda: unsqueeze(x, -1),
+    }.get(x._array.ndim, lambda: x)(),
+)
 
 
 # ---- expanding -------------------------------------------------------------------------------
@@ -722,7 +815,9 @@ def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Te
             wanted = tuple([kept if n == -1 else n for n, kept in zip(wanted, own)])
         if -1 not in wanted:
             try:
-                return view_result(expand_op, self, broadcast_array(self._array, wanted), {"shape": tuple(wanted)})
+                return view_result(
+                    expand_op, self, broadcast_array(self._array, wanted), {"shape": tuple(wanted)}
+                )
             except (ValueError, TypeError):
                 pass
     a = require_tensor(self, "expand")._array
@@ -759,7 +854,9 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """
     for position, x in enumerate(tensors):
         if not isinstance(x, Tensor):
-            raise ArgumentTypeError(f"expected Tensor as element {position} in argument 0, but got {type(x).__name__}")
+            raise ArgumentTypeError(
+                f"expected Tensor as element {position} in argument 0, but got {type(x).__name__}"
+            )
     shape = shapes.broadcast_shapes(*[x._array.shape for x in tensors])
     return tuple(x if x._array.shape == shape else expand(x, shape) for x in tensors)
 

@@ -1,7 +1,9 @@
-"""Discrete Fourier transforms on numpy.fft, which keeps single precision: complex to complex, real to half-spectrum and back.
+"""Discrete Fourier transforms on numpy.fft, which keeps single precision: complex to complex, real
+to half-spectrum and back.
 
-Every transform is one of three operations. Scaling is a number `scale` that multiplies the plain sums, so that gradients, which
-are the opposite plain sums, need no knowledge of normalisation modes.
+Every transform is one of three operations. Scaling is a number `scale` that multiplies the plain
+sums, so that gradients, which are the opposite plain sums, need no knowledge of normalisation
+modes.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ def _c2c(xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float) 
     return _scaled(made, scale).astype(x.dtype, copy=False)
 
 
-def _r2c(xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float, onesided: bool) -> Any:
+def _r2c(
+    xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float, onesided: bool
+) -> Any:
     kind = COMPLEX[x.dtype.char]
     shape = list(x.shape)
     if onesided:
@@ -64,16 +68,23 @@ def _c2r(xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float, 
     return _scaled(made, scale).astype(x.real.dtype, copy=False)
 
 
-def _r2c_grad(F: Any, g: Any, input_shape: Any, dim: Any, forward: bool, scale: float, onesided: bool) -> Any:
+def _r2c_grad(
+    F: Any, g: Any, input_shape: Any, dim: Any, forward: bool, scale: float, onesided: bool
+) -> Any:
     # The missing half of the spectrum took no part in the result: its gradient is 0.
     if onesided:
-        g = F.fit_sizes(g, shape=tuple(input_shape[d] if d == dim[-1] else n for d, n in enumerate(g.shape)))
+        g = F.fit_sizes(
+            g, shape=tuple(input_shape[d] if d == dim[-1] else n for d, n in enumerate(g.shape))
+        )
     return F.real(F.fft_c2c(g, dim=dim, forward=not forward, scale=scale))
 
 
-def _c2r_grad(F: Any, g: Any, input_shape: Any, dim: Any, forward: bool, scale: float, n: int) -> Any:
+def _c2r_grad(
+    F: Any, g: Any, input_shape: Any, dim: Any, forward: bool, scale: float, n: int
+) -> Any:
     made = F.fft_r2c(g, dim=dim, forward=not forward, scale=scale, onesided=True)
-    # Every element of the half-spectrum but the first (and the middle one of an even length) stands for two of the whole.
+    # Every element of the half-spectrum but the first (and the middle one of an even length) stands
+    # for two of the whole.
     half = input_shape[dim[-1]]
     twice = np.ones(half)
     twice[1 : n - half + 1] = 2
@@ -84,33 +95,63 @@ def _c2r_grad(F: Any, g: Any, input_shape: Any, dim: Any, forward: bool, scale: 
 
 
 defop(
-    "fft_c2c", "input", forward=_c2c, aval=lambda x, **params: x, jvp="linear",
-    vjp={"input": lambda F, g, dim, forward, scale: F.fft_c2c(g, dim=dim, forward=not forward, scale=scale)},
+    "fft_c2c",
+    "input",
+    forward=_c2c,
+    aval=lambda x, **params: x,
+    jvp="linear",
+    vjp={
+        "input": lambda F, g, dim, forward, scale: F.fft_c2c(
+            g, dim=dim, forward=not forward, scale=scale
+        )
+    },
     grad_name="FftC2C",
     batch="dims",
     autocast="float32",
     samples=lambda rng: [
-        Sample((draw(rng, (3, 4), REAL, "complex"),), {"dim": dim, "forward": way, "scale": 0.5}) for dim in ((1,), (0, 1)) for way in (True, False)
+        Sample((draw(rng, (3, 4), REAL, "complex"),), {"dim": dim, "forward": way, "scale": 0.5})
+        for dim in ((1,), (0, 1))
+        for way in (True, False)
     ],
-)  # fmt: skip
+)
 defop(
-    "fft_r2c", "input", forward=_r2c, jvp="linear", vjp={"input": _r2c_grad}, grad_name="FftR2C",
+    "fft_r2c",
+    "input",
+    forward=_r2c,
+    jvp="linear",
+    vjp={"input": _r2c_grad},
+    grad_name="FftR2C",
     batch="dims",
     autocast="float32",
     samples=cases(
-        *((((3, n),), {"dim": dim, "forward": way, "scale": 2.0, "onesided": half})
-          for n in (4, 5) for dim in ((1,), (0, 1)) for way in (True, False) for half in (True, False)),
+        *(
+            (((3, n),), {"dim": dim, "forward": way, "scale": 2.0, "onesided": half})
+            for n in (4, 5)
+            for dim in ((1,), (0, 1))
+            for way in (True, False)
+            for half in (True, False)
+        ),
     ),
-)  # fmt: skip
+)
 defop(
-    "fft_c2r", "input", forward=_c2r, jvp="linear", vjp={"input": _c2r_grad}, grad_name="FftC2R",
+    "fft_c2r",
+    "input",
+    forward=_c2r,
+    jvp="linear",
+    vjp={"input": _c2r_grad},
+    grad_name="FftC2R",
     batch="dims",
     autocast="float32",
     samples=lambda rng: [
-        Sample((draw(rng, (3, 3), REAL, "complex"),), {"dim": dim, "forward": way, "scale": 0.5, "n": n})
-        for n in (4, 5) for dim in ((1,), (0, 1)) for way in (True, False)
+        Sample(
+            (draw(rng, (3, 3), REAL, "complex"),),
+            {"dim": dim, "forward": way, "scale": 0.5, "n": n},
+        )
+        for n in (4, 5)
+        for dim in ((1,), (0, 1))
+        for way in (True, False)
     ],
-)  # fmt: skip
+)
 
 
 def _fit_sizes(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
@@ -123,10 +164,15 @@ def _fit_sizes(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
 
 
 defop(
-    "fit_sizes", "input", forward=_fit_sizes, aval=lambda x, shape: (shape, x[1]), jvp="linear",
-    vjp={"input": lambda F, g, input_shape: F.fit_sizes(g, shape=input_shape)}, grad_name="ConstantPadNd",
+    "fit_sizes",
+    "input",
+    forward=_fit_sizes,
+    aval=lambda x, shape: (shape, x[1]),
+    jvp="linear",
+    vjp={"input": lambda F, g, input_shape: F.fit_sizes(g, shape=input_shape)},
+    grad_name="ConstantPadNd",
     samples=cases((((3, 4),), {"shape": (2, 6)}), complex=True),
-)  # fmt: skip
+)
 
 
 # ---- arguments --------------------------------------------------------------------------------
@@ -178,7 +224,9 @@ def _several(input: Any, s: Any, dim: Any, name: str) -> tuple[tuple[int, ...], 
         dim = (dim,)
     for word, value in (("s", s), ("dim", dim)):
         if value is not None and not isinstance(value, (tuple, list)):
-            raise ArgumentTypeError(f"{name}(): argument '{word}' must be tuple of ints, not {type(value).__name__}")
+            raise ArgumentTypeError(
+                f"{name}(): argument '{word}' must be tuple of ints, not {type(value).__name__}"
+            )
     if dim is not None:
         dims = tuple(normalize_dim(d, ndim, scalar_is_vector=False) for d in dim)
         if len(set(dims)) != len(dims):
@@ -187,11 +235,17 @@ def _several(input: Any, s: Any, dim: Any, name: str) -> tuple[tuple[int, ...], 
             raise OperationError("When given, dim and shape arguments must have the same length")
     elif s is not None:
         if len(s) > ndim:
-            raise OperationError(f"Got shape with {len(s)} values but input tensor only has {ndim} dimensions.")
+            raise OperationError(
+                f"Got shape with {len(s)} values but input tensor only has {ndim} dimensions."
+            )
         dims = tuple(range(ndim - len(s), ndim))
     else:
         dims = tuple(range(ndim))
-    sizes = [shape[d] for d in dims] if s is None else [shape[d] if n == -1 else int(n) for n, d in zip(s, dims, strict=True)]
+    sizes = (
+        [shape[d] for d in dims]
+        if s is None
+        else [shape[d] if n == -1 else int(n) for n, d in zip(s, dims, strict=True)]
+    )
     for n in sizes:
         if n < 1:
             raise OperationError(f"Invalid number of data points ({n}) specified")
@@ -257,7 +311,8 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     Args:
         input: real or complex, any shape.
         n: length, to which the dimension is cut or padded with zeros.
-        norm: "backward" (scale the inverse by 1/n, the default), "ortho" (both by 1/sqrt(n)) or "forward".
+        norm: "backward" (scale the inverse by 1/n, the default), "ortho" (both by 1/sqrt(n)) or
+            "forward".
 
     Raises:
         RuntimeError: no data points, or an unknown `norm`. IndexError: `dim` is out of range.
@@ -307,7 +362,8 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 
 @public(namespace="fft", out=True)
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The real Fourier transform of a signal with Hermitian symmetry, of which the first half is given.
+    """The real Fourier transform of a signal with Hermitian symmetry, of which the first half is
+    given.
 
     >>> import pellucid as torch
     >>> torch.fft.hfft(torch.tensor([1.0, 0.0]))
@@ -370,7 +426,8 @@ def ifftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = 
 
 @public(namespace="fft", out=True)
 def rfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
-    """The Fourier transform of a real signal over several dimensions: half of the last one's frequencies.
+    """The Fourier transform of a real signal over several dimensions: half of the last one's
+    frequencies.
 
     >>> import pellucid as torch
     >>> torch.fft.rfftn(torch.ones(2, 4)).shape
@@ -420,7 +477,9 @@ def ihfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None =
 def _two(name: str, of: Any) -> Any:
     """The two-dimensional form of a transform over several dimensions."""
 
-    def transform(input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None) -> Tensor:
+    def transform(
+        input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None
+    ) -> Tensor:
         return of(input, s, dim, norm)
 
     transform.__name__ = transform.__qualname__ = name
@@ -433,7 +492,9 @@ irfft2, hfft2, ihfft2 = _two("irfft2", irfftn), _two("hfft2", hfftn), _two("ihff
 
 
 # ---- frequencies and their order --------------------------------------------------------------
-def _frequencies(values: Any, n: int, d: float, dtype: Any, requires_grad: bool, device: Any) -> Tensor:
+def _frequencies(
+    values: Any, n: int, d: float, dtype: Any, requires_grad: bool, device: Any
+) -> Tensor:
     kind = dtype or dtypes.get_default_dtype()
     made = make_tensor((values(n) / (n * d) if n else np.zeros(0)).astype(kind.numpy))
     if device is not None:
@@ -443,7 +504,9 @@ def _frequencies(values: Any, n: int, d: float, dtype: Any, requires_grad: bool,
 
 def _check_count(n: Any, name: str) -> int:
     if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise ArgumentTypeError(f"{name}(): argument 'n' (position 1) must be int, not {type(n).__name__}")
+        raise ArgumentTypeError(
+            f"{name}(): argument 'n' (position 1) must be int, not {type(n).__name__}"
+        )
     return int(n)
 
 
@@ -489,7 +552,9 @@ def rfftfreq(
     tensor([0.0000, 0.2500, 0.5000])
     """
     n = _check_count(n, "fft_rfftfreq")
-    return _frequencies(lambda n: np.arange(n // 2 + 1, dtype=np.float64), n, d, dtype, requires_grad, device)
+    return _frequencies(
+        lambda n: np.arange(n // 2 + 1, dtype=np.float64), n, d, dtype, requires_grad, device
+    )
 
 
 def _shifted(name: str, input: Any, dim: Any, way: int) -> Tensor:
@@ -497,7 +562,9 @@ def _shifted(name: str, input: Any, dim: Any, way: int) -> Tensor:
     if dim is None:
         dims = tuple(range(len(shape)))
     else:
-        dims = tuple(normalize_dim(d, len(shape)) for d in ((dim,) if isinstance(dim, int) else dim))
+        dims = tuple(
+            normalize_dim(d, len(shape)) for d in ((dim,) if isinstance(dim, int) else dim)
+        )
     if not dims:
         return input.clone()
     return input.roll([shape[d] // 2 if way > 0 else (shape[d] + 1) // 2 for d in dims], dims)

@@ -20,12 +20,18 @@ def _described(x: Any, name: str, complex_name: bool = False, **rest: Any) -> st
     """The call in the words of PyTorch's messages."""
     kind = x.dtype.scalar_type_name
     title = f"CPU{kind}Type" if complex_name else f"torch.{kind}Tensor"
-    parts = [f"{key}={int(value) if isinstance(value, bool) else value}" for key, value in rest.items()]
+    parts = [
+        f"{key}={int(value) if isinstance(value, bool) else value}" for key, value in rest.items()
+    ]
     return f"{name}({title}{list(x._array.shape)}, {', '.join(parts)})"
 
 
 def _window_text(window: Any) -> str:
-    return "None" if window is None else f"torch.{window.dtype.scalar_type_name}Tensor{{{list(window._array.shape)}}}"
+    return (
+        "None"
+        if window is None
+        else f"torch.{window.dtype.scalar_type_name}Tensor{{{list(window._array.shape)}}}"
+    )
 
 
 def _centred(window: Any, win_length: int, n_fft: int, like: Any) -> Tensor:
@@ -35,7 +41,10 @@ def _centred(window: Any, win_length: int, n_fft: int, like: Any) -> Tensor:
     if win_length == n_fft:
         return window
     left = (n_fft - win_length) // 2
-    zeros = [make_tensor(constant(np.zeros(n, window._array.dtype))) for n in (left, n_fft - win_length - left)]
+    zeros = [
+        make_tensor(constant(np.zeros(n, window._array.dtype)))
+        for n in (left, n_fft - win_length - left)
+    ]
     return F.cat(zeros[0], window, zeros[1], dim=0)
 
 
@@ -60,22 +69,33 @@ def _padded(x: Any, amount: int, mode: str) -> Any:
 
 @public(methods="=")
 def stft(
-    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
-    center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
-    return_complex: bool | None = None, align_to_window: bool | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
     """The Fourier transforms of windows of a signal: `(..., frequencies, windows)`.
 
     Args:
         input: a signal `(n,)` or a batch of them `(b, n)`, real or complex.
         n_fft: samples in a window.
         hop_length: distance of windows, n_fft // 4 by default.
-        win_length: length of `window`, n_fft by default; it is put in the middle with zeros around it.
+        win_length: length of `window`, n_fft by default; it is put in the middle with zeros around
+            it.
         window: factors for the samples of a window; ones by default.
-        center: continue the signal on both sides (by `pad_mode`), so that window t is centred at t * hop_length.
+        center: continue the signal on both sides (by `pad_mode`), so that window t is centred at t
+            * hop_length.
         normalized: divide by sqrt(n_fft).
         onesided: only the n_fft // 2 + 1 non-negative frequencies (the default for real input).
-        return_complex: must be given for real input; False returns real and imaginary parts in a last dimension.
+        return_complex: must be given for real input; False returns real and imaginary parts in a
+            last dimension.
 
     >>> import pellucid as torch
     >>> torch.stft(torch.ones(16), 8, window=torch.ones(8), return_complex=True).shape
@@ -106,9 +126,17 @@ def stft(
     if center and 1 <= x._array.ndim <= 2 and n_fft > 0:
         x = _padded(x, n_fft // 2, pad_mode)
     call = _described(
-        x, "stft", n_fft=n_fft, hop_length=hop, win_length=length, window=_window_text(window), normalized=normalized,
-        onesided=onesided, return_complex=return_complex, align_to_window=align_to_window,
-    )  # fmt: skip
+        x,
+        "stft",
+        n_fft=n_fft,
+        hop_length=hop,
+        win_length=length,
+        window=_window_text(window),
+        normalized=normalized,
+        onesided=onesided,
+        return_complex=return_complex,
+        align_to_window=align_to_window,
+    )
     kind = input.dtype
     if not (kind.is_floating_point or kind.is_complex):
         raise OperationError(f"{call} : expected a tensor of floating point or complex values")
@@ -120,7 +148,9 @@ def stft(
     if hop <= 0:
         raise OperationError(f"{call} : expected hop_length > 0, but got hop_length={hop}")
     if not 0 < length <= n_fft:
-        raise OperationError(f"{call} : expected 0 < win_length <= n_fft, but got win_length={length}")
+        raise OperationError(
+            f"{call} : expected 0 < win_length <= n_fft, but got win_length={length}"
+        )
     if window is not None and window._array.shape != (length,):
         raise ShapeError(
             f"{call} : expected a 1D window tensor of size equal to win_length={length}, but got window with size "
@@ -147,11 +177,19 @@ def _check_cover(cover: np.ndarray, call: str) -> None:
 
 @public(methods="=")
 def istft(
-    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
-    center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
     return_complex: bool = False,
-) -> Tensor:  # fmt: skip
-    """The signal whose `stft` comes closest to `input`: overlapping windows are added and divided by the windows' squares.
+) -> Tensor:
+    """The signal whose `stft` comes closest to `input`: overlapping windows are added and divided
+    by the windows' squares.
 
     Args:
         input: complex `(..., frequencies, windows)`; the other arguments as they were for `stft`.
@@ -173,13 +211,25 @@ def istft(
             "`window=torch.ones(n_fft, device=<device>)`."
         )
     if not input.dtype.is_complex:
-        raise OperationError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
+        raise OperationError(
+            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
+        )
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
     call = _described(
-        input, "istft", True, n_fft=n_fft, hop_length=hop, win_length=width, window=_window_text(window), center=center,
-        normalized=normalized, onesided=onesided, length=length, return_complex=return_complex,
-    )  # fmt: skip
+        input,
+        "istft",
+        True,
+        n_fft=n_fft,
+        hop_length=hop,
+        win_length=width,
+        window=_window_text(window),
+        center=center,
+        normalized=normalized,
+        onesided=onesided,
+        length=length,
+        return_complex=return_complex,
+    )
     shape = input._array.shape
     if input._array.size == 0:
         raise ShapeError(f"{call} : input tensor cannot be empty.")
@@ -207,7 +257,9 @@ def istft(
     if not 0 < width <= n_fft:
         raise OperationError(f"{call} : expected 0 < win_length <= n_fft")
     if window is not None and window._array.shape != (width,):
-        raise ShapeError(f"{call} : Invalid window shape. window has to be 1D and length of `win_length`")
+        raise ShapeError(
+            f"{call} : Invalid window shape. window has to be 1D and length of `win_length`"
+        )
     if complex_window and not return_complex:
         raise OperationError("Complex windows are incompatible with return_complex=False")
     if return_complex and onesided:
@@ -227,7 +279,9 @@ def istft(
     lead = shape[:-2]
     signal = F.unfold_grad(pieces, shape=(*lead, total), dim=len(lead), size=n_fft, step=hop)
     square = (factors * factors).unsqueeze(0)
-    cover = F.unfold_grad(F.expand(square, shape=(count, n_fft)), shape=(total,), dim=0, size=n_fft, step=hop)
+    cover = F.unfold_grad(
+        F.expand(square, shape=(count, n_fft)), shape=(total,), dim=0, size=n_fft, step=hop
+    )
     start = n_fft // 2 if center else 0
     end = total - n_fft // 2 if center else total
     if length is not None:
@@ -238,7 +292,11 @@ def istft(
     if length is not None and made._array.shape[-1] < length:
         import warnings
 
-        warnings.warn("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
-                      "Please check your center and hop_length settings.", UserWarning, stacklevel=2)  # fmt: skip
+        warnings.warn(
+            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
+            "Please check your center and hop_length settings.",
+            UserWarning,
+            stacklevel=2,
+        )
         made = F.fit_sizes(made, shape=(*lead, length))
     return made

@@ -1,4 +1,6 @@
-"""`torch.distributed.checkpoint`: checkpoints that many ranks write and read together, each its part."""
+"""`torch.distributed.checkpoint`: checkpoints that many ranks write and read together, each its
+part.
+"""
 
 from .metadata import BytesStorageMetadata as BytesStorageMetadata
 from .metadata import ChunkStorageMetadata as ChunkStorageMetadata

@@ -1,7 +1,8 @@
-"""What a checkpoint's `.metadata` says: for each tensor its shape, dtype and pieces, and where each piece lies.
+"""What a checkpoint's `.metadata` says: for each tensor its shape, dtype and pieces, and where each
+piece lies.
 
-It is a pickle with the names of PyTorch's classes. The reader builds these classes and plain containers; a file that names anything else is
-refused, so a hostile one runs no code.
+It is a pickle with the names of PyTorch's classes. The reader builds these classes and plain
+containers; a file that names anything else is refused, so a hostile one runs no code.
 
 Source: PyTorch's `torch.distributed.checkpoint.metadata`.
 """
@@ -107,7 +108,9 @@ class MetadataIndex:
     offset: Any = None
     index: int | None = dataclasses.field(hash=False, compare=False, default=None)
 
-    def __init__(self, fqn: str, offset: Sequence[int] | None = None, index: int | None = None) -> None:
+    def __init__(
+        self, fqn: str, offset: Sequence[int] | None = None, index: int | None = None
+    ) -> None:
         object.__setattr__(self, "fqn", fqn)
         object.__setattr__(self, "index", index)
         object.__setattr__(self, "offset", None if offset is None else Size(offset))
@@ -131,10 +134,18 @@ _FILES = "torch.distributed.checkpoint.filesystem"
 _CLASSES = {
     (_HERE, cls.__name__): cls
     for cls in (
-        ChunkStorageMetadata, TensorProperties, TensorStorageMetadata, BytesStorageMetadata, StorageMeta, Metadata, MetadataIndex,
+        ChunkStorageMetadata,
+        TensorProperties,
+        TensorStorageMetadata,
+        BytesStorageMetadata,
+        StorageMeta,
+        Metadata,
+        MetadataIndex,
     )
-} | {(_FILES, "_StorageInfo"): _StorageInfo}  # fmt: skip
-_MODULES: dict[Any, str] = {cls: module for (module, _), cls in _CLASSES.items()} | {_MEM_FORMAT_ENCODING: _HERE}
+} | {(_FILES, "_StorageInfo"): _StorageInfo}
+_MODULES: dict[Any, str] = {cls: module for (module, _), cls in _CLASSES.items()} | {
+    _MEM_FORMAT_ENCODING: _HERE
+}
 _KNOWN = frozenset(map(id, _CLASSES.values()))
 
 
@@ -152,7 +163,8 @@ def _code(*args: Any) -> _MEM_FORMAT_ENCODING:
 
 
 _CALLED: dict[tuple[str, str], Any] = {(_HERE, "_MEM_FORMAT_ENCODING"): _code} | {
-    ("pathlib", kind): _path for kind in ("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath")
+    ("pathlib", kind): _path
+    for kind in ("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath")
 }
 _FUNCTIONS = frozenset(map(id, _CALLED.values()))
 
@@ -162,7 +174,11 @@ class Reader(SafeUnpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         module = module.replace("pathlib._local", "pathlib")
-        return _CLASSES.get((module, name)) or _CALLED.get((module, name)) or super().find_class(module, name)
+        return (
+            _CLASSES.get((module, name))
+            or _CALLED.get((module, name))
+            or super().find_class(module, name)
+        )
 
     def load_reduce(self) -> None:
         if id(self.stack[-2]) in _FUNCTIONS:
@@ -213,16 +229,21 @@ class Reader(SafeUnpickler):
 
     dispatch = type(SafeUnpickler.dispatch)(SafeUnpickler.dispatch)
     for _operation, _handler in (
-        (pickle.REDUCE, load_reduce), (pickle.NEWOBJ, load_newobj), (pickle.BUILD, load_build), (pickle.SETITEMS, load_setitems),
+        (pickle.REDUCE, load_reduce),
+        (pickle.NEWOBJ, load_newobj),
+        (pickle.BUILD, load_build),
+        (pickle.SETITEMS, load_setitems),
         (pickle.SETITEM, load_setitem),
-    ):  # fmt: skip
+    ):
         dispatch[_operation[0]] = _handler
 
 
 def _checked(index: Any) -> None:
     """Refuse a key that is not complete."""
     values = vars(index) if isinstance(index, MetadataIndex) else {}
-    if type(values.get("fqn")) is not str or not isinstance(values.get("offset"), (Size, type(None))):
+    if type(values.get("fqn")) is not str or not isinstance(
+        values.get("offset"), (Size, type(None))
+    ):
         raise UnpicklingError("a MetadataIndex of another form")
 
 
@@ -254,12 +275,17 @@ def read(data: bytes) -> Metadata:
     """What `.metadata` says.
 
     Raises:
-        pickle.UnpicklingError: the bytes are something else, or name something that a checkpoint has no use for.
+        pickle.UnpicklingError: the bytes are something else, or name something that a checkpoint
+            has no use for.
     """
     try:
         made = Reader(io.BytesIO(data)).load()
     except (IndexError, EOFError, TypeError, ValueError, KeyError, AttributeError) as error:
-        raise UnpicklingError(f"a checkpoint's .metadata is damaged: {type(error).__name__}: {error}") from error
-    if not isinstance(made, Metadata) or not isinstance(getattr(made, "state_dict_metadata", None), dict):
+        raise UnpicklingError(
+            f"a checkpoint's .metadata is damaged: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(made, Metadata) or not isinstance(
+        getattr(made, "state_dict_metadata", None), dict
+    ):
         raise UnpicklingError(f"a checkpoint's .metadata holds Metadata, not {type(made).__name__}")
     return made

@@ -1,7 +1,9 @@
-"""`save`, `load` and `async_save`: state dictionaries whose tensors may be distributed, for any number of ranks that read them.
+"""`save`, `load` and `async_save`: state dictionaries whose tensors may be distributed, for any
+number of ranks that read them.
 
-Each rank says which pieces it has. A piece that several have is written by the one with the least to write. Who reads takes from each
-stored piece what falls into its own, so the layouts of writer and reader need not agree.
+Each rank says which pieces it has. A piece that several have is written by the one with the least
+to write. Who reads takes from each stored piece what falls into its own, so the layouts of writer
+and reader need not agree.
 
 Source: PyTorch's `torch.distributed.checkpoint`, whose functions these are.
 """
@@ -71,7 +73,9 @@ class DefaultSavePlanner(SavePlanner):
 
     def __init__(self, flatten_state_dict: bool = True, **options: Any) -> None:
         if not flatten_state_dict:
-            raise UnsupportedError("torch.distributed.checkpoint: DefaultSavePlanner(flatten_state_dict=False) is not supported")
+            raise UnsupportedError(
+                "torch.distributed.checkpoint: DefaultSavePlanner(flatten_state_dict=False) is not supported"
+            )
 
 
 class DefaultLoadPlanner(LoadPlanner):
@@ -82,14 +86,18 @@ class DefaultLoadPlanner(LoadPlanner):
     """
 
     def __init__(
-        self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True, allow_partial_load: bool = False
+        self,
+        flatten_state_dict: bool = True,
+        flatten_sharded_tensors: bool = True,
+        allow_partial_load: bool = False,
     ) -> None:
         self.allow_partial_load = allow_partial_load
 
 
 # ---- states as flat dictionaries -----------------------------------------------------------------
 def flattened(state: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, tuple[Any, ...]]]:
-    """(values by dotted names, the path of each). Lists are taken apart where they hold tensors or dictionaries.
+    """(values by dotted names, the path of each). Lists are taken apart where they hold tensors or
+    dictionaries.
 
     >>> flattened({"model": {"w": 1}, "betas": [0.9, 0.99]})[0]
     {'model.w': 1, 'betas': [0.9, 0.99]}
@@ -162,7 +170,9 @@ def piece_of(t: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], Any] | None:
         return (0,) * t.ndim, tuple(t.shape), t.detach()
     spec = t._spec
     if any(p.is_partial() for p in spec.placements):
-        raise ArgumentValueError("Any checkpointing related operations are not supported for DTensor with partial placements!")
+        raise ArgumentValueError(
+            "Any checkpointing related operations are not supported for DTensor with partial placements!"
+        )
     if spec.mesh.get_coordinate() is None:
         return None
     sizes, offsets = region(spec.shape, spec.mesh, spec.placements)
@@ -208,18 +218,29 @@ class _Ranks:
 
 def _sendable(error: Exception) -> Exception:
     """An error that can be pickled."""
-    return RuntimeError(f"{type(error).__name__}: {error}") if type(error).__module__ != "builtins" else type(error)(str(error))
+    return (
+        RuntimeError(f"{type(error).__name__}: {error}")
+        if type(error).__module__ != "builtins"
+        else type(error)(str(error))
+    )
 
 
 # ---- saving --------------------------------------------------------------------------------------
 def save(
-    state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_writer: Any = None, planner: Any = None, process_group: Any = None,
-    no_dist: bool = False, use_collectives: bool = True,
-) -> Metadata:  # fmt: skip
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_writer: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+    use_collectives: bool = True,
+) -> Metadata:
     """Write a state into a folder, each rank its part; all ranks call it.
 
     Args:
-        state_dict: dictionaries and lists of tensors, `DTensor`s, objects with `state_dict()`, and other values.
+        state_dict: dictionaries and lists of tensors, `DTensor`s, objects with `state_dict()`, and
+            other values.
         checkpoint_id: the folder.
         storage_writer: a `FileSystemWriter` instead.
         process_group: the ranks; default: all.
@@ -230,7 +251,9 @@ def save(
     """
     writer = storage_writer or FileSystemWriter(checkpoint_id)
     if not isinstance(writer, FileSystemWriter):
-        raise UnsupportedError(f"torch.distributed.checkpoint: {type(writer).__name__} is not supported; use FileSystemWriter")
+        raise UnsupportedError(
+            f"torch.distributed.checkpoint: {type(writer).__name__} is not supported; use FileSystemWriter"
+        )
     ranks = _Ranks(process_group, no_dist)
     values, paths = flattened(_states(state_dict))
     pieces: dict[MetadataIndex, Any] = {}
@@ -250,12 +273,17 @@ def save(
                 offsets, sizes, part = found
                 index = MetadataIndex(name, offsets)
                 pieces[index] = part
-                described.append((index, (str(part.dtype), tuple(value.shape)), sizes, part._array.nbytes))
+                described.append(
+                    (index, (str(part.dtype), tuple(value.shape)), sizes, part._array.nbytes)
+                )
         return described, paths if ranks.rank == 0 else None
 
     plans = ranks.all("plan", local)
     metadata, mine = _planned([described for described, _ in plans], plans[0][1], ranks.rank)
-    found = ranks.all("write", lambda: writer.write(ranks.rank, [Item(index, _whole(pieces[index])) for index in mine]))
+    found = ranks.all(
+        "write",
+        lambda: writer.write(ranks.rank, [Item(index, _whole(pieces[index])) for index in mine]),
+    )
     everything = {index: info for each in found for index, info in each.items()}
     metadata.storage_data = everything
     ranks.all("finish", lambda: writer.finish(metadata, everything) if ranks.rank == 0 else None)
@@ -268,7 +296,9 @@ def _whole(value: Any) -> Any:
 
 
 def _planned(plans: list[Any], paths: Any, rank: int) -> tuple[Metadata, list[MetadataIndex]]:
-    """The metadata, and what a rank writes: of pieces that several have, the one with the least to write has each."""
+    """The metadata, and what a rank writes: of pieces that several have, the one with the least to
+    write has each.
+    """
     from ...dtypes import BY_NAME
 
     owners: dict[MetadataIndex, list[int]] = {}
@@ -290,7 +320,10 @@ def _planned(plans: list[Any], paths: Any, rank: int) -> tuple[Metadata, list[Me
         else:
             dtype, shape = tensor
             entry = state.setdefault(
-                index.fqn, TensorStorageMetadata(TensorProperties(BY_NAME[dtype.removeprefix("torch.")]), Size(shape), [])
+                index.fqn,
+                TensorStorageMetadata(
+                    TensorProperties(BY_NAME[dtype.removeprefix("torch.")]), Size(shape), []
+                ),
             )
             numbers[index.fqn] = len(entry.chunks)
             entry.chunks.append(ChunkStorageMetadata(index.offset, Size(sizes)))
@@ -303,12 +336,20 @@ _saving: list[threading.Thread] = []
 
 
 def async_save(
-    state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_writer: Any = None, planner: Any = None, process_group: Any = None,
-    no_dist: bool = False, **options: Any,
-) -> Future[Any]:  # fmt: skip
-    """As `save`, on a copy of the state, in a thread; returns a future. All ranks call it, and wait for it before the next.
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_writer: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+    **options: Any,
+) -> Future[Any]:
+    """As `save`, on a copy of the state, in a thread; returns a future. All ranks call it, and wait
+    for it before the next.
 
-    With several ranks, `process_group` should be a group of its own: collectives of one group have one order on all ranks.
+    With several ranks, `process_group` should be a group of its own: collectives of one group have
+    one order on all ranks.
     """
     held = copied(_states(state_dict))
     future: Future[Any] = Future()
@@ -319,10 +360,18 @@ def async_save(
     def run() -> None:
         try:
             future.set_result(
-                save(held, checkpoint_id=checkpoint_id, storage_writer=storage_writer, process_group=own, no_dist=no_dist)
+                save(
+                    held,
+                    checkpoint_id=checkpoint_id,
+                    storage_writer=storage_writer,
+                    process_group=own,
+                    no_dist=no_dist,
+                )
             )
         except BaseException as error:
-            future.set_exception(error if isinstance(error, Exception) else RuntimeError(str(error)))
+            future.set_exception(
+                error if isinstance(error, Exception) else RuntimeError(str(error))
+            )
 
     thread = threading.Thread(target=run, name="torch.distributed.checkpoint.async_save")
     thread.start()
@@ -354,25 +403,35 @@ def copied(value: Any) -> Any:
 
 # ---- loading -------------------------------------------------------------------------------------
 def load(
-    state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reader: Any = None, planner: Any = None, process_group: Any = None,
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: Any = None,
+    storage_reader: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
     no_dist: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Read a checkpoint into a state, in place; all ranks call it.
 
-    Tensors keep their layout, whatever that of the saved ones is. Objects with `load_state_dict` get theirs at the end. Files run no code.
+    Tensors keep their layout, whatever that of the saved ones is. Objects with `load_state_dict`
+    get theirs at the end. Files run no code.
 
     Args:
         state_dict: says what is read: its tensors are written to, other values are replaced.
         checkpoint_id: the folder.
         storage_reader: a `FileSystemReader` instead.
-        planner: `DefaultLoadPlanner(allow_partial_load=True)` leaves alone what the checkpoint lacks.
+        planner: `DefaultLoadPlanner(allow_partial_load=True)` leaves alone what the checkpoint
+            lacks.
 
     Raises:
-        torch.distributed.checkpoint.CheckpointException: a rank failed: a key is missing, a size differs, a file is damaged.
+        torch.distributed.checkpoint.CheckpointException: a rank failed: a key is missing, a size
+            differs, a file is damaged.
     """
     reader = storage_reader or FileSystemReader(checkpoint_id)
     if not isinstance(reader, FileSystemReader):
-        raise UnsupportedError(f"torch.distributed.checkpoint: {type(reader).__name__} is not supported; use FileSystemReader")
+        raise UnsupportedError(
+            f"torch.distributed.checkpoint: {type(reader).__name__} is not supported; use FileSystemReader"
+        )
     partial = bool(getattr(planner, "allow_partial_load", False))
     ranks = _Ranks(process_group, no_dist)
     states = _states(state_dict)
@@ -395,25 +454,34 @@ def _read(state: dict[str, Any], reader: FileSystemReader, partial: bool) -> Non
             raise OperationError(f"Missing key in checkpoint state_dict: {name}.")
         if not isinstance(value, Tensor):
             if isinstance(entry, TensorStorageMetadata):
-                raise OperationError(f"{name} is a tensor in the checkpoint, and {type(value).__name__} in the state_dict")
+                raise OperationError(
+                    f"{name} is a tensor in the checkpoint, and {type(value).__name__} in the state_dict"
+                )
             put(state, paths[name], reader.read(placed(metadata.storage_data, MetadataIndex(name))))
             continue
         if not isinstance(entry, TensorStorageMetadata):
             raise OperationError(f"{name} is a tensor in the state_dict, and not in the checkpoint")
         if tuple(entry.size) != tuple(value.shape):
-            raise ArgumentValueError(f"Size mismatch between saved {entry.size} and current: {value.shape} for {name}")
+            raise ArgumentValueError(
+                f"Size mismatch between saved {entry.size} and current: {value.shape} for {name}"
+            )
         found = piece_of(value)
         if found is not None:
             _fill(name, found, entry, reader, metadata.storage_data)
 
 
-def _fill(name: str, piece: Any, entry: TensorStorageMetadata, reader: FileSystemReader, storage: Any) -> None:
+def _fill(
+    name: str, piece: Any, entry: TensorStorageMetadata, reader: FileSystemReader, storage: Any
+) -> None:
     """Copy what falls into a piece from the stored ones."""
     offsets, sizes, target = piece
     missing = int(target._array.size)
     for chunk in entry.chunks:
         low = [max(o, c) for o, c in zip(offsets, chunk.offsets, strict=True)]
-        high = [min(o + s, c + n) for o, s, c, n in zip(offsets, sizes, chunk.offsets, chunk.sizes, strict=True)]
+        high = [
+            min(o + s, c + n)
+            for o, s, c, n in zip(offsets, sizes, chunk.offsets, chunk.sizes, strict=True)
+        ]
         if any(a >= b for a, b in zip(low, high, strict=True)):
             continue
         stored = reader.read(placed(storage, MetadataIndex(name, chunk.offsets)))
@@ -421,8 +489,14 @@ def _fill(name: str, piece: Any, entry: TensorStorageMetadata, reader: FileSyste
             raise OperationError(
                 f"the checkpoint's piece of {name} at {tuple(chunk.offsets)} has another form than its .metadata says"
             )
-        there: Any = stored[tuple([slice(a - c, b - c) for a, b, c in zip(low, high, chunk.offsets, strict=True)])]
-        here = target[tuple([slice(a - o, b - o) for a, b, o in zip(low, high, offsets, strict=True)])] if low else target
+        there: Any = stored[
+            tuple([slice(a - c, b - c) for a, b, c in zip(low, high, chunk.offsets, strict=True)])
+        ]
+        here = (
+            target[tuple([slice(a - o, b - o) for a, b, o in zip(low, high, offsets, strict=True)])]
+            if low
+            else target
+        )
         with no_grad():
             here.copy_(there)
         missing -= int(there._array.size)
@@ -430,16 +504,40 @@ def _fill(name: str, piece: Any, entry: TensorStorageMetadata, reader: FileSyste
         raise OperationError(f"the checkpoint lacks {missing} elements of {name}")
 
 
-def save_state_dict(state_dict: Any, storage_writer: Any, process_group: Any = None, coordinator_rank: int = 0, no_dist: bool = False,
-                    planner: Any = None) -> Metadata:  # fmt: skip
+def save_state_dict(
+    state_dict: Any,
+    storage_writer: Any,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: Any = None,
+) -> Metadata:
     """The old name of `save`."""
-    return save(state_dict, storage_writer=storage_writer, process_group=process_group, no_dist=no_dist, planner=planner)
+    return save(
+        state_dict,
+        storage_writer=storage_writer,
+        process_group=process_group,
+        no_dist=no_dist,
+        planner=planner,
+    )
 
 
-def load_state_dict(state_dict: Any, storage_reader: Any, process_group: Any = None, coordinator_rank: int = 0, no_dist: bool = False,
-                    planner: Any = None) -> None:  # fmt: skip
+def load_state_dict(
+    state_dict: Any,
+    storage_reader: Any,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: Any = None,
+) -> None:
     """The old name of `load`."""
-    load(state_dict, storage_reader=storage_reader, process_group=process_group, no_dist=no_dist, planner=planner)
+    load(
+        state_dict,
+        storage_reader=storage_reader,
+        process_group=process_group,
+        no_dist=no_dist,
+        planner=planner,
+    )
 
 
 def dcp_to_torch_save(dcp_checkpoint_dir: Any, torch_save_path: Any) -> None:
@@ -454,7 +552,13 @@ def dcp_to_torch_save(dcp_checkpoint_dir: Any, torch_save_path: Any) -> None:
         path = (metadata.planner_data or {}).get(name, (name,))
         if isinstance(entry, TensorStorageMetadata):
             whole = FUNCTIONS["torch"]["empty"](tuple(entry.size), dtype=entry.properties.dtype)
-            _fill(name, ((0,) * whole.ndim, tuple(whole.shape), whole), entry, reader, metadata.storage_data)
+            _fill(
+                name,
+                ((0,) * whole.ndim, tuple(whole.shape), whole),
+                entry,
+                reader,
+                metadata.storage_data,
+            )
             put(state, path, whole)
         else:
             put(state, path, reader.read(placed(metadata.storage_data, MetadataIndex(name))))
@@ -465,4 +569,8 @@ def torch_save_to_dcp(torch_save_path: Any, dcp_checkpoint_dir: Any) -> None:
     """Make a distributed checkpoint of a file of `torch.save`; one process does it."""
     from ...serialization import load as load_file
 
-    save(load_file(torch_save_path, map_location="cpu", weights_only=True), checkpoint_id=dcp_checkpoint_dir, no_dist=True)
+    save(
+        load_file(torch_save_path, map_location="cpu", weights_only=True),
+        checkpoint_id=dcp_checkpoint_dir,
+        no_dist=True,
+    )

@@ -1,4 +1,5 @@
-"""States of models and optimizers by the names that parameters have in the model alone, whatever wraps it and however it is cut.
+"""States of models and optimizers by the names that parameters have in the model alone, whatever
+wraps it and however it is cut.
 
 Source: PyTorch's `torch.distributed.checkpoint.state_dict`, whose functions these are.
 """
@@ -45,7 +46,9 @@ class StateDictOptions:
 def _options(options: StateDictOptions | None, submodules: Any) -> StateDictOptions:
     made = options or StateDictOptions()
     if submodules:
-        raise UnsupportedError("torch.distributed.checkpoint.state_dict: submodules= is not supported")
+        raise UnsupportedError(
+            "torch.distributed.checkpoint.state_dict: submodules= is not supported"
+        )
     if made.broadcast_from_rank0 and not made.full_state_dict:
         raise ArgumentValueError("full_state_dict must be True when broadcast_from_rank0 is True.")
     return made
@@ -54,7 +57,11 @@ def _options(options: StateDictOptions | None, submodules: Any) -> StateDictOpti
 def _names(model: nn.Module) -> dict[str, str]:
     """The model's keys, by the names without what wraps it."""
     found: dict[str, str] = {}
-    wrapped = {name for name, module in model.named_modules() if isinstance(module, nn.parallel.DistributedDataParallel)}
+    wrapped = {
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, nn.parallel.DistributedDataParallel)
+    }
     for key in model.state_dict():
         name = key
         for path in sorted(wrapped, key=len, reverse=True):
@@ -76,17 +83,31 @@ def _given(value: Any, options: StateDictOptions) -> Any:
 
 def _kept(state: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
     """Nothing, on the ranks that are to have nothing."""
-    if options.full_state_dict and options.cpu_offload and groups.is_initialized() and groups.get_rank() != 0:
+    if (
+        options.full_state_dict
+        and options.cpu_offload
+        and groups.is_initialized()
+        and groups.get_rank() != 0
+    ):
         return {}
     return state
 
 
-def get_model_state_dict(model: nn.Module, *, submodules: Any = None, options: StateDictOptions | None = None) -> dict[str, Any]:
+def get_model_state_dict(
+    model: nn.Module, *, submodules: Any = None, options: StateDictOptions | None = None
+) -> dict[str, Any]:
     """The model's parameters and buffers. All ranks call it."""
     chosen = _options(options, submodules)
     keys, state = _names(model), model.state_dict()
-    frozen = {k for k, p in model.named_parameters() if not p.requires_grad} if chosen.ignore_frozen_params else set()
-    return _kept({name: _given(state[key], chosen) for name, key in keys.items() if key not in frozen}, chosen)
+    frozen = (
+        {k for k, p in model.named_parameters() if not p.requires_grad}
+        if chosen.ignore_frozen_params
+        else set()
+    )
+    return _kept(
+        {name: _given(state[key], chosen) for name, key in keys.items() if key not in frozen},
+        chosen,
+    )
 
 
 def _parameters(model: nn.Module) -> dict[int, str]:
@@ -123,7 +144,11 @@ def _begin(optimizer: Any) -> None:
 
 
 def get_optimizer_state_dict(
-    model: nn.Module, optimizers: Any, *, submodules: Any = None, options: StateDictOptions | None = None
+    model: nn.Module,
+    optimizers: Any,
+    *,
+    submodules: Any = None,
+    options: StateDictOptions | None = None,
 ) -> dict[str, Any]:
     """The optimizers' state, by the names of parameters. All ranks call it."""
     chosen = _options(options, submodules)
@@ -138,7 +163,12 @@ def get_optimizer_state_dict(
                 for p in group["params"]
                 if id(p) in names and not (chosen.ignore_frozen_params and not p.requires_grad)
             ]
-            param_groups.append({**{k: v for k, v in group.items() if k != "params"}, "params": [name for name, _ in own]})
+            param_groups.append(
+                {
+                    **{k: v for k, v in group.items() if k != "params"},
+                    "params": [name for name, _ in own],
+                }
+            )
             for name, p in own:
                 if p in optimizer.state:
                     state[name] = {k: _given(v, chosen) for k, v in optimizer.state[p].items()}
@@ -147,10 +177,18 @@ def get_optimizer_state_dict(
 
 
 def _flat(state: dict[str, Any]) -> dict[str, Any]:
-    made = {f"state.{name}.{key}": value for name, held in state["state"].items() for key, value in held.items()}
+    made = {
+        f"state.{name}.{key}": value
+        for name, held in state["state"].items()
+        for key, value in held.items()
+    }
     for group in state["param_groups"]:
         for name in group["params"]:
-            made |= {f"param_groups.{name}.{key}": value for key, value in group.items() if key != "params"}
+            made |= {
+                f"param_groups.{name}.{key}": value
+                for key, value in group.items()
+                if key != "params"
+            }
     return made
 
 
@@ -167,7 +205,11 @@ def _unflat(flat: dict[str, Any], optimizers: list[Any], names: dict[int, str]) 
                     if f"param_groups.{name}.{key}" in flat:
                         made[key] = flat[f"param_groups.{name}.{key}"]
             for p, name in zip(group["params"], own, strict=True):
-                held = {key: flat[f"state.{name}.{key}"] for key in optimizer.state[p] if f"state.{name}.{key}" in flat}
+                held = {
+                    key: flat[f"state.{name}.{key}"]
+                    for key in optimizer.state[p]
+                    if f"state.{name}.{key}" in flat
+                }
                 if held:
                     state[name] = held
             param_groups.append(made)
@@ -175,7 +217,11 @@ def _unflat(flat: dict[str, Any], optimizers: list[Any], names: dict[int, str]) 
 
 
 def get_state_dict(
-    model: nn.Module, optimizers: Any, *, submodules: Any = None, options: StateDictOptions | None = None
+    model: nn.Module,
+    optimizers: Any,
+    *,
+    submodules: Any = None,
+    options: StateDictOptions | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """(the model's state, the optimizers' state). All ranks call it."""
     return (
@@ -199,11 +245,15 @@ def _fitted(value: Any, like: Any) -> Any:
     if isinstance(like, DTensor) and isinstance(value, Tensor) and not isinstance(value, DTensor):
         if tuple(value.shape) != tuple(like.shape):
             return value
-        return distribute_tensor(value.detach(), like.device_mesh, like.placements, src_data_rank=None)
+        return distribute_tensor(
+            value.detach(), like.device_mesh, like.placements, src_data_rank=None
+        )
     return value
 
 
-def set_model_state_dict(model: nn.Module, model_state_dict: Any, *, options: StateDictOptions | None = None) -> Any:
+def set_model_state_dict(
+    model: nn.Module, model_state_dict: Any, *, options: StateDictOptions | None = None
+) -> Any:
     """Load the model's state; returns what `load_state_dict` does. All ranks call it.
 
     Whole tensors are cut as the parameters are.
@@ -211,14 +261,25 @@ def set_model_state_dict(model: nn.Module, model_state_dict: Any, *, options: St
     chosen = _options(options, None)
     given = _of_rank0(model_state_dict, chosen)
     if not given and not chosen.broadcast_from_rank0:
-        return nn.modules.module._IncompatibleKeys({}, {}) if hasattr(nn.modules.module, "_IncompatibleKeys") else None
+        return (
+            nn.modules.module._IncompatibleKeys({}, {})
+            if hasattr(nn.modules.module, "_IncompatibleKeys")
+            else None
+        )
     keys, own = _names(model), model.state_dict()
-    made = {keys.get(name, name): _fitted(value, own.get(keys.get(name, name))) for name, value in given.items()}
+    made = {
+        keys.get(name, name): _fitted(value, own.get(keys.get(name, name)))
+        for name, value in given.items()
+    }
     return model.load_state_dict(made, strict=chosen.strict)
 
 
 def set_optimizer_state_dict(
-    model: nn.Module, optimizers: Any, optim_state_dict: Any, *, options: StateDictOptions | None = None
+    model: nn.Module,
+    optimizers: Any,
+    optim_state_dict: Any,
+    *,
+    options: StateDictOptions | None = None,
 ) -> None:
     """Load the optimizers' state, by the names of parameters. All ranks call it.
 
@@ -250,7 +311,9 @@ def set_optimizer_state_dict(
                     raise OperationError(f"Missing optimizer state of the parameter {name}")
                 if name in given["state"]:
                     held = optimizer.state.get(p, {})
-                    state[number] = {k: _fitted(v, held.get(k)) for k, v in given["state"][name].items()}
+                    state[number] = {
+                        k: _fitted(v, held.get(k)) for k, v in given["state"][name].items()
+                    }
                 numbers.append(number)
                 number += 1
             options_of_group = {k: source.get(k, v) for k, v in group.items() if k != "params"}
@@ -259,7 +322,12 @@ def set_optimizer_state_dict(
 
 
 def set_state_dict(
-    model: nn.Module, optimizers: Any, *, model_state_dict: Any, optim_state_dict: Any, options: StateDictOptions | None = None
+    model: nn.Module,
+    optimizers: Any,
+    *,
+    model_state_dict: Any,
+    optim_state_dict: Any,
+    options: StateDictOptions | None = None,
 ) -> Any:
     """Load the states of model and optimizers; returns what `load_state_dict` of the model does."""
     result = set_model_state_dict(model, model_state_dict, options=options)

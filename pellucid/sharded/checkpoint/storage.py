@@ -1,4 +1,5 @@
-"""Files of a checkpoint: each rank writes the pieces that it is asked to, one after the other; rank 0 writes `.metadata` last.
+"""Files of a checkpoint: each rank writes the pieces that it is asked to, one after the other; rank
+0 writes `.metadata` last.
 
 Source: PyTorch's `torch.distributed.checkpoint.filesystem`, whose format this is.
 """
@@ -41,14 +42,22 @@ class FileSystemWriter(StorageWriter):
 
     Args:
         path: the folder, which is made.
-        single_file_per_rank, sync_files, thread_count, per_thread_copy_ahead, cache_staged_state_dict: accepted; there is one file for each rank.
+        single_file_per_rank, sync_files, thread_count, per_thread_copy_ahead,
+            cache_staged_state_dict: accepted; there is one file for each rank.
         overwrite: replace a checkpoint that is there.
     """
 
     def __init__(
-        self, path: Any, single_file_per_rank: bool = True, sync_files: bool = True, thread_count: int = 1,
-        per_thread_copy_ahead: int = 10_000_000, cache_staged_state_dict: bool = False, overwrite: bool = True, **other: Any,
-    ) -> None:  # fmt: skip
+        self,
+        path: Any,
+        single_file_per_rank: bool = True,
+        sync_files: bool = True,
+        thread_count: int = 1,
+        per_thread_copy_ahead: int = 10_000_000,
+        cache_staged_state_dict: bool = False,
+        overwrite: bool = True,
+        **other: Any,
+    ) -> None:
         self.path, self.sync_files, self.overwrite = Path(path), sync_files, overwrite
         self.save_id = str(uuid.uuid4())
 
@@ -117,7 +126,8 @@ class FileSystemReader(StorageReader):
         """What the checkpoint holds.
 
         Raises:
-            FileNotFoundError: there is no `.metadata`, so no complete checkpoint. pickle.UnpicklingError: it is damaged.
+            FileNotFoundError: there is no `.metadata`, so no complete checkpoint.
+                pickle.UnpicklingError: it is damaged.
         """
         return form.read((self.path / ".metadata").read_bytes())
 
@@ -125,20 +135,27 @@ class FileSystemReader(StorageReader):
         """The tensor or object at a place.
 
         Raises:
-            RuntimeError: the place is outside of the checkpoint. pickle.UnpicklingError: the object needs code from the file.
+            RuntimeError: the place is outside of the checkpoint. pickle.UnpicklingError: the object
+                needs code from the file.
         """
         name, begin, length = info.relative_path, info.offset, info.length
         if type(name) is not str or os.path.basename(name) != name or name in ("", ".", ".."):
-            raise OperationError(f"the checkpoint names the file {name!r}, which is not one of its own")
+            raise OperationError(
+                f"the checkpoint names the file {name!r}, which is not one of its own"
+            )
         if type(begin) is not int or type(length) is not int or begin < 0 or length < 0:
-            raise OperationError(f"the checkpoint names impossible bytes {begin!r} to {length!r} of {name}")
+            raise OperationError(
+                f"the checkpoint names impossible bytes {begin!r} to {length!r} of {name}"
+            )
         if getattr(info, "transform_descriptors", None):
             raise NotImplementedError(
                 f"torch.distributed.checkpoint: transformed files ({info.transform_descriptors}) are not supported"
             )
         with open(self.path / name, "rb") as file:
             if begin + length > os.fstat(file.fileno()).st_size:
-                raise OperationError(f"the checkpoint's file {name} is shorter than its .metadata says")
+                raise OperationError(
+                    f"the checkpoint's file {name} is shorter than its .metadata says"
+                )
             file.seek(begin)
             data = file.read(length)
         return load_file(io.BytesIO(data), map_location="cpu", weights_only=True)
@@ -152,5 +169,7 @@ def placed(storage: Any, index: MetadataIndex) -> _StorageInfo:
     """
     found = storage.get(index) if isinstance(storage, dict) else None
     if not isinstance(found, _StorageInfo):
-        raise OperationError(f"the checkpoint does not say where {index.fqn} at {index.offset} lies")
+        raise OperationError(
+            f"the checkpoint does not say where {index.fqn} at {index.offset} lies"
+        )
     return found

@@ -1,7 +1,9 @@
-"""Parameters that are gathered together: each rank keeps a part of every one, and all of them only while a module computes.
+"""Parameters that are gathered together: each rank keeps a part of every one, and all of them only
+while a module computes.
 
-Whole parameters live in one block of memory. When they are not needed, its pages go back to the operating system; the addresses stay, so
-what the graph has saved (views of them, too) is there again when they are gathered for backward.
+Whole parameters live in one block of memory. When they are not needed, its pages go back to the
+operating system; the addresses stay, so what the graph has saved (views of them, too) is there
+again when they are gathered for backward.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ class Data(NamedTuple):
         """Which part this rank has."""
         at = self.mesh.get_coordinate()
         if at is None:
-            raise OperationError(f"fully_shard: rank {self.mesh.get_rank()} is not in the mesh {self.mesh}")
+            raise OperationError(
+                f"fully_shard: rank {self.mesh.get_rank()} is not in the mesh {self.mesh}"
+            )
         return at[self.shard]
 
 
@@ -67,13 +71,17 @@ class Cut:
         dim: along which dimension it is cut.
     """
 
-    def __init__(self, title: str, places: list[tuple[nn.Module, str]], param: Tensor, dim: int, data: Data) -> None:
+    def __init__(
+        self, title: str, places: list[tuple[nn.Module, str]], param: Tensor, dim: int, data: Data
+    ) -> None:
         self.title, self.places, self.data, self.dim = title, places, data, dim
         self.tensor_parallel = param._spec if isinstance(param, DTensor) else None
         inner = param._local_tensor if isinstance(param, DTensor) else param
         self.shape, self.dtype = tuple(inner.shape), param.dtype
         if not self.shape:
-            raise ValueError(f"fully_shard doesn't support scalar parameters. Change {title} to a 1D tensor with numel equal to 1.")
+            raise ValueError(
+                f"fully_shard doesn't support scalar parameters. Change {title} to a 1D tensor with numel equal to 1."
+            )
         low, high = bounds(self.shape[dim], data.parts, data.place)
         if inner.device.type == "meta":
             sizes = list(self.shape)
@@ -91,18 +99,25 @@ class Cut:
         self.pending: np.ndarray | None = None  # the whole gradient, until it is reduced
         self.rows = -(-self.shape[dim] // data.parts)
         self.row = tuple(s for d, s in enumerate(self.shape) if d != dim)
-        self.count = self.rows * int(np.prod(self.row, dtype=np.int64))  # elements of a part, filled up
+        # elements of a part, filled up
+        self.count = self.rows * int(np.prod(self.row, dtype=np.int64))
 
     def _spec(self, param: Tensor) -> DTensorSpec:
         """The layout on the mesh of data, and of tensor parallelism where there is such."""
         data = self.data
         outer = [REPLICATE] * (data.mesh.ndim - 1)
         if self.tensor_parallel is None:
-            return DTensorSpec(data.mesh, (*outer, Shard(self.dim)), meta_of(param.shape, param.dtype))
+            return DTensorSpec(
+                data.mesh, (*outer, Shard(self.dim)), meta_of(param.shape, param.dtype)
+            )
         inner = self.tensor_parallel
         root = data.mesh._get_root_mesh()
         names = (*(data.mesh.mesh_dim_names or ()), *(inner.mesh.mesh_dim_names or ()))
-        if not names or root is not inner.mesh._get_root_mesh() or len(names) != data.mesh.ndim + inner.mesh.ndim:
+        if (
+            not names
+            or root is not inner.mesh._get_root_mesh()
+            or len(names) != data.mesh.ndim + inner.mesh.ndim
+        ):
             raise OperationError(
                 "fully_shard: the parameter is a DTensor; its mesh and the data-parallel mesh have to be slices of one mesh with names"
             )
@@ -110,7 +125,9 @@ class Cut:
         for i, p in enumerate(inner.placements):
             if p.is_shard(self.dim):
                 factor *= inner.mesh.size(i)
-        own: Placement = _StridedShard(self.dim, split_factor=factor) if factor > 1 else Shard(self.dim)
+        own: Placement = (
+            _StridedShard(self.dim, split_factor=factor) if factor > 1 else Shard(self.dim)
+        )
         mesh = root if root.mesh_dim_names == names else root[names]
         return DTensorSpec(mesh, (*outer, own, *inner.placements), inner.tensor_meta)
 
@@ -120,7 +137,9 @@ class Cut:
         held = module._parameters[name]
         if held is not self.whole and held is not self.sharded and isinstance(held, DTensor):
             if held.device_mesh != self.spec.mesh or held.placements != self.spec.placements:
-                raise OperationError(f"fully_shard: {self.title} was replaced by a DTensor of layout {held.placements}")
+                raise OperationError(
+                    f"fully_shard: {self.title} was replaced by a DTensor of layout {held.placements}"
+                )
             self.sharded, self.spec = held, held._spec
         return self.sharded
 
@@ -135,9 +154,13 @@ class Cut:
         return np.moveaxis(whole, self.dim, 0)[low:high]
 
     def own_part(self, x: np.ndarray) -> np.ndarray:
-        """This rank's part of an array that has the cut dimension first, and is filled up, as the module has it."""
+        """This rank's part of an array that has the cut dimension first, and is filled up, as the
+        module has it.
+        """
         low, high = bounds(self.shape[self.dim], self.data.parts, self.data.place)
-        return np.ascontiguousarray(np.moveaxis(x.reshape(self.rows, *self.row)[: high - low], 0, self.dim))
+        return np.ascontiguousarray(
+            np.moveaxis(x.reshape(self.rows, *self.row)[: high - low], 0, self.dim)
+        )
 
 
 class Block:
@@ -145,7 +168,9 @@ class Block:
 
     def __init__(self, size: int) -> None:
         # Pages of shared memory would stay.
-        private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+        private = (
+            {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+        )
         self.memory = mmap.mmap(-1, max(size, mmap.PAGESIZE), **private)
         self.bytes = np.frombuffer(self.memory, np.uint8)
 
@@ -156,9 +181,13 @@ class Block:
 
 
 class Group:
-    """The parameters that `fully_shard` was called for, which are gathered and whose gradients are reduced together."""
+    """The parameters that `fully_shard` was called for, which are gathered and whose gradients are
+    reduced together.
+    """
 
-    def __init__(self, cuts: list[Cut], data: Data, policy: Any, reshard_after_forward: bool | int) -> None:
+    def __init__(
+        self, cuts: list[Cut], data: Data, policy: Any, reshard_after_forward: bool | int
+    ) -> None:
         self.cuts, self.data, self.policy = cuts, data, policy
         self.reshard_after_forward, self.reshard_after_backward = reshard_after_forward, True
         self.sync, self.all_reduce, self.divide_by = True, True, None
@@ -184,7 +213,11 @@ class Group:
             at += -(-size // _ALIGNED) * _ALIGNED
         self.block = Block(at)
         for cut, (begin, size) in zip(self.cuts, places, strict=True):
-            cut.array = self.block.bytes[begin : begin + size].view(self._dtype(cut).numpy).reshape(cut.shape)
+            cut.array = (
+                self.block.bytes[begin : begin + size]
+                .view(self._dtype(cut).numpy)
+                .reshape(cut.shape)
+            )
 
     def tensor(self, cut: Cut) -> Any:
         """A whole parameter."""
@@ -192,7 +225,10 @@ class Group:
         if cut.tensor_parallel is None:
             return value
         old = cut.tensor_parallel
-        return DTensor(value, DTensorSpec(old.mesh, old.placements, old.tensor_meta._replace(dtype=self._dtype(cut))))
+        return DTensor(
+            value,
+            DTensorSpec(old.mesh, old.placements, old.tensor_meta._replace(dtype=self._dtype(cut))),
+        )
 
     def unshard(self) -> None:
         """Gather the parameters, and give the modules the whole ones."""
@@ -227,7 +263,9 @@ class Group:
             received[0] = sent
         elif begins[-1]:
             collectives.all_gather_into_tensor(
-                make_tensor(received.reshape(-1)), make_tensor(sent), self.data.mesh.get_group(self.data.shard)
+                make_tensor(received.reshape(-1)),
+                make_tensor(sent),
+                self.data.mesh.get_group(self.data.shard),
             )
         for cut, begin, size in zip(self.cuts, begins, sizes, strict=False):
             for k in range(n):
@@ -238,10 +276,14 @@ class Group:
         self._join()
 
     def _join(self) -> None:
-        """Give the modules whole parameters: results of a node, which backward reaches when it has passed all that was computed with them."""
+        """Give the modules whole parameters: results of a node, which backward reaches when it has
+        passed all that was computed with them.
+        """
         self.recorded = modes.grad
         trained = [cut for cut in self.cuts if cut.sharded.requires_grad and self.recorded]
-        made = iter(_Gathered.apply(self, trained, *[cut.sharded for cut in trained]) if trained else ())
+        made = iter(
+            _Gathered.apply(self, trained, *[cut.sharded for cut in trained]) if trained else ()
+        )
         for cut in self.cuts:
             cut.whole = next(made) if cut in trained else self.tensor(cut)
             cut.whole._is_param = True
@@ -277,7 +319,11 @@ class Group:
             if reduced is not None and array.dtype != reduced.numpy:
                 array = array.astype(reduced.numpy)
             cut.pending = (
-                array.copy() if cut.pending is None and not self.sync else array if cut.pending is None else cut.pending + array
+                array.copy()
+                if cut.pending is None and not self.sync
+                else array
+                if cut.pending is None
+                else cut.pending + array
             )
         self.recorded = False
         if self.sync:
@@ -308,7 +354,9 @@ class Group:
             own[...] = sent[0]
         elif own.size:
             collectives.reduce_scatter_tensor(
-                make_tensor(own), make_tensor(sent.reshape(-1)), group=data.mesh.get_group(data.shard)
+                make_tensor(own),
+                make_tensor(sent.reshape(-1)),
+                group=data.mesh.get_group(data.shard),
             )
         if data.mesh.ndim > 1 and data.mesh.size(0) > 1 and self.all_reduce and own.size:
             collectives.all_reduce(make_tensor(own), group=data.mesh.get_group(0))
@@ -316,7 +364,9 @@ class Group:
         for cut, begin in zip(cuts, begins, strict=False):
             part = cut.own_part(own[begin : begin + cut.count])
             if factor != 1:
-                part = (part / np.asarray(factor, np.float32 if part.dtype.itemsize < 4 else part.dtype)).astype(part.dtype)
+                part = (
+                    part / np.asarray(factor, np.float32 if part.dtype.itemsize < 4 else part.dtype)
+                ).astype(part.dtype)
             cut.pending = None
             value = DTensor(make_tensor(part.astype(cut.dtype.numpy, copy=False)), cut.spec)
             if cut.sharded.grad is None:

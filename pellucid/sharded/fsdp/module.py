@@ -1,7 +1,8 @@
 """`fully_shard`: modules whose parameters, gradients and optimizer state are cut over the ranks.
 
-Source: PyTorch's `torch.distributed.fsdp.fully_shard`, whose functions and methods these are; the scheme is ZeRO-3 of Rajbhandari et al.,
-"ZeRO: memory optimizations toward training trillion parameter models", 2020.
+Source: PyTorch's `torch.distributed.fsdp.fully_shard`, whose functions and methods these are; the
+scheme is ZeRO-3 of Rajbhandari et al., "ZeRO: memory optimizations toward training trillion
+parameter models", 2020.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from .group import Cut, Data, Group
 
 @dataclasses.dataclass(frozen=True)
 class MixedPrecisionPolicy:
-    """In which types a module computes, and its gradients are averaged. The optimizer works with the original ones.
+    """In which types a module computes, and its gradients are averaged. The optimizer works with
+    the original ones.
 
     Attributes:
         param_dtype: of the whole parameters, and of floating-point inputs (`cast_forward_inputs`).
@@ -52,9 +54,16 @@ class CPUOffloadPolicy(OffloadPolicy):
 class State:
     """What `fully_shard` keeps of the modules of one call."""
 
-    def __init__(self, modules: list[nn.Module], group: Group, policy: MixedPrecisionPolicy, auto_reshard: bool) -> None:
+    def __init__(
+        self,
+        modules: list[nn.Module],
+        group: Group,
+        policy: MixedPrecisionPolicy,
+        auto_reshard: bool,
+    ) -> None:
         self.modules, self.group, self.policy = modules, group, policy
-        self.auto_reshard = auto_reshard  # nobody said what happens after forward: the root keeps its parameters
+        # nobody said what happens after forward: the root keeps its parameters
+        self.auto_reshard = auto_reshard
         self.root: State | None = None
         self.below: list[State] = []  # of a root: all of its modules' states
         self.inside = 0  # modules whose forward is running or was, in this pass
@@ -92,7 +101,11 @@ class State:
         """Give the parameters back, and have backward gather them."""
         if self.policy.output_dtype is not None:
             output = _converted(output, self.policy.output_dtype)
-        found = [t for t in tensors_in(output) if t.requires_grad and t.grad_fn is not None] if modes.grad else []
+        found = (
+            [t for t in tensors_in(output) if t.requires_grad and t.grad_fn is not None]
+            if modes.grad
+            else []
+        )
         for t in found:
             t.register_hook(self._before_backward)
         if self.inside >= len(self.modules):
@@ -152,7 +165,12 @@ def _converted(value: Any, dtype: Any) -> Any:
         return type(value)([_converted(v, dtype) for v in value])
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.replace(
-            value, **{f.name: _converted(getattr(value, f.name), dtype) for f in dataclasses.fields(value) if f.init}
+            value,
+            **{
+                f.name: _converted(getattr(value, f.name), dtype)
+                for f in dataclasses.fields(value)
+                if f.init
+            },
         )
     return value
 
@@ -196,15 +214,21 @@ class FSDPModule:
         self._state.group.reshard()
 
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
-        """Gather this module's parameters, until `reshard` or the end of the next forward or backward."""
+        """Gather this module's parameters, until `reshard` or the end of the next forward or
+        backward.
+        """
         self._state.group.unshard()
         return UnshardHandle() if async_op else None
 
     def set_is_last_backward(self, is_last_backward: bool) -> None:
         """Accepted: backward ends its work each time."""
 
-    def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
-        """Whether gradients are averaged at the end of backward; where not, they are added up in full."""
+    def set_requires_gradient_sync(
+        self, requires_gradient_sync: bool, *, recurse: bool = True
+    ) -> None:
+        """Whether gradients are averaged at the end of backward; where not, they are added up in
+        full.
+        """
         for state in self._states(recurse):
             state.group.sync = requires_gradient_sync
 
@@ -216,11 +240,15 @@ class FSDPModule:
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
         """Whether parameters are given back after forward, and gathered again for backward."""
         if not isinstance(reshard_after_forward, bool):
-            raise ArgumentValueError(f"reshard_after_forward should be a bool, got {type(reshard_after_forward)}")
+            raise ArgumentValueError(
+                f"reshard_after_forward should be a bool, got {type(reshard_after_forward)}"
+            )
         for state in self._states(recurse):
             state.auto_reshard, state.group.reshard_after_forward = False, reshard_after_forward
 
-    def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
+    def set_reshard_after_backward(
+        self, reshard_after_backward: bool, *, recurse: bool = True
+    ) -> None:
         """Whether parameters are given back after backward."""
         for state in self._states(recurse):
             state.group.reshard_after_backward = reshard_after_backward
@@ -243,7 +271,9 @@ class FSDPModule:
             NotImplementedError: False.
         """
         if not unshard_in_backward:
-            raise UnsupportedError("torch.distributed.fsdp: set_unshard_in_backward(False) is not supported")
+            raise UnsupportedError(
+                "torch.distributed.fsdp: set_unshard_in_backward(False) is not supported"
+            )
 
     def set_post_optim_event(self, event: Any) -> None:
         """Accepted."""
@@ -270,11 +300,19 @@ def _no_copy(self: Any, memo: Any) -> Any:
 
 @functools.cache
 def _class_of(cls: Any) -> Any:
-    return type(f"FSDP{cls.__name__}", (FSDPModule, cls), {"__deepcopy__": _no_copy, "__module__": cls.__module__})
+    return type(
+        f"FSDP{cls.__name__}",
+        (FSDPModule, cls),
+        {"__deepcopy__": _no_copy, "__module__": cls.__module__},
+    )
 
 
-def _managed(modules: list[nn.Module], ignored: set[int]) -> list[tuple[str, list[tuple[nn.Module, str]], Tensor]]:
-    """Parameters of the modules and of those in them that are not sharded on their own: title, places, parameter."""
+def _managed(
+    modules: list[nn.Module], ignored: set[int]
+) -> list[tuple[str, list[tuple[nn.Module, str]], Tensor]]:
+    """Parameters of the modules and of those in them that are not sharded on their own: title,
+    places, parameter.
+    """
     found: dict[int, tuple[str, list[tuple[nn.Module, str]], Tensor]] = {}
     visited: set[int] = set()
 
@@ -298,33 +336,47 @@ def _managed(modules: list[nn.Module], ignored: set[int]) -> list[tuple[str, lis
 
 
 def fully_shard(
-    module: Any, *, mesh: DeviceMesh | None = None, reshard_after_forward: bool | int | None = None,
-    shard_placement_fn: Callable[[Any], Any] | None = None, mp_policy: MixedPrecisionPolicy | None = None,
-    offload_policy: OffloadPolicy | None = None, ignored_params: set[Any] | None = None, dp_mesh_dims: Any = None,
-) -> Any:  # fmt: skip
-    """Cut a module's parameters over the ranks. They are gathered while its forward and backward run, and gradients are averaged in parts.
+    module: Any,
+    *,
+    mesh: DeviceMesh | None = None,
+    reshard_after_forward: bool | int | None = None,
+    shard_placement_fn: Callable[[Any], Any] | None = None,
+    mp_policy: MixedPrecisionPolicy | None = None,
+    offload_policy: OffloadPolicy | None = None,
+    ignored_params: set[Any] | None = None,
+    dp_mesh_dims: Any = None,
+) -> Any:
+    """Cut a module's parameters over the ranks. They are gathered while its forward and backward
+    run, and gradients are averaged in parts.
 
-    Call it for the parts of a model (its blocks) first, then for the model: each call makes the parameters that are left one group. Make
-    the optimizer after that; the parameters are `DTensor`s then. All ranks have to begin with the same parameters.
+    Call it for the parts of a model (its blocks) first, then for the model: each call makes the
+    parameters that are left one group. Make the optimizer after that; the parameters are `DTensor`s
+    then. All ranks have to begin with the same parameters.
 
     Args:
         module: a module, or several whose parameters are gathered together.
-        mesh: of one dimension (default: all ranks), or of two: replicated along the first, cut along the second.
-        reshard_after_forward: give the parameters back after forward and gather them again for backward; default: True, but not for the
-            outermost module.
-        shard_placement_fn: returns for a parameter the `Shard` that says along which dimension it is cut; None: the first.
+        mesh: of one dimension (default: all ranks), or of two: replicated along the first, cut
+            along the second.
+        reshard_after_forward: give the parameters back after forward and gather them again for
+            backward; default: True, but not for the outermost module.
+        shard_placement_fn: returns for a parameter the `Shard` that says along which dimension it
+            is cut; None: the first.
         mp_policy: types to compute and to reduce in.
         offload_policy: accepted.
         ignored_params: parameters that are left alone.
 
     Raises:
-        ValueError: the mesh has other dimensions, or a parameter has none. NotImplementedError: `reshard_after_forward` is a number of
-            ranks, `dp_mesh_dims`.
+        ValueError: the mesh has other dimensions, or a parameter has none. NotImplementedError:
+            `reshard_after_forward` is a number of ranks, `dp_mesh_dims`.
     """
     if isinstance(module, (nn.ModuleList, nn.ModuleDict)):
-        raise ArgumentValueError(f"fully_shard does not support containers that do not implement forward: {module}")
+        raise ArgumentValueError(
+            f"fully_shard does not support containers that do not implement forward: {module}"
+        )
     if dp_mesh_dims is not None:
-        raise UnsupportedError("torch.distributed.fsdp: fully_shard(dp_mesh_dims=) is not supported")
+        raise UnsupportedError(
+            "torch.distributed.fsdp: fully_shard(dp_mesh_dims=) is not supported"
+        )
     chosen = mesh or init_device_mesh("cpu", (groups.get_world_size(),))
     if chosen.ndim not in (1, 2):
         raise ArgumentValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {chosen}")
@@ -352,7 +404,9 @@ def fully_shard(
         placement = shard_placement_fn(param) if shard_placement_fn is not None else None
         dim = 0 if placement is None else placement.dim % max(param.ndim, 1)
         cuts.append(Cut(title, places, param, dim, data))
-    group = Group(cuts, data, policy, True if reshard_after_forward is None else reshard_after_forward)
+    group = Group(
+        cuts, data, policy, True if reshard_after_forward is None else reshard_after_forward
+    )
     state = State(modules, group, policy, reshard_after_forward is None)
     for each in modules:
         kind: Any = type(each)

@@ -17,7 +17,9 @@ from .reductions import _kept
 def _named(call: Call, out: Sequence[Placement], **placements: Placement) -> Candidate:
     """A candidate with the placements of named arguments; what is not named is in full."""
     ins = [
-        placements.get(n, REPLICATE) for n, v in zip(call.names, call.values, strict=True) if call.index(n) >= 0 and v is not None
+        placements.get(n, REPLICATE)
+        for n, v in zip(call.names, call.values, strict=True)
+        if call.index(n) >= 0 and v is not None
     ]
     return Candidate(out, ins)
 
@@ -30,7 +32,9 @@ def layer_norm(call: Call) -> Plan:
     results = 3 if call.func._opname == "native_layer_norm" else 2
 
     def candidates(i: int) -> list[Candidate]:
-        made = [_named(call, (Shard(d),) * results, input=Shard(d)) for d in shards(spec, i) if d < axis]
+        made = [
+            _named(call, (Shard(d),) * results, input=Shard(d)) for d in shards(spec, i) if d < axis
+        ]
         return [*made, _named(call, (REPLICATE,) * results)]
 
     return plan(call, chosen(call, candidates))
@@ -42,19 +46,33 @@ def layer_norm_backward(call: Call) -> Plan:
 
     def candidates(i: int) -> list[Candidate]:
         found = [d for k in (0, 1) for d in shards(call.specs[k], i) if d < axis]
-        made = [_named(call, (Shard(d), SUM, SUM), grad_out=Shard(d), input=Shard(d), mean=Shard(d), rstd=Shard(d)) for d in found]
+        made = [
+            _named(
+                call,
+                (Shard(d), SUM, SUM),
+                grad_out=Shard(d),
+                input=Shard(d),
+                mean=Shard(d),
+                rstd=Shard(d),
+            )
+            for d in found
+        ]
         return [*made, _named(call, (REPLICATE,) * 3)]
 
     return plan(call, chosen(call, candidates), _metas(call, ("input", "weight", "bias")))
 
 
 def _metas(call: Call, names: Sequence[str]) -> list[Any]:
-    """Of gradients: shapes and dtypes of the arguments they belong to, None where none is asked for."""
+    """Of gradients: shapes and dtypes of the arguments they belong to, None where none is asked
+    for.
+    """
     mask = call.get("output_mask") or [True] * len(names)
     made = []
     for name, wanted in zip(names, mask, strict=False):
         spec = call[name] if name in call.names else None
-        made.append(meta_of(spec.shape, spec.tensor_meta.dtype) if wanted and spec is not None else None)
+        made.append(
+            meta_of(spec.shape, spec.tensor_meta.dtype) if wanted and spec is not None else None
+        )
     return made
 
 
@@ -66,7 +84,10 @@ def embedding(call: Call) -> Plan:
 
     def candidates(i: int) -> list[Candidate]:
         made = [Candidate((Shard(d),), (REPLICATE, Shard(d))) for d in shards(indices, i)]
-        made += [Candidate((Shard(indices.ndim),), (Shard(1), REPLICATE)), Candidate((SUM,), (Shard(0), REPLICATE))]
+        made += [
+            Candidate((Shard(indices.ndim),), (Shard(1), REPLICATE)),
+            Candidate((SUM,), (Shard(0), REPLICATE)),
+        ]
         return [*made, Candidate((REPLICATE,), (REPLICATE, REPLICATE))]
 
     picked = chosen(call, candidates)
@@ -93,11 +114,23 @@ def embedding_dense_backward(call: Call) -> Plan:
     grad, indices = call.specs
 
     def candidates(i: int) -> list[Candidate]:
-        made = [Candidate((SUM,), (Shard(d), Shard(d))) for k in (0, 1) for d in shards(call.specs[k], i) if d < indices.ndim]
-        made += [Candidate((Shard(1),), (Shard(grad.ndim - 1), REPLICATE)), Candidate((SUM,), (SUM, REPLICATE))]
+        made = [
+            Candidate((SUM,), (Shard(d), Shard(d)))
+            for k in (0, 1)
+            for d in shards(call.specs[k], i)
+            if d < indices.ndim
+        ]
+        made += [
+            Candidate((Shard(1),), (Shard(grad.ndim - 1), REPLICATE)),
+            Candidate((SUM,), (SUM, REPLICATE)),
+        ]
         return [*made, Candidate((REPLICATE,), (REPLICATE, REPLICATE))]
 
-    return plan(call, chosen(call, candidates), [meta_of((call["num_weights"], grad.shape[-1]), grad.tensor_meta.dtype)])
+    return plan(
+        call,
+        chosen(call, candidates),
+        [meta_of((call["num_weights"], grad.shape[-1]), grad.tensor_meta.dtype)],
+    )
 
 
 # ---- losses --------------------------------------------------------------------------------------
@@ -111,7 +144,9 @@ def _of_target(d: int, channel: int) -> int:
 
 @rule("nll_loss_forward", "nll_loss2d_forward")
 def nll_loss(call: Call) -> Plan:
-    """Cut along the samples, the loss consists of terms. Of a mean, every term is divided by the weight of all samples."""
+    """Cut along the samples, the loss consists of terms. Of a mean, every term is divided by the
+    weight of all samples.
+    """
     spec, target = call.specs[0], call.specs[1]
     channel, reduction = _channel(spec), call["reduction"]
 
@@ -121,7 +156,11 @@ def nll_loss(call: Call) -> Plan:
             if d != channel:
                 loss: Placement = Shard(_of_target(d, channel)) if reduction == 0 else SUM
                 weight: Placement = REPLICATE
-                made.append(_named(call, (loss, weight), self=Shard(d), target=Shard(_of_target(d, channel))))
+                made.append(
+                    _named(
+                        call, (loss, weight), self=Shard(d), target=Shard(_of_target(d, channel))
+                    )
+                )
         return [*made, _named(call, (REPLICATE, REPLICATE))]
 
     picked = chosen(call, candidates)
@@ -139,7 +178,10 @@ def nll_loss(call: Call) -> Plan:
                 collectives.all_reduce(total, group=c.mesh.get_group(i))
         return (loss / total if reduction == 1 else loss), total
 
-    metas = [meta_of(target.shape if reduction == 0 else (), spec.tensor_meta.dtype), meta_of((), spec.tensor_meta.dtype)]
+    metas = [
+        meta_of(target.shape if reduction == 0 else (), spec.tensor_meta.dtype),
+        meta_of((), spec.tensor_meta.dtype),
+    ]
     return plan(call, picked, metas, kernel=kernel if over else None)
 
 
@@ -154,7 +196,13 @@ def nll_loss_backward(call: Call) -> Plan:
             if d != channel:
                 rows = Shard(_of_target(d, channel))
                 made.append(
-                    _named(call, (Shard(d),), self=Shard(d), target=rows, grad_output=rows if reduction == 0 else REPLICATE)
+                    _named(
+                        call,
+                        (Shard(d),),
+                        self=Shard(d),
+                        target=rows,
+                        grad_output=rows if reduction == 0 else REPLICATE,
+                    )
                 )
         return [*made, _named(call, (REPLICATE,))]
 
@@ -163,12 +211,18 @@ def nll_loss_backward(call: Call) -> Plan:
         changed[c.names.index("reduction")] = 2
         return run(c.func, changed) / values[c.names.index("total_weight")]
 
-    return plan(call, chosen(call, candidates), [spec.tensor_meta], kernel=kernel if reduction == 1 else None)
+    return plan(
+        call,
+        chosen(call, candidates),
+        [spec.tensor_meta],
+        kernel=kernel if reduction == 1 else None,
+    )
 
 
 # ---- random numbers ------------------------------------------------------------------------------
 def drawn(call: Call, placements: Sequence[Placement], draw: Any) -> Any:
-    """This rank's part of random numbers, which are drawn for the whole tensor: the same numbers as in one process.
+    """This rank's part of random numbers, which are drawn for the whole tensor: the same numbers as
+    in one process.
 
     Args:
         draw: called without arguments, gives the whole tensor.
@@ -182,7 +236,11 @@ def native_dropout(call: Call) -> Plan:
 
     def candidates(i: int) -> list[Candidate]:
         p = spec.placements[i]
-        return [Candidate((p, p), (p,))] if not p.is_partial() else [Candidate((REPLICATE,) * 2, (REPLICATE,))]
+        return (
+            [Candidate((p, p), (p,))]
+            if not p.is_partial()
+            else [Candidate((REPLICATE,) * 2, (REPLICATE,))]
+        )
 
     picked = chosen(call, candidates)
     placements = [c.ins[0] for c in picked]
@@ -236,20 +294,37 @@ def random(call: Call) -> Plan:
 @rule("convolution")
 def convolution(call: Call) -> Plan:
     """Cut along the batch."""
-    return plan(call, chosen(call, lambda i: [_named(call, (Shard(0),), input=Shard(0)), _named(call, (REPLICATE,))]
-                             if call.specs[0].placements[i] == Shard(0) else [_named(call, (REPLICATE,))]))  # fmt: skip
+    return plan(
+        call,
+        chosen(
+            call,
+            lambda i: (
+                [_named(call, (Shard(0),), input=Shard(0)), _named(call, (REPLICATE,))]
+                if call.specs[0].placements[i] == Shard(0)
+                else [_named(call, (REPLICATE,))]
+            ),
+        ),
+    )
 
 
 @rule("convolution_backward")
 def convolution_backward(call: Call) -> Plan:
     def candidates(i: int) -> list[Candidate]:
         cut = any(call.specs[k].placements[i] == Shard(0) for k in (0, 1))
-        made = [_named(call, (Shard(0), SUM, SUM), grad_output=Shard(0), input=Shard(0))] if cut else []
+        made = (
+            [_named(call, (Shard(0), SUM, SUM), grad_output=Shard(0), input=Shard(0))]
+            if cut
+            else []
+        )
         return [*made, _named(call, (REPLICATE,) * 3)]
 
     metas = _metas(call, ("input", "weight"))
     if call["output_mask"][2]:
-        metas.append(meta_of(call["bias_sizes"] or (call["weight"].shape[0],), call["weight"].tensor_meta.dtype))
+        metas.append(
+            meta_of(
+                call["bias_sizes"] or (call["weight"].shape[0],), call["weight"].tensor_meta.dtype
+            )
+        )
     else:
         metas.append(None)
     return plan(call, chosen(call, candidates), metas)
@@ -276,11 +351,20 @@ def pooling(call: Call) -> Plan:
     return plan(call, chosen(call, candidates))
 
 
-@rule("avg_pool2d_backward", "max_pool2d_with_indices_backward", "_adaptive_avg_pool2d_backward", "avg_pool3d_backward")
+@rule(
+    "avg_pool2d_backward",
+    "max_pool2d_with_indices_backward",
+    "_adaptive_avg_pool2d_backward",
+    "avg_pool3d_backward",
+)
 def pooling_backward(call: Call) -> Plan:
     spec = call.specs[0]
     spatial = 3 if "3d" in call.func._opname else 2
-    short = [d for d in range(spec.ndim) if any(not call.filled(spec.shape, d, i) for i in range(call.mesh.ndim))]
+    short = [
+        d
+        for d in range(spec.ndim)
+        if any(not call.filled(spec.shape, d, i) for i in range(call.mesh.ndim))
+    ]
     return _kept(call, [*short, *range(spec.ndim - spatial, spec.ndim)])
 
 
@@ -296,7 +380,9 @@ def gather(call: Call) -> Plan:
             for d in shards(call.specs[k], i):
                 if d != dim and spec.shape[d] == index.shape[d]:
                     made.append(Candidate((Shard(d),), (Shard(d), Shard(d))))
-        made += [Candidate((Shard(d),), (REPLICATE, Shard(d))) for d in shards(index, i) if d == dim]
+        made += [
+            Candidate((Shard(d),), (REPLICATE, Shard(d))) for d in shards(index, i) if d == dim
+        ]
         return [*made, Candidate((REPLICATE,), (REPLICATE, REPLICATE))]
 
     return plan(call, chosen(call, candidates))
@@ -308,11 +394,21 @@ def put_along(call: Call) -> Plan:
     shape, dim = call["shape"], call["dim"] % max(len(call["shape"]), 1)
 
     def candidates(i: int) -> list[Candidate]:
-        cut = [d for spec in call.specs for d in shards(spec, i) if d != dim and all(s.shape[d] == shape[d] for s in call.specs)]
-        return [*(Candidate((Shard(d),), (Shard(d), Shard(d))) for d in cut), Candidate((REPLICATE,), (REPLICATE, REPLICATE))]
+        cut = [
+            d
+            for spec in call.specs
+            for d in shards(spec, i)
+            if d != dim and all(s.shape[d] == shape[d] for s in call.specs)
+        ]
+        return [
+            *(Candidate((Shard(d),), (Shard(d), Shard(d))) for d in cut),
+            Candidate((REPLICATE,), (REPLICATE, REPLICATE)),
+        ]
 
     picked = chosen(call, candidates)
-    return plan(call, picked, replaced={call.names.index("shape"): local_sizes(call, shape, picked)})
+    return plan(
+        call, picked, replaced={call.names.index("shape"): local_sizes(call, shape, picked)}
+    )
 
 
 @rule("index_select")
@@ -327,9 +423,33 @@ def index_select(call: Call) -> Plan:
     return plan(call, chosen(call, candidates))
 
 
-@rule("scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "index_add", "index_add_", "index_fill", "index_copy",
-      "index_put", "index_put_", "_index_put_impl_", "slice_scatter", "select_scatter", "masked_scatter", "masked_select", "nonzero",
-      "bincount", "histc", "unique_dim", "_unique2", "take", "bucketize", "searchsorted", "one_hot")  # fmt: skip
+@rule(
+    "scatter",
+    "scatter_",
+    "scatter_add",
+    "scatter_add_",
+    "scatter_reduce",
+    "index_add",
+    "index_add_",
+    "index_fill",
+    "index_copy",
+    "index_put",
+    "index_put_",
+    "_index_put_impl_",
+    "slice_scatter",
+    "select_scatter",
+    "masked_scatter",
+    "masked_select",
+    "nonzero",
+    "bincount",
+    "histc",
+    "unique_dim",
+    "_unique2",
+    "take",
+    "bucketize",
+    "searchsorted",
+    "one_hot",
+)
 def in_full(call: Call) -> Plan:
     """Everything is gathered; in place, only what is in full can be written to."""
     name = call.func._opname
@@ -337,12 +457,20 @@ def in_full(call: Call) -> Plan:
         own = call.specs[0]
 
         def candidates(i: int) -> list[Candidate]:
-            return [Candidate((REPLICATE,), (REPLICATE,) * len(call.specs))] if own.placements[i] == REPLICATE else []
+            return (
+                [Candidate((REPLICATE,), (REPLICATE,) * len(call.specs))]
+                if own.placements[i] == REPLICATE
+                else []
+            )
 
         return plan(call, chosen(call, candidates), [own.tensor_meta])
     if name in ("masked_select", "nonzero", "unique_dim", "_unique2"):
-        raise NotImplementedError(f"Operator {call.func} does not have a sharding strategy registered.")
-    return plan(call, chosen(call, lambda i: [Candidate((REPLICATE,), (REPLICATE,) * len(call.specs))]))
+        raise NotImplementedError(
+            f"Operator {call.func} does not have a sharding strategy registered."
+        )
+    return plan(
+        call, chosen(call, lambda i: [Candidate((REPLICATE,), (REPLICATE,) * len(call.specs))])
+    )
 
 
 @rule("index")
@@ -354,10 +482,13 @@ def index(call: Call) -> Plan:
     leading = used == list(range(len(used)))
     shapes = [tuple(s.shape) for s in call.specs[1:]]
     booleans = any(
-        s.tensor_meta.dtype.is_floating_point is False and str(s.tensor_meta.dtype) == "torch.bool" for s in call.specs[1:]
+        s.tensor_meta.dtype.is_floating_point is False and str(s.tensor_meta.dtype) == "torch.bool"
+        for s in call.specs[1:]
     )
     if booleans:
-        raise NotImplementedError(f"Operator {call.func} with boolean indices does not have a sharding strategy registered.")
+        raise NotImplementedError(
+            f"Operator {call.func} with boolean indices does not have a sharding strategy registered."
+        )
     width = max(map(len, shapes), default=0)
     alike = len(set(shapes)) == 1
 
@@ -366,10 +497,17 @@ def index(call: Call) -> Plan:
         if leading:
             for d in shards(spec, i):
                 if d not in used:
-                    made.append(Candidate((Shard(d - len(used) + width),), (Shard(d), *[REPLICATE] * len(shapes))))
+                    made.append(
+                        Candidate(
+                            (Shard(d - len(used) + width),), (Shard(d), *[REPLICATE] * len(shapes))
+                        )
+                    )
             if alike:
                 for s in call.specs[1:]:
-                    made += [Candidate((Shard(d),), (REPLICATE, *[Shard(d)] * len(shapes))) for d in shards(s, i)]
+                    made += [
+                        Candidate((Shard(d),), (REPLICATE, *[Shard(d)] * len(shapes)))
+                        for d in shards(s, i)
+                    ]
         return [*made, Candidate((REPLICATE,), (REPLICATE,) * len(call.specs))]
 
     return plan(call, chosen(call, candidates))

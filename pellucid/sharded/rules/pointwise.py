@@ -1,4 +1,6 @@
-"""Operators element by element: arguments are cut alike, and so is the result. Linear ones keep terms of a sum as terms."""
+"""Operators element by element: arguments are cut alike, and so is the result. Linear ones keep
+terms of a sum as terms.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,22 @@ from ..propagate import RULES, Call, Candidate, Plan, chosen, plan, shards
 
 # All terms of a sum may go through these one by one, whatever else the operator is given.
 LINEAR = {
-    "neg", "positive", "clone", "_to_copy", "contiguous", "real", "imag", "conj", "_conj", "alias", "detach", "detach_", "lift_fresh",
-    "deg2rad", "rad2deg",
-}  # fmt: skip
+    "neg",
+    "positive",
+    "clone",
+    "_to_copy",
+    "contiguous",
+    "real",
+    "imag",
+    "conj",
+    "_conj",
+    "alias",
+    "detach",
+    "detach_",
+    "lift_fresh",
+    "deg2rad",
+    "rad2deg",
+}
 ADDED = {"add", "sub", "rsub"}  # both arguments may be terms
 SCALED = {"mul", "div", "true_divide"}  # the first may be terms, or (a product) the second
 
@@ -86,7 +101,14 @@ def elementwise(call: Call) -> Plan:
 
 def _like(p: Placement, model: Placement) -> Placement:
     """A cut as the model is: strided, if that is."""
-    return model if isinstance(p, Shard) and type(model) is not Shard and isinstance(model, Shard) and model.dim == p.dim else p
+    return (
+        model
+        if isinstance(p, Shard)
+        and type(model) is not Shard
+        and isinstance(model, Shard)
+        and model.dim == p.dim
+        else p
+    )
 
 
 def _linear(call: Call, base: str, term: Partial, i: int, n: int) -> list[Candidate]:
@@ -96,7 +118,11 @@ def _linear(call: Call, base: str, term: Partial, i: int, n: int) -> list[Candid
     if base in LINEAR:
         return [Candidate((term,), (term,) * n)]
     if base in ADDED and n == 2:
-        return [Candidate((term,), (term, term))] if term.reduce_op == "sum" or _all_partial(call, i) else []
+        return (
+            [Candidate((term,), (term, term))]
+            if term.reduce_op == "sum" or _all_partial(call, i)
+            else []
+        )
     if base in SCALED and call.get("rounding_mode") is None:
         if n == 1:
             tensor_first = call.place.get(0) == 0
@@ -104,7 +130,11 @@ def _linear(call: Call, base: str, term: Partial, i: int, n: int) -> list[Candid
         made = []
         if call.specs[0].placements[i] == term and call.specs[1].placements[i] != term:
             made.append(Candidate((term,), (term, REPLICATE)))
-        if base == "mul" and call.specs[1].placements[i] == term and call.specs[0].placements[i] != term:
+        if (
+            base == "mul"
+            and call.specs[1].placements[i] == term
+            and call.specs[0].placements[i] != term
+        ):
             made.append(Candidate((term,), (REPLICATE, term)))
         return made
     return []
@@ -134,14 +164,20 @@ def _loss(call: Call) -> Plan:
         for spec in call.specs:
             for d in shards(spec, i):
                 if all(s == whole for s in shapes) and (reduction == 2 or call.even(whole, d, i)):
-                    made.append(Candidate((Partial("sum" if reduction == 2 else "avg"),), [Shard(d)] * len(shapes)))
+                    made.append(
+                        Candidate(
+                            (Partial("sum" if reduction == 2 else "avg"),), [Shard(d)] * len(shapes)
+                        )
+                    )
         return [*made, Candidate((REPLICATE,), (REPLICATE,) * len(shapes))]
 
     return plan(call, chosen(call, candidates))
 
 
 def _loss_backward(call: Call) -> Plan:
-    """The gradient in the input of such a loss; of a mean, each part divides by its own number of elements."""
+    """The gradient in the input of such a loss; of a mean, each part divides by its own number of
+    elements.
+    """
     shapes = [tuple(s.shape) for s in call.specs]
     reduction, whole = call["reduction"], tuple(call.specs[1].shape)
 
@@ -170,6 +206,13 @@ def _loss_backward(call: Call) -> Plan:
     return plan(call, picked, kernel=kernel)
 
 
-for _name in ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "l1_loss", "binary_cross_entropy_with_logits"):
+for _name in (
+    "mse_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "binary_cross_entropy",
+    "l1_loss",
+    "binary_cross_entropy_with_logits",
+):
     RULES[_name] = _loss
     RULES[f"{_name}_backward"] = _loss_backward

@@ -25,7 +25,9 @@ def _products(batch: int) -> list[tuple[Placement, Placement, Placement]]:
 @rule("mm", "bmm")
 def product(call: Call) -> Plan:
     batch = call.specs[0].ndim - 2
-    return plan(call, chosen(call, lambda i: [Candidate((out,), (a, b)) for out, a, b in _products(batch)]))
+    return plan(
+        call, chosen(call, lambda i: [Candidate((out,), (a, b)) for out, a, b in _products(batch)])
+    )
 
 
 @rule("addmm", "baddbmm")
@@ -37,7 +39,9 @@ def added_product(call: Call) -> Plan:
     def candidates(i: int) -> list[Candidate]:
         made = []
         for out, p, q in _products(batch):
-            first: Placement = on(tuple(added.shape), whole, out.dim) if isinstance(out, Shard) else out
+            first: Placement = (
+                on(tuple(added.shape), whole, out.dim) if isinstance(out, Shard) else out
+            )
             made.append(Candidate((out,), (first, p, q)))
         return made
 
@@ -47,7 +51,10 @@ def added_product(call: Call) -> Plan:
 @rule("mv", "dot", "vdot")
 def product_with_vector(call: Call) -> Plan:
     last = call.specs[0].ndim - 1
-    made = [Candidate((REPLICATE,), (REPLICATE, REPLICATE)), Candidate((SUM,), (Shard(last), Shard(0)))]
+    made = [
+        Candidate((REPLICATE,), (REPLICATE, REPLICATE)),
+        Candidate((SUM,), (Shard(last), Shard(0))),
+    ]
     if last:
         made.append(Candidate((Shard(0),), (Shard(0), REPLICATE)))
     return plan(call, chosen(call, lambda i: made))
@@ -69,15 +76,22 @@ def _attention(call: Call, metas: list[TensorMeta | None]) -> Plan:
     def candidates(i: int) -> list[Candidate]:
         made = [Candidate((REPLICATE,) * results, (REPLICATE,) * len(call.specs))]
         for d in (0, 1):
-            if any(s.shape[d] != first.shape[d] for s in (call.specs[call.index(n)] for n in sources)):
+            if any(
+                s.shape[d] != first.shape[d] for s in (call.specs[call.index(n)] for n in sources)
+            ):
                 continue  # fewer heads of keys
             ins = []
             for name, value in zip(call.names, call.values, strict=True):
                 k = call.index(name)
                 if k < 0 or value is None:
                     continue
-                ins.append(on(tuple(value.shape), tuple(first.shape), d) if name == "attn_mask" and value.ndim == 4
-                           else REPLICATE if name == "attn_mask" else Shard(d))  # fmt: skip
+                ins.append(
+                    on(tuple(value.shape), tuple(first.shape), d)
+                    if name == "attn_mask" and value.ndim == 4
+                    else REPLICATE
+                    if name == "attn_mask"
+                    else Shard(d)
+                )
             made.append(Candidate((Shard(d),) * results, ins))
         return made
 
@@ -89,9 +103,18 @@ def attention(call: Call) -> Plan:
     query, value = call["query"], call["value"]
     dtype = query.tensor_meta.dtype
     norms = dtype if dtype.itemsize >= 4 else BY_NAME["float32"]
-    return _attention(call, [meta_of((*query.shape[:-1], value.shape[-1]), dtype), meta_of(query.shape[:-1], norms)])
+    return _attention(
+        call,
+        [meta_of((*query.shape[:-1], value.shape[-1]), dtype), meta_of(query.shape[:-1], norms)],
+    )
 
 
 @rule("_scaled_dot_product_flash_attention_for_cpu_backward")
 def attention_backward(call: Call) -> Plan:
-    return _attention(call, [meta_of(call[name].shape, call[name].tensor_meta.dtype) for name in ("query", "key", "value")])
+    return _attention(
+        call,
+        [
+            meta_of(call[name].shape, call[name].tensor_meta.dtype)
+            for name in ("query", "key", "value")
+        ],
+    )

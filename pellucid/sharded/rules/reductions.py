@@ -1,4 +1,6 @@
-"""Reductions: over a dimension that is cut they give terms; what needs its dimension whole has it gathered."""
+"""Reductions: over a dimension that is cut they give terms; what needs its dimension whole has it
+gathered.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,17 @@ from ..placements import REPLICATE, NormPartial, Partial, Placement, Shard
 from ..propagate import Call, Candidate, Plan, chosen, dims_of, plan, rule, shards
 
 _TERMS = {
-    "sum": "sum", "nansum": "sum", "mean": "avg", "amax": "max", "amin": "min", "max": "max", "min": "min", "prod": "product",
-    "any": "max", "all": "min",
-}  # fmt: skip
+    "sum": "sum",
+    "nansum": "sum",
+    "mean": "avg",
+    "amax": "max",
+    "amin": "min",
+    "max": "max",
+    "min": "min",
+    "prod": "product",
+    "any": "max",
+    "all": "min",
+}
 
 
 def _left(d: int, dims: list[int], keep: bool) -> int:
@@ -19,11 +29,14 @@ def _left(d: int, dims: list[int], keep: bool) -> int:
     return d if keep else d - sum(k < d for k in dims)
 
 
-def reduced(call: Call, terms: Any, linear: tuple[str, ...] = (), results: int = 1, dims: Any = None) -> Plan:
+def reduced(
+    call: Call, terms: Any, linear: tuple[str, ...] = (), results: int = 1, dims: Any = None
+) -> Plan:
     """The plan of a reduction over dimensions.
 
     Args:
-        terms: (dimension, mesh dimension) -> what a reduction over it makes of its parts; None where it has to be whole.
+        terms: (dimension, mesh dimension) -> what a reduction over it makes of its parts; None
+            where it has to be whole.
         linear: for which terms the argument may consist of them.
     """
     spec = call.specs[0]
@@ -133,7 +146,11 @@ def vector_norm(call: Call) -> Plan:
     def candidates(i: int) -> list[Candidate]:
         p = spec.placements[i]
         made = []
-        if isinstance(p, NormPartial) and p.norm_type == order and set(over) == set(range(spec.ndim)):
+        if (
+            isinstance(p, NormPartial)
+            and p.norm_type == order
+            and set(over) == set(range(spec.ndim))
+        ):
             made.append(Candidate((p,), (p,)))  # norms of parts, of which the norm is taken
         for d in shards(spec, i):
             if d not in over:

@@ -10,11 +10,14 @@ from ..placements import REPLICATE, Partial, Placement, Shard, local_shape
 from ..propagate import Call, Candidate, Plan, chosen, plan, rule, shards
 
 
-def moved(call: Call, where: Callable[[int, int], int | None], results: int = 1, **more: Any) -> Plan:
+def moved(
+    call: Call, where: Callable[[int, int], int | None], results: int = 1, **more: Any
+) -> Plan:
     """The plan of an operator of one tensor that moves dimensions.
 
     Args:
-        where: (dimension of the argument, mesh dimension) -> the result's dimension; None where it must be whole.
+        where: (dimension of the argument, mesh dimension) -> the result's dimension; None where it
+            must be whole.
     """
     spec = call.specs[0]
 
@@ -36,7 +39,11 @@ def _at(p: Placement, dim: int) -> Placement:
     """The same cut of another dimension."""
     from ..placements import _StridedShard
 
-    return _StridedShard(dim, split_factor=p.split_factor) if isinstance(p, _StridedShard) else Shard(dim)
+    return (
+        _StridedShard(dim, split_factor=p.split_factor)
+        if isinstance(p, _StridedShard)
+        else Shard(dim)
+    )
 
 
 def groups(shape: Sequence[int], sizes: Sequence[int]) -> list[tuple[list[int], list[int]]]:
@@ -80,9 +87,18 @@ def view(call: Call) -> Plan:
     if -1 in sizes:
         rest = math.prod([s for s in sizes if s != -1])
         sizes[sizes.index(-1)] = math.prod(shape) // max(rest, 1)
-    known = groups(shape, sizes) if math.prod(shape) else [([d], [d]) for d in range(len(shape))] if list(shape) == sizes else []
+    known = (
+        groups(shape, sizes)
+        if math.prod(shape)
+        else [([d], [d]) for d in range(len(shape))]
+        if list(shape) == sizes
+        else []
+    )
     parts = {
-        d: math.prod([call.mesh.size(i) for i in range(call.mesh.ndim) if d in list(shards(spec, i))]) for d in range(len(shape))
+        d: math.prod(
+            [call.mesh.size(i) for i in range(call.mesh.ndim) if d in list(shards(spec, i))]
+        )
+        for d in range(len(shape))
     }
 
     def where(d: int, i: int) -> int | None:
@@ -94,7 +110,11 @@ def view(call: Call) -> Plan:
                     return None
                 if len(outer) == 1 and len(inner) == 1:
                     return inner[0]  # the same dimension
-                return inner[0] if shape[d] % parts[d] == 0 and sizes[inner[0]] % parts[d] == 0 else None
+                return (
+                    inner[0]
+                    if shape[d] % parts[d] == 0 and sizes[inner[0]] % parts[d] == 0
+                    else None
+                )
         return None
 
     made = moved(call, where)
@@ -139,10 +159,13 @@ def squeeze(call: Call) -> Plan:
     shape = call.specs[0].shape
     dims = call.get("dim", None)
     chosen_dims = (
-        range(len(shape)) if dims is None else [d % max(len(shape), 1) for d in (dims if isinstance(dims, list) else [dims])]
+        range(len(shape))
+        if dims is None
+        else [d % max(len(shape), 1) for d in (dims if isinstance(dims, list) else [dims])]
     )
     gone = [d for d in chosen_dims if shape[d] == 1]
-    if call.func._overloadname == "default":  # a part may have one element where the whole has more: say which ones go
+    # a part may have one element where the whole has more: say which ones go
+    if call.func._overloadname == "default":
         made = moved(call, lambda d, i: None if d in gone else d - sum(k < d for k in gone))
 
         def kernel(c: Call, values: list[Any]) -> Any:
@@ -175,7 +198,15 @@ def expand(call: Call) -> Plan:
     return made._replace(replaced={1: list(local_shape(whole, call.mesh, out.placements))})
 
 
-@rule("split", "split_with_sizes", "chunk", "unsafe_split", "unsafe_chunk", "split_with_sizes_copy", "unsafe_split_with_sizes")
+@rule(
+    "split",
+    "split_with_sizes",
+    "chunk",
+    "unsafe_split",
+    "unsafe_chunk",
+    "split_with_sizes_copy",
+    "unsafe_split_with_sizes",
+)
 def split(call: Call) -> Plan:
     dim = call["dim"] % call.specs[0].ndim
     return moved(call, lambda d, i: d if d != dim else None)
@@ -199,7 +230,11 @@ def slice_(call: Call) -> Plan:
     dim = call["dim"] % spec.ndim
     size = spec.shape[dim]
     start, end = call["start"], call["end"]
-    all_of_it = call["step"] == 1 and (start is None or start == 0 or start <= -size) and (end is None or end >= size)
+    all_of_it = (
+        call["step"] == 1
+        and (start is None or start == 0 or start <= -size)
+        and (end is None or end >= size)
+    )
     return moved(call, lambda d, i: d if d != dim or all_of_it else None)
 
 
@@ -219,7 +254,11 @@ def select_backward(call: Call) -> Plan:
         made = moved(call, lambda d, i: d if d != dim or whole else None)
     out = made.outs[0]
     assert out is not None
-    return made._replace(replaced={call.names.index("input_sizes"): list(local_shape(sizes, call.mesh, out.placements))})
+    return made._replace(
+        replaced={
+            call.names.index("input_sizes"): list(local_shape(sizes, call.mesh, out.placements))
+        }
+    )
 
 
 @rule("cat", "stack")
@@ -238,9 +277,16 @@ def cat(call: Call) -> Plan:
             if isinstance(p, Partial) and all(s.placements[i] == p for s in call.specs):
                 made.append(Candidate((p,), (p,) * n))
             for d in shards(spec, i):
-                if legacy or name == "cat" and d == dim or any(len(s) != spec.ndim or s[d] != spec.shape[d] for s in shapes):
+                if (
+                    legacy
+                    or name == "cat"
+                    and d == dim
+                    or any(len(s) != spec.ndim or s[d] != spec.shape[d] for s in shapes)
+                ):
                     continue
-                made.append(Candidate((Shard(d + (name == "stack" and d >= dim)),), (Shard(d),) * n))
+                made.append(
+                    Candidate((Shard(d + (name == "stack" and d >= dim)),), (Shard(d),) * n)
+                )
         return [*made, Candidate((REPLICATE,), (REPLICATE,) * n)]
 
     return plan(call, chosen(call, candidates))

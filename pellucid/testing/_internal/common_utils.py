@@ -1,4 +1,5 @@
-"""`torch.testing._internal.common_utils`: a `TestCase` whose `assertEqual` compares tensors, and `run_tests`.
+"""`torch.testing._internal.common_utils`: a `TestCase` whose `assertEqual` compares tensors, and
+`run_tests`.
 
 >>> TestCase().assertEqual(1.0, 1.0)
 """
@@ -22,11 +23,22 @@ class TestCase(unittest.TestCase):
         cls.__test__ = True
 
     def assertEqual(  # noqa: N802
-        self, x: Any, y: Any, msg: Any = None, *, atol: float | None = None, rtol: float | None = None, equal_nan: bool = True,
-        exact_dtype: bool = True, exact_device: bool = False, exact_layout: bool = False, exact_stride: bool = False,
+        self,
+        x: Any,
+        y: Any,
+        msg: Any = None,
+        *,
+        atol: float | None = None,
+        rtol: float | None = None,
+        equal_nan: bool = True,
+        exact_dtype: bool = True,
+        exact_device: bool = False,
+        exact_layout: bool = False,
+        exact_stride: bool = False,
         exact_is_coalesced: bool = False,
-    ) -> None:  # fmt: skip
-        """Fail unless the values are equal, or close within the tolerances of their type (`torch.testing.assert_close`).
+    ) -> None:
+        """Fail unless the values are equal, or close within the tolerances of their type
+        (`torch.testing.assert_close`).
 
         Raises:
             AssertionError: they differ.
@@ -36,9 +48,17 @@ class TestCase(unittest.TestCase):
             return
         try:
             assert_close(
-                x, y, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=exact_dtype, check_device=exact_device,
-                check_layout=exact_layout, check_stride=exact_stride, msg=msg,
-            )  # fmt: skip
+                x,
+                y,
+                rtol=rtol,
+                atol=atol,
+                equal_nan=equal_nan,
+                check_dtype=exact_dtype,
+                check_device=exact_device,
+                check_layout=exact_layout,
+                check_stride=exact_stride,
+                msg=msg,
+            )
         except TypeError:  # no numbers: sets, classes, functions
             super().assertEqual(x, y, msg)
 

@@ -20,5 +20,10 @@ from ...data.pipes import MapDataPipe as MapDataPipe  # noqa: E402
 from ...data.pipes import functional_datapipe as functional_datapipe  # noqa: E402
 from ...data.worker import get_worker_info as get_worker_info  # noqa: E402
 
-globals().update({_name: _own[_name] for _name in ("_utils", "datapipes", "dataloader", "dataset", "distributed", "sampler")})
+globals().update(
+    {
+        _name: _own[_name]
+        for _name in ("_utils", "datapipes", "dataloader", "dataset", "distributed", "sampler")
+    }
+)
 _suggest_names(__name__)

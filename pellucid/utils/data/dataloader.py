@@ -16,6 +16,11 @@ _collate_fn_t = Callable[[list[Any]], Any]
 _worker_init_fn_t = Callable[[int], None]
 
 __all__ = [
-    "DataLoader", "_BaseDataLoaderIter", "_MultiProcessingDataLoaderIter", "_SingleProcessDataLoaderIter", "default_collate",
-    "default_convert", "get_worker_info",
-]  # fmt: skip
+    "DataLoader",
+    "_BaseDataLoaderIter",
+    "_MultiProcessingDataLoaderIter",
+    "_SingleProcessDataLoaderIter",
+    "default_collate",
+    "default_convert",
+    "get_worker_info",
+]

@@ -19,11 +19,14 @@ _count = itertools.count()
 class FileWriter:
     """Appends events to one new file of a folder.
 
-    Events wait in memory until there are `max_queue` of them, or `flush_secs` have passed when one is added; `flush` and `close`,
-    and the end of the process, write what is left. Threads may share a writer.
+    Events wait in memory until there are `max_queue` of them, or `flush_secs` have passed when one
+    is added; `flush` and `close`, and the end of the process, write what is left. Threads may share
+    a writer.
     """
 
-    def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str = "") -> None:
+    def __init__(
+        self, log_dir: Any, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str = ""
+    ) -> None:
         self.folder = Path(os.fspath(log_dir))
         self.folder.mkdir(parents=True, exist_ok=True)
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{next(_count)}{filename_suffix}"
@@ -35,7 +38,10 @@ class FileWriter:
         self._last = time.monotonic()
         self._file: BinaryIO = open(self.path, "ab")
         self._finish = weakref.finalize(self, _finish, self._file, self._queue)
-        self.add_event(wire.text(3, "brain.Event:2") + wire.data(10, wire.text(1, "pellucid.utils.tensorboard")))
+        self.add_event(
+            wire.text(3, "brain.Event:2")
+            + wire.data(10, wire.text(1, "pellucid.utils.tensorboard"))
+        )
         self.flush()
 
     def get_logdir(self) -> str:
@@ -50,11 +56,16 @@ class FileWriter:
             event += wire.integer(2, int(step))
         with self._lock:
             self._queue.append(wire.record(event + fields))
-            due = len(self._queue) > self._max_queue or time.monotonic() - self._last >= self._flush_secs
+            due = (
+                len(self._queue) > self._max_queue
+                or time.monotonic() - self._last >= self._flush_secs
+            )
         if due:
             self.flush()
 
-    def add_summary(self, summary: Any, global_step: Any = None, walltime: float | None = None) -> None:
+    def add_summary(
+        self, summary: Any, global_step: Any = None, walltime: float | None = None
+    ) -> None:
         """Add a summary: encoded, or a message of the tensorboard package."""
         encoded = summary if isinstance(summary, bytes) else summary.SerializeToString()
         self.add_event(wire.data(5, encoded), global_step, walltime)

@@ -19,12 +19,14 @@ _COLOUR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}  # channels: PNG's colour type
 def png(pixels: np.ndarray) -> bytes:
     """Encode `(height, width, channels)` uint8 with 1 to 4 channels as PNG."""
     height, width, channels = pixels.shape
-    rows = np.zeros((height, 1 + width * channels), dtype=np.uint8)  # every row begins with its filter, 0 for none
+    # every row begins with its filter, 0 for none
+    rows = np.zeros((height, 1 + width * channels), dtype=np.uint8)
     rows[:, 1:] = pixels.reshape(height, -1)
     header = struct.pack(">IIBBBBB", width, height, 8, _COLOUR_TYPES[channels], 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 6)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in chunks
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        for name, body in chunks
     )
 
 
@@ -35,8 +37,14 @@ def pixels_of(array: np.ndarray, dataformats: str) -> np.ndarray:
     """
     form = dataformats.upper()
     if len(set(form)) != len(form):
-        raise AssertionError(f"You can not use the same dimension shordhand twice. input_format: {dataformats}")
-    if array.ndim != len(form) or set(form) not in ({"H", "W"}, {"H", "W", "C"}, {"N", "H", "W", "C"}):
+        raise AssertionError(
+            f"You can not use the same dimension shordhand twice. input_format: {dataformats}"
+        )
+    if array.ndim != len(form) or set(form) not in (
+        {"H", "W"},
+        {"H", "W", "C"},
+        {"N", "H", "W", "C"},
+    ):
         raise AssertionError(
             f"size of input tensor and input format are different. tensor shape: {array.shape}, input_format: {dataformats}"
         )
@@ -48,7 +56,9 @@ def pixels_of(array: np.ndarray, dataformats: str) -> np.ndarray:
     if array.shape[2] == 1:
         array = np.repeat(array, 3, axis=2)
     if array.shape[2] not in _COLOUR_TYPES:
-        raise ValueError(f"an image has 1 to 4 channels, not {array.shape[2]} (shape {array.shape} as height, width, channels)")
+        raise ValueError(
+            f"an image has 1 to 4 channels, not {array.shape[2]} (shape {array.shape} as height, width, channels)"
+        )
     if array.dtype == np.uint8:
         return array
     return (array.astype(np.float32) * 255).clip(0, 255).astype(np.uint8)
@@ -60,7 +70,11 @@ def _grid(images: np.ndarray, columns: int = 8) -> np.ndarray:
     rows = -(-number // columns)
     cells = np.zeros((rows * columns, height, width, channels), dtype=images.dtype)
     cells[:number] = images
-    return cells.reshape(rows, columns, height, width, channels).swapaxes(1, 2).reshape(rows * height, columns * width, channels)
+    return (
+        cells.reshape(rows, columns, height, width, channels)
+        .swapaxes(1, 2)
+        .reshape(rows * height, columns * width, channels)
+    )
 
 
 def figure_pixels(figure: Any) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""The messages that TensorBoard's plugins read, as bytes. Field numbers are those of TensorBoard's .proto files."""
+"""The messages that TensorBoard's plugins read, as bytes. Field numbers are those of TensorBoard's
+.proto files.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,11 @@ def as_array(value: Any) -> np.ndarray:
     """Numbers, arrays and tensors (also those that require grad) as an array."""
     if isinstance(value, Tensor):
         kind = value.detach()
-        return np.asarray((kind.float() if kind.dtype.itemsize == 2 and kind.dtype.is_floating_point else kind).numpy())
+        return np.asarray(
+            (
+                kind.float() if kind.dtype.itemsize == 2 and kind.dtype.is_floating_point else kind
+            ).numpy()
+        )
     return np.asarray(value)
 
 
@@ -54,19 +60,36 @@ def scalar(tag: str, value: Any, new_style: bool = False, double_precision: bool
     number = float(array)
     if not (new_style or double_precision):
         return _value(tag, wire.single(2, number))
-    kind, values = (DOUBLE, wire.doubles(6, [number])) if double_precision else (FLOAT, wire.floats(5, [number]))
-    return _value(tag, wire.data(8, wire.integer(1, kind) + values), wire.data(9, _metadata("scalars")))
+    kind, values = (
+        (DOUBLE, wire.doubles(6, [number]))
+        if double_precision
+        else (FLOAT, wire.floats(5, [number]))
+    )
+    return _value(
+        tag, wire.data(8, wire.integer(1, kind) + values), wire.data(9, _metadata("scalars"))
+    )
 
 
 def tensor(tag: str, value: Any) -> bytes:
     array = as_array(value)
     kinds = {
-        "float32": FLOAT, "float64": DOUBLE, "int32": INT32, "uint8": UINT8, "int16": INT16, "int8": INT8, "int64": INT64, "bool": BOOL,
-    }  # fmt: skip
+        "float32": FLOAT,
+        "float64": DOUBLE,
+        "int32": INT32,
+        "uint8": UINT8,
+        "int16": INT16,
+        "int8": INT8,
+        "int64": INT64,
+        "bool": BOOL,
+    }
     if array.dtype.name not in kinds:
         raise ValueError(f"add_tensor writes {', '.join(kinds)}, not {array.dtype.name}")
     content = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"))).tobytes()
-    body = wire.integer(1, kinds[array.dtype.name]) + wire.data(2, _shape(array.shape)) + wire.data(4, content)
+    body = (
+        wire.integer(1, kinds[array.dtype.name])
+        + wire.data(2, _shape(array.shape))
+        + wire.data(4, content)
+    )
     return _value(tag, wire.data(8, body), wire.data(9, _metadata("tensor")))
 
 
@@ -74,7 +97,9 @@ def histogram(tag: str, values: Any, bins: Any, max_bins: int | None = None) -> 
     array = as_array(values).reshape(-1).astype(np.float64)
     if array.size == 0:
         raise ValueError("The input has no element.")
-    counts, limits = np.histogram(array, bins=exponential_limits() if bins == "tensorflow" else bins)
+    counts, limits = np.histogram(
+        array, bins=exponential_limits() if bins == "tensorflow" else bins
+    )
     if max_bins is not None and counts.size > max_bins:
         step = -(-counts.size // max_bins)
         limits = np.append(limits[:-1:step], limits[-1])
@@ -83,11 +108,18 @@ def histogram(tag: str, values: Any, bins: Any, max_bins: int | None = None) -> 
     if not held.size:
         raise ValueError("The histogram is empty: no value lies within the bins.")
     first, last = int(held[0]), int(held[-1])
-    # A bucket is known by its right limit alone, so an empty one stands on the left to give the first its left limit.
+    # A bucket is known by its right limit alone, so an empty one stands on the left to give the
+    # first its left limit.
     return histogram_raw(
-        tag, array.min(), array.max(), array.size, array.sum(), array.dot(array),
-        limits[first : last + 2], np.concatenate([[0], counts[first : last + 1]]),
-    )  # fmt: skip
+        tag,
+        array.min(),
+        array.max(),
+        array.size,
+        array.sum(),
+        array.dot(array),
+        limits[first : last + 2],
+        np.concatenate([[0], counts[first : last + 1]]),
+    )
 
 
 def exponential_limits() -> list[float]:
@@ -100,8 +132,15 @@ def exponential_limits() -> list[float]:
 
 
 def histogram_raw(
-    tag: str, least: float, most: float, number: float, total: float, squares: float, limits: Any, counts: Any
-) -> bytes:  # fmt: skip
+    tag: str,
+    least: float,
+    most: float,
+    number: float,
+    total: float,
+    squares: float,
+    limits: Any,
+    counts: Any,
+) -> bytes:
     numbers = (least, most, number, total, squares)
     fields = b"".join(wire.double(i, float(value)) for i, value in enumerate(numbers, start=1))
     return _value(tag, wire.data(5, fields + wire.doubles(6, limits) + wire.doubles(7, counts)))
@@ -109,7 +148,12 @@ def histogram_raw(
 
 def image(tag: str, pixels: np.ndarray) -> bytes:
     height, width, channels = pixels.shape
-    fields = wire.integer(1, height) + wire.integer(2, width) + wire.integer(3, channels) + wire.data(4, png(pixels))
+    fields = (
+        wire.integer(1, height)
+        + wire.integer(2, width)
+        + wire.integer(3, channels)
+        + wire.data(4, png(pixels))
+    )
     return _value(tag, wire.data(4, fields))
 
 
@@ -125,7 +169,11 @@ def audio(tag: str, samples: Any, sample_rate: int) -> bytes:
 
 
 def text(tag: str, words: str) -> bytes:
-    return _value(f"{tag}/text_summary", wire.data(8, _strings(words.encode("utf-8"))), wire.data(9, _metadata("text")))
+    return _value(
+        f"{tag}/text_summary",
+        wire.data(8, _strings(words.encode("utf-8"))),
+        wire.data(9, _metadata("text")),
+    )
 
 
 def pr_curve(tag: str, labels: Any, predictions: Any, thresholds: int, weights: Any) -> bytes:
@@ -140,12 +188,27 @@ def pr_curve(tag: str, labels: Any, predictions: Any, thresholds: int, weights: 
     tp, fp = np.cumsum(hits[::-1])[::-1], np.cumsum(misses[::-1])[::-1]
     tn, fn = fp[0] - fp, tp[0] - tp
     little = 1e-7
-    return pr_curve_raw(tag, tp, fp, tn, fn, tp / np.maximum(little, tp + fp), tp / np.maximum(little, tp + fn), thresholds)
+    return pr_curve_raw(
+        tag,
+        tp,
+        fp,
+        tn,
+        fn,
+        tp / np.maximum(little, tp + fp),
+        tp / np.maximum(little, tp + fn),
+        thresholds,
+    )
 
 
-def pr_curve_raw(tag: str, tp: Any, fp: Any, tn: Any, fn: Any, precision: Any, recall: Any, thresholds: int) -> bytes:
+def pr_curve_raw(
+    tag: str, tp: Any, fp: Any, tn: Any, fn: Any, precision: Any, recall: Any, thresholds: int
+) -> bytes:
     table = np.stack([as_array(row) for row in (tp, fp, tn, fn, precision, recall)])
-    body = wire.integer(1, FLOAT) + wire.data(2, _shape(table.shape)) + wire.floats(5, table.reshape(-1))
+    body = (
+        wire.integer(1, FLOAT)
+        + wire.data(2, _shape(table.shape))
+        + wire.floats(5, table.reshape(-1))
+    )
     content = wire.integer(2, min(thresholds, MOST_THRESHOLDS))
     return _value(tag, wire.data(8, body), wire.data(9, _metadata("pr_curves", content)))
 
@@ -158,7 +221,9 @@ def custom_scalars(layout: Mapping[str, Mapping[str, Sequence[Any]]]) -> bytes:
         for title, (kind, tags) in charts.items():
             if kind == "Margin":
                 if len(tags) != 3:
-                    raise AssertionError(f"a margin chart has three tags (value, lower, upper), not {len(tags)}")
+                    raise AssertionError(
+                        f"a margin chart has three tags (value, lower, upper), not {len(tags)}"
+                    )
                 series = b"".join(wire.text(i, tag) for i, tag in enumerate(tags, start=1))
                 chart = wire.data(3, wire.data(1, series))
             else:
@@ -170,14 +235,24 @@ def custom_scalars(layout: Mapping[str, Mapping[str, Sequence[Any]]]) -> bytes:
 
 
 # ---- hyperparameters -------------------------------------------------------------------------
-def hparams(values: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, list[Any]] | None) -> tuple[bytes, ...]:
-    """The three summaries of a session: the experiment, the session's start with its values, its end."""
+def hparams(
+    values: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, list[Any]] | None
+) -> tuple[bytes, ...]:
+    """The three summaries of a session: the experiment, the session's start with its values, its
+    end.
+    """
     domains = domains or {}
     if not isinstance(domains, dict):
         raise TypeError("parameter: hparam_domain_discrete should be a dictionary, nothing logged.")
     for name, domain in domains.items():
-        if name not in values or not isinstance(domain, list) or not all(isinstance(d, type(values[name])) for d in domain):
-            raise TypeError(f"parameter: hparam_domain_discrete[{name}] should be a list of same type as hparam_dict[{name}].")
+        if (
+            name not in values
+            or not isinstance(domain, list)
+            or not all(isinstance(d, type(values[name])) for d in domain)
+        ):
+            raise TypeError(
+                f"parameter: hparam_domain_discrete[{name}] should be a list of same type as hparam_dict[{name}]."
+            )
     infos = start = b""
     for name, value in values.items():
         if value is None:
@@ -191,9 +266,14 @@ def hparams(values: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapp
             info += wire.data(5, b"".join(wire.data(1, _struct_value(d)[1]) for d in domains[name]))
         infos += wire.data(4, info)
     infos += b"".join(wire.data(5, wire.data(1, wire.text(2, name))) for name in metrics)
-    contents = (("experiment", 2, infos), ("session_start_info", 3, start), ("session_end_info", 4, wire.integer(1, 1)))
+    contents = (
+        ("experiment", 2, infos),
+        ("session_start_info", 3, start),
+        ("session_end_info", 4, wire.integer(1, 1)),
+    )
     return tuple(
-        _value(f"_hparams_/{name}", wire.data(9, _metadata("hparams", wire.data(number, body)))) for name, number, body in contents
+        _value(f"_hparams_/{name}", wire.data(9, _metadata("hparams", wire.data(number, body))))
+        for name, number, body in contents
     )
 
 

@@ -1,7 +1,8 @@
 """The bytes of an event file: protocol-buffer fields, CRC-32C and the record framing.
 
-Sources: the protocol-buffer encoding guide (varints, wire types 0, 1, 2, 5); RFC 3720, appendix B.4, for CRC-32C (polynomial
-0x1EDC6F41, reflected 0x82F63B78); TensorFlow's TFRecord format for the framing and the mask of the checksum.
+Sources: the protocol-buffer encoding guide (varints, wire types 0, 1, 2, 5); RFC 3720, appendix
+B.4, for CRC-32C (polynomial 0x1EDC6F41, reflected 0x82F63B78); TensorFlow's TFRecord format for the
+framing and the mask of the checksum.
 """
 
 from __future__ import annotations
@@ -11,7 +12,19 @@ from collections.abc import Iterable
 
 import numpy as np
 
-__all__ = ["boolean", "crc32c", "data", "double", "doubles", "floats", "integer", "record", "single", "text", "varint"]
+__all__ = [
+    "boolean",
+    "crc32c",
+    "data",
+    "double",
+    "doubles",
+    "floats",
+    "integer",
+    "record",
+    "single",
+    "text",
+    "varint",
+]
 
 
 # ---- fields ----------------------------------------------------------------------------------
@@ -95,9 +108,11 @@ def _update(crc: int, message: bytes) -> int:
 
 
 def _in_lanes(message: bytes) -> int:
-    """The checksum of a long message: 256 parts side by side, then joined, since the checksum is linear.
+    """The checksum of a long message: 256 parts side by side, then joined, since the checksum is
+    linear.
 
-    The start value is the same as an exclusive or with the first four bytes, after which zeros put in front change nothing.
+    The start value is the same as an exclusive or with the first four bytes, after which zeros put
+    in front change nothing.
     """
     length = -(-len(message) // _LANES)
     raw = np.zeros(length * _LANES, dtype=np.uint8)
@@ -126,7 +141,9 @@ def _in_lanes(message: bytes) -> int:
 
 # ---- framing ---------------------------------------------------------------------------------
 def masked(message: bytes) -> int:
-    """The checksum as it stands in a record: rotated and offset, so that checksums of checksums do not degenerate."""
+    """The checksum as it stands in a record: rotated and offset, so that checksums of checksums do
+    not degenerate.
+    """
     crc = crc32c(message)
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 

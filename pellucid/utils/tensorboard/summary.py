@@ -1,4 +1,5 @@
-"""Summaries for `FileWriter.add_summary` (`torch.utils.tensorboard.summary`), as the bytes of their protocol buffers.
+"""Summaries for `FileWriter.add_summary` (`torch.utils.tensorboard.summary`), as the bytes of their
+protocol buffers.
 
 Loggers of other libraries write hyperparameters with them:
 
@@ -34,7 +35,9 @@ __all__ = [
 
 
 def hparams(
-    hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, Any], hparam_domain_discrete: Mapping[str, list[Any]] | None = None
+    hparam_dict: Mapping[str, Any],
+    metric_dict: Mapping[str, Any],
+    hparam_domain_discrete: Mapping[str, list[Any]] | None = None,
 ) -> tuple[bytes, ...]:
     """Three summaries: the experiment, the beginning and the end of a session.
 
@@ -55,7 +58,9 @@ def histogram(name: str, values: Any, bins: Any, max_bins: int | None = None) ->
 def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") -> bytes:
     """A picture, or a batch of pictures as one."""
     pixels = pixels_of(_summary.as_array(tensor), dataformats)
-    return _summary.image(tag, pixels if rescale == 1 else (pixels * rescale).clip(0, 255).astype("uint8"))
+    return _summary.image(
+        tag, pixels if rescale == 1 else (pixels * rescale).clip(0, 255).astype("uint8")
+    )
 
 
 def tensor_proto(tag: str, tensor: Any) -> bytes:
@@ -63,6 +68,8 @@ def tensor_proto(tag: str, tensor: Any) -> bytes:
     return _summary.tensor(tag, tensor)
 
 
-def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127, weights: Any = None) -> bytes:
+def pr_curve(
+    tag: str, labels: Any, predictions: Any, num_thresholds: int = 127, weights: Any = None
+) -> bytes:
     """Precision and recall for thresholds between 0 and 1."""
     return _summary.pr_curve(tag, labels, predictions, num_thresholds, weights)

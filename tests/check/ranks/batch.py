@@ -1,4 +1,5 @@
-"""Checks many scripts, one after the other, in the same ranks: a process of two, started with RANK and WORLD_SIZE as by torchrun.
+"""Checks many scripts, one after the other, in the same ranks: a process of two, started with RANK
+and WORLD_SIZE as by torchrun.
 
     python batch.py ENGINE FOLDER SCRIPT [SCRIPT ...]
 
@@ -30,13 +31,17 @@ def main(engine, folder, scripts):
         target = Path(folder) / str(number)
         target.mkdir(exist_ok=True)
         os.environ[journal.FOLDER] = str(target)
-        os.environ["MASTER_PORT"] = str(int(os.environ["FIRST_PORT"]) + (number if engine == "torch" else 0))
+        os.environ["MASTER_PORT"] = str(
+            int(os.environ["FIRST_PORT"]) + (number if engine == "torch" else 0)
+        )
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = check_script(script, engine=engine, settings=Settings())
         merge.write(str(target), result)
         if result.failure is not None:
-            (target / f"{os.getpid()}.txt").write_text("".join(traceback.format_exception(result.failure)))
+            (target / f"{os.getpid()}.txt").write_text(
+                "".join(traceback.format_exception(result.failure))
+            )
         if dist.is_initialized():
             dist.destroy_process_group()
 

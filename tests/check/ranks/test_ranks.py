@@ -1,4 +1,6 @@
-"""Every rule of several ranks on its scripts: what the marked line says is found, and correct twins stay silent."""
+"""Every rule of several ranks on its scripts: what the marked line says is found, and correct twins
+stay silent.
+"""
 
 import importlib.metadata
 import json
@@ -26,8 +28,9 @@ ALONE = {"rank-failed/buggy"}  # a rank ends: not in the processes of the others
 THOROUGH = "," in os.environ.get("PELLUCID_TEST_RANKS", "2")  # `make distributed`
 
 needs_mpi = pytest.mark.skipif(
-    not {"mpi4py", "mpich"} <= {d.name for d in importlib.metadata.distributions()}, reason="mpi4py or mpich is not installed"
-)  # fmt: skip
+    not {"mpi4py", "mpich"} <= {d.name for d in importlib.metadata.distributions()},
+    reason="mpi4py or mpich is not installed",
+)
 
 
 def case(path):
@@ -39,7 +42,11 @@ def expected(path):
     """[(rule, line)] of the marks."""
     lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
     marks = [(number, found) for number, line in lines if (found := MARK.search(line))]
-    return sorted((name.strip(), number) for number, found in marks for name in (found[1] or path.parent.name).split(","))
+    return sorted(
+        (name.strip(), number)
+        for number, found in marks
+        for name in (found[1] or path.parent.name).split(",")
+    )
 
 
 def run_batch(engine, scripts, folder, python=sys.executable):
@@ -49,12 +56,28 @@ def run_batch(engine, scripts, folder, python=sys.executable):
     started = []
     for rank in range(2):
         environment = {
-            **os.environ, "PYTHONPATH": str(ROOT), "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(port), "FIRST_PORT": str(port), "OMP_NUM_THREADS": "1", "PELLUCID_CHECK_RAISE": "1",
-        }  # fmt: skip
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "RANK": str(rank),
+            "LOCAL_RANK": str(rank),
+            "WORLD_SIZE": "2",
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(port),
+            "FIRST_PORT": str(port),
+            "OMP_NUM_THREADS": "1",
+            "PELLUCID_CHECK_RAISE": "1",
+        }
         environment.pop("PELLUCID_CHECK", None)
         command = [python, str(HERE / "batch.py"), engine, str(folder), *map(str, scripts)]
-        started.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+        started.append(
+            subprocess.Popen(
+                command,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        )
     for process in started:
         try:
             said, _ = process.communicate(timeout=600)
@@ -100,11 +123,18 @@ def test_script(path, batch):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.slug)
 def test_the_example_of_the_page_is_the_script(rule):
     path = HERE / "scripts" / rule.slug / "buggy.py"
-    source = "\n".join(re.sub(r"\s*# <- finding.*", "", line) for line in path.read_text(encoding="utf-8").splitlines())
+    source = "\n".join(
+        re.sub(r"\s*# <- finding.*", "", line)
+        for line in path.read_text(encoding="utf-8").splitlines()
+    )
     page = (ROOT / "docs" / "checks" / f"{rule.slug}.md").read_text(encoding="utf-8")
     assert f"## Example\n\n```python\n# train.py\n{source}\n```\n" in page
     for name, line in expected(path):
-        assert re.search(rf"^train\.py:{line + 1}: (error|warning|info) {rule.id} \[{name}\]$", page, re.MULTILINE)
+        assert re.search(
+            rf"^train\.py:{line + 1}: (error|warning|info) {rule.id} \[{name}\]$",
+            page,
+            re.MULTILINE,
+        )
 
 
 @needs_mpi
@@ -123,7 +153,11 @@ def test_rule_is_complete(rule):
     assert text.startswith(f"# {rule.slug} ({rule.id})\n")
     for heading in ("## What it sees", "## Why it is wrong", "## Fix", "## What it does not see"):
         assert heading in text
-    assert rule.severity in ("error", "warning", "info") and rule.summary and not rule.summary.endswith(".")
+    assert (
+        rule.severity in ("error", "warning", "info")
+        and rule.summary
+        and not rule.summary.endswith(".")
+    )
 
 
 def test_there_are_the_rules_of_the_design():
@@ -137,7 +171,18 @@ thorough = pytest.mark.skipif(not THOROUGH, reason="runs in `make distributed`")
 def command(*arguments, **more):
     """`pellucid check`, ended: (exit status, findings, failure, standard error)."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **more}
-    line = [sys.executable, "-m", "pellucid", "check", "--ignore", "straggler", "--quiet", "--format", "json", *map(str, arguments)]
+    line = [
+        sys.executable,
+        "-m",
+        "pellucid",
+        "check",
+        "--ignore",
+        "straggler",
+        "--quiet",
+        "--format",
+        "json",
+        *map(str, arguments),
+    ]
     done = subprocess.run(line, capture_output=True, text=True, timeout=600, env=environment)
     assert done.stdout, done.stderr
     said = json.loads(done.stdout)
@@ -149,10 +194,14 @@ def command(*arguments, **more):
 def test_a_rank_that_raises_is_named_by_the_command():
     script = HERE / "scripts" / "rank-failed" / "buggy.py"
     status, findings, failure, _ = command("--nproc", "2", script)
-    assert status == 1 and [(f["rule"], f["line"]) for f in findings] == [("D003", expected(script)[0][1])]
+    assert status == 1 and [(f["rule"], f["line"]) for f in findings] == [
+        ("D003", expected(script)[0][1])
+    ]
     assert re.match(r"RanksFailed: rank [01]: ValueError: bad sample 2", failure)
-    assert re.match(r"rank 0 \(pid \d+\) raised ValueError: bad sample 2 while rank 1 waited in all_reduce at buggy\.py:\d+\.",
-                    findings[0]["message"])  # fmt: skip
+    assert re.match(
+        r"rank 0 \(pid \d+\) raised ValueError: bad sample 2 while rank 1 waited in all_reduce at buggy\.py:\d+\.",
+        findings[0]["message"],
+    )
 
 
 @needs_mpi
@@ -165,21 +214,43 @@ def test_ranks_that_the_script_starts_itself(how, tmp_path):
         "Process": "started = [mp.Process(target=train, args=(rank, 2, port)) for rank in range(2)]",
         "fork": "started = [mp.get_context('fork').Process(target=train, args=(rank, 2, port)) for rank in range(2)]",
     }[how]
-    wait = "" if how == "spawn" else "    mp.set_start_method('spawn', force=True)\n" if how == "Process" else ""
-    body = (HERE / "scripts" / "forward-past-wrapper" / "buggy.py").read_text().partition("dist.init_process_group")
+    wait = (
+        ""
+        if how == "spawn"
+        else "    mp.set_start_method('spawn', force=True)\n"
+        if how == "Process"
+        else ""
+    )
+    body = (
+        (HERE / "scripts" / "forward-past-wrapper" / "buggy.py")
+        .read_text()
+        .partition("dist.init_process_group")
+    )
     lines = "dist.init_process_group" + body[2].replace(
         '("gloo")', "('gloo', init_method=f'tcp://127.0.0.1:{port}', rank=rank, world_size=size)", 1
     )
     script = tmp_path / "train.py"
     script.write_text(
-        "import socket\n" + body[0] + "import torch.multiprocessing as mp\n\n\ndef train(rank, size, port):\n"
+        "import socket\n"
+        + body[0]
+        + "import torch.multiprocessing as mp\n\n\ndef train(rank, size, port):\n"
         + "".join(f"    {line}\n" if line else "\n" for line in lines.splitlines())
         + f"\n\nif __name__ == '__main__':\n    with socket.create_server(('127.0.0.1', 0)) as free:\n        port = free.getsockname()[1]\n{wait}    {begin}\n"
-        + ("" if how == "spawn" else "    for process in started:\n        process.start()\n    for process in started:\n        process.join()\n")
-    )  # fmt: skip
+        + (
+            ""
+            if how == "spawn"
+            else "    for process in started:\n        process.start()\n    for process in started:\n        process.join()\n"
+        )
+    )
     status, findings, failure, err = command(script)
-    marked = [k for k, line in enumerate(script.read_text().splitlines(), 1) if "# <- finding" in line]
-    assert (status, [(f["rule"], f["line"]) for f in findings], failure) == (1, [("D013", marked[0])], None), err
+    marked = [
+        k for k, line in enumerate(script.read_text().splitlines(), 1) if "# <- finding" in line
+    ]
+    assert (status, [(f["rule"], f["line"]) for f in findings], failure) == (
+        1,
+        [("D013", marked[0])],
+        None,
+    ), err
 
 
 @needs_mpi
@@ -193,7 +264,11 @@ def test_a_rank_that_is_killed_and_one_that_hangs(tmp_path):
     )
     status, findings, failure, _ = command("--nproc", "2", script, "killed")
     # Which line it was at is looked at every 5 ms: the last of the loop may not have been seen.
-    assert status == 1 and [f["rule"] for f in findings] == ["D003"] and "ended without a word" in findings[0]["message"]
+    assert (
+        status == 1
+        and [f["rule"] for f in findings] == ["D003"]
+        and "ended without a word" in findings[0]["message"]
+    )
     status, findings, failure, _ = command("--nproc", "2", "--stall", "4", script, "hangs")
     assert status == 1 and failure == "RanksFailed: no progress for 4 seconds"
     # The condition on the rank is around the sleep, not around a collective.
@@ -204,13 +279,23 @@ def test_a_rank_that_is_killed_and_one_that_hangs(tmp_path):
 @thorough
 def test_three_ranks_a_module_and_steps(tmp_path):
     (tmp_path / "package").mkdir()
-    (tmp_path / "package" / "train.py").write_text((HERE / "scripts" / "same-data-on-all-ranks" / "buggy.py").read_text())
+    (tmp_path / "package" / "train.py").write_text(
+        (HERE / "scripts" / "same-data-on-all-ranks" / "buggy.py").read_text()
+    )
     status, findings, failure, _ = command(
-        "--nproc_per_node", "3", "--max-steps", "4", "-m", "package.train", PYTHONPATH=f"{ROOT}:{tmp_path}"
+        "--nproc_per_node",
+        "3",
+        "--max-steps",
+        "4",
+        "-m",
+        "package.train",
+        PYTHONPATH=f"{ROOT}:{tmp_path}",
     )
     assert (status, [f["rule"] for f in findings], failure) == (1, ["D006"], None)
     assert findings[0]["evidence"]["ranks"] == [0, 1, 2]
-    status, findings, _, _ = command("--nproc", "2", "-m", "package.nothing", PYTHONPATH=f"{ROOT}:{tmp_path}")
+    status, findings, _, _ = command(
+        "--nproc", "2", "-m", "package.nothing", PYTHONPATH=f"{ROOT}:{tmp_path}"
+    )
     assert status != 0 and findings == []
 
 

@@ -24,11 +24,31 @@ class Writer:
     """A journal made by hand; times in milliseconds."""
 
     def __init__(self, folder, rank, size, script):
-        self.events = [{"e": "init", "t": 0.0, "rank": rank, "size": size, "pid": 1000 + rank, "engine": "pellucid", "s": 0}]
+        self.events = [
+            {
+                "e": "init",
+                "t": 0.0,
+                "rank": rank,
+                "size": size,
+                "pid": 1000 + rank,
+                "engine": "pellucid",
+                "s": 0,
+            }
+        ]
         self.path, self.calls = folder / f"{1000 + rank}.jsonl", 0
         self.size = size
         for n, line in enumerate((4, 5, 6)):
-            self.events.insert(n, {"e": "site", "t": 0.0, "n": n, "file": str(script), "line": line, "function": "<module>"})
+            self.events.insert(
+                n,
+                {
+                    "e": "site",
+                    "t": 0.0,
+                    "n": n,
+                    "file": str(script),
+                    "line": line,
+                    "function": "<module>",
+                },
+            )
             self.events.insert(n + 1, {"e": "chain", "t": 0.0, "n": n, "sites": [n]})
 
     def say(self, kind, t, /, **facts):
@@ -37,8 +57,19 @@ class Writer:
     def reduce(self, begin, waits_from, last, end, why="gradients"):
         """An all_reduce: begun, waited for from a time on, moving once the last rank is there."""
         self.calls += 1
-        self.say("call", begin, c=self.calls, name="all_reduce", group="the default group", ranks=list(range(self.size)), n=self.calls,
-                 words="all_reduce(SUM, float32[1000, 2])", s=1, chain=1, why=why)  # fmt: skip
+        self.say(
+            "call",
+            begin,
+            c=self.calls,
+            name="all_reduce",
+            group="the default group",
+            ranks=list(range(self.size)),
+            n=self.calls,
+            words="all_reduce(SUM, float32[1000, 2])",
+            s=1,
+            chain=1,
+            why=why,
+        )
         self.say("done", end, c=self.calls, error=None)
         if waits_from is not None:
             self.say("wait", end, c=self.calls, b=waits_from / 1000, s=1)
@@ -57,7 +88,9 @@ def script(tmp_path):
 
 
 def steps(folder, script, lateness, queued=0.0):
-    """Twelve steps of 10 ms of two ranks; rank 1 comes `lateness` ms after rank 0 to each reduction."""
+    """Twelve steps of 10 ms of two ranks; rank 1 comes `lateness` ms after rank 0 to each
+    reduction.
+    """
     for rank in range(2):
         writer = Writer(folder, rank, 2, script)
         for k in range(12):
@@ -68,13 +101,24 @@ def steps(folder, script, lateness, queued=0.0):
             last = t + 2.0 + lateness
             writer.say("span", t + own, k="backward", b=(t + own - 1) / 1000, s=1)
             writer.reduce(t + own, t + own, last, last + 0.5)
-            writer.say("step", last + 1, n=k, s=2, lrs=[0.1], made=2, opt=0, queued=queued * k / 1000 if rank == 1 else 0.0)
+            writer.say(
+                "step",
+                last + 1,
+                n=k,
+                s=2,
+                lrs=[0.1],
+                made=2,
+                opt=0,
+                queued=queued * k / 1000 if rank == 1 else 0.0,
+            )
         writer.write()
     return Job(folder)
 
 
 def found(folder, script):
-    return [(f.name, f.line) for f in merge.merged(folder, Settings(), str(script), "pellucid").findings]
+    return [
+        (f.name, f.line) for f in merge.merged(folder, Settings(), str(script), "pellucid").findings
+    ]
 
 
 def test_a_straggler_is_one_that_is_late_by_itself(tmp_path, script):
@@ -92,19 +136,38 @@ def test_a_straggler_is_one_that_is_late_by_itself(tmp_path, script):
 def test_waits_are_told_with_whom_and_where(tmp_path, script):
     job = steps(tmp_path, script, 4.0)
     times = waits.Times(job)
-    assert {(w.rank, w.whom, round(1e3 * w.seconds, 3)) for w in times.waits} == {(0, 1, 4.0)} and len(times.waits) == 12
+    assert {(w.rank, w.whom, round(1e3 * w.seconds, 3)) for w in times.waits} == {
+        (0, 1, 4.0)
+    } and len(times.waits) == 12
     first = times.waits[0]
-    assert {str(place): round(1e3 * s, 3) for place, s in first.there.items()} == {"train.py:4": 3.0, "train.py:5": 1.0}
+    assert {str(place): round(1e3 * s, 3) for place, s in first.there.items()} == {
+        "train.py:4": 3.0,
+        "train.py:5": 1.0,
+    }
     totals = times.totals(job.ranks[0])
     assert totals["wait"] == pytest.approx(0.048) and totals["communicate"] == pytest.approx(0.006)
-    assert sum(totals[k] for k in waits.KINDS) == pytest.approx(job.ranks[0].end - job.ranks[0].begin)
+    assert sum(totals[k] for k in waits.KINDS) == pytest.approx(
+        job.ranks[0].end - job.ranks[0].begin
+    )
     assert times.totals(job.ranks[1])["wait"] == 0.0
     (row,) = times.by_line()
-    assert (row["calls"], row["last"], row["share"], str(row["place"])) == (12, 1, 1.0, "train.py:5")
-    assert row["spread"] == pytest.approx(0.004) and row["bytes"] == 12 * 8000 and row["seconds"] == pytest.approx(0.0005)
+    assert (row["calls"], row["last"], row["share"], str(row["place"])) == (
+        12,
+        1,
+        1.0,
+        "train.py:5",
+    )
+    assert (
+        row["spread"] == pytest.approx(0.004)
+        and row["bytes"] == 12 * 8000
+        and row["seconds"] == pytest.approx(0.0005)
+    )
     text = waits.told(job, 0, most=1)
     assert "it waited for other ranks 0.05 s" in text and "for rank 1: 0.05 s" in text
-    assert "4.0 ms at train.py:5 in all_reduce number 1 of the default group (gradients of a bucket), for rank 1" in text
+    assert (
+        "4.0 ms at train.py:5 in all_reduce number 1 of the default group (gradients of a bucket), for rank 1"
+        in text
+    )
     assert "rank 1 was at train.py:4 for 3.0 ms: time.sleep(late)" in text
     assert waits.told(job, 7) == "" and waits.listing(job, 1) == []
 
@@ -115,7 +178,11 @@ def test_a_reduction_that_runs_while_the_rank_computes_is_hidden(tmp_path, scrip
         writer.reduce(1.0, 5.0, 1.0, 6.0)  # under way from 1 to 6, waited for from 5 on
         writer.write()
     totals = waits.Times(Job(tmp_path)).totals(Job(tmp_path).ranks[0])
-    assert totals["hidden"] == pytest.approx(0.004) and totals["communicate"] == pytest.approx(0.001) and totals["wait"] == 0.0
+    assert (
+        totals["hidden"] == pytest.approx(0.004)
+        and totals["communicate"] == pytest.approx(0.001)
+        and totals["wait"] == 0.0
+    )
 
 
 def test_a_wait_that_never_ends(tmp_path, script):
@@ -133,14 +200,28 @@ def test_a_wait_that_never_ends(tmp_path, script):
         chain=1,
         why="program",
     )
-    writer.say("error", 50.0, kind="DistBackendError", text="Timed out waiting 40ms", whole="", s=1, notes=[], trace="")
+    writer.say(
+        "error",
+        50.0,
+        kind="DistBackendError",
+        text="Timed out waiting 40ms",
+        whole="",
+        s=1,
+        notes=[],
+        trace="",
+    )
     writer.write(ended=False)
     other = Writer(tmp_path, 1, 2, script)
     other.say("at", 1.0, s=0)
-    other.say("error", 40.0, kind="ValueError", text="bad sample", whole="", s=0, notes=[], trace="")
+    other.say(
+        "error", 40.0, kind="ValueError", text="bad sample", whole="", s=0, notes=[], trace=""
+    )
     other.write(ended=False)
     text = waits.told(Job(tmp_path), 0)
-    assert "48.0 ms at train.py:5 in barrier number 1 of the default group, for rank 1, which never came" in text
+    assert (
+        "48.0 ms at train.py:5 in barrier number 1 of the default group, for rank 1, which never came"
+        in text
+    )
     assert "it had raised ValueError: bad sample" in text
     assert found(tmp_path, script) == [("rank-failed", 4)]
 
@@ -158,12 +239,27 @@ def test_stalls_are_seen_and_busy_ranks_left_alone(tmp_path, script, monkeypatch
     busy = {1000: False, 1001: False}
     monkeypatch.setattr(launch._Seen, "works", lambda self: busy[self.pid])
     waiting = Writer(tmp_path, 0, 2, script)
-    waiting.say("call", 2.0, c=1, name="barrier", group="g", ranks=[0, 1], n=1, words="barrier()", s=1, chain=1, why="program")
+    waiting.say(
+        "call",
+        2.0,
+        c=1,
+        name="barrier",
+        group="g",
+        ranks=[0, 1],
+        n=1,
+        words="barrier()",
+        s=1,
+        chain=1,
+        why="program",
+    )
     waiting.write(ended=False)
     other = Writer(tmp_path, 1, 2, script)
     other.say("at", 5.0, s=0)
     other.write(ended=False)
-    assert launch.Stalls(str(tmp_path), 0.5)._stalled() and not launch.Stalls(str(tmp_path), 2.0)._stalled()
+    assert (
+        launch.Stalls(str(tmp_path), 0.5)._stalled()
+        and not launch.Stalls(str(tmp_path), 2.0)._stalled()
+    )
     busy[1001] = True
     assert not launch.Stalls(str(tmp_path), 0.5)._stalled()  # it computes: ten times as long
 
@@ -190,8 +286,18 @@ while dist.get_rank() == 0:
 '''  # fmt: skip
 
 
-@pytest.mark.parametrize("line, said", [(6, (5, "rank == 0")), (8, None), (9, (9, "main")), (10, (10, "main")), (14, (12, "not self.is_main_process")),
-                                        (17, None), (19, (18, "dist.get_rank() == 0"))])  # fmt: skip
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        (6, (5, "rank == 0")),
+        (8, None),
+        (9, (9, "main")),
+        (10, (10, "main")),
+        (14, (12, "not self.is_main_process")),
+        (17, None),
+        (19, (18, "dist.get_rank() == 0")),
+    ],
+)
 def test_conditions_on_the_rank(line, said, tmp_path):
     path = tmp_path / "script.py"
     path.write_text(CONDITIONS)
@@ -203,7 +309,9 @@ def test_the_page_shows_ranks_lines_and_findings(tmp_path, script):
     data = waits.page_data(job)
     assert [len(r["segments"]) > 12 for r in data["ranks"]] == [True, True] and data["leftOut"] == 0
     result = merge.merged(tmp_path, Settings(), str(script), "pellucid")
-    html = timeline.timeline(data, about="two <ranks>", findings=[f.as_dict() for f in result.findings], notes=["a note"])
+    html = timeline.timeline(
+        data, about="two <ranks>", findings=[f.as_dict() for f in result.findings], notes=["a note"]
+    )
     for part in ("two &lt;ranks&gt;", "straggler", "waiting for ranks", "a note"):
         assert part in html
     page = timeline.write(tmp_path / "ranks.html", html)
@@ -223,9 +331,11 @@ def test_the_page_shows_ranks_lines_and_findings(tmp_path, script):
                   const t = document.querySelector('.tip:not([hidden])');
                   if (t && t.textContent.includes('waits for rank 1')) return t.innerText;
                 } return ''; })()""")
-            assert "all_reduce number" in said and "train.py:5" in said and "rank 1 was at train.py:4: time.sleep(late)" in said, (
-                said
-            )
+            assert (
+                "all_reduce number" in said
+                and "train.py:5" in said
+                and "rank 1 was at train.py:4: time.sleep(late)" in said
+            ), said
     finally:
         seen.close()
 

@@ -40,7 +40,11 @@ def test_a_function_has_an_edge_for_each_tensor():
     x = leaf(2)
     y = Scale.apply(x, 3, torch.ones(1))
     assert edges(y) == [LEAF, None]
-    assert y.grad_fn.k == 3 and y.grad_fn.saved_tensors[0] is x and len(y.grad_fn._raw_saved_tensors) == 2
+    assert (
+        y.grad_fn.k == 3
+        and y.grad_fn.saved_tensors[0] is x
+        and len(y.grad_fn._raw_saved_tensors) == 2
+    )
     seen = []
     y.grad_fn.register_hook(lambda inputs, outputs: seen.append((len(inputs), len(outputs))))
     y.sum().backward()
@@ -71,15 +75,22 @@ def test_hooks_of_one_saved_tensor(make):
 
 
 def test_refusals_of_saved_tensors():
-    with pytest.raises(RuntimeError, match="Trying to create a SavedTensor object from Python is forbidden"):
+    with pytest.raises(
+        RuntimeError, match="Trying to create a SavedTensor object from Python is forbidden"
+    ):
         torch.autograd.SavedTensor()
     a = leaf(2)
     y = a * a
     saved = y.grad_fn._raw_saved_self
-    with pytest.raises(RuntimeError, match="A saved tensor pack hook is modifying its input in place"):
+    with pytest.raises(
+        RuntimeError, match="A saved tensor pack hook is modifying its input in place"
+    ):
         saved.register_hooks(lambda t: t.mul_(1), lambda t: t)
     saved.register_hooks(lambda t: t, lambda t: 1)
-    with pytest.raises(TypeError, match="Output of saved tensor unpack_hook expected to be a Tensor but got result of type int"):
+    with pytest.raises(
+        TypeError,
+        match="Output of saved tensor unpack_hook expected to be a Tensor but got result of type int",
+    ):
         _ = y.grad_fn._saved_self
     with pytest.raises(RuntimeError, match="hooks have already been set"):
         saved.register_hooks(lambda t: t, lambda t: t)
@@ -110,9 +121,13 @@ def test_saved_tensors_of_a_function_under_hooks_are_in_the_graph():
             return 2 * x * g
 
     a = leaf(3)
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), lambda v: torch.tensor(v, dtype=torch.float64)):
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda t: t.tolist(), lambda v: torch.tensor(v, dtype=torch.float64)
+    ):
         (g,) = torch.autograd.grad(Square.apply(a).sum(), a, create_graph=True)
-        assert torch.equal(torch.autograd.grad(g.sum(), a)[0], torch.full((3,), 2.0, dtype=torch.float64))
+        assert torch.equal(
+            torch.autograd.grad(g.sum(), a)[0], torch.full((3,), 2.0, dtype=torch.float64)
+        )
 
 
 def test_hooks_return_as_many_values_as_they_got():
@@ -122,7 +137,10 @@ def test_hooks_return_as_many_values_as_they_got():
         y.sum().backward()
 
     for kind in ("register_hook", "register_prehook"):
-        with pytest.raises(RuntimeError, match=r"has returned an incorrect number of values \(got 0, but expected 1\)"):
+        with pytest.raises(
+            RuntimeError,
+            match=r"has returned an incorrect number of values \(got 0, but expected 1\)",
+        ):
             run(kind, ())
         with pytest.raises(TypeError, match="expected tuple, but hook returned 'int'"):
             run(kind, 5)

@@ -1,4 +1,6 @@
-"""Steps with collectives, compiled: the numbers of eager steps, the same bits on all ranks, and nothing left to Python that need not be."""
+"""Steps with collectives, compiled: the numbers of eager steps, the same bits on all ranks, and
+nothing left to Python that need not be.
+"""
 
 import sys
 import warnings
@@ -25,7 +27,11 @@ def batch(k, part=None):
     generator = torch.Generator().manual_seed(k)
     x = torch.randn(16 * dist.get_world_size(), 20, generator=generator)
     y = (x[:, :4] * 2).argmax(1)
-    return (x, y) if part is None else (x.chunk(dist.get_world_size())[part], y.chunk(dist.get_world_size())[part])
+    return (
+        (x, y)
+        if part is None
+        else (x.chunk(dist.get_world_size())[part], y.chunk(dist.get_world_size())[part])
+    )
 
 
 def train(compiled, accumulate=1, make=net, **options):
@@ -56,7 +62,12 @@ def train(compiled, accumulate=1, make=net, **options):
 
 
 def modes():
-    for options in ({}, {"bucket_cap_mb": 0.0005}, {"gradient_as_bucket_view": True}, {"accumulate": 2}):
+    for options in (
+        {},
+        {"bucket_cap_mb": 0.0005},
+        {"gradient_as_bucket_view": True},
+        {"accumulate": 2},
+    ):
         losses, flat, _ = train(None, **options)
         for kind in ("step", "model"):
             found, ours, function = train(kind, **options)
@@ -67,11 +78,18 @@ def modes():
             if kind == "step" and options == {"bucket_cap_mb": 0.0005}:
                 text = text.partition("after fuse_loops")[2].partition("after reorder_items")[0]
                 words = ("all_reduce_", "matmul(", "_update_group")
-                lines = [line.strip().split("(")[0] for line in text.splitlines() if any(word in line for word in words)]
+                lines = [
+                    line.strip().split("(")[0]
+                    for line in text.splitlines()
+                    if any(word in line for word in words)
+                ]
                 starts = [k for k, line in enumerate(lines) if "all_reduce_start" in line]
                 last = max(k for k, line in enumerate(lines) if "matmul" in line)
-                assert len(starts) > 1 and starts[0] < last, lines  # under way while backward goes on
-                waits = [line for line in lines if "all_reduce_wait" in line or "_update_group" in line]
+                # under way while backward goes on
+                assert len(starts) > 1 and starts[0] < last, lines
+                waits = [
+                    line for line in lines if "all_reduce_wait" in line or "_update_group" in line
+                ]
                 assert ["wait" in line for line in waits] == [True, False] * len(starts), (
                     lines
                 )  # a bucket's update, then the next wait
@@ -84,7 +102,9 @@ def left_to_python():
         for options in ({"find_unused_parameters": True}, {"static_graph": True}):
             losses, flat, _ = train(None, **options)
             found, ours, _ = train("step", **options)
-            assert max(abs(a - b) / a for a, b in zip(losses, found)) < 2e-6 and torch.allclose(flat, ours, atol=1e-6), options
+            assert max(abs(a - b) / a for a, b in zip(losses, found)) < 2e-6 and torch.allclose(
+                flat, ours, atol=1e-6
+            ), options
         torch.manual_seed(1)
         results = []
         for compiled in (False, True):

@@ -1,4 +1,6 @@
-"""DistributedDataParallel in all its modes, held to one process with the whole batch. Runs with PyTorch in Pellucid's place, too."""
+"""DistributedDataParallel in all its modes, held to one process with the whole batch. Runs with
+PyTorch in Pellucid's place, too.
+"""
 
 import os
 import sys
@@ -20,9 +22,17 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 class Net(nn.Module):
     def __init__(self, norm=None, extra=False):
         super().__init__()
-        self.first, self.norm, self.second = nn.Linear(6, 16), norm(16) if norm else nn.Identity(), nn.Linear(16, 3)
+        self.first, self.norm, self.second = (
+            nn.Linear(6, 16),
+            norm(16) if norm else nn.Identity(),
+            nn.Linear(16, 3),
+        )
         if extra:
-            self.left, self.right, self.never = nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(2, 2)
+            self.left, self.right, self.never = (
+                nn.Linear(16, 16),
+                nn.Linear(16, 16),
+                nn.Linear(2, 2),
+            )
 
     def forward(self, x, way=None):
         x = torch.relu(self.norm(self.first(x)))
@@ -100,15 +110,25 @@ def modes():
     if "torch" not in sys.argv:  # PyTorch's needs a GPU
         compare("bf16 hook", Net, tolerance=0.05, hook=default_hooks.bf16_compress_hook)
     compare(
-        "synchronised norm", lambda: nn.SyncBatchNorm.convert_sync_batchnorm(Net(nn.BatchNorm1d)) if NORM else Net(), tolerance=2e-5
+        "synchronised norm",
+        lambda: nn.SyncBatchNorm.convert_sync_batchnorm(Net(nn.BatchNorm1d)) if NORM else Net(),
+        tolerance=2e-5,
     )
 
 
 def compressed():
-    """Gradients as products of narrow matrices: the loss falls, replicas stay equal, and random numbers are not touched."""
+    """Gradients as products of narrow matrices: the loss falls, replicas stay equal, and random
+    numbers are not touched.
+    """
     size, rank = dist.get_world_size(), dist.get_rank()
-    for hook, name in ((power.powerSGD_hook, "power sgd"), (power.batched_powerSGD_hook, "batched power sgd")):
-        for options in ({"matrix_approximation_rank": 2}, {"use_error_feedback": False, "warm_start": False}):
+    for hook, name in (
+        (power.powerSGD_hook, "power sgd"),
+        (power.batched_powerSGD_hook, "batched power sgd"),
+    ):
+        for options in (
+            {"matrix_approximation_rank": 2},
+            {"use_error_feedback": False, "warm_start": False},
+        ):
             if "torch" in sys.argv and "batched" in name:
                 continue  # PyTorch 2.13's fails
             torch.manual_seed(2)
@@ -161,7 +181,10 @@ def unused():
         assert "Expected to have finished reduction in the prior iteration" in str(error)
         assert f"did not receive grad for rank {rank}: 6 7 8 9" in str(error), str(error)[-300:]
         notes = "\n".join(getattr(error, "__notes__", ()))
-        assert "torch" in sys.argv or "never.weight [2, 2]: forward's result does not depend on it" in notes, notes
+        assert (
+            "torch" in sys.argv
+            or "never.weight [2, 2]: forward's result does not depend on it" in notes
+        ), notes
     else:
         raise AssertionError("unused parameters were not noticed")
 
@@ -180,7 +203,9 @@ def uneven():
             optimizer.step()
     assert equal_everywhere(model)
     if rank == 0:
-        print("uneven:", *[f"{v:.6f}" for v in model.module.weight.detach().reshape(-1)[:3].tolist()])
+        print(
+            "uneven:", *[f"{v:.6f}" for v in model.module.weight.detach().reshape(-1)[:3].tolist()]
+        )
 
 
 def buffers_and_sampler():
@@ -197,7 +222,9 @@ def buffers_and_sampler():
     sampler = DistributedSampler(data)
     for epoch in range(2):
         sampler.set_epoch(epoch)
-        seen.append([int(v) for (part,) in DataLoader(data, batch_size=4, sampler=sampler) for v in part])
+        seen.append(
+            [int(v) for (part,) in DataLoader(data, batch_size=4, sampler=sampler) for v in part]
+        )
     everybody = [None] * size
     dist.all_gather_object(everybody, seen)
     for epoch in range(2):
@@ -209,9 +236,21 @@ def buffers_and_sampler():
 def refusals():
     rank = dist.get_rank()
     for kind, text, make in [
-        (RuntimeError, "doesn't have any parameter that requires a gradient", lambda: DDP(nn.ReLU())),
-        (ValueError, "only work with single-device/multiple-device GPU modules", lambda: DDP(nn.Linear(1, 1), device_ids=[0])),
-        (TypeError, "Communication hook must be callable.", lambda: DDP(nn.Linear(1, 1)).register_comm_hook(None, 3)),
+        (
+            RuntimeError,
+            "doesn't have any parameter that requires a gradient",
+            lambda: DDP(nn.ReLU()),
+        ),
+        (
+            ValueError,
+            "only work with single-device/multiple-device GPU modules",
+            lambda: DDP(nn.Linear(1, 1), device_ids=[0]),
+        ),
+        (
+            TypeError,
+            "Communication hook must be callable.",
+            lambda: DDP(nn.Linear(1, 1)).register_comm_hook(None, 3),
+        ),
     ]:
         try:
             make()

@@ -10,9 +10,23 @@ import pellucid as torch
 import pellucid.distributed as dist
 
 DTYPES = [
-    torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64, torch.float16,
-    torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128, torch.float8_e4m3fn,
-]  # fmt: skip
+    torch.bool,
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.uint16,
+    torch.uint32,
+    torch.uint64,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+    torch.complex64,
+    torch.complex128,
+    torch.float8_e4m3fn,
+]
 LAYOUTS = ["contiguous", "strided", "transposed", "empty", "scalar"]
 
 
@@ -66,7 +80,9 @@ def reduced(op, arrays, dtype):
         }
         total = ufunc[op].reduce(np.stack(wide), axis=0)
     return (
-        np.asarray(total).astype(np.float32 if dtype.is_floating_point and dtype.itemsize < 4 else dtype.numpy).astype(dtype.numpy)
+        np.asarray(total)
+        .astype(np.float32 if dtype.is_floating_point and dtype.itemsize < 4 else dtype.numpy)
+        .astype(dtype.numpy)
     )
 
 
@@ -78,7 +94,9 @@ def call(function, *args, **kwargs):
         assert function(*args, **kwargs) is None
     else:
         work = function(*args, async_op=True, **kwargs)
-        assert work.wait() and work.is_completed() and work.is_success() and work.exception() is None
+        assert (
+            work.wait() and work.is_completed() and work.is_success() and work.exception() is None
+        )
         work.get_future().wait()
 
 
@@ -87,7 +105,9 @@ def check(group, members, me, layout):
     n, shape = len(members), shape_of(layout)
     mine = [values(DTYPE, shape, str(DTYPE), layout, r) for r in range(n)]
     name = f"{DTYPE} {layout} of {n}"
-    ops = ["SUM", "PRODUCT", "MIN", "MAX", "AVG"] + (["BAND", "BOR", "BXOR"] if DTYPE.is_integral else [])
+    ops = ["SUM", "PRODUCT", "MIN", "MAX", "AVG"] + (
+        ["BAND", "BOR", "BXOR"] if DTYPE.is_integral else []
+    )
     if DTYPE.is_complex:
         ops = ["SUM", "AVG"]
     for op in ops:
@@ -101,10 +121,20 @@ def check(group, members, me, layout):
         t = tensor(mine[me], layout)
         call(dist.reduce, t, members[-1], getattr(dist.ReduceOp, op), group=group)
         same(t, reduced(op, mine, DTYPE) if me == n - 1 else mine[me], f"reduce {op} {name}")
-        parts = [[values(DTYPE, shape, str(DTYPE), layout, r, p) for p in range(n)] for r in range(n)]
+        parts = [
+            [values(DTYPE, shape, str(DTYPE), layout, r, p) for p in range(n)] for r in range(n)
+        ]
         out = tensor(np.zeros(shape, DTYPE.numpy), layout)
-        call(dist.reduce_scatter, out, [tensor(a, layout) for a in parts[me]], getattr(dist.ReduceOp, op), group=group)
-        same(out, reduced(op, [parts[r][me] for r in range(n)], DTYPE), f"reduce_scatter {op} {name}")
+        call(
+            dist.reduce_scatter,
+            out,
+            [tensor(a, layout) for a in parts[me]],
+            getattr(dist.ReduceOp, op),
+            group=group,
+        )
+        same(
+            out, reduced(op, [parts[r][me] for r in range(n)], DTYPE), f"reduce_scatter {op} {name}"
+        )
         if layout != "scalar":
             out = tensor(np.zeros(shape, DTYPE.numpy), layout)
             call(
@@ -114,18 +144,30 @@ def check(group, members, me, layout):
                 getattr(dist.ReduceOp, op),
                 group=group,
             )
-            same(out, reduced(op, [parts[r][me] for r in range(n)], DTYPE), f"reduce_scatter_tensor {op} {name}")
+            same(
+                out,
+                reduced(op, [parts[r][me] for r in range(n)], DTYPE),
+                f"reduce_scatter_tensor {op} {name}",
+            )
         CHECKED += 4
     for root in {0, n - 1}:
         t = tensor(mine[me], layout)
         call(dist.broadcast, t, members[root], group=group)
         same(t, mine[root], f"broadcast {name}")
-        outs = [tensor(np.zeros(shape, DTYPE.numpy), layout) for _ in range(n)] if me == root else None
+        outs = (
+            [tensor(np.zeros(shape, DTYPE.numpy), layout) for _ in range(n)] if me == root else None
+        )
         call(dist.gather, tensor(mine[me], layout), outs, dst=members[root], group=group)
         for r in range(n if me == root else 0):
             same(outs[r], mine[r], f"gather {name}")
         out = tensor(np.zeros(shape, DTYPE.numpy), layout)
-        call(dist.scatter, out, [tensor(a, layout) for a in mine] if me == root else None, src=members[root], group=group)
+        call(
+            dist.scatter,
+            out,
+            [tensor(a, layout) for a in mine] if me == root else None,
+            src=members[root],
+            group=group,
+        )
         same(out, mine[me], f"scatter {name}")
         CHECKED += 3
     outs = [tensor(np.zeros(shape, DTYPE.numpy), layout) for _ in range(n)]
@@ -149,9 +191,19 @@ def check(group, members, me, layout):
         if layout != "empty":  # rank r sends r + p rows to rank p
             rows = [[values(DTYPE, (r + p, 2), "uneven", r, p) for p in range(n)] for r in range(n)]
             out = tensor(np.zeros((sum(r + me for r in range(n)), 2), DTYPE.numpy), "contiguous")
-            call(dist.all_to_all_single, out, tensor(np.concatenate(rows[me]), "contiguous"), [r + me for r in range(n)], [me + p for p in range(n)],
-                 group=group)  # fmt: skip
-            same(out, np.concatenate([rows[r][me] for r in range(n)]), f"uneven all_to_all_single {name}")
+            call(
+                dist.all_to_all_single,
+                out,
+                tensor(np.concatenate(rows[me]), "contiguous"),
+                [r + me for r in range(n)],
+                [me + p for p in range(n)],
+                group=group,
+            )
+            same(
+                out,
+                np.concatenate([rows[r][me] for r in range(n)]),
+                f"uneven all_to_all_single {name}",
+            )
             lists = [values(DTYPE, (r, 2), "uneven gather", r) for r in range(n)]
             outs = [tensor(np.zeros((r, 2), DTYPE.numpy), "contiguous") for r in range(n)]
             call(dist.all_gather, outs, tensor(lists[me], "contiguous"), group=group)
@@ -161,9 +213,12 @@ def check(group, members, me, layout):
     if n > 1:
         to, of = members[(me + 1) % n], members[(me - 1) % n]
         out = tensor(np.zeros(shape, DTYPE.numpy), layout)
-        works = dist.batch_isend_irecv([
-            dist.P2POp(dist.isend, tensor(mine[me], layout), to, group), dist.P2POp(dist.irecv, out, of, group),
-        ])  # fmt: skip
+        works = dist.batch_isend_irecv(
+            [
+                dist.P2POp(dist.isend, tensor(mine[me], layout), to, group),
+                dist.P2POp(dist.irecv, out, of, group),
+            ]
+        )
         for work in works:
             work.wait()
         same(out, mine[(me - 1) % n], f"ring {name}")

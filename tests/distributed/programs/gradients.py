@@ -7,9 +7,9 @@ from pellucid.distributed.nn import functional as DF
 
 def inputs(size):
     generator = torch.Generator().manual_seed(3)
-    return [torch.randn(2 * size, 3, generator=generator, dtype=torch.float64) for _ in range(size)], [
+    return [
         torch.randn(2 * size, 3, generator=generator, dtype=torch.float64) for _ in range(size)
-    ]
+    ], [torch.randn(2 * size, 3, generator=generator, dtype=torch.float64) for _ in range(size)]
 
 
 def pieces(x, size):
@@ -23,22 +23,49 @@ def cases(size):
     zeros = lambda x: torch.zeros_like(x)
     return {
         "all_reduce": (lambda x, r: DF.all_reduce(x), lambda xs: [total(xs)] * size),
-        "mean": (lambda x, r: DF.all_reduce(x, dist.ReduceOp.AVG), lambda xs: [total(xs) / size] * size),
+        "mean": (
+            lambda x, r: DF.all_reduce(x, dist.ReduceOp.AVG),
+            lambda xs: [total(xs) / size] * size,
+        ),
         "broadcast": (lambda x, r: DF.broadcast(x, last), lambda xs: [xs[last]] * size),
-        "reduce": (lambda x, r: DF.reduce(x, last) * (r == last), lambda xs: [total(xs) * (r == last) for r in range(size)]),
-        "all_gather": (lambda x, r: total([y * (k + 1) for k, y in enumerate(DF.all_gather(x))]),
-                       lambda xs: [total([y * (k + 1) for k, y in enumerate(xs)])] * size),
-        "gather": (lambda x, r: total([y * (k + 1) for k, y in enumerate(DF.gather(x, last))]),
-                   lambda xs: [total([y * (k + 1) for k, y in enumerate(xs)]) if r == last else zeros(xs[0]) for r in range(size)]),
-        "scatter": (lambda x, r: torch.cat([DF.scatter(pieces(x, size), last)] * size),
-                    lambda xs: [torch.cat([pieces(xs[last], size)[r]] * size) for r in range(size)]),
-        "reduce_scatter": (lambda x, r: torch.cat([DF.reduce_scatter(torch.empty(2, 3, dtype=x.dtype), pieces(x, size))] * size),
-                           lambda xs: [torch.cat([total([pieces(x, size)[r] for x in xs])] * size) for r in range(size)]),
-        "all_to_all": (lambda x, r: torch.cat(DF.all_to_all([torch.empty(2, 3, dtype=x.dtype)] * size, pieces(x, size))),
-                       lambda xs: [torch.cat([pieces(x, size)[r] for x in xs]) for r in range(size)]),
-        "all_to_all_single": (lambda x, r: DF.all_to_all_single(torch.empty_like(x), x),
-                              lambda xs: [torch.cat([pieces(x, size)[r] for x in xs]) for r in range(size)]),
-    }  # fmt: skip
+        "reduce": (
+            lambda x, r: DF.reduce(x, last) * (r == last),
+            lambda xs: [total(xs) * (r == last) for r in range(size)],
+        ),
+        "all_gather": (
+            lambda x, r: total([y * (k + 1) for k, y in enumerate(DF.all_gather(x))]),
+            lambda xs: [total([y * (k + 1) for k, y in enumerate(xs)])] * size,
+        ),
+        "gather": (
+            lambda x, r: total([y * (k + 1) for k, y in enumerate(DF.gather(x, last))]),
+            lambda xs: [
+                total([y * (k + 1) for k, y in enumerate(xs)]) if r == last else zeros(xs[0])
+                for r in range(size)
+            ],
+        ),
+        "scatter": (
+            lambda x, r: torch.cat([DF.scatter(pieces(x, size), last)] * size),
+            lambda xs: [torch.cat([pieces(xs[last], size)[r]] * size) for r in range(size)],
+        ),
+        "reduce_scatter": (
+            lambda x, r: torch.cat(
+                [DF.reduce_scatter(torch.empty(2, 3, dtype=x.dtype), pieces(x, size))] * size
+            ),
+            lambda xs: [
+                torch.cat([total([pieces(x, size)[r] for x in xs])] * size) for r in range(size)
+            ],
+        ),
+        "all_to_all": (
+            lambda x, r: torch.cat(
+                DF.all_to_all([torch.empty(2, 3, dtype=x.dtype)] * size, pieces(x, size))
+            ),
+            lambda xs: [torch.cat([pieces(x, size)[r] for x in xs]) for r in range(size)],
+        ),
+        "all_to_all_single": (
+            lambda x, r: DF.all_to_all_single(torch.empty_like(x), x),
+            lambda xs: [torch.cat([pieces(x, size)[r] for x in xs]) for r in range(size)],
+        ),
+    }
 
 
 def main():

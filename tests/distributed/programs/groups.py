@@ -20,28 +20,45 @@ def refused(kind, text, function, *args, **kwargs):
 
 
 def groups(rank, size):
-    assert dist.get_backend() == "gloo" and dist.group.WORLD.size() == size == dist.GroupMember.WORLD.size()
+    assert (
+        dist.get_backend() == "gloo"
+        and dist.group.WORLD.size() == size == dist.GroupMember.WORLD.size()
+    )
     assert dist.get_process_group_ranks(None) == list(range(size)) and dist.get_pg_count() == 1
     backwards = dist.new_group(list(range(size))[::-1], sort_ranks=False)
-    assert dist.get_rank(backwards) == size - 1 - rank and dist.get_global_rank(backwards, 0) == size - 1
+    assert (
+        dist.get_rank(backwards) == size - 1 - rank
+        and dist.get_global_rank(backwards, 0) == size - 1
+    )
     x = torch.tensor([rank])
     dist.broadcast(x, group_src=0, group=backwards)
     assert x.item() == size - 1
     first = dist.new_group([0])
     if rank == 0:
         dist.all_reduce(x, group=first)
-        assert x.item() == size - 1 and dist.get_world_size(first) == 1 and dist.get_group_rank(first, 0) == 0
+        assert (
+            x.item() == size - 1
+            and dist.get_world_size(first) == 1
+            and dist.get_group_rank(first, 0) == 0
+        )
         refused(ValueError, "Global rank 1 is not part of group", dist.get_group_rank, first, 1)
         refused(ValueError, "Group rank 4 is not part of group", dist.get_global_rank, first, 4)
     else:
-        assert first == dist.GroupMember.NON_GROUP_MEMBER and dist.get_rank(first) == -1 == dist.get_world_size(first)
+        assert first == dist.GroupMember.NON_GROUP_MEMBER and dist.get_rank(
+            first
+        ) == -1 == dist.get_world_size(first)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             assert dist.all_reduce(x, group=first) is None and len(caught) == 1
     mine, every = dist.new_subgroups(1)
     assert len(every) == size and mine.ranks == [rank]
     refused(ValueError, f"Rank {size} is out of range", dist.new_group, [0, size])
-    refused(ValueError, "Rank 0 has appeared in both subgroup", dist.new_subgroups_by_enumeration, [[0], [0]])
+    refused(
+        ValueError,
+        "Rank 0 has appeared in both subgroup",
+        dist.new_subgroups_by_enumeration,
+        [[0], [0]],
+    )
     dist.destroy_process_group(backwards)
     refused(ValueError, "Invalid process group specified", dist.get_rank, backwards)
 
@@ -49,7 +66,9 @@ def groups(rank, size):
 def objects(rank, size):
     everything = [None] * size
     dist.all_gather_object(everything, {"rank": rank, "text": "x" * (100 * rank)})
-    assert [o["rank"] for o in everything] == list(range(size)) and len(everything[-1]["text"]) == 100 * (size - 1)
+    assert [o["rank"] for o in everything] == list(range(size)) and len(
+        everything[-1]["text"]
+    ) == 100 * (size - 1)
     got = [None] * size if rank == 1 else None
     dist.gather_object((rank, [1, 2]), got, dst=1)
     assert rank != 1 or got == [(r, [1, 2]) for r in range(size)]
@@ -99,12 +118,27 @@ def works(rank, size):
 
 def refusals(rank, size):
     two = torch.ones(2)
-    refused(ValueError, "trying to initialize the default process group twice!", dist.init_process_group, "gloo")
+    refused(
+        ValueError,
+        "trying to initialize the default process group twice!",
+        dist.init_process_group,
+        "gloo",
+    )
     refused(TypeError, "Expected parameter `tensor` of type torch.Tensor", dist.all_reduce, 3)
-    refused(RuntimeError, "Cannot use ReduceOp.BAND with non-integral dtype", dist.all_reduce, two, dist.ReduceOp.BAND)
+    refused(
+        RuntimeError,
+        "Cannot use ReduceOp.BAND with non-integral dtype",
+        dist.all_reduce,
+        two,
+        dist.ReduceOp.BAND,
+    )
     complex_pair = torch.ones(2, dtype=torch.complex64)
     refused(
-        ValueError, "all_reduce does not support RedOpType.MAX on complex tensors", dist.all_reduce, complex_pair, dist.ReduceOp.MAX
+        ValueError,
+        "all_reduce does not support RedOpType.MAX on complex tensors",
+        dist.all_reduce,
+        complex_pair,
+        dist.ReduceOp.MAX,
     )
     for call in (dist.broadcast, dist.reduce, dist.broadcast_object_list):
         name = call.__name__.partition("_")[0]
@@ -115,10 +149,24 @@ def refusals(rank, size):
             two if call is not dist.broadcast_object_list else [1],
             size,
         )
-    refused(RuntimeError, "reduce does not support", dist.reduce, complex_pair, 0, dist.ReduceOp.MAX)
+    refused(
+        RuntimeError, "reduce does not support", dist.reduce, complex_pair, 0, dist.ReduceOp.MAX
+    )
     refused(RuntimeError, f"expected length {size}, got 0", dist.all_gather, [], two)
-    refused(ValueError, "Invalid usage of tensors with different dtypes", dist.all_gather, [two.double()] * size, two)
-    refused(RuntimeError, "invalid tensor size at index 0 (expected (2), got (3))", dist.all_gather, [torch.ones(3)] * size, two)
+    refused(
+        ValueError,
+        "Invalid usage of tensors with different dtypes",
+        dist.all_gather,
+        [two.double()] * size,
+        two,
+    )
+    refused(
+        RuntimeError,
+        "invalid tensor size at index 0 (expected (2), got (3))",
+        dist.all_gather,
+        [torch.ones(3)] * size,
+        two,
+    )
     refused(
         ValueError,
         "output tensor size must be equal to world_size times",
@@ -133,16 +181,47 @@ def refusals(rank, size):
         torch.ones(2 * size + 1),
         torch.ones(2 * size + 1),
     )
-    refused(RuntimeError, "Split sizes doesn't match total dim 0 size", dist.all_to_all_single, two, two, [1] * size, [3] * size)
-    refused(ValueError, "should not be the same as the rank of the current process", dist.send, two, rank)
+    refused(
+        RuntimeError,
+        "Split sizes doesn't match total dim 0 size",
+        dist.all_to_all_single,
+        two,
+        two,
+        [1] * size,
+        [3] * size,
+    )
+    refused(
+        ValueError,
+        "should not be the same as the rank of the current process",
+        dist.send,
+        two,
+        rank,
+    )
     refused(ValueError, f"Global rank {size} is not part of group", dist.send, two, size)
     refused(ValueError, "Invalid ``op``", dist.P2POp, print, two, 0)
-    refused(NotImplementedError, "tensors on meta are not supported", dist.all_reduce, torch.ones(2, device="meta"))
+    refused(
+        NotImplementedError,
+        "tensors on meta are not supported",
+        dist.all_reduce,
+        torch.ones(2, device="meta"),
+    )
     if rank == 0:
-        refused(ValueError, "Argument ``gather_list`` must be specified on destination rank.", dist.gather, two)
+        refused(
+            ValueError,
+            "Argument ``gather_list`` must be specified on destination rank.",
+            dist.gather,
+            two,
+        )
     else:
-        refused(ValueError, "Argument ``scatter_list`` must NOT be specified on non-source ranks.", dist.scatter, two, [two] * size)
-    # Sizes that the ranks could not know of each other: all of them hear of it, and the group goes on.
+        refused(
+            ValueError,
+            "Argument ``scatter_list`` must NOT be specified on non-source ranks.",
+            dist.scatter,
+            two,
+            [two] * size,
+        )
+    # Sizes that the ranks could not know of each other: all of them hear of it, and the group goes
+    # on.
     if rank == 0:
         dist.send(torch.ones(3), 1)
     elif rank == 1:
@@ -174,7 +253,14 @@ def main():
         dist.destroy_process_group()
         assert not dist.is_initialized()
         refused(ValueError, "Default process group has not been initialized", dist.get_rank)
-    refused(ValueError, "entered once per process", dist.init_process_group, "gloo", rank=0, world_size=size + 1)
+    refused(
+        ValueError,
+        "entered once per process",
+        dist.init_process_group,
+        "gloo",
+        rank=0,
+        world_size=size + 1,
+    )
     assert "mpi4py" in sys.modules and not [name for name in os.environ if name.startswith("PMI_")]
     print(f"rank {rank} of {size}: all well")
 

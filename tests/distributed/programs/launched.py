@@ -17,7 +17,8 @@ def main():
     if "wait" in sys.argv:
         open(os.path.join(sys.argv[2], str(os.getpid())), "w").close()
         time.sleep(60)
-    # One write for line and newline: print makes two where Python is unbuffered, and the ranks share this stream.
+    # One write for line and newline: print makes two where Python is unbuffered, and the ranks
+    # share this stream.
     sys.stdout.write(f"rank {rank} of {dist.get_world_size()}, restart {restart}, {sys.argv[1:]}\n")
     sys.stdout.flush()
     if "fail" in sys.argv and rank == 1 and (restart == "0" or "always" in sys.argv):

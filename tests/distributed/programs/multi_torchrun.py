@@ -1,5 +1,5 @@
-"""The shape of PyTorch's `multigpu_torchrun.py` and minGPT-ddp's trainer on processors: torchrun, a sampler, mixed precision, snapshots
-from which a second start goes on.
+"""The shape of PyTorch's `multigpu_torchrun.py` and minGPT-ddp's trainer on processors: torchrun, a
+sampler, mixed precision, snapshots from which a second start goes on.
 """
 
 import argparse
@@ -21,7 +21,10 @@ class MyTrainDataset(Dataset):
     def __init__(self, size):
         generator = torch.Generator().manual_seed(0)
         self.size = size
-        self.data = [(torch.rand(20, generator=generator), torch.rand(1, generator=generator)) for _ in range(size)]
+        self.data = [
+            (torch.rand(20, generator=generator), torch.rand(1, generator=generator))
+            for _ in range(size)
+        ]
 
     def __len__(self):
         return self.size
@@ -34,7 +37,12 @@ class Trainer:
     def __init__(self, model, train_data, optimizer, save_every, snapshot_path):
         self.local_rank = int(os.environ["LOCAL_RANK"])
         self.global_rank = int(os.environ["RANK"])
-        self.model, self.train_data, self.optimizer, self.save_every = model, train_data, optimizer, save_every
+        self.model, self.train_data, self.optimizer, self.save_every = (
+            model,
+            train_data,
+            optimizer,
+            save_every,
+        )
         self.epochs_run, self.snapshot_path = 0, snapshot_path
         self.scaler = torch.amp.GradScaler("cpu", enabled=False)
         if os.path.exists(snapshot_path):
@@ -69,8 +77,10 @@ class Trainer:
 
     def _save_snapshot(self, epoch):
         snapshot = {
-            "MODEL_STATE": self.model.module.state_dict(), "OPTIMIZER_STATE": self.optimizer.state_dict(), "EPOCHS_RUN": epoch + 1,
-        }  # fmt: skip
+            "MODEL_STATE": self.model.module.state_dict(),
+            "OPTIMIZER_STATE": self.optimizer.state_dict(),
+            "EPOCHS_RUN": epoch + 1,
+        }
         torch.save(snapshot, self.snapshot_path)
 
     def train(self, max_epochs):
@@ -86,7 +96,13 @@ def main(total_epochs, save_every, batch_size, snapshot_path):
     model = torch.nn.Sequential(torch.nn.Linear(20, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     dataset = MyTrainDataset(64)
-    train_data = DataLoader(dataset, batch_size=batch_size, pin_memory=False, shuffle=False, sampler=DistributedSampler(dataset))
+    train_data = DataLoader(
+        dataset,
+        batch_size=batch_size,
+        pin_memory=False,
+        shuffle=False,
+        sampler=DistributedSampler(dataset),
+    )
     Trainer(model, train_data, optimizer, save_every, snapshot_path).train(total_epochs)
     dist.destroy_process_group()
 

@@ -1,4 +1,6 @@
-"""Training that saves after each epoch and, started again, goes on from there; a rank fails once, if it is told how."""
+"""Training that saves after each epoch and, started again, goes on from there; a rank fails once,
+if it is told how.
+"""
 
 import os
 import signal
@@ -11,10 +13,16 @@ from pellucid import nn
 
 def main(folder, how):
     dist.init_process_group("gloo")
-    rank, size, again = dist.get_rank(), dist.get_world_size(), os.environ["TORCHELASTIC_RESTART_COUNT"]
+    rank, size, again = (
+        dist.get_rank(),
+        dist.get_world_size(),
+        os.environ["TORCHELASTIC_RESTART_COUNT"],
+    )
     path = os.path.join(folder, "checkpoint.pt")
     torch.manual_seed(0)
-    model = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1)))
+    model = nn.parallel.DistributedDataParallel(
+        nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+    )
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     first = 0
     if os.path.exists(path):
@@ -35,10 +43,15 @@ def main(folder, how):
                 if how == "killed":
                     os.kill(os.getpid(), signal.SIGKILL)
         if rank == 0:
-            torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}, path + ".part")
+            torch.save(
+                {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch},
+                path + ".part",
+            )
             os.replace(path + ".part", path)
         dist.barrier()
-    numbers = " ".join(f"{v.hex()}" for p in model.parameters() for v in p.detach().reshape(-1).tolist())
+    numbers = " ".join(
+        f"{v.hex()}" for p in model.parameters() for v in p.detach().reshape(-1).tolist()
+    )
     sys.stdout.write(f"rank {rank} began at {first}: {numbers}\n")
     sys.stdout.flush()
     dist.destroy_process_group()

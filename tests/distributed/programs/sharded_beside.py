@@ -1,4 +1,5 @@
-"""The same training, cut over the ranks in several ways, with PyTorch's gloo (`torch`) or Pellucid; and files that the two exchange.
+"""The same training, cut over the ranks in several ways, with PyTorch's gloo (`torch`) or Pellucid;
+and files that the two exchange.
 
 sharded_beside.py [torch] train | write FOLDER | read FOLDER
 """
@@ -11,7 +12,15 @@ home = arguments.pop(0) if arguments[0] == "torch" else "pellucid"
 torch = importlib.import_module(home)
 dist, dcp, optim, fsdp, parallel, tensor, mesh_of = (
     importlib.import_module(f"{home}.distributed{name}")
-    for name in ("", ".checkpoint", ".optim", ".fsdp", ".tensor.parallel", ".tensor", ".device_mesh")
+    for name in (
+        "",
+        ".checkpoint",
+        ".optim",
+        ".fsdp",
+        ".tensor.parallel",
+        ".tensor",
+        ".device_mesh",
+    )
 )
 nn, F = torch.nn, torch.nn.functional
 Shard, Replicate = tensor.Shard, tensor.Replicate
@@ -23,7 +32,11 @@ mesh = mesh_of.init_device_mesh("cpu", (size,))
 class Block(nn.Module):
     def __init__(self, width):
         super().__init__()
-        self.norm, self.up, self.down = nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.norm, self.up, self.down = (
+            nn.LayerNorm(width),
+            nn.Linear(width, 4 * width),
+            nn.Linear(4 * width, width),
+        )
 
     def forward(self, x):
         return x + self.down(F.gelu(self.up(self.norm(x))))
@@ -59,9 +72,13 @@ def trained(name, model, optimizer, part=slice(None)):
     norm = norm.full_tensor() if isinstance(norm, tensor.DTensor) else norm
     whole = [p.full_tensor() if isinstance(p, tensor.DTensor) else p for p in model.parameters()]
     print(f"{name} losses: {losses[0]:.6f} {losses[-1]:.6f}")
-    print(f"{name} end: {norm.item():.6f} {sum(p.double().abs().sum().item() for p in whole) / 1000:.6f}")
+    print(
+        f"{name} end: {norm.item():.6f} {sum(p.double().abs().sum().item() for p in whole) / 1000:.6f}"
+    )
     shown = {
-        k: (str(p.placements), tuple(p.to_local().shape)) for k, p in model.named_parameters() if isinstance(p, tensor.DTensor)
+        k: (str(p.placements), tuple(p.to_local().shape))
+        for k, p in model.named_parameters()
+        if isinstance(p, tensor.DTensor)
     }
     print(f"layout of {name}: {shown}")
 
@@ -84,14 +101,20 @@ def train():
     fsdp.fully_shard(model)
     trained("momentum", model, torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), own)
     model = nn.parallel.DistributedDataParallel(built())
-    trained("zero", model, optim.ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=1e-2), own)
+    trained(
+        "zero",
+        model,
+        optim.ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=1e-2),
+        own,
+    )
     model = built()
     plan = {
         "emb": parallel.RowwiseParallel(input_layouts=Replicate(), output_layouts=Shard(1)),
-        "layers.*.norm": parallel.SequenceParallel(), "layers.*.up": parallel.ColwiseParallel(input_layouts=Shard(1)),
+        "layers.*.norm": parallel.SequenceParallel(),
+        "layers.*.up": parallel.ColwiseParallel(input_layouts=Shard(1)),
         "layers.*.down": parallel.RowwiseParallel(output_layouts=Shard(1)),
         "head": parallel.ColwiseParallel(input_layouts=Shard(1), output_layouts=Replicate()),
-    }  # fmt: skip
+    }
     if 4 % size == 0:  # a sequence that the ranks divide
         parallel.parallelize_module(model, mesh, plan)
         trained("tensor parallel", model, torch.optim.SGD(model.parameters(), lr=0.1))
@@ -108,11 +131,17 @@ def train():
 def state(f, way):
     return {
         "model": {
-            "cut": tensor.distribute_tensor(f(torch.arange(15.0).reshape(5, 3)), mesh, [Shard(way)]), "plain": f(torch.ones(3)),
-            "half": f(torch.ones(2, dtype=torch.bfloat16)), "all": tensor.distribute_tensor(f(torch.arange(4)), mesh, [Replicate()]),
+            "cut": tensor.distribute_tensor(
+                f(torch.arange(15.0).reshape(5, 3)), mesh, [Shard(way)]
+            ),
+            "plain": f(torch.ones(3)),
+            "half": f(torch.ones(2, dtype=torch.bfloat16)),
+            "all": tensor.distribute_tensor(f(torch.arange(4)), mesh, [Replicate()]),
         },
-        "step": 7 if f(torch.ones(1)) else 0, "groups": [1, {"a": f(torch.ones(2))}], "options": {"x": None, "lr": 0.1, "betas": (0.9, 0.99)},
-    }  # fmt: skip
+        "step": 7 if f(torch.ones(1)) else 0,
+        "groups": [1, {"a": f(torch.ones(2))}],
+        "options": {"x": None, "lr": 0.1, "betas": (0.9, 0.99)},
+    }
 
 
 if arguments[0] == "train":
@@ -127,6 +156,10 @@ else:
         assert made["model"][key].full_tensor().equal(wanted["model"][key].full_tensor()), key
     for key in ("plain", "half"):
         assert made["model"][key].equal(wanted["model"][key]), key
-    assert made["step"] == 7 and made["options"] == wanted["options"] and made["groups"][1]["a"].equal(torch.ones(2))
+    assert (
+        made["step"] == 7
+        and made["options"] == wanted["options"]
+        and made["groups"][1]["a"].equal(torch.ones(2))
+    )
     print("the same")
 dist.destroy_process_group()

@@ -1,4 +1,5 @@
-"""Distributed checkpoints, and optimizers whose state is cut: written and read by the same ranks, and by others.
+"""Distributed checkpoints, and optimizers whose state is cut: written and read by the same ranks,
+and by others.
 
 sharded_files.py write FOLDER | read FOLDER
 """
@@ -37,13 +38,24 @@ def whole(value):
 
 def plain_state():
     return {
-        "rows": torch.arange(15.0).reshape(5, 3), "columns": torch.arange(15).reshape(5, 3), "one": torch.ones(1), "half": torch.full((3,), 1.5, dtype=torch.bfloat16),
-        "none": torch.zeros(0, 2), "number": torch.tensor(3.0),
-    }  # fmt: skip
+        "rows": torch.arange(15.0).reshape(5, 3),
+        "columns": torch.arange(15).reshape(5, 3),
+        "one": torch.ones(1),
+        "half": torch.full((3,), 1.5, dtype=torch.bfloat16),
+        "none": torch.zeros(0, 2),
+        "number": torch.tensor(3.0),
+    }
 
 
 def layouts():
-    return {"rows": Shard(0), "columns": Shard(1), "one": Shard(0), "half": Replicate(), "none": Shard(0), "number": Replicate()}
+    return {
+        "rows": Shard(0),
+        "columns": Shard(1),
+        "one": Shard(0),
+        "half": Replicate(),
+        "none": Shard(0),
+        "number": Replicate(),
+    }
 
 
 def tensors():
@@ -51,7 +63,12 @@ def tensors():
     path = folder / "tensors"
     if what == "write":
         dcp.save(
-            {"model": state, "step": 7, "groups": [{"lr": 0.1, "betas": (0.9, 0.99)}, {"w": torch.ones(2)}]}, checkpoint_id=path
+            {
+                "model": state,
+                "step": 7,
+                "groups": [{"lr": 0.1, "betas": (0.9, 0.99)}, {"w": torch.ones(2)}],
+            },
+            checkpoint_id=path,
         )
     turned = {"rows": Shard(1), "columns": Shard(0)}
     empty = {
@@ -108,7 +125,9 @@ def models():
         for seed in range(2):
             step(model, own, seed)
         state = dict(zip(("model", "optimizer"), get_state_dict(model, own), strict=True))
-        assert set(state["optimizer"]["state"]) == {f"layers.{k}.{n}" for k in (0, 2) for n in ("weight", "bias")}
+        assert set(state["optimizer"]["state"]) == {
+            f"layers.{k}.{n}" for k in (0, 2) for n in ("weight", "bias")
+        }
         dcp.save(state, checkpoint_id=path)
     model, own = built()
     with torch.no_grad():
@@ -121,16 +140,27 @@ def models():
     step(model, own, 2)
     for (key, a), b in zip(reference.named_parameters(), model.parameters(), strict=True):
         assert (a - whole(b)).abs().max() < 1e-6, key
-    full = get_model_state_dict(model, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
+    full = get_model_state_dict(
+        model, options=StateDictOptions(full_state_dict=True, cpu_offload=True)
+    )
     assert (len(full) == 5) == (rank == 0)
-    flat = get_optimizer_state_dict(model, own, options=StateDictOptions(full_state_dict=True, flatten_optimizer_state_dict=True))
-    assert flat["state.layers.0.weight.exp_avg"].shape == (7, 3) and flat["param_groups.layers.2.bias.lr"] == 1e-2
+    flat = get_optimizer_state_dict(
+        model,
+        own,
+        options=StateDictOptions(full_state_dict=True, flatten_optimizer_state_dict=True),
+    )
+    assert (
+        flat["state.layers.0.weight.exp_avg"].shape == (7, 3)
+        and flat["param_groups.layers.2.bias.lr"] == 1e-2
+    )
     other, second = built()
     options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
     set_model_state_dict(other, full, options=options)
     set_optimizer_state_dict(other, second, flat if rank == 0 else {}, options=options)
     for a, b in zip(model.parameters(), other.parameters(), strict=True):
-        assert torch.equal(whole(a), whole(b)) and torch.equal(whole(own.state[a]["exp_avg"]), whole(second.state[b]["exp_avg"]))
+        assert torch.equal(whole(a), whole(b)) and torch.equal(
+            whole(own.state[a]["exp_avg"]), whole(second.state[b]["exp_avg"])
+        )
     wrapped = nn.parallel.DistributedDataParallel(built(cut=False)[0])
     assert set(get_model_state_dict(wrapped)) == set(full) or rank
     future = dcp.async_save({"model": get_model_state_dict(model)}, checkpoint_id=folder / "later")
@@ -142,18 +172,27 @@ def models():
 
 
 def zero():
-    """ZeroRedundancyOptimizer beside DistributedDataParallel: bit for bit what each rank alone computes, and its state is one process's."""
+    """ZeroRedundancyOptimizer beside DistributedDataParallel: bit for bit what each rank alone
+    computes, and its state is one process's.
+    """
     for options in ({}, {"parameters_as_bucket_view": True}):
         torch.manual_seed(0)
         first, second = Model(), Model()
         second.load_state_dict(first.state_dict())
         models = [nn.parallel.DistributedDataParallel(m) for m in (first, second)]
-        groups = [[{"params": m.layers[0].parameters(), "lr": 0.02}, {"params": m.layers[2].parameters()}] for m in (first, second)]
+        groups = [
+            [{"params": m.layers[0].parameters(), "lr": 0.02}, {"params": m.layers[2].parameters()}]
+            for m in (first, second)
+        ]
         plain = torch.optim.AdamW(groups[0], lr=1e-2, weight_decay=0.1)
-        cut = ZeroRedundancyOptimizer(groups[1], torch.optim.AdamW, lr=1e-2, weight_decay=0.1, **options)
+        cut = ZeroRedundancyOptimizer(
+            groups[1], torch.optim.AdamW, lr=1e-2, weight_decay=0.1, **options
+        )
         schedules = [torch.optim.lr_scheduler.StepLR(o, 1, 0.5) for o in (plain, cut)]
         for seed in range(4):
-            x = torch.randn(4 * size, 3, generator=torch.Generator().manual_seed(seed))[4 * rank : 4 * rank + 4]
+            x = torch.randn(4 * size, 3, generator=torch.Generator().manual_seed(seed))[
+                4 * rank : 4 * rank + 4
+            ]
             for model, optimizer, schedule in zip(models, (plain, cut), schedules, strict=True):
                 (model(x) ** 2).mean().backward()
                 optimizer.step()
@@ -173,7 +212,9 @@ def zero():
         held = [cut.state_dict() if rank == 0 else None]
         dist.broadcast_object_list(held, 0)
         expected = plain.state_dict()
-        assert held[0]["param_groups"][0]["lr"] == expected["param_groups"][0]["lr"] and list(held[0]["state"]) == [0, 1, 2, 3]
+        assert held[0]["param_groups"][0]["lr"] == expected["param_groups"][0]["lr"] and list(
+            held[0]["state"]
+        ) == [0, 1, 2, 3]
         for k, state in expected["state"].items():
             assert all(torch.equal(held[0]["state"][k][key], value) for key, value in state.items())
         again = ZeroRedundancyOptimizer(second.parameters(), torch.optim.AdamW, lr=1.0)
@@ -183,7 +224,9 @@ def zero():
         for model, optimizer in zip(models, (plain, cut), strict=True):
             (model(x) ** 2).mean().backward()
             optimizer.step()
-        assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+        assert all(
+            torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True)
+        )
 
 
 def plain_of(model):
@@ -200,14 +243,22 @@ def faults():
             raise AssertionError(f"not refused: {text}")
 
     path = folder / "tensors"
-    fails("Missing key in checkpoint state_dict: model.absent.", {"model": {"absent": torch.zeros(1)}}, path)
+    fails(
+        "Missing key in checkpoint state_dict: model.absent.",
+        {"model": {"absent": torch.zeros(1)}},
+        path,
+    )
     fails(
         "Size mismatch between saved torch.Size([5, 3]) and current: torch.Size([5, 4]) for model.rows",
         {"model": {"rows": torch.zeros(5, 4)}},
         path,
     )
     fails(".metadata", {"a": 1}, folder / "nothing")
-    dcp.load({"model": {"absent": torch.zeros(1)}}, checkpoint_id=path, planner=dcp.DefaultLoadPlanner(allow_partial_load=True))
+    dcp.load(
+        {"model": {"absent": torch.zeros(1)}},
+        checkpoint_id=path,
+        planner=dcp.DefaultLoadPlanner(allow_partial_load=True),
+    )
     if rank == 0:
         (folder / "hostile").mkdir(exist_ok=True)
         (folder / "hostile" / ".metadata").write_bytes(pickle.dumps(Hostile()))

@@ -1,7 +1,8 @@
-"""fully_shard alone (nothing else of the sharded package is imported) with modules that are hard on it.
+"""fully_shard alone (nothing else of the sharded package is imported) with modules that are hard on
+it.
 
-Frozen and unused parameters, a block that is used twice, a weight used without its gradient, a result that is a view and changed in place,
-and both kinds of recomputation.
+Frozen and unused parameters, a block that is used twice, a weight used without its gradient, a
+result that is a view and changed in place, and both kinds of recomputation.
 """
 
 import pellucid as torch
@@ -58,7 +59,12 @@ for recompute in (None, False, True):
             (each(given)["out"][0] ** 2).mean().backward()
     for (key, a), b in zip(whole.named_parameters(), model.parameters(), strict=True):
         assert (a.grad is None) == (b.grad is None), key
-        assert a.grad is None or (a.grad - b.grad.full_tensor()).abs().max() < 1e-6, (recompute, key)
-    assert (inputs[0].grad[2 * rank : 2 * rank + 2] - inputs[1].grad / size).abs().max() < 1e-6, recompute
+        assert a.grad is None or (a.grad - b.grad.full_tensor()).abs().max() < 1e-6, (
+            recompute,
+            key,
+        )
+    assert (inputs[0].grad[2 * rank : 2 * rank + 2] - inputs[1].grad / size).abs().max() < 1e-6, (
+        recompute
+    )
 print("all well")
 dist.destroy_process_group()

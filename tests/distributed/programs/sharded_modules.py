@@ -1,4 +1,6 @@
-"""fully_shard against one process that trains with the whole batch: losses, gradients, parameters; on every rank."""
+"""fully_shard against one process that trains with the whole batch: losses, gradients, parameters;
+on every rank.
+"""
 
 import os
 import sys
@@ -7,9 +9,18 @@ import pellucid as torch
 import pellucid.distributed as dist
 from pellucid import nn
 from pellucid.distributed.device_mesh import init_device_mesh
-from pellucid.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard, register_fsdp_forward_method
+from pellucid.distributed.fsdp import (
+    FSDPModule,
+    MixedPrecisionPolicy,
+    fully_shard,
+    register_fsdp_forward_method,
+)
 from pellucid.distributed.tensor import DTensor, Replicate, Shard
-from pellucid.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from pellucid.distributed.tensor.parallel import (
+    ColwiseParallel,
+    RowwiseParallel,
+    parallelize_module,
+)
 from pellucid.nn import functional as F
 
 dist.init_process_group("gloo")
@@ -20,7 +31,11 @@ thorough = "," in os.environ.get("PELLUCID_TEST_RANKS", "")
 class Block(nn.Module):
     def __init__(self, width):
         super().__init__()
-        self.norm, self.up, self.down = nn.LayerNorm(width), nn.Linear(width, 3 * width + 1), nn.Linear(3 * width + 1, width)
+        self.norm, self.up, self.down = (
+            nn.LayerNorm(width),
+            nn.Linear(width, 3 * width + 1),
+            nn.Linear(3 * width + 1, width),
+        )
 
     def forward(self, x):
         return x + self.down(F.gelu(self.up(self.norm(x))))
@@ -55,7 +70,9 @@ def built():
 
 def batch(step):
     draw = torch.Generator().manual_seed(step)
-    return torch.randint(0, 13, (2 * size, 6), generator=draw), torch.randint(0, 13, (2 * size, 6), generator=draw)
+    return torch.randint(0, 13, (2 * size, 6), generator=draw), torch.randint(
+        0, 13, (2 * size, 6), generator=draw
+    )
 
 
 def loss_of(model, x, y):
@@ -80,8 +97,17 @@ def train(
     mesh = mesh or init_device_mesh("cpu", (size,))
     for layer in model.layers:
         fully_shard(layer, mesh=mesh, **options)
-    assert fully_shard(model, mesh=mesh, **{k: v for k, v in options.items() if k != "reshard_after_forward"}) is model
-    assert isinstance(model, FSDPModule) and isinstance(model, Model) and type(model).__name__ == "FSDPModel"
+    assert (
+        fully_shard(
+            model, mesh=mesh, **{k: v for k, v in options.items() if k != "reshard_after_forward"}
+        )
+        is model
+    )
+    assert (
+        isinstance(model, FSDPModule)
+        and isinstance(model, Model)
+        and type(model).__name__ == "FSDPModel"
+    )
     assert all(isinstance(p, DTensor) and isinstance(p, nn.Parameter) for p in model.parameters())
     first, second = optimizer(whole.parameters()), optimizer(model.parameters())
     mine = slice(2 * rank, 2 * rank + 2)
@@ -132,10 +158,16 @@ def the_options():
     train("kept after forward", reshard_after_forward=False, steps=2 if thorough else 1)
     train("accumulated", accumulate=2, steps=2)
     if thorough:
-        train("momentum", optimizer=lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True))
-    train("other dimension", shard_placement_fn=lambda p: Shard(1) if p.ndim == 2 else None, steps=2)
+        train(
+            "momentum", optimizer=lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True)
+        )
+    train(
+        "other dimension", shard_placement_fn=lambda p: Shard(1) if p.ndim == 2 else None, steps=2
+    )
     if size == 4:
-        model, _ = train("replicas", mesh=init_device_mesh("cpu", (2, 2), mesh_dim_names=("replicas", "shards")))
+        model, _ = train(
+            "replicas", mesh=init_device_mesh("cpu", (2, 2), mesh_dim_names=("replicas", "shards"))
+        )
         assert model.emb.weight.placements == (Replicate(), Shard(0))
 
 
@@ -148,10 +180,16 @@ def the_memory():
     seen = []
     layer = model.layers[1]
     layer.up.register_forward_hook(
-        lambda m, i, o: seen.append((type(m.weight), tuple(m.weight.shape), isinstance(m.weight, nn.Parameter)))
+        lambda m, i, o: seen.append(
+            (type(m.weight), tuple(m.weight.shape), isinstance(m.weight, nn.Parameter))
+        )
     )
     out = model(batch(0)[0])
-    assert seen == [(torch.Tensor, (16, 5), True)] and isinstance(layer.up.weight, DTensor) and not isinstance(model.scale, DTensor)
+    assert (
+        seen == [(torch.Tensor, (16, 5), True)]
+        and isinstance(layer.up.weight, DTensor)
+        and not isinstance(model.scale, DTensor)
+    )
     assert not layer._get_fsdp_state().group.block.bytes.any()
     out.sum().backward()
     assert isinstance(model.scale, DTensor) and model.scale.grad is not None
@@ -189,7 +227,9 @@ def the_memory():
 
 
 def the_precision():
-    """bfloat16 inside, float32 parameters and averages: what one process gets with a model of bfloat16."""
+    """bfloat16 inside, float32 parameters and averages: what one process gets with a model of
+    bfloat16.
+    """
     torch.manual_seed(0)
     model, whole = (nn.Sequential(Block(5), Block(5)) for _ in range(2))
     whole.load_state_dict(model.state_dict())
@@ -197,9 +237,14 @@ def the_precision():
     policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
     for layer in model:
         fully_shard(layer, mp_policy=policy)
-    fully_shard(model, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16, output_dtype=torch.float32))
+    fully_shard(
+        model,
+        mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16, output_dtype=torch.float32),
+    )
     seen = []
-    model[0].up.register_forward_hook(lambda m, i, o: seen.append((m.weight.dtype, i[0].dtype, o.dtype)))
+    model[0].up.register_forward_hook(
+        lambda m, i, o: seen.append((m.weight.dtype, i[0].dtype, o.dtype))
+    )
     x = torch.randn(3, 5)
     out = model(x)
     assert out.dtype == torch.float32 and seen == [(torch.bfloat16,) * 3]
@@ -226,7 +271,9 @@ def the_meta_device():
     layer.to_empty(device="cpu")
     torch.manual_seed(3)
     layer.reset_parameters()
-    assert torch.equal(layer.weight.full_tensor(), expected.weight) and torch.equal(layer.bias.full_tensor(), expected.bias)
+    assert torch.equal(layer.weight.full_tensor(), expected.weight) and torch.equal(
+        layer.bias.full_tensor(), expected.bias
+    )
     close(layer(torch.ones(2, 7)), expected(torch.ones(2, 7)), "meta")
 
 
@@ -240,7 +287,10 @@ def both():
     parallelize_module(model, mesh["tp"], {"0": ColwiseParallel(), "2": RowwiseParallel()})
     fully_shard(model, mesh=mesh["dp"])
     assert all(p.device_mesh == mesh for p in model.parameters())
-    steps = torch.optim.Adam(whole.parameters(), lr=1e-2), torch.optim.Adam(model.parameters(), lr=1e-2)
+    steps = (
+        torch.optim.Adam(whole.parameters(), lr=1e-2),
+        torch.optim.Adam(model.parameters(), lr=1e-2),
+    )
     group = rank // ways
     for step in range(3):
         x = torch.randn(2 * size, 6, generator=torch.Generator().manual_seed(step))

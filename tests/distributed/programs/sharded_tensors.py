@@ -67,21 +67,50 @@ def meshes():
 
 def the_mesh():
     mesh = init_device_mesh("cpu", (size,), mesh_dim_names=("x",))
-    assert mesh.shape == (size,) and mesh.ndim == 1 and mesh.size() == size and mesh.get_local_rank() == rank
-    assert mesh.get_coordinate() == (rank,) and mesh["x"] is mesh and mesh.get_group("x") is dist.group.WORLD
-    assert mesh.mesh.tolist() == list(range(size)) and mesh == init_device_mesh("cpu", (size,), mesh_dim_names=("x",))
+    assert (
+        mesh.shape == (size,)
+        and mesh.ndim == 1
+        and mesh.size() == size
+        and mesh.get_local_rank() == rank
+    )
+    assert (
+        mesh.get_coordinate() == (rank,)
+        and mesh["x"] is mesh
+        and mesh.get_group("x") is dist.group.WORLD
+    )
+    assert mesh.mesh.tolist() == list(range(size)) and mesh == init_device_mesh(
+        "cpu", (size,), mesh_dim_names=("x",)
+    )
     assert repr(mesh) == f"DeviceMesh((x={size}), 'cpu', stride=(1,))"
-    raises(RuntimeError, "Cannot slice a DeviceMesh without mesh_dim_names!", lambda: init_device_mesh("cpu", (size,))["x"])
-    raises(KeyError, "Invalid mesh_dim_names ('y',) specified. Valid mesh_dim_names are ['x'].", lambda: mesh["y"])
-    raises(RuntimeError, f"found {size + 1} ranks!", lambda: DeviceMesh("cpu", list(range(size + 1))))
-    raises(RuntimeError, "Each mesh_dim_name must be unique", lambda: init_device_mesh("cpu", (1, size), mesh_dim_names=("x", "x")))
+    raises(
+        RuntimeError,
+        "Cannot slice a DeviceMesh without mesh_dim_names!",
+        lambda: init_device_mesh("cpu", (size,))["x"],
+    )
+    raises(
+        KeyError,
+        "Invalid mesh_dim_names ('y',) specified. Valid mesh_dim_names are ['x'].",
+        lambda: mesh["y"],
+    )
+    raises(
+        RuntimeError, f"found {size + 1} ranks!", lambda: DeviceMesh("cpu", list(range(size + 1)))
+    )
+    raises(
+        RuntimeError,
+        "Each mesh_dim_name must be unique",
+        lambda: init_device_mesh("cpu", (1, size), mesh_dim_names=("x", "x")),
+    )
     turned = DeviceMesh("cpu", list(range(size))[::-1])
     assert turned.get_local_rank() == size - 1 - rank == turned.get_coordinate()[0]
     t = distribute_tensor(torch.arange(2 * size), turned, [Shard(0)])
     assert t.to_local().tolist() == [2 * (size - 1 - rank), 2 * (size - 1 - rank) + 1]
     assert t.full_tensor().tolist() == list(range(2 * size))
     two = init_device_mesh("cpu", (1, size), mesh_dim_names=("one", "all"))
-    assert two["all"].get_group() is two.get_group(1) and two["all"].get_group().size() == size and two["one"].size() == 1
+    assert (
+        two["all"].get_group() is two.get_group(1)
+        and two["all"].get_group().size() == size
+        and two["one"].size() == 1
+    )
     raises(RuntimeError, "dimensions", two.get_group)
     flat = two["one", "all"]._flatten("flat")
     assert flat.size() == size and two["flat"] is flat and two.get_local_rank("all") == rank
@@ -89,8 +118,14 @@ def the_mesh():
     assert again.get_group() is dist.group.WORLD
     if size == 4:
         square = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
-        assert dist.get_process_group_ranks(square.get_group("tp")) == [rank // 2 * 2, rank // 2 * 2 + 1]
-        assert square["dp"].mesh.tolist() == [rank % 2, rank % 2 + 2] and square.get_coordinate() == (rank // 2, rank % 2)
+        assert dist.get_process_group_ranks(square.get_group("tp")) == [
+            rank // 2 * 2,
+            rank // 2 * 2 + 1,
+        ]
+        assert square["dp"].mesh.tolist() == [
+            rank % 2,
+            rank % 2 + 2,
+        ] and square.get_coordinate() == (rank // 2, rank % 2)
         part = DeviceMesh("cpu", [1, 3])
         t = distribute_tensor(torch.arange(4.0), part, [Shard(0)])
         assert t.to_local().tolist() == {1: [0.0, 1.0], 3: [2.0, 3.0]}.get(rank, [])
@@ -99,28 +134,53 @@ def the_mesh():
 
 def the_layouts():
     for mesh in meshes():
-        for shape in ((5, 3), (1, 7), (size * 2, size), (0, 3)) if thorough else ((5, 3), (1, 2), (0, 3)):
+        for shape in (
+            ((5, 3), (1, 7), (size * 2, size), (0, 3)) if thorough else ((5, 3), (1, 2), (0, 3))
+        ):
             x = values(*shape)
             made = {p: distribute_tensor(x, mesh, p) for p in all_layouts(shape, mesh)}
             for p, t in made.items():
-                assert t.placements == p and tuple(t.shape) == shape and torch.equal(t.full_tensor(), x), (shape, p)
+                assert (
+                    t.placements == p
+                    and tuple(t.shape) == shape
+                    and torch.equal(t.full_tensor(), x)
+                ), (shape, p)
                 for q in made:
                     moved = t.redistribute(placements=q)
-                    assert moved.placements == q and torch.equal(moved.to_local(), made[q].to_local()), (shape, p, q)
+                    assert moved.placements == q and torch.equal(
+                        moved.to_local(), made[q].to_local()
+                    ), (shape, p, q)
     mesh = init_device_mesh("cpu", (size,))
-    for op, expected in (("sum", sum(range(1, size + 1))), ("max", size), ("min", 1), ("avg", (size + 1) / 2)):
+    for op, expected in (
+        ("sum", sum(range(1, size + 1))),
+        ("max", size),
+        ("min", 1),
+        ("avg", (size + 1) / 2),
+    ):
         terms = DTensor.from_local(torch.full((5, 2), rank + 1.0), mesh, [Partial(op)])
         assert torch.equal(terms.full_tensor(), torch.full((5, 2), float(expected)))
         cut = terms.redistribute(placements=[Shard(0)])
         assert torch.equal(cut.full_tensor(), torch.full((5, 2), float(expected)))
-    raises(RuntimeError, "redistributing to Partial is for internal use only!", lambda: cut.redistribute(placements=[Partial()]))
     raises(
-        ValueError, "must have the same length as `device_mesh.ndim`", lambda: distribute_tensor(values(2), mesh, [Shard(0)] * 2)
+        RuntimeError,
+        "redistributing to Partial is for internal use only!",
+        lambda: cut.redistribute(placements=[Partial()]),
+    )
+    raises(
+        ValueError,
+        "must have the same length as `device_mesh.ndim`",
+        lambda: distribute_tensor(values(2), mesh, [Shard(0)] * 2),
     )
     raises(RuntimeError, "got mixed torch.Tensor and DTensor", lambda: cut + values(5, 2))
     with implicit_replication():
-        assert torch.equal((cut + torch.ones(5, 2)).full_tensor(), torch.full((5, 2), expected + 1.0))
-    raises(NotImplementedError, "aten.linalg_", lambda: torch.linalg.qr(distribute_tensor(values(4, 4), mesh, [Shard(0)])))
+        assert torch.equal(
+            (cut + torch.ones(5, 2)).full_tensor(), torch.full((5, 2), expected + 1.0)
+        )
+    raises(
+        NotImplementedError,
+        "aten.linalg_",
+        lambda: torch.linalg.qr(distribute_tensor(values(4, 4), mesh, [Shard(0)])),
+    )
     torch.manual_seed(3)
     expected = torch.randn(5, 3), torch.rand(4)
     torch.manual_seed(3)
@@ -141,7 +201,10 @@ OPERATORS = {
     "arithmetic": (lambda x, y: x * y + x / (y.abs() + 1) - 2 * y, [(5, 4), (5, 4)]),
     "broadcast": (lambda x, y: (x + y).sin() * y, [(5, 4), (4,)]),
     "broadcast ones": (lambda x, y: x * y - y, [(5, 4), (5, 1)]),
-    "pointwise": (lambda x: F.gelu(x) + F.silu(x) + x.sigmoid() * x.tanh() + F.relu(x) + F.softplus(x), [(5, 3)]),
+    "pointwise": (
+        lambda x: F.gelu(x) + F.silu(x) + x.sigmoid() * x.tanh() + F.relu(x) + F.softplus(x),
+        [(5, 3)],
+    ),
     "comparison": (lambda x: torch.where(x > 0, x, x * 2).clamp(-1, 1), [(5, 3)]),
     "masked": (lambda x: x.masked_fill(x < 0, 3.0), [(5, 3)]),
     "matmul": (lambda x, w: x @ w, [(5, 4), (4, 3)]),
@@ -152,7 +215,10 @@ OPERATORS = {
     "mean": (lambda x: x.mean(1, keepdim=True) + x.mean(), [(5, 4)]),
     "extremes": (lambda x: x.amax(0) + x.amin(0) + x.max() - x.min(), [(5, 4)]),
     "max along": (lambda x: x.max(1).values + x.min(1)[0], [(5, 4)]),
-    "norms": (lambda x: torch.linalg.vector_norm(x) + torch.linalg.vector_norm(x, 1) + x.norm(), [(5, 4)]),
+    "norms": (
+        lambda x: torch.linalg.vector_norm(x) + torch.linalg.vector_norm(x, 1) + x.norm(),
+        [(5, 4)],
+    ),
     "variance": (lambda x: x.var(0) + x.std(1).sum(), [(5, 4)]),
     "prod": (lambda x: x.detach().prod(0) * x.sum(), [(5, 3)]),
     "softmax": (lambda x: x.softmax(-1) * x.log_softmax(0), [(5, 4)]),
@@ -161,19 +227,48 @@ OPERATORS = {
     "rms norm": (lambda x, w: F.rms_norm(x, (6,), w), [(5, 6), (6,)]),
     "view": (lambda x: x.view(4, 6, 2).transpose(0, 1).reshape(6, 8).permute(1, 0), [(4, 12)]),
     "flatten": (lambda x: x.flatten(0, 1).unsqueeze(1).squeeze(1) * 3, [(4, 5, 2)]),
-    "heads": (lambda x: x.view(2, 4, 2, 3).transpose(1, 2).contiguous().view(2, 2, 12), [(2, 4, 6)]),
+    "heads": (
+        lambda x: x.view(2, 4, 2, 3).transpose(1, 2).contiguous().view(2, 2, 12),
+        [(2, 4, 6)],
+    ),
     "expand": (lambda x: x.unsqueeze(0).expand(3, -1, -1) * 2, [(5, 4)]),
-    "split": (lambda x: torch.cat([p * k for k, p in enumerate(x.split(2, 1))], 1) + torch.stack(x.chunk(2, 0)).sum(), [(4, 6)]),
-    "slice": (lambda x: x[1:4, ::2] * x[0, :2] + x.select(1, 1).sum() + x[..., -1:].sum(), [(5, 4)]),
+    "split": (
+        lambda x: (
+            torch.cat([p * k for k, p in enumerate(x.split(2, 1))], 1)
+            + torch.stack(x.chunk(2, 0)).sum()
+        ),
+        [(4, 6)],
+    ),
+    "slice": (
+        lambda x: x[1:4, ::2] * x[0, :2] + x.select(1, 1).sum() + x[..., -1:].sum(),
+        [(5, 4)],
+    ),
     "unbind": (lambda x: x.unbind(1)[1] + x.unbind(1)[0], [(5, 2)]),
     "triangles": (lambda x: x.tril() + x.triu(1), [(4, 4)]),
-    "attention": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), [(2, 4, 5, 3)] * 3),
-    "convolution": (lambda x, w, b: F.conv2d(x, w, b, padding=1), [(4, 2, 5, 5), (3, 2, 3, 3), (3,)]),
+    "attention": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+        [(2, 4, 5, 3)] * 3,
+    ),
+    "convolution": (
+        lambda x, w, b: F.conv2d(x, w, b, padding=1),
+        [(4, 2, 5, 5), (3, 2, 3, 3), (3,)],
+    ),
     "pooling": (lambda x: F.max_pool2d(x, 2).sum(1) + F.avg_pool2d(x, 2).sum(1), [(4, 2, 4, 4)]),
     "loss": (lambda x, y: F.mse_loss(x, y) + F.l1_loss(x, y, reduction="sum"), [(5, 4), (5, 4)]),
-    "where": (lambda x, y: torch.where(x > y, x, y) + torch.maximum(x, y).lerp(x, 0.3), [(5, 4), (5, 4)]),
-    "copies": (lambda x: x.clone().detach() * x + x.to(torch.float64).sum() + torch.zeros_like(x) + torch.ones_like(x), [(5, 4)]),
-}  # fmt: skip
+    "where": (
+        lambda x, y: torch.where(x > y, x, y) + torch.maximum(x, y).lerp(x, 0.3),
+        [(5, 4), (5, 4)],
+    ),
+    "copies": (
+        lambda x: (
+            x.clone().detach() * x
+            + x.to(torch.float64).sum()
+            + torch.zeros_like(x)
+            + torch.ones_like(x)
+        ),
+        [(5, 4)],
+    ),
+}
 
 
 def the_operators():
@@ -191,7 +286,10 @@ def the_operators():
             elif len(layouts) > 24:
                 layouts = layouts[:: len(layouts) // 24]
             for chosen in layouts:
-                given = [distribute_tensor(w.detach(), mesh, p).requires_grad_() for w, p in zip(wholes, chosen, strict=True)]
+                given = [
+                    distribute_tensor(w.detach(), mesh, p).requires_grad_()
+                    for w, p in zip(wholes, chosen, strict=True)
+                ]
                 made = function(*given)
                 assert isinstance(made, DTensor) and made.shape == expected.shape, (name, chosen)
                 close(made.full_tensor(), expected, name, chosen)
@@ -214,7 +312,9 @@ def the_losses_and_indices():
     target[2] = -100
     weight = values(5).abs()
     for reduction, w in (
-        itertools.product(("mean", "sum", "none"), (None, weight)) if thorough else (("mean", weight), ("none", None))
+        itertools.product(("mean", "sum", "none"), (None, weight))
+        if thorough
+        else (("mean", weight), ("none", None))
     ):
         x = values(7, 5).requires_grad_()
         expected = F.cross_entropy(x, target, w, reduction=reduction, label_smoothing=0.0)
@@ -223,7 +323,10 @@ def the_losses_and_indices():
             t = distribute_tensor(x.detach(), mesh, [p]).requires_grad_()
             other = None if w is None else distribute_tensor(w, mesh)
             made = F.cross_entropy(
-                t, distribute_tensor(target, mesh, [Shard(0) if p == Shard(0) else Replicate()]), other, reduction=reduction
+                t,
+                distribute_tensor(target, mesh, [Shard(0) if p == Shard(0) else Replicate()]),
+                other,
+                reduction=reduction,
             )
             close(made.full_tensor(), expected, reduction, p)
             made.sum().backward()
@@ -231,7 +334,10 @@ def the_losses_and_indices():
         t = distribute_tensor(x.detach(), mesh, [Shard(1)]).requires_grad_()
         with loss_parallel():
             made = F.cross_entropy(
-                t, distribute_tensor(target, mesh), None if w is None else distribute_tensor(w, mesh), reduction=reduction
+                t,
+                distribute_tensor(target, mesh),
+                None if w is None else distribute_tensor(w, mesh),
+                reduction=reduction,
             )
             close(made.full_tensor(), expected, reduction, "parallel")
             made.sum().backward()
@@ -241,20 +347,28 @@ def the_losses_and_indices():
     expected = F.embedding(index, table)
     seed = values(3, 2, 4)
     (expected * seed).sum().backward()
-    for p, q in itertools.product((Replicate(), Shard(0), Shard(1)), (Replicate(), Shard(0), Shard(1))):
+    for p, q in itertools.product(
+        (Replicate(), Shard(0), Shard(1)), (Replicate(), Shard(0), Shard(1))
+    ):
         t = distribute_tensor(table.detach(), mesh, [p]).requires_grad_()
         made = F.embedding(distribute_tensor(index, mesh, [q]), t)
         close(made.full_tensor(), expected, p, q)
         (made * distribute_tensor(seed, mesh)).sum().backward()
         close(t.grad.full_tensor(), table.grad, p, q)
-        rows = distribute_tensor(table.detach(), mesh, [p])[distribute_tensor(index[:, 0], mesh, [Replicate()])]
+        rows = distribute_tensor(table.detach(), mesh, [p])[
+            distribute_tensor(index[:, 0], mesh, [Replicate()])
+        ]
         close(rows.full_tensor(), table.detach()[index[:, 0]], p)
-        picked = distribute_tensor(table.detach(), mesh, [p]).gather(1, distribute_tensor(index[:, :1].repeat(2, 1)[:5] % 4, mesh))
+        picked = distribute_tensor(table.detach(), mesh, [p]).gather(
+            1, distribute_tensor(index[:, :1].repeat(2, 1)[:5] % 4, mesh)
+        )
         close(picked.full_tensor(), table.detach().gather(1, index[:, :1].repeat(2, 1)[:5] % 4), p)
     raises(
         IndexError,
         "index out of range in self",
-        lambda: F.embedding(distribute_tensor(index + 9, mesh), distribute_tensor(table.detach(), mesh, [Shard(0)])),
+        lambda: F.embedding(
+            distribute_tensor(index + 9, mesh), distribute_tensor(table.detach(), mesh, [Shard(0)])
+        ),
     )
     assert distribute_tensor(torch.tensor(3.5), mesh).item() == 3.5
     assert distribute_tensor(torch.ones(5), mesh, [Shard(0)]).sum().item() == 5.0
@@ -262,13 +376,17 @@ def the_losses_and_indices():
         torch.manual_seed(5)
         expected = F.dropout(torch.ones(5, 4), 0.5)
         torch.manual_seed(5)
-        assert torch.equal(F.dropout(distribute_tensor(torch.ones(5, 4), mesh, [p]), 0.5).full_tensor(), expected)
+        assert torch.equal(
+            F.dropout(distribute_tensor(torch.ones(5, 4), mesh, [p]), 0.5).full_tensor(), expected
+        )
         torch.manual_seed(5)
         expected = torch.empty(5, 4).normal_()
         torch.manual_seed(5)
         t = distribute_tensor(torch.zeros(5, 4), mesh, [p])
         assert (
-            t.normal_() is t and torch.equal(t.full_tensor(), expected) and torch.equal(t, distribute_tensor(expected, mesh, [p]))
+            t.normal_() is t
+            and torch.equal(t.full_tensor(), expected)
+            and torch.equal(t, distribute_tensor(expected, mesh, [p]))
         )
 
 
@@ -299,7 +417,9 @@ def the_graph():
 
     twin = copy.deepcopy(w)
     assert twin is not w and twin.placements == w.placements and twin.to_local() is not w.to_local()
-    assert repr(w.detach()).startswith("DTensor(local_tensor=") and "placements=(Shard(dim=0),)" in repr(w)
+    assert repr(w.detach()).startswith(
+        "DTensor(local_tensor="
+    ) and "placements=(Shard(dim=0),)" in repr(w)
 
 
 class Block(nn.Module):
@@ -321,7 +441,11 @@ class Block(nn.Module):
 class Model(nn.Module):
     def __init__(self, width):
         super().__init__()
-        self.emb, self.norm, self.head = nn.Embedding(13, width), nn.LayerNorm(width), nn.Linear(width, 14)
+        self.emb, self.norm, self.head = (
+            nn.Embedding(13, width),
+            nn.LayerNorm(width),
+            nn.Linear(width, 14),
+        )
         self.layers = nn.ModuleList([Block(width) for _ in range(2)])
 
     def forward(self, x):
@@ -332,7 +456,9 @@ class Model(nn.Module):
 
 
 def the_gradients():
-    """Of what is chosen along a dimension, and of what is written in place; numbers of a tensor in the graph."""
+    """Of what is chosen along a dimension, and of what is written in place; numbers of a tensor in
+    the graph.
+    """
 
     def in_place(x):
         y = x * 1
@@ -343,13 +469,26 @@ def the_gradients():
     mesh = init_device_mesh("cpu", (size,))
     whole = values(5, 3)
     for function in (
-        lambda x: x.sort(0).values ** 2, lambda x: x.sort(1).values ** 2, lambda x: x.topk(2, 1).values, lambda x: x.max(0).values,
-        lambda x: x.min(1, keepdim=True).values, lambda x: x.median(1).values, lambda x: x.logsumexp(0), lambda x: x.logsumexp(1), in_place,
-    ):  # fmt: skip
+        lambda x: x.sort(0).values ** 2,
+        lambda x: x.sort(1).values ** 2,
+        lambda x: x.topk(2, 1).values,
+        lambda x: x.max(0).values,
+        lambda x: x.min(1, keepdim=True).values,
+        lambda x: x.median(1).values,
+        lambda x: x.logsumexp(0),
+        lambda x: x.logsumexp(1),
+        in_place,
+    ):
         for layout in (Replicate(), Shard(0), Shard(1)):
-            plain, x = whole.clone().requires_grad_(), distribute_tensor(whole, mesh, [layout]).requires_grad_()
+            plain, x = (
+                whole.clone().requires_grad_(),
+                distribute_tensor(whole, mesh, [layout]).requires_grad_(),
+            )
             expected, made = function(plain).sum(), function(x).sum()
-            assert abs(made.item() - expected.item()) < 1e-4 and abs(float(made) - expected.item()) < 1e-4
+            assert (
+                abs(made.item() - expected.item()) < 1e-4
+                and abs(float(made) - expected.item()) < 1e-4
+            )
             expected.backward()
             made.backward()
             close(x.grad.full_tensor(), plain.grad, layout)
@@ -365,7 +504,9 @@ def plan(sequence, parallel_loss):
     if sequence:
         made |= dict.fromkeys(("layers.*.ln1", "layers.*.ln2", "norm"), SequenceParallel())
     last = Shard(-1) if parallel_loss else Replicate()
-    made["head"] = ColwiseParallel(input_layouts=along, output_layouts=last, use_local_output=not parallel_loss)
+    made["head"] = ColwiseParallel(
+        input_layouts=along, output_layouts=last, use_local_output=not parallel_loss
+    )
     return made
 
 
@@ -378,7 +519,9 @@ def the_parallel_model(optimizer, **options):
         model, whole = Model(4 * size), Model(4 * size)
         whole.load_state_dict(model.state_dict())
         parallelize_module(model, mesh, plan(sequence, parallel_loss))
-        assert model.layers[0].w2.weight.placements == (Shard(1),) and isinstance(model.layers[0].w2.weight, nn.Parameter)
+        assert model.layers[0].w2.weight.placements == (Shard(1),) and isinstance(
+            model.layers[0].w2.weight, nn.Parameter
+        )
         steps = optimizer(whole.parameters(), **options), optimizer(model.parameters(), **options)
         for step in range(4 if thorough else 2):
             draw = torch.Generator().manual_seed(step)
@@ -387,13 +530,19 @@ def the_parallel_model(optimizer, **options):
             expected.backward()
             if parallel_loss:
                 with loss_parallel():
-                    loss = F.cross_entropy(model(x).flatten(0, 1), distribute_tensor(y.flatten(), mesh))
+                    loss = F.cross_entropy(
+                        model(x).flatten(0, 1), distribute_tensor(y.flatten(), mesh)
+                    )
                     loss.backward()
                 loss = loss.full_tensor()
             else:
                 loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
                 loss.backward()
-            assert abs(loss.item() - expected.item()) < 1e-6 * abs(expected.item()) + 5e-7, (step, loss, expected)
+            assert abs(loss.item() - expected.item()) < 1e-6 * abs(expected.item()) + 5e-7, (
+                step,
+                loss,
+                expected,
+            )
             norms = [nn.utils.clip_grad_norm_(m.parameters(), 0.5) for m in (whole, model)]
             norms = [n.full_tensor() if isinstance(n, DTensor) else n for n in norms]
             close(norms[0], norms[1], "norm")
@@ -419,25 +568,43 @@ def the_module():
 
     def cut(name, module, mesh):
         for key, param in list(module.named_parameters(recurse=False)):
-            module.register_parameter(key, nn.Parameter(distribute_tensor(param, mesh, [shard[key]])))
+            module.register_parameter(
+                key, nn.Parameter(distribute_tensor(param, mesh, [shard[key]]))
+            )
 
     made = distribute_module(
-        layer, mesh, cut, lambda m, i, mesh: (distribute_tensor(i[0], mesh),), lambda m, o, mesh: o.full_tensor()
+        layer,
+        mesh,
+        cut,
+        lambda m, i, mesh: (distribute_tensor(i[0], mesh),),
+        lambda m, o, mesh: o.full_tensor(),
     )
     close(made(x), expected, "module")
-    raises(RuntimeError, "distribute_module should only be called once", lambda: distribute_module(layer, mesh))
+    raises(
+        RuntimeError,
+        "distribute_module should only be called once",
+        lambda: distribute_module(layer, mesh),
+    )
 
     class Add(nn.Module):
         def forward(self, x, *, y):
-            assert isinstance(x, DTensor) and x.placements == (Replicate(),) and isinstance(y, DTensor)
+            assert (
+                isinstance(x, DTensor) and x.placements == (Replicate(),) and isinstance(y, DTensor)
+            )
             return x + y
 
     style = PrepareModuleInput(
-        input_layouts=(Shard(0),), desired_input_layouts=(Replicate(),), input_kwarg_layouts={"y": Replicate()},
+        input_layouts=(Shard(0),),
+        desired_input_layouts=(Replicate(),),
+        input_kwarg_layouts={"y": Replicate()},
         desired_input_kwarg_layouts={"y": Shard(0)},
-    )  # fmt: skip
+    )
     module = parallelize_module(Add(), mesh, style)
-    parallelize_module(module, mesh, PrepareModuleOutput(output_layouts=Shard(0), desired_output_layouts=Replicate()))
+    parallelize_module(
+        module,
+        mesh,
+        PrepareModuleOutput(output_layouts=Shard(0), desired_output_layouts=Replicate()),
+    )
     made = module(torch.full((1, 2), float(rank)), y=torch.ones(size, 2))
     assert made.tolist() == [[k + 1.0] * 2 for k in range(size)]
     raises(
@@ -473,16 +640,27 @@ def the_functions():
     raises(RuntimeError, "requires all collectives to be the same type", mixed)
     tensors = [torch.full((2,), mine), torch.full((1,), mine)]
     assert dist.all_reduce_coalesced(tensors) is None and tensors[1].item() == total
-    assert dist.all_reduce_coalesced([torch.full((2,), mine)], async_op=True).wait()[0].tolist() == [total] * 2
+    assert (
+        dist.all_reduce_coalesced([torch.full((2,), mine)], async_op=True).wait()[0].tolist()
+        == [total] * 2
+    )
     lists = [[torch.empty(2) for _ in range(size)], [torch.empty(1) for _ in range(size)]]
     dist.all_gather_coalesced(lists, [torch.full((2,), mine), torch.full((1,), -mine)])
     assert [t.tolist() for t in lists[1]] == [[-k - 1.0] for k in range(size)]
-    raises(RuntimeError, "not safe to split any process groups", lambda: dist.split_group(split_ranks=[[0]]))
+    raises(
+        RuntimeError,
+        "not safe to split any process groups",
+        lambda: dist.split_group(split_ranks=[[0]]),
+    )
     mesh = init_device_mesh("cpu", (size,))
     x = torch.full((size, 2), mine, requires_grad=True)
-    assert (functions.all_reduce(x.detach(), "sum", mesh) == total).all() and (functions.broadcast(x.detach(), 0, mesh) == 1).all()
+    assert (functions.all_reduce(x.detach(), "sum", mesh) == total).all() and (
+        functions.broadcast(x.detach(), 0, mesh) == 1
+    ).all()
     assert functions.all_gather_tensor(x.detach(), 1, (mesh, 0)).shape == (size, 2 * size)
-    assert functions.wait_tensor(functions.reduce_scatter_tensor(x.detach(), "avg", 0, mesh)).tolist() == [[total / size] * 2]
+    assert functions.wait_tensor(
+        functions.reduce_scatter_tensor(x.detach(), "avg", 0, mesh)
+    ).tolist() == [[total / size] * 2]
     functions.all_gather_tensor_autograd(x, 0, mesh).sum().backward()
     assert (x.grad == size).all()
     sent = functions.all_to_all_single(x.detach(), None, None, mesh)

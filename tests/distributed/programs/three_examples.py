@@ -1,6 +1,8 @@
-"""A perceptron, a residual network and a GPT for 100 steps: ranks with their parts of each batch against one process with all of it.
+"""A perceptron, a residual network and a GPT for 100 steps: ranks with their parts of each batch
+against one process with all of it.
 
-Prints the first and last loss of each. Runs with PyTorch, too (`torch`); with Pellucid, eager and as compiled steps.
+Prints the first and last loss of each. Runs with PyTorch, too (`torch`); with Pellucid, eager and
+as compiled steps.
 """
 
 import math
@@ -36,7 +38,10 @@ class CausalSelfAttention(nn.Module):
     def __init__(self, n_embd, n_head, block_size):
         super().__init__()
         self.c_attn, self.c_proj = nn.Linear(n_embd, 3 * n_embd), nn.Linear(n_embd, n_embd)
-        self.register_buffer("bias", torch.tril(torch.ones(block_size, block_size)).view(1, 1, block_size, block_size))
+        self.register_buffer(
+            "bias",
+            torch.tril(torch.ones(block_size, block_size)).view(1, 1, block_size, block_size),
+        )
         self.n_head, self.n_embd = n_head, n_embd
 
     def forward(self, x):
@@ -52,13 +57,21 @@ class GPT(nn.Module):
     def __init__(self, vocab_size=30, n_embd=24, n_head=3, n_layer=2, block_size=12):
         super().__init__()
         self.wte, self.wpe = nn.Embedding(vocab_size, n_embd), nn.Embedding(block_size, n_embd)
-        self.h = nn.ModuleList([
-            nn.ModuleDict({
-                "ln_1": nn.LayerNorm(n_embd), "attn": CausalSelfAttention(n_embd, n_head, block_size), "ln_2": nn.LayerNorm(n_embd),
-                "mlp": nn.Sequential(nn.Linear(n_embd, 4 * n_embd), nn.GELU(), nn.Linear(4 * n_embd, n_embd)),
-            })
-            for _ in range(n_layer)
-        ])  # fmt: skip
+        self.h = nn.ModuleList(
+            [
+                nn.ModuleDict(
+                    {
+                        "ln_1": nn.LayerNorm(n_embd),
+                        "attn": CausalSelfAttention(n_embd, n_head, block_size),
+                        "ln_2": nn.LayerNorm(n_embd),
+                        "mlp": nn.Sequential(
+                            nn.Linear(n_embd, 4 * n_embd), nn.GELU(), nn.Linear(4 * n_embd, n_embd)
+                        ),
+                    }
+                )
+                for _ in range(n_layer)
+            ]
+        )
         self.ln_f, self.lm_head = nn.LayerNorm(n_embd), nn.Linear(n_embd, vocab_size, bias=False)
 
     def forward(self, idx):
@@ -74,10 +87,25 @@ def example(name):
     torch.manual_seed(3)
     if name == "digits":
         model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
-        return model, lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9), lambda g: (torch.rand(16, 64, generator=g), 10)
+        return (
+            model,
+            lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9),
+            lambda g: (torch.rand(16, 64, generator=g), 10),
+        )
     if name == "residual":
-        model = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), Block(8), nn.MaxPool2d(2), Block(8), nn.Flatten(), nn.Linear(128, 10))
-        return model, lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9), lambda g: (torch.rand(8, 1, 8, 8, generator=g), 10)
+        model = nn.Sequential(
+            nn.Conv2d(1, 8, 3, padding=1),
+            Block(8),
+            nn.MaxPool2d(2),
+            Block(8),
+            nn.Flatten(),
+            nn.Linear(128, 10),
+        )
+        return (
+            model,
+            lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9),
+            lambda g: (torch.rand(8, 1, 8, 8, generator=g), 10),
+        )
     words = lambda g: (torch.randint(0, 30, (8, 12), generator=g), None)
     return GPT(), lambda p: torch.optim.AdamW(p, lr=1e-3, betas=(0.9, 0.95), eps=1e-5), words
 
@@ -101,7 +129,7 @@ def train(name, part=None, compiled=False):
     losses = []
     for k in range(STEPS):
         x, classes = batch(torch.Generator().manual_seed(k))
-        y = (x.roll(-1, 1) if classes is None else (x.flatten(1)[:, :classes] * 3).argmax(1))  # fmt: skip
+        y = x.roll(-1, 1) if classes is None else (x.flatten(1)[:, :classes] * 3).argmax(1)
         if part is not None:
             x, y = x.chunk(size)[part], y.chunk(size)[part]
         loss = function(x, y).double()
@@ -124,7 +152,10 @@ for name in ("digits", "residual", "gpt"):
         worst = max(abs(a - b) / a for a, b in zip(alone, losses))
         assert worst < 1e-6, (name, compiled, worst)
         if dist.get_rank() == 0:
-            print(f"{name}{' compiled' * compiled}: {losses[0]:.6f} {losses[-1]:.6f}, {worst:.1e} from one process", flush=True)
+            print(
+                f"{name}{' compiled' * compiled}: {losses[0]:.6f} {losses[-1]:.6f}, {worst:.1e} from one process",
+                flush=True,
+            )
 dist.destroy_process_group()
 if "torch" in sys.argv:
     os._exit(0)  # PyTorch's threads of gloo now and then abort a process that ends in the usual way

@@ -1,4 +1,6 @@
-"""As PyTorch's tutorial of DistributedDataParallel has it: processes of `mp.spawn`, a process group, a model, a sampler."""
+"""As PyTorch's tutorial of DistributedDataParallel has it: processes of `mp.spawn`, a process
+group, a model, a sampler.
+"""
 
 import os
 
@@ -28,7 +30,9 @@ def run(rank, world_size):
     torch.set_num_threads(1)
     model = DDP(nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 5)))
     generator = torch.Generator().manual_seed(7)
-    data = TensorDataset(torch.randn(512, 20, generator=generator), torch.randint(0, 5, (512,), generator=generator))
+    data = TensorDataset(
+        torch.randn(512, 20, generator=generator), torch.randint(0, 5, (512,), generator=generator)
+    )
     sampler = DistributedSampler(data)
     loader = DataLoader(data, batch_size=32, sampler=sampler)
     optimizer, loss_fn = optim.SGD(model.parameters(), lr=0.05), nn.CrossEntropyLoss()

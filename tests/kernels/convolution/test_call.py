@@ -51,14 +51,21 @@ def check(x_shape, w_shape, *args):
         geo.o_group * geo.taps,
     )
     pixels = geo.n * int(np.prod(geo.out))
-    close(kernels.conv_weight_grad(g, x, w_shape, *args), reference.conv_weight_grad(g64, x64, w_shape, *args), pixels)
+    close(
+        kernels.conv_weight_grad(g, x, w_shape, *args),
+        reference.conv_weight_grad(g64, x64, w_shape, *args),
+        pixels,
+    )
 
 
 @st.composite
 def configurations(draw):
     dims = draw(st.sampled_from([1, 2, 2, 2, 3]))
     groups = draw(st.sampled_from([1, 1, 1, 2, 3]))
-    channels, outputs = draw(st.integers(1, 5)), draw(st.sampled_from([1, 2, 3, 5, 6, 7, 8, 12, 17]))
+    channels, outputs = (
+        draw(st.integers(1, 5)),
+        draw(st.sampled_from([1, 2, 3, 5, 6, 7, 8, 12, 17])),
+    )
     longest = {1: 70, 2: 20, 3: 8}[dims]
 
     def sizes(low, high):
@@ -66,7 +73,11 @@ def configurations(draw):
 
     kernel, dilation = sizes(1, 5 if dims < 3 else 3), sizes(1, 2)
     stride = draw(st.sampled_from([(1,) * dims, (2,) * dims, sizes(1, 4)]))
-    padding = draw(st.sampled_from([(0,) * dims, sizes(0, 3), tuple(zip(sizes(0, 2), sizes(0, 3), strict=True))]))
+    padding = draw(
+        st.sampled_from(
+            [(0,) * dims, sizes(0, 3), tuple(zip(sizes(0, 2), sizes(0, 3), strict=True))]
+        )
+    )
     least = max((k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True))
     x = (draw(st.integers(1, 4)), groups * channels, *sizes(least, max(least, longest)))
     return x, (groups * outputs, channels, *kernel), stride, padding, dilation, groups
@@ -113,12 +124,22 @@ def test_shapes_of_networks(configuration, winograd):
 def test_bias_and_relu():
     x, w, b = normal(0, (2, 3, 9, 9)), normal(1, (10, 3, 3, 3)), normal(2, (10,))
     plain = kernels.conv(x, w, 1, 1)
-    np.testing.assert_allclose(kernels.conv(x, w, 1, 1, bias=b), plain + b.reshape(-1, 1, 1), atol=1e-5)
-    np.testing.assert_allclose(kernels.conv(x, w, 1, 1, bias=b, relu=True), np.maximum(plain + b.reshape(-1, 1, 1), 0), atol=1e-5)
+    np.testing.assert_allclose(
+        kernels.conv(x, w, 1, 1, bias=b), plain + b.reshape(-1, 1, 1), atol=1e-5
+    )
+    np.testing.assert_allclose(
+        kernels.conv(x, w, 1, 1, bias=b, relu=True),
+        np.maximum(plain + b.reshape(-1, 1, 1), 0),
+        atol=1e-5,
+    )
     shape = (2, 3, 18, 18)
     g, turned = normal(3, (2, 10, 9, 9)), normal(4, (3,))
     plain = kernels.conv_input_grad(g, w, shape, 2, 1)
-    np.testing.assert_allclose(kernels.conv_input_grad(g, w, shape, 2, 1, bias=turned), plain + turned.reshape(-1, 1, 1), atol=1e-5)
+    np.testing.assert_allclose(
+        kernels.conv_input_grad(g, w, shape, 2, 1, bias=turned),
+        plain + turned.reshape(-1, 1, 1),
+        atol=1e-5,
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16], ids=str)
@@ -127,12 +148,18 @@ def test_two_byte_floats_are_rounded_once(dtype):
     args = (2, 1, 1, 2)
     out = kernels.conv(x, w, *args, bias=b)
     wide = [a.astype(np.float32) for a in (x, w, b)]
-    assert out.dtype == dtype and np.array_equal(out, kernels.conv(*wide[:2], *args, bias=wide[2]).astype(dtype))
+    assert out.dtype == dtype and np.array_equal(
+        out, kernels.conv(*wide[:2], *args, bias=wide[2]).astype(dtype)
+    )
     g = out.astype(np.float32)
     grad = kernels.conv_input_grad(out, w, x.shape, *args)
-    assert grad.dtype == dtype and np.array_equal(grad, kernels.conv_input_grad(g, wide[1], x.shape, *args).astype(dtype))
+    assert grad.dtype == dtype and np.array_equal(
+        grad, kernels.conv_input_grad(g, wide[1], x.shape, *args).astype(dtype)
+    )
     grad = kernels.conv_weight_grad(out, x, w.shape, *args)
-    assert grad.dtype == dtype and np.array_equal(grad, kernels.conv_weight_grad(g, wide[0], w.shape, *args).astype(dtype))
+    assert grad.dtype == dtype and np.array_equal(
+        grad, kernels.conv_weight_grad(g, wide[0], w.shape, *args).astype(dtype)
+    )
     assert kernels.conv(x, wide[1], *args) is None
 
 
@@ -142,21 +169,39 @@ def test_nan_and_infinity_stay_where_they_belong():
     out = kernels.conv(x, w, 1, 1, relu=True)
     touched = np.zeros((12, 12), bool)
     touched[4:7, 4:7] = touched[8:11, 1:4] = True
-    assert np.array_equal(np.isfinite(out[0]).all(0), ~touched) or np.isfinite(out[0][:, ~touched]).all()
+    assert (
+        np.array_equal(np.isfinite(out[0]).all(0), ~touched)
+        or np.isfinite(out[0][:, ~touched]).all()
+    )
     assert np.isnan(out[0, :, 4:7, 4:7]).all()
     for o in (1, 9):  # lanes over pixels, lanes over channels
         grad = kernels.conv_weight_grad(np.ones((1, o, 10, 10), np.float32), x, (o, 2, 3, 3))
-        expected = reference.conv_weight_grad(np.ones((1, o, 10, 10)), x.astype(float), (o, 2, 3, 3))
-        assert np.array_equal(np.isnan(grad), np.isnan(expected)) and np.array_equal(np.isinf(grad), np.isinf(expected))
+        expected = reference.conv_weight_grad(
+            np.ones((1, o, 10, 10)), x.astype(float), (o, 2, 3, 3)
+        )
+        assert np.array_equal(np.isnan(grad), np.isnan(expected)) and np.array_equal(
+            np.isinf(grad), np.isinf(expected)
+        )
 
 
 def test_inputs_that_are_not_contiguous():
-    x, w = normal(0, (2, 9, 9, 3)).transpose(0, 3, 1, 2), normal(1, (3, 3, 3, 8)).transpose(3, 2, 0, 1)
+    x, w = (
+        normal(0, (2, 9, 9, 3)).transpose(0, 3, 1, 2),
+        normal(1, (3, 3, 3, 8)).transpose(3, 2, 0, 1),
+    )
     exact = reference.conv(x.astype(float), w.astype(float), 2, 1)
     close(kernels.conv(x, w, 2, 1), exact, 27)
     g = np.broadcast_to(np.float32(1), exact.shape)
-    close(kernels.conv_input_grad(g, w, x.shape, 2, 1), reference.conv_input_grad(g, w.astype(float), x.shape, 2, 1), 72)
-    close(kernels.conv_weight_grad(g, x, w.shape, 2, 1), reference.conv_weight_grad(g, x.astype(float), w.shape, 2, 1), 50)
+    close(
+        kernels.conv_input_grad(g, w, x.shape, 2, 1),
+        reference.conv_input_grad(g, w.astype(float), x.shape, 2, 1),
+        72,
+    )
+    close(
+        kernels.conv_weight_grad(g, x, w.shape, 2, 1),
+        reference.conv_weight_grad(g, x.astype(float), w.shape, 2, 1),
+        50,
+    )
 
 
 def test_results_do_not_depend_on_threads():
@@ -187,7 +232,16 @@ def fresh_plans():
     """Clears what was planned and compiled, before and after."""
     caches = [
         function
-        for module in (conv_kernels, conv_plan, conv_lanes, conv_weight, conv_winograd, conv_winograd_weight, kernels, pool)
+        for module in (
+            conv_kernels,
+            conv_plan,
+            conv_lanes,
+            conv_weight,
+            conv_winograd,
+            conv_winograd_weight,
+            kernels,
+            pool,
+        )
         for function in vars(module).values()
         if hasattr(function, "cache_clear")
     ]
@@ -227,7 +281,8 @@ def other_processor(request, fresh_plans, monkeypatch):
         ((1, 2, 6, 7, 5), (9, 2, 2, 3, 2), 1, (1, 0, 1), 1, 1),
         ((2, 6, 9, 9), (6, 1, 3, 3), 1, 1, 1, 6),
         ((2, 6, 9, 9), (20, 6, 1, 1), 1, 0, 1, 1),
-        # Rows of results that are shorter than a vector, read where they are: nothing before the first may be written.
+        # Rows of results that are shorter than a vector, read where they are: nothing before the
+        # first may be written.
         ((1, 4, 7, 6), (2, 4, 5, 5), 1, 0, 1, 1),
         ((2, 3, 9, 7), (4, 3, 2, 4), 1, 0, 1, 1),
         ((2, 3, 9, 3), (4, 3, 2, 1), 1, 0, 1, 1),
@@ -250,7 +305,9 @@ def test_pooling_on_other_processors(other_processor, args):
     np.testing.assert_array_equal(values, expected)
     np.testing.assert_array_equal(index, places)
     grad = pool.max_pool_grad(values, index, x.shape)
-    np.testing.assert_allclose(grad, pool_reference.max_pool_grad(values, places, x.shape), rtol=1e-5)
+    np.testing.assert_allclose(
+        grad, pool_reference.max_pool_grad(values, places, x.shape), rtol=1e-5
+    )
 
 
 def test_transpose_for_other_processors(other_processor):
@@ -259,18 +316,26 @@ def test_transpose_for_other_processors(other_processor):
 
 
 def test_python_threads_do_not_share_scratch():
-    cases = [((3, 4, 9 + i, 10), (8 + i, 4, 3, 3)) for i in range(6)] + [((4, 16, 8, 8), (64, 16, 3, 3))]
+    cases = [((3, 4, 9 + i, 10), (8 + i, 4, 3, 3)) for i in range(6)] + [
+        ((4, 16, 8, 8), (64, 16, 3, 3))
+    ]
     inputs = [(normal(i, x), normal(i + 50, w)) for i, (x, w) in enumerate(cases)]
 
     def work(i):
         x, w = inputs[i % len(inputs)]
         out = kernels.conv(x, w, 1, 1)
-        return out, kernels.conv_input_grad(out, w, x.shape, 1, 1), kernels.conv_weight_grad(out, x, w.shape, 1, 1)
+        return (
+            out,
+            kernels.conv_input_grad(out, w, x.shape, 1, 1),
+            kernels.conv_weight_grad(out, x, w.shape, 1, 1),
+        )
 
     alone = [work(i) for i in range(len(inputs))]
     with ThreadPoolExecutor(6) as pool:
         for i, made in enumerate(pool.map(work, range(20 * len(inputs)))):
-            assert all(np.array_equal(a, b) for a, b in zip(made, alone[i % len(inputs)], strict=True))
+            assert all(
+                np.array_equal(a, b) for a, b in zip(made, alone[i % len(inputs)], strict=True)
+            )
 
 
 def test_what_does_not_apply_gives_none():
@@ -307,7 +372,9 @@ for x_shape, w_shape in (((1, 1, 2, 5), (1, 1, 1, 2)), ((2, 3, 9, 11), (5, 3, 3,
 
 @pytest.mark.parametrize("bits", [128, 256])
 def test_inputs_read_where_they_are_with_narrower_vectors(bits):
-    """The last vector moves back to end inside; what it passes over is a gap between rows, unless these are as wide as the input's."""
+    """The last vector moves back to end inside; what it passes over is a gap between rows, unless
+    these are as wide as the input's.
+    """
     if bits > target.host().vector_bits:
         pytest.skip("this processor has no such vectors")
     environment = os.environ | {"PELLUCID_VECTOR_BITS": str(bits)}

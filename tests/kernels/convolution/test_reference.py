@@ -1,4 +1,6 @@
-"""Convolution on NumPy against loops over every index in float64, and its gradients as the transposed linear maps."""
+"""Convolution on NumPy against loops over every index in float64, and its gradients as the
+transposed linear maps.
+"""
 
 import itertools
 
@@ -29,9 +31,15 @@ def loops(x, w, stride, padding, dilation, groups):
     """The definition, one product at a time."""
     dims = x.ndim - 2
     stride, dilation = (np.broadcast_to(v, dims) for v in (stride, dilation))
-    pads = [p if isinstance(p, tuple) else (p, p) for p in ((padding,) * dims if isinstance(padding, int) else padding)]
+    pads = [
+        p if isinstance(p, tuple) else (p, p)
+        for p in ((padding,) * dims if isinstance(padding, int) else padding)
+    ]
     padded = np.pad(x, [(0, 0), (0, 0), *pads])
-    sizes = [(s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(padded.shape[2:], w.shape[2:], stride, dilation, strict=True)]
+    sizes = [
+        (s - d * (k - 1) - 1) // t + 1
+        for s, k, t, d in zip(padded.shape[2:], w.shape[2:], stride, dilation, strict=True)
+    ]
     out = np.zeros((x.shape[0], w.shape[0], *sizes), x.dtype)
     per_group = w.shape[0] // groups
     for index in np.ndindex(out.shape):
@@ -51,7 +59,8 @@ def test_conv_is_the_definition(case):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_gradients_are_the_transposed_maps(case):
-    # conv is linear in x and in w, so <g, conv(dx, w)> = <grad_x, dx> for every dx, and likewise for w.
+    # conv is linear in x and in w, so <g, conv(dx, w)> = <grad_x, dx> for every dx, and likewise
+    # for w.
     x_shape, w_shape, *args = case
     x, w = normal(0, x_shape), normal(1, w_shape)
     g = normal(2, conv_reference.conv(x, w, *args).shape)
@@ -63,7 +72,9 @@ def test_gradients_are_the_transposed_maps(case):
         assert (g * conv_reference.conv(x, dw, *args)).sum() == pytest.approx((grad_w * dw).sum())
 
 
-@pytest.mark.parametrize("dtype", ["int32", "int64", "complex128", "float16", ml_dtypes.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    "dtype", ["int32", "int64", "complex128", "float16", ml_dtypes.bfloat16], ids=str
+)
 def test_dtypes_are_kept(dtype):
     x = np.arange(2 * 2 * 5 * 5).reshape(2, 2, 5, 5) % 7 - 3
     w = np.arange(3 * 2 * 3 * 3).reshape(3, 2, 3, 3) % 5 - 2
@@ -73,8 +84,12 @@ def test_dtypes_are_kept(dtype):
     assert out.dtype == np.dtype(dtype)
     assert np.array_equal(out.astype(np.complex128), exact.astype(dtype).astype(np.complex128))
     g = exact.astype(dtype)
-    assert conv_reference.conv_input_grad(g, w.astype(dtype), x.shape, *args).dtype == np.dtype(dtype)
-    assert conv_reference.conv_weight_grad(g, x.astype(dtype), w.shape, *args).dtype == np.dtype(dtype)
+    assert conv_reference.conv_input_grad(g, w.astype(dtype), x.shape, *args).dtype == np.dtype(
+        dtype
+    )
+    assert conv_reference.conv_weight_grad(g, x.astype(dtype), w.shape, *args).dtype == np.dtype(
+        dtype
+    )
 
 
 def test_negative_padding_crops():
@@ -92,7 +107,10 @@ def test_blocks_of_images_do_not_change_results(monkeypatch):
     x, w = normal(0, (5, 3, 8, 8)), normal(1, (4, 3, 3, 3))
     whole = conv_reference.conv(x, w)
     g = normal(2, whole.shape)
-    grads = conv_reference.conv_input_grad(g, w, x.shape), conv_reference.conv_weight_grad(g, x, w.shape)
+    grads = (
+        conv_reference.conv_input_grad(g, w, x.shape),
+        conv_reference.conv_weight_grad(g, x, w.shape),
+    )
     monkeypatch.setattr(conv_reference, "_BLOCK_ELEMENTS", 3 * 9 * 36 * 2)
     np.testing.assert_allclose(conv_reference.conv(x, w), whole)
     np.testing.assert_allclose(conv_reference.conv_input_grad(g, w, x.shape), grads[0])
@@ -103,12 +121,20 @@ def test_blocks_of_images_do_not_change_results(monkeypatch):
 def test_transposed_convolution_shape(output_padding):
     shape = transposed_input_shape((2, 4, 5, 6), (4, 3, 3, 2), (2, 3), 1, output_padding, 1, 1)
     assert shape == (2, 3, 9 + output_padding, 15 + output_padding)
-    assert conv_reference.conv_input_grad(normal(0, (2, 4, 5, 6)), normal(1, (4, 3, 3, 2)), shape, (2, 3), 1).shape == shape
+    assert (
+        conv_reference.conv_input_grad(
+            normal(0, (2, 4, 5, 6)), normal(1, (4, 3, 3, 2)), shape, (2, 3), 1
+        ).shape
+        == shape
+    )
 
 
 def test_shapes_that_do_not_fit():
     x, w = np.zeros((1, 3, 4, 4)), np.zeros((2, 3, 3, 3))
-    with pytest.raises(RuntimeError, match="expected input\\[1, 2, 4, 4\\] to have 3 channels, but got 2 channels instead"):
+    with pytest.raises(
+        RuntimeError,
+        match="expected input\\[1, 2, 4, 4\\] to have 3 channels, but got 2 channels instead",
+    ):
         conv_reference.conv(x[:, :2], w)
     with pytest.raises(RuntimeError, match="Kernel size can't be greater than actual input size"):
         conv_reference.conv(x[:, :, :2], w)
@@ -124,7 +150,10 @@ def test_finite_differences():
     x, w = normal(0, (1, 2, 5, 5)), normal(1, (2, 2, 3, 3))
     args = (2, 1, 1, 1)
     g = normal(2, conv_reference.conv(x, w, *args).shape)
-    grads = conv_reference.conv_input_grad(g, w, x.shape, *args), conv_reference.conv_weight_grad(g, x, w.shape, *args)
+    grads = (
+        conv_reference.conv_input_grad(g, w, x.shape, *args),
+        conv_reference.conv_weight_grad(g, x, w.shape, *args),
+    )
     for array, grad in zip((x, w), grads, strict=True):
         for index in itertools.islice(np.ndindex(array.shape), 0, None, 3):
             kept = array[index]

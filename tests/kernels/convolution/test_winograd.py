@@ -1,4 +1,6 @@
-"""Winograd's convolution against the NumPy reference in float64: values, errors beside the direct kernels', threads, rules."""
+"""Winograd's convolution against the NumPy reference in float64: values, errors beside the direct
+kernels', threads, rules.
+"""
 
 import os
 import subprocess
@@ -67,17 +69,26 @@ def exact(geo, x, w, g, bias=None):
 
 def arrays(x_shape, outputs, padding, seed=0):
     geo = conv_geometry(x_shape, (outputs, x_shape[1], 3, 3), 1, padding)
-    return geo, normal(seed, x_shape), normal(seed + 1, geo.w_shape), normal(seed + 2, geo.out_shape)
+    return (
+        geo,
+        normal(seed, x_shape),
+        normal(seed + 1, geo.w_shape),
+        normal(seed + 2, geo.out_shape),
+    )
 
 
 def close(made, expected, terms):
-    """Errors are those of sums of products, up to some tens of roundings; a wrong tap or pixel is about 1."""
+    """Errors are those of sums of products, up to some tens of roundings; a wrong tap or pixel is
+    about 1.
+    """
     assert made.dtype == np.float32 and made.shape == expected.shape
     np.testing.assert_allclose(made, expected, rtol=2e-5, atol=2e-5 * terms**0.5)
 
 
 def tame_taps(w, axis):
-    """How far the sums of the taps' absolute values over `axis` differ, in the largest factor that is allowed."""
+    """How far the sums of the taps' absolute values over `axis` differ, in the largest factor that
+    is allowed.
+    """
     sums = np.abs(w.astype(float)).sum(axis).reshape(-1, 9)
     return (sums.max(1) / sums.min(1)).max() / winograd_range.TAP_SPREAD
 
@@ -88,24 +99,36 @@ def tame_sums(geo, x, g):
     sizes = np.zeros((2, geo.n, 4 * down + 2, 4 * across + 2))
     (top, _), (left, _) = geo.pads
     rows, columns = min(geo.x[0], 4 * down + 2 - top), min(geo.x[1], 4 * across + 2 - left)
-    sizes[0, :, top : top + rows, left : left + columns] = np.abs(x.astype(float)).sum(1)[:, :rows, :columns]
+    sizes[0, :, top : top + rows, left : left + columns] = np.abs(x.astype(float)).sum(1)[
+        :, :rows, :columns
+    ]
     sizes[1, :, : geo.out[0], : geo.out[1]] = np.abs(g.astype(float)).sum(1)
     taps, bound, sums = np.zeros((3, 3)), 0.0, np.zeros(2)
     for n, i, j in np.ndindex(geo.n, down, across):
-        pixels, of_g = sizes[:, n, 4 * i : 4 * i + 6, 4 * j : 4 * j + 6], sizes[1, n, 4 * i : 4 * i + 4, 4 * j : 4 * j + 4]
+        pixels, of_g = (
+            sizes[:, n, 4 * i : 4 * i + 6, 4 * j : 4 * j + 6],
+            sizes[1, n, 4 * i : 4 * i + 4, 4 * j : 4 * j + 4],
+        )
         bound += pixels[0].max() * of_g.max()
-        taps += [[(pixels[0, a : a + 4, b : b + 4] * of_g).sum() for b in range(3)] for a in range(3)]
+        taps += [
+            [(pixels[0, a : a + 4, b : b + 4] * of_g).sum() for b in range(3)] for a in range(3)
+        ]
     for i in range(down):  # rows of the input that two rows of tiles share count twice
         sums += sizes[0, :, 4 * i : 4 * i + 6].sum(), sizes[1, :, 4 * i : 4 * i + 4].sum()
     with np.errstate(divide="ignore"):
-        return max(bound / taps.min() / winograd_range.SPREAD, *(s.max() * winograd_range.FEWEST / t for s, t in zip(sizes, sums)))
+        return max(
+            bound / taps.min() / winograd_range.SPREAD,
+            *(s.max() * winograd_range.FEWEST / t for s, t in zip(sizes, sums)),
+        )
 
 
 def check(x_shape, outputs, padding, bias=None):
     geo, x, w, g = arrays(x_shape, outputs, padding)
     terms = (9 * geo.c, 9 * geo.o, geo.n * geo.out[0] * geo.out[1])
     ranges = tame_taps(w, 1), tame_taps(w, 0), tame_sums(geo, x, g)
-    for made, expected, count, quotient in zip(winograd(geo, x, w, g, bias), exact(geo, x, w, g, bias), terms, ranges, strict=True):
+    for made, expected, count, quotient in zip(
+        winograd(geo, x, w, g, bias), exact(geo, x, w, g, bias), terms, ranges, strict=True
+    ):
         assert abs(quotient - 1) < 1e-5 or (made is None) == (quotient > 1)
         if made is not None:
             close(made, expected, count)
@@ -120,14 +143,22 @@ def test_transforms_give_the_correlation_of_a_line(results, taps):
     f = module.function("line", d="ptr", g="ptr", out="ptr")
     d = [f.load(kind, f.d, 8 * i) for i in range(6)]
     g = [f.load(kind, f.g, 8 * i) for i in range(taps)]
-    points = [a * b for a, b in zip(winograd_parts.data_line(f, d), winograd_parts.taps_line(f, g), strict=True)]
+    points = [
+        a * b
+        for a, b in zip(winograd_parts.data_line(f, d), winograd_parts.taps_line(f, g), strict=True)
+    ]
     for i, value in enumerate(winograd_parts.result_line(results)(f, points)):
         f.store(value, f.out, 8 * i)
     f.ret()
     line = compile_ir(module.text(), {"line": "aaa"}, "a line")["line"]
     d, g, out = normal(0, (6, 8)), normal(1, (taps, 8)), np.zeros((results, 8), np.float32)
     line(d, g, out)
-    np.testing.assert_allclose(out, [sum(g[k] * d[i + k] for k in range(taps)) for i in range(results)], rtol=1e-4, atol=2e-5)
+    np.testing.assert_allclose(
+        out,
+        [sum(g[k] * d[i + k] for k in range(taps)) for i in range(results)],
+        rtol=1e-4,
+        atol=2e-5,
+    )
 
 
 @pytest.mark.parametrize("channels", [1, 16, 17, 33, 64, 100, 130])
@@ -174,7 +205,9 @@ def test_shapes_of_networks(x_shape, outputs, padding):
 
 
 def test_memory_that_holds_anything_does_no_harm():
-    """Working memory is not cleared: NaN in it must neither reach results nor be taken for one of them."""
+    """Working memory is not cleared: NaN in it must neither reach results nor be taken for one of
+    them.
+    """
     geo, x, w, g = arrays((2, 17, 9, 7), 21, 1)
     wanted = winograd(geo, x, w, g)
     from pellucid.kernels.convolution import memory as conv_memory
@@ -190,9 +223,17 @@ def test_memory_that_holds_anything_does_no_harm():
 @pytest.mark.parametrize("place", ["x", "w", "g"])
 def test_infinities_and_nan_stay_where_the_definition_puts_them(value, place):
     geo, x, w, g = arrays((3, 29, 15, 12), 31, 1)
-    assert conv_winograd.forward_plan(geo) and conv_winograd.input_grad_plan(geo) and conv_winograd_weight.weight_grad_plan(geo)
+    assert (
+        conv_winograd.forward_plan(geo)
+        and conv_winograd.input_grad_plan(geo)
+        and conv_winograd_weight.weight_grad_plan(geo)
+    )
     {"x": x, "w": w, "g": g}[place].flat[[7, 331]] = value, 2 * value
-    made = kernels.conv(x, w, 1, 1), kernels.conv_input_grad(g, w, x.shape, 1, 1), kernels.conv_weight_grad(g, x, w.shape, 1, 1)
+    made = (
+        kernels.conv(x, w, 1, 1),
+        kernels.conv_input_grad(g, w, x.shape, 1, 1),
+        kernels.conv_weight_grad(g, x, w.shape, 1, 1),
+    )
     touched = {"x": (0, 2), "w": (0, 1), "g": (1, 2)}[place]
     for k, (a, b) in enumerate(zip(made, direct(geo, x, w, g), strict=True)):
         if k in touched:
@@ -232,12 +273,16 @@ def errors(made, expected):
     ],
     ids=str,
 )
-def test_errors_stay_within_the_stated_factors_of_the_direct_kernels(x_shape, outputs, padding, positive):
+def test_errors_stay_within_the_stated_factors_of_the_direct_kernels(
+    x_shape, outputs, padding, positive
+):
     geo, x, w, g = arrays(x_shape, outputs, padding)
     if positive:
         x, g = np.maximum(x, 0), np.maximum(g, 0)
     operands = geo, x, w, g
-    for made, plain, expected in zip(winograd(*operands), direct(*operands), exact(*operands), strict=True):
+    for made, plain, expected in zip(
+        winograd(*operands), direct(*operands), exact(*operands), strict=True
+    ):
         (most, mean), (most_direct, mean_direct) = errors(made, expected), errors(plain, expected)
         assert mean < conv_winograd.BOUND_RMS * mean_direct
         assert most < conv_winograd.BOUND_MAX * most_direct
@@ -246,13 +291,19 @@ def test_errors_stay_within_the_stated_factors_of_the_direct_kernels(x_shape, ou
 
 # ---- numbers of very different sizes --------------------------------------------------------------------
 def by_window(geo, x, w, g):
-    """What the rule takes: largest errors of all three, in the sum of |x| * |w| that each result is made of. Where that is 0, so is the
-    result.
+    """What the rule takes: largest errors of all three, in the sum of |x| * |w| that each result is
+    made of. Where that is 0, so is the result.
     """
     args = (geo.stride, geo.pads)
-    made = kernels.conv(x, w, *args), kernels.conv_input_grad(g, w, x.shape, *args), kernels.conv_weight_grad(g, x, w.shape, *args)
+    made = (
+        kernels.conv(x, w, *args),
+        kernels.conv_input_grad(g, w, x.shape, *args),
+        kernels.conv_weight_grad(g, x, w.shape, *args),
+    )
     found = []
-    for a, b, size in zip(made, exact(geo, x, w, g), exact(geo, np.abs(x), np.abs(w), np.abs(g)), strict=True):
+    for a, b, size in zip(
+        made, exact(geo, x, w, g), exact(geo, np.abs(x), np.abs(w), np.abs(g)), strict=True
+    ):
         with np.errstate(divide="ignore", invalid="ignore"):
             found.append(np.where(a == b, 0, np.abs(a - b) / size).max())
     return found
@@ -311,7 +362,9 @@ MAGNITUDES = {
     "one tap of weights": dirac,
     "pixels": times(spread(0, (3, 1, 14, 15)), 1, spread(1, (3, 1, 14, 15))),
     "elements": times(spread(0, (3, 32, 14, 15)), 1, spread(1, (3, 32, 14, 15))),
-    "a ramp": times(10 ** np.linspace(-6, 6, 15, dtype="f"), 1, 10 ** np.linspace(-6, 6, 15, dtype="f")),
+    "a ramp": times(
+        10 ** np.linspace(-6, 6, 15, dtype="f"), 1, 10 ** np.linspace(-6, 6, 15, dtype="f")
+    ),
     "images": times(spread(0, (3, 1, 1, 1)), 1, spread(1, (3, 1, 1, 1))),
     "few pixels": zeros_around,
     "denormal": times(1e-40, 1, 1),
@@ -320,14 +373,19 @@ MAGNITUDES = {
 
 @pytest.mark.parametrize("name", MAGNITUDES)
 def test_errors_stay_in_proportion_to_each_results_own_window(name):
-    """PyTorch is at 1e-6, so are the direct kernels; the transforms alone had errors of 1 for a pixel of 1e8.
+    """PyTorch is at 1e-6, so are the direct kernels; the transforms alone had errors of 1 for a
+    pixel of 1e8.
 
-    Pixels are judged by the sum of their channels. So where each element has a size of its own, over 16 decades, a gradient in the
-    weight that few products decide is worse.
+    Pixels are judged by the sum of their channels. So where each element has a size of its own,
+    over 16 decades, a gradient in the weight that few products decide is worse.
     """
     geo, x, w, g = arrays((3, 32, 14, 15), 32, 1, seed=5)
     MAGNITUDES[name](x, w, g)
-    assert conv_winograd.forward_plan(geo) and conv_winograd.input_grad_plan(geo) and conv_winograd_weight.weight_grad_plan(geo)
+    assert (
+        conv_winograd.forward_plan(geo)
+        and conv_winograd.input_grad_plan(geo)
+        and conv_winograd_weight.weight_grad_plan(geo)
+    )
     *most, in_weight = by_window(geo, x, w, g)
     assert max(most) < 3e-5
     assert in_weight < (3e-4 if name == "elements" else 3e-5)
@@ -348,7 +406,9 @@ def test_a_large_pixel_changes_no_result_without_it(value):
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(configurations(), st.booleans())
 def test_tiles_by_the_definition(configuration, turned):
-    """Random shapes in which no tile is tame: each tile's place, edges, paddings, channels that do not fill a group."""
+    """Random shapes in which no tile is tame: each tile's place, edges, paddings, channels that do
+    not fill a group.
+    """
     x_shape, outputs, padding = configuration
     geo, x, w, g = arrays(x_shape, outputs, padding)
     w = np.sign(w) * (0.5 + np.abs(w) % 1)  # taps must be tame
@@ -363,7 +423,9 @@ def test_tiles_by_the_definition(configuration, turned):
         expected, shape = reference.conv, (1, geo.pads)
         made = winograd_forward(geo, source, w, bias)
     wanted = expected(source.astype(float), w.astype(float), *shape) + bias.reshape(-1, 1, 1)
-    size = expected(np.abs(source.astype(float)), np.abs(w.astype(float)), *shape) + np.abs(bias.reshape(-1, 1, 1))
+    size = expected(np.abs(source.astype(float)), np.abs(w.astype(float)), *shape) + np.abs(
+        bias.reshape(-1, 1, 1)
+    )
     assert (np.abs(made - wanted) <= 2e-5 * size).all()
 
 
@@ -409,15 +471,27 @@ def test_each_image_is_computed_as_if_alone():
 )
 def test_other_convolutions_go_the_direct_way(x_shape, w_shape, args):
     geo = conv_geometry(x_shape, w_shape, *args)
-    makers = (conv_winograd.forward_plan, conv_winograd.input_grad_plan, conv_winograd_weight.weight_grad_plan)
+    makers = (
+        conv_winograd.forward_plan,
+        conv_winograd.input_grad_plan,
+        conv_winograd_weight.weight_grad_plan,
+    )
     assert [plan(geo) for plan in makers] == [None] * 3
 
 
 def test_the_usual_ones_go_by_winograd_unless_switched_off():
     geo, x, w, g = arrays((8, 32, 16, 16), 32, 1)
-    makers = (conv_winograd.forward_plan, conv_winograd.input_grad_plan, conv_winograd_weight.weight_grad_plan)
+    makers = (
+        conv_winograd.forward_plan,
+        conv_winograd.input_grad_plan,
+        conv_winograd_weight.weight_grad_plan,
+    )
     assert all(plan(geo) is not None for plan in makers)
-    fast = kernels.conv(x, w, 1, 1), kernels.conv_input_grad(g, w, x.shape, 1, 1), kernels.conv_weight_grad(g, x, w.shape, 1, 1)
+    fast = (
+        kernels.conv(x, w, 1, 1),
+        kernels.conv_input_grad(g, w, x.shape, 1, 1),
+        kernels.conv_weight_grad(g, x, w.shape, 1, 1),
+    )
     for made, wanted, plain in zip(fast, winograd(geo, x, w, g), direct(geo, x, w, g), strict=True):
         np.testing.assert_array_equal(made, wanted)
         assert not np.array_equal(made, plain)
@@ -427,7 +501,9 @@ def test_bias_and_relu():
     geo, x, w, _ = arrays((2, 16, 12, 12), 24, 1)
     b = normal(5, (24,))
     plain = kernels.conv(x, w, 1, 1)
-    np.testing.assert_allclose(kernels.conv(x, w, 1, 1, bias=b), plain + b.reshape(-1, 1, 1), atol=1e-5)
+    np.testing.assert_allclose(
+        kernels.conv(x, w, 1, 1, bias=b), plain + b.reshape(-1, 1, 1), atol=1e-5
+    )
     wanted = np.maximum(plain + b.reshape(-1, 1, 1), 0)
     np.testing.assert_allclose(kernels.conv(x, w, 1, 1, bias=b, relu=True), wanted, atol=2e-4)
 

@@ -32,7 +32,9 @@ def test_losses_and_gradients(dtype, padded, thread_count):
         made = ctc.gradient(g, x, loss, alpha, targets, used, lengths, 1)
         (grad,) = torch.autograd.grad((want.nan_to_num(0, 0, 0) * torch.from_numpy(g)).sum(), leaf)
         fine = np.isfinite(loss)
-        np.testing.assert_allclose(made[:, fine], grad.numpy()[:, fine], rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(
+            made[:, fine], grad.numpy()[:, fine], rtol=tolerance, atol=tolerance
+        )
         assert not made[:, g == 0].any()
 
 

@@ -9,7 +9,8 @@ RNG = np.random.default_rng(11)
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
 @pytest.mark.parametrize(
-    "outer, n, k, inner", [(3, 5, 4, 1), (1, 7, 9, 6), (4, 1, 2, 3), (2, 6, 0, 3), (0, 3, 2, 2), (40, 33, 21, 17)]
+    "outer, n, k, inner",
+    [(3, 5, 4, 1), (1, 7, 9, 6), (4, 1, 2, 3), (2, 6, 0, 3), (0, 3, 2, 2), (40, 33, 21, 17)],
 )
 def test_along_the_middle(outer, n, k, inner, dtype, thread_count):
     x = RNG.integers(-9, 9, (outer, n, inner)).astype(dtype)
@@ -50,10 +51,15 @@ def test_others_are_left_to_the_caller():
     assert not along.scatter_along(x, index, np.ones((2, 3, 2)))
 
 
-@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.float16, ml_dtypes.bfloat16, np.int32, np.complex64, np.int64])
+@pytest.mark.parametrize(
+    "dtype", [np.bool_, np.uint8, np.float16, ml_dtypes.bfloat16, np.int32, np.complex64, np.int64]
+)
 def test_elements_of_any_size_are_moved(dtype):
     rng = np.random.default_rng(0)
-    x, index = rng.integers(0, 9, (2, 5, 3)).astype(dtype), rng.permuted(np.tile(np.arange(5)[:, None], (2, 1, 3)), axis=1)
+    x, index = (
+        rng.integers(0, 9, (2, 5, 3)).astype(dtype),
+        rng.permuted(np.tile(np.arange(5)[:, None], (2, 1, 3)), axis=1),
+    )
     np.testing.assert_array_equal(along.gather_along(x, index), np.take_along_axis(x, index, 1))
     out, want = np.zeros_like(x), np.zeros_like(x)
     np.put_along_axis(want, index, x, 1)

@@ -9,7 +9,8 @@ SHAPES = [((5, 3), (4,)), ((65, 128), (12, 64)), ((3, 1), ()), ((4, 0), (2,)), (
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
-    "shape, index_shape", [((5, 3), (4,)), ((65, 128), (12, 64)), ((3, 1), ()), ((4, 0), (2,)), ((9, 300), (500,))]
+    "shape, index_shape",
+    [((5, 3), (4,)), ((65, 128), (12, 64)), ((3, 1), ()), ((4, 0), (2,)), ((9, 300), (500,))],
 )
 def test_gather_and_scatter(shape, index_shape, dtype, thread_count):
     table = RNG.standard_normal(shape).astype(dtype)

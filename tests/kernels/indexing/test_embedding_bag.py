@@ -23,7 +23,9 @@ def numpy_and_native(function, monkeypatch, *args):
 def test_bags_and_their_largest(starts, dtype, monkeypatch, thread_count):
     starts, index = np.array(starts), RNG.integers(0, 5, 41)
     for padding in (None, 3):
-        want, made = numpy_and_native(nn_embedding._bags, monkeypatch, starts, index, padding, np.dtype(dtype))
+        want, made = numpy_and_native(
+            nn_embedding._bags, monkeypatch, starts, index, padding, np.dtype(dtype)
+        )
         for a, b in zip(made, want, strict=True):
             np.testing.assert_array_equal(a, b)
             assert a.dtype == b.dtype
@@ -31,7 +33,9 @@ def test_bags_and_their_largest(starts, dtype, monkeypatch, thread_count):
             rows = RNG.integers(0, 9, (41, columns)).astype(dtype)  # with many equals
             rows[RNG.random(rows.shape) < 0.1] = np.nan
             rows[RNG.random(rows.shape) < 0.3] = -np.inf
-            largest = numpy_and_native(nn_embedding._winners, monkeypatch, rows, want[0], len(starts))
+            largest = numpy_and_native(
+                nn_embedding._winners, monkeypatch, rows, want[0], len(starts)
+            )
             for a, b in zip(*largest, strict=True):
                 np.testing.assert_array_equal(a, b)
 

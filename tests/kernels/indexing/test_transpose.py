@@ -7,7 +7,9 @@ def test_every_order_of_dimensions(monkeypatch, thread_count):
     monkeypatch.setattr(transpose, "LEAST", 1)
     rng, served = np.random.default_rng(thread_count), 0
     for _ in range(300):
-        shape = [int(n) for n in rng.choice([1, 2, 4, 5, 8, 15, 16, 17, 33, 65, 70], rng.integers(2, 5))]
+        shape = [
+            int(n) for n in rng.choice([1, 2, 4, 5, 8, 15, 16, 17, 33, 65, 70], rng.integers(2, 5))
+        ]
         while np.prod(shape) > 40000:
             shape[int(rng.integers(len(shape)))] = 2
         kind = rng.choice(["u2", "f2", "f4", "i8", "c8"])

@@ -1,4 +1,6 @@
-"""Who multiplies on how many threads: results are NumPy's, and the number of BLAS threads is as before afterwards."""
+"""Who multiplies on how many threads: results are NumPy's, and the number of BLAS threads is as
+before afterwards.
+"""
 
 import os
 import subprocess
@@ -83,7 +85,9 @@ def run(text, monkeypatch, **environment):
 
 @pytest.mark.parametrize("kernels", ["0", "1"])
 def test_the_caller_does_middling_products(kernels, monkeypatch):
-    assert run(SCRIPT + PRODUCTS, monkeypatch, PELLUCID_KERNELS=kernels) == "[2, 1, 2, 1, 1, 1, 1] 2"
+    assert (
+        run(SCRIPT + PRODUCTS, monkeypatch, PELLUCID_KERNELS=kernels) == "[2, 1, 2, 1, 1, 1, 1] 2"
+    )
 
 
 def test_the_caller_factors_small_matrices(monkeypatch):
@@ -105,11 +109,17 @@ print(set(noted[:-1]), noted[-1], len(seen) == len(set(seen)), {known.get() for 
 
 @pytest.mark.parametrize(
     ("environment", "expected"),
-    [({}, "2 1 2"), ({"PELLUCID_NUM_THREADS": "1"}, "1 1 2"), ({"OPENBLAS_NUM_THREADS": "1"}, "1 1 1")],
+    [
+        ({}, "2 1 2"),
+        ({"PELLUCID_NUM_THREADS": "1"}, "1 1 2"),
+        ({"OPENBLAS_NUM_THREADS": "1"}, "1 1 1"),
+    ],
     ids=["free", "pellucid", "openblas"],
 )
 def test_the_number_of_threads_bounds_blas(environment, expected, monkeypatch):
-    """So does the variable from the first product that is worth it, and a number for BLAS alone stays the most it uses."""
+    """So does the variable from the first product that is worth it, and a number for BLAS alone
+    stays the most it uses.
+    """
     text = """
 import pellucid as torch
 from pellucid.kernels.matmul import blas; from pellucid.llvm import threads

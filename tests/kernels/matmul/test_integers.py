@@ -9,14 +9,23 @@ from pellucid.llvm.emit import Module
 from pellucid.llvm.threads import parallel_export
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="there is no compiler")
-SHAPES = [((70, 33), (33, 50)), ((4, 17, 20), (4, 20, 90)), ((1, 9), (9, 1)), ((65, 3), (3, 100)), ((2, 3, 30, 4), (2, 3, 4, 7))]
+SHAPES = [
+    ((70, 33), (33, 50)),
+    ((4, 17, 20), (4, 20, 90)),
+    ((1, 9), (9, 1)),
+    ((65, 3), (3, 100)),
+    ((2, 3, 30, 4), (2, 3, 4, 7)),
+]
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "int8", "uint8", "uint64"])
 @pytest.mark.parametrize("left, right", SHAPES)
 def test_products(left, right, dtype, thread_count):
     rng = np.random.default_rng(len(left))
-    a, b = (rng.integers(0, 256, shape).astype(dtype) * np.array(97).astype(dtype) for shape in (left, right))
+    a, b = (
+        rng.integers(0, 256, shape).astype(dtype) * np.array(97).astype(dtype)
+        for shape in (left, right)
+    )
     np.testing.assert_array_equal(integers.multiply(a, b), np.matmul(a, b))
     swapped = integers.multiply(np.ascontiguousarray(a.swapaxes(-1, -2)).swapaxes(-1, -2), b)
     np.testing.assert_array_equal(swapped, np.matmul(a, b))

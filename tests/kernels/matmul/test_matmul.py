@@ -24,7 +24,8 @@ SIZES = [
     (7, 1030, 100),
     (28, 300, 272),
     (700, 600, 70),
-    (40, 1600, 33),  # more rows than columns: panels of A, read where they are if rows of steps lie side by side
+    # more rows than columns: panels of A, read where they are if rows of steps lie side by side
+    (40, 1600, 33),
     (301, 800, 290),  # the same, with more columns than that repays
     (2000, 300, 900),  # B in two blocks
 ]
@@ -85,7 +86,11 @@ def test_entries_choose_and_agree():
     out = np.empty((40, 50), np.float32)
     a, b = data(40, 30), data(30, 50)
     assert matmul.multiply(a, b, out=out) is out
-    for other in (np.zeros((50, 40), np.float32).T, np.zeros((40, 100), np.float32)[:, ::2], np.zeros((40, 50))):
+    for other in (
+        np.zeros((50, 40), np.float32).T,
+        np.zeros((40, 100), np.float32)[:, ::2],
+        np.zeros((40, 50)),
+    ):
         np.testing.assert_allclose(matmul.multiply(a, b, out=other), out, rtol=1e-4, atol=1e-5)
     with pytest.raises(ValueError):
         matmul.multiply(data(40, 30), data(31, 50))
@@ -106,7 +111,11 @@ def test_nan_and_infinity_stay_in_place():
     a[3, 4], a[5, 6] = np.nan, np.inf
     b[6, :] = 1.0
     got = matmul.multiply(a, b)
-    assert np.isnan(got[3]).all() and np.isinf(got[5]).all() and np.isfinite(np.delete(got, (3, 5), 0)).all()
+    assert (
+        np.isnan(got[3]).all()
+        and np.isinf(got[5]).all()
+        and np.isfinite(np.delete(got, (3, 5), 0)).all()
+    )
     bias = data(50)
     bias[7] = np.nan
     assert np.isnan(matmul.linear(data(40, 30), b.T.copy(), bias, relu=True)[:, 7]).all()
@@ -162,7 +171,12 @@ def in_fresh_process(program, cache, **environment):
     """The standard output of a process that has compiled nothing yet."""
     environment = os.environ | {"PELLUCID_CACHE_DIR": str(cache)} | environment
     return subprocess.run(
-        [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True, timeout=600
+        [sys.executable, "-c", program],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=600,
     ).stdout
 
 
@@ -180,9 +194,12 @@ print([product(*s) for s in ((2 * rows, 20, columns), (rows, 30, 3 * columns), (
 
 
 def test_a_product_compiles_what_it_needs(tmp_path):
-    """The driver and one micro-kernel; the same; another height, and the tail's width for both heights; nothing new."""
+    """The driver and one micro-kernel; the same; another height, and the tail's width for both
+    heights; nothing new.
+    """
     assert in_fresh_process(ONLY, tmp_path, PELLUCID_NUM_THREADS="1") == "[2, 2, 5, 5]\n"
-    assert in_fresh_process(ONLY, tmp_path, PELLUCID_NUM_THREADS="1") == "[2, 2, 5, 5]\n"  # from the disk
+    # from the disk
+    assert in_fresh_process(ONLY, tmp_path, PELLUCID_NUM_THREADS="1") == "[2, 2, 5, 5]\n"
 
 
 BITS = """
@@ -231,11 +248,15 @@ assert calls
 
 
 def test_bits_do_not_depend_on_what_was_compiled(tmp_path):
-    """Not on what was there before, nor on the kernel that serves where none can be compiled, nor on an interruption."""
+    """Not on what was there before, nor on the kernel that serves where none can be compiled, nor
+    on an interruption.
+    """
     first = in_fresh_process(BITS.replace("BEFORE", ""), tmp_path)
     for before in (ALL_BEFORE, NONE_COMPILES, INTERRUPTED):
         assert in_fresh_process(BITS.replace("BEFORE", before), tmp_path) == first
-    assert in_fresh_process(BITS.replace("BEFORE", "pellucid.set_num_threads(2)"), tmp_path) == first
+    assert (
+        in_fresh_process(BITS.replace("BEFORE", "pellucid.set_num_threads(2)"), tmp_path) == first
+    )
 
 
 TOGETHER = """
@@ -264,4 +285,6 @@ def test_threads_that_need_the_same_kernels_at_once(tmp_path):
 
 def test_a_batch_of_nothing_and_a_product_without_columns():
     made = matmul.gufuncs()["matmul"]
-    assert made(data(4, 16), data(16, 0)).shape == (4, 0) and made(data(0, 16), data(16, 40)).shape == (0, 40)
+    assert made(data(4, 16), data(16, 0)).shape == (4, 0) and made(
+        data(0, 16), data(16, 40)
+    ).shape == (0, 40)

@@ -10,7 +10,9 @@ from pellucid.kernels.matmul import pairs
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 SIZES = (1, 2, 3, 5, 8, 13, 14, 15, 16, 17, 29, 31, 32, 33, 65, 131)
-needs_instruction = pytest.mark.skipif(not pairs.available(), reason="a processor without VDPBF16PS")
+needs_instruction = pytest.mark.skipif(
+    not pairs.available(), reason="a processor without VDPBF16PS"
+)
 
 
 def matrix(rng, rows, columns, batch=()):
@@ -35,7 +37,10 @@ def check(got, a, b, bias=0.0):
     a, b = a.astype(np.float64), b.astype(np.float64)
     want, size = a @ b + bias, np.abs(a) @ np.abs(b) + 1
     assert got.dtype == BF16
-    assert (np.abs(got.astype(np.float64) - want) <= np.abs(want) * 2**-8 * 1.01 + size * (a.shape[-1] + 4) * 2**-23).all()
+    assert (
+        np.abs(got.astype(np.float64) - want)
+        <= np.abs(want) * 2**-8 * 1.01 + size * (a.shape[-1] + 4) * 2**-23
+    ).all()
 
 
 @needs_instruction
@@ -58,9 +63,14 @@ def test_the_number_of_threads_changes_no_bit():
     from pellucid.llvm import threads
 
     rng = np.random.default_rng(0)
-    pairs_of = [(rng.standard_normal((m, k)).astype(BF16), rng.standard_normal((k, n)).astype(BF16)) for m, k, n in (
-        (300, 700, 500), (900, 200, 96), (40, 2000, 64),
-    )]  # fmt: skip
+    pairs_of = [
+        (rng.standard_normal((m, k)).astype(BF16), rng.standard_normal((k, n)).astype(BF16))
+        for m, k, n in (
+            (300, 700, 500),
+            (900, 200, 96),
+            (40, 2000, 64),
+        )
+    ]
     before, found = threads.get_num_threads(), []
     try:
         for count in (1, 2, 3):
@@ -82,7 +92,9 @@ def test_nan_and_infinity_stay_in_their_rows_and_columns():
 
 
 def test_products_and_gradients_are_rounded_once():
-    """With the instruction or without it: what `matmul` and `linear` give lies as near as bfloat16 allows."""
+    """With the instruction or without it: what `matmul` and `linear` give lies as near as bfloat16
+    allows.
+    """
     import pellucid as torch
 
     torch.manual_seed(0)

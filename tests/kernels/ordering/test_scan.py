@@ -6,7 +6,9 @@ from pellucid.kernels.ordering import scan
 RNG = np.random.default_rng(3)
 
 
-@pytest.mark.parametrize("shape", [(1,), (100_000,), (3, 5), (70, 1001), (2, 3, 0), (0, 4), (4, 2, 33)])
+@pytest.mark.parametrize(
+    "shape", [(1,), (100_000,), (3, 5), (70, 1001), (2, 3, 0), (0, 4), (4, 2, 33)]
+)
 def test_running_sums_are_added_in_double(shape, thread_count):
     x = RNG.standard_normal(shape).astype(np.float32)
     want = np.cumsum(x, -1, np.float64).astype(np.float32)
@@ -19,12 +21,18 @@ def test_nan_and_infinity_stay_from_where_they_are():
     np.testing.assert_array_equal(scan.cumsum(x, 0), [1.0, np.inf, np.inf, np.nan, np.nan])
 
 
-@pytest.mark.parametrize("shape", [(3, 5), (7, 4, 3), (6, 40), (2, 5, 33), (0, 9), (4, 0, 9), (1, 300)])
+@pytest.mark.parametrize(
+    "shape", [(3, 5), (7, 4, 3), (6, 40), (2, 5, 33), (0, 9), (4, 0, 9), (1, 300)]
+)
 def test_any_dimension(shape, thread_count):
     x = RNG.standard_normal(shape).astype(np.float32)
     for dim in range(len(shape)):
-        np.testing.assert_array_equal(scan.cumsum(x, dim), np.cumsum(x, dim, np.float64).astype(np.float32))
-        np.testing.assert_array_equal(scan.cumprod(x, dim), np.cumprod(x, dim, np.float64).astype(np.float32))
+        np.testing.assert_array_equal(
+            scan.cumsum(x, dim), np.cumsum(x, dim, np.float64).astype(np.float32)
+        )
+        np.testing.assert_array_equal(
+            scan.cumprod(x, dim), np.cumprod(x, dim, np.float64).astype(np.float32)
+        )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int64])
@@ -71,7 +79,9 @@ def test_running_extremes(shape, dtype, thread_count):
             values, index = scan.extremes(x, dim, largest)
             want = (np.maximum if largest else np.minimum).accumulate(x, dim)
             np.testing.assert_array_equal(values, want)
-            places = np.arange(shape[dim]).reshape([-1 if d == dim else 1 for d in range(len(shape))])
+            places = np.arange(shape[dim]).reshape(
+                [-1 if d == dim else 1 for d in range(len(shape))]
+            )
             here = (x == want) | (x != x)
             np.testing.assert_array_equal(index, np.maximum.accumulate(here * places, dim))
     assert scan.extremes(np.zeros((0, 3), dtype), 0, True) is None

@@ -10,7 +10,14 @@ RNG = np.random.default_rng(0)
 
 
 def arrays(dtype):
-    for shape, dim in (((7,), 0), ((1,), 0), ((4, 100), 1), ((5, 33), 0), ((2, 64, 3), 1), ((300, 2), 1)):
+    for shape, dim in (
+        ((7,), 0),
+        ((1,), 0),
+        ((4, 100), 1),
+        ((5, 33), 0),
+        ((2, 64, 3), 1),
+        ((300, 2), 1),
+    ):
         x = RNG.standard_normal(shape).astype(dtype)
         yield x, dim
         yield np.round(x), dim  # equals, zeros of both signs
@@ -44,4 +51,7 @@ def test_a_large_line():
 
 
 def test_other_dtypes_have_no_kernel():
-    assert select.select(np.arange(5, dtype=np.int16), 0, "median") is None and select.native("float16") is None
+    assert (
+        select.select(np.arange(5, dtype=np.int16), 0, "median") is None
+        and select.native("float16") is None
+    )

@@ -1,4 +1,6 @@
-"""Loops computed by NumPy, point by point of the definition: what generated loops are compared with."""
+"""Loops computed by NumPy, point by point of the definition: what generated loops are compared
+with.
+"""
 
 import ml_dtypes
 import numpy as np
@@ -8,8 +10,14 @@ from pellucid.core.primitive import PRIMITIVES
 from pellucid.kernels.pointwise import loop as loops
 
 REDUCERS = {
-    "sum": np.sum, "mean": lambda x, axis: np.sum(x, axis) / np.prod([x.shape[d] for d in axis]), "max": np.max, "min": np.min, "prod": np.prod, "any": np.any, "all": np.all,
-}  # fmt: skip
+    "sum": np.sum,
+    "mean": lambda x, axis: np.sum(x, axis) / np.prod([x.shape[d] for d in axis]),
+    "max": np.max,
+    "min": np.min,
+    "prod": np.prod,
+    "any": np.any,
+    "all": np.all,
+}
 
 
 def dtype(name):
@@ -19,7 +27,10 @@ def dtype(name):
 def access(array, shape=None):
     """How a loop of this shape walks over an array (broadcast to it)."""
     seen = array if shape is None else np.broadcast_to(array, shape)
-    return loops.Access(array.dtype.name, tuple(s // array.itemsize if n > 1 else 0 for n, s in zip(seen.shape, seen.strides)))
+    return loops.Access(
+        array.dtype.name,
+        tuple(s // array.itemsize if n > 1 else 0 for n, s in zip(seen.shape, seen.strides)),
+    )
 
 
 MARGIN = 256  # bytes around results that must stay as they are
@@ -34,7 +45,11 @@ def empty(access_, shape):
     memory = np.full(size + 2 * MARGIN, 0xA5, np.uint8)
     inside = memory[MARGIN : MARGIN + size].view(kind)
     start = -low // kind.itemsize
-    made = as_strided(inside[start:], shape, [s * kind.itemsize for s in access_.strides]) if size else np.empty(shape, kind)
+    made = (
+        as_strided(inside[start:], shape, [s * kind.itemsize for s in access_.strides])
+        if size
+        else np.empty(shape, kind)
+    )
     return made, memory
 
 
@@ -46,7 +61,14 @@ def forward(op, args, kind, params):
     to = np.result_type(*arrays) if compared else dtype(kind)
     given = []
     for i, a in enumerate(args):
-        if a is None or op == "where" and i == 0 or op == "masked_fill" and i == 1 or op in ("cast", "dropout"):
+        if (
+            a is None
+            or op == "where"
+            and i == 0
+            or op == "masked_fill"
+            and i == 1
+            or op in ("cast", "dropout")
+        ):
             given.append(a)
         elif len(record.args) == 1 and kind == "bool" and not compared:
             given.append(a)
@@ -84,9 +106,14 @@ def evaluate(loop, arrays, numbers=()):
     for step in loop.steps:
         made = forward(step.op, [value(a) for a in step.args], step.dtype, step.params)
         done.append(np.broadcast_to(made, np.broadcast_shapes(made.shape, loop.shape)))
-    written = [np.broadcast_to(value(w.value), loop.shape).astype(dtype(w.access.dtype)) for w in loop.writes]
+    written = [
+        np.broadcast_to(value(w.value), loop.shape).astype(dtype(w.access.dtype))
+        for w in loop.writes
+    ]
     kept = [tuple(n for d, n in enumerate(loop.shape) if d not in r.axes) for r in loop.reduces]
-    return written, [reduce(k).reshape(kept[k]) for k, r in enumerate(loop.reduces) if r.access is not None]
+    return written, [
+        reduce(k).reshape(kept[k]) for k, r in enumerate(loop.reduces) if r.access is not None
+    ]
 
 
 def run(loop, arrays, numbers=()):
@@ -95,7 +122,14 @@ def run(loop, arrays, numbers=()):
     results = [empty(w.access, loop.shape) for w in loop.writes]
     for r in written:
         kept = tuple(n for d, n in enumerate(loop.shape) if d not in r.axes)
-        results.append(empty(loops.Access(r.dtype, tuple(s for d, s in enumerate(r.access.strides) if d not in r.axes)), kept))
+        results.append(
+            empty(
+                loops.Access(
+                    r.dtype, tuple(s for d, s in enumerate(r.access.strides) if d not in r.axes)
+                ),
+                kept,
+            )
+        )
     compiled = loops.compile(loop)
     assert compiled is not None
     made = [array for array, _ in results]

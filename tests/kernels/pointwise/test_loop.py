@@ -23,9 +23,15 @@ def check(loop, arrays, numbers=(), rtol=2e-6, atol=1e-30):
         assert a.dtype == b.dtype and a.shape == b.shape
         if r.kind in ("sum", "mean", "prod") and dtype(r.dtype).kind in "fV":
             terms = math.prod(loop.shape[d] for d in r.axes)
-            scale = 0 if r.kind == "prod" else max(1e-5 * max(1, terms) ** 0.5, 2e-6 * terms if r.kind == "sum" else 0)
+            scale = (
+                0
+                if r.kind == "prod"
+                else max(1e-5 * max(1, terms) ** 0.5, 2e-6 * terms if r.kind == "sum" else 0)
+            )
             tolerance = 1e-2 if dtype(r.dtype).itemsize == 2 else 2e-5
-            np.testing.assert_allclose(a.astype(np.float64), b.astype(np.float64), rtol=tolerance, atol=scale)
+            np.testing.assert_allclose(
+                a.astype(np.float64), b.astype(np.float64), rtol=tolerance, atol=scale
+            )
         else:
             np.testing.assert_array_equal(a, b)
 
@@ -66,11 +72,26 @@ def operands(draw, shape, kind):
     else:
         base = rng.standard_normal(sizes).astype(dtype(kind))
     view = base.transpose(np.argsort(order)) if shape else base
-    view = view[tuple(slice(None) if broadcast[d] else slice(None, None, steps[d]) for d in range(len(shape)))]
+    view = view[
+        tuple(
+            slice(None) if broadcast[d] else slice(None, None, steps[d]) for d in range(len(shape))
+        )
+    ]
     return np.broadcast_to(view, shape)
 
 
-KINDS = ("float32", "float32", "float32", "float64", "int32", "int64", "bool", "uint8", "float16", "bfloat16")
+KINDS = (
+    "float32",
+    "float32",
+    "float32",
+    "float64",
+    "int32",
+    "int64",
+    "bool",
+    "uint8",
+    "float16",
+    "bfloat16",
+)
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 UNARY = ("neg", "abs", "square", "relu", "floor", "sign")
 BINARY = ("add", "sub", "mul", "maximum", "minimum", "squared_difference")
@@ -83,7 +104,9 @@ def graphs(draw):
     for n in draw(st.lists(st.sampled_from((1, 2, 3, 5, 8, 17, 33, 130, 700, 2100)), max_size=4)):
         if size * n <= 150_000:
             shape, size = (*shape, n), size * n
-    arrays = [draw(operands(shape, draw(st.sampled_from(KINDS)))) for _ in range(draw(st.integers(1, 3)))]
+    arrays = [
+        draw(operands(shape, draw(st.sampled_from(KINDS)))) for _ in range(draw(st.integers(1, 3)))
+    ]
     kinds, args, steps = [a.dtype.name for a in arrays], [("in", k) for k in range(len(arrays))], []
     for _ in range(draw(st.integers(0, 6))):
         pick = st.integers(0, len(args) - 1)
@@ -91,23 +114,36 @@ def graphs(draw):
         what = draw(st.sampled_from(("unary", "binary", "number", "compare", "where", "cast")))
         kind = draw(st.sampled_from(FLOATS))
         if what == "compare":
-            steps.append(Step(draw(st.sampled_from(("lt", "ge", "eq", "ne"))), (args[a], args[a]), kind := "bool"))
+            steps.append(
+                Step(
+                    draw(st.sampled_from(("lt", "ge", "eq", "ne"))),
+                    (args[a], args[a]),
+                    kind := "bool",
+                )
+            )
         elif what == "where":
             c = [k for k, name in enumerate(kinds) if name == "bool"]
             if not c:
                 continue
             steps.append(Step("where", (args[c[0]], args[a], args[b]), kind))
         elif what == "cast":
-            kind = draw(st.sampled_from([k for k in KINDS if k[0] != "u" or kinds[a] in ("bool", "uint8")]))
+            kind = draw(
+                st.sampled_from([k for k in KINDS if k[0] != "u" or kinds[a] in ("bool", "uint8")])
+            )
             steps.append(Step("cast", (args[a],), kind, (("dtype", dtype(kind)),)))
         elif what == "unary":
             steps.append(Step(draw(st.sampled_from(UNARY)), (args[a],), kind))
         else:
-            other = ("const", draw(st.sampled_from((0.5, 2.0, -1.0)))) if what == "number" else args[b]
+            other = (
+                ("const", draw(st.sampled_from((0.5, 2.0, -1.0)))) if what == "number" else args[b]
+            )
             steps.append(Step(draw(st.sampled_from(BINARY)), (args[a], other), kind))
         args.append(("step", len(steps) - 1))
         kinds.append(kind)
-    writes = tuple(Write(args[k], dense(shape, kinds[k])) for k in {len(args) - 1, draw(st.integers(0, len(args) - 1))})
+    writes = tuple(
+        Write(args[k], dense(shape, kinds[k]))
+        for k in {len(args) - 1, draw(st.integers(0, len(args) - 1))}
+    )
     reduces = []
     for _ in range(draw(st.integers(0, 3))):
         k = draw(st.integers(0, len(args) - 1))
@@ -116,10 +152,16 @@ def graphs(draw):
             how = draw(st.sampled_from(("any", "all", "sum")))
             kind = "int64" if how == "sum" else "bool"
         else:
-            how = draw(st.sampled_from(("sum", "mean", "max", "min") if kinds[k] in FLOATS else ("sum", "max", "min")))
+            how = draw(
+                st.sampled_from(
+                    ("sum", "mean", "max", "min") if kinds[k] in FLOATS else ("sum", "max", "min")
+                )
+            )
             kind = "int64" if how == "sum" and kinds[k] not in FLOATS else kinds[k]
         reduces.append(Reduce(how, args[k], axes, reduced(shape, axes, kind), kind))
-    return Loop(shape, tuple(access(a) for a in arrays), (), tuple(steps), writes, tuple(reduces)), arrays
+    return Loop(
+        shape, tuple(access(a) for a in arrays), (), tuple(steps), writes, tuple(reduces)
+    ), arrays
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -165,14 +207,24 @@ def test_reductions(shape, axes, kind, thread_count):
     if 0 not in shape:
         kinds += ["max", "min"]
     results = [kind if floating or how not in ("sum",) else whole for how in kinds]
-    reduces = tuple(Reduce(how, X, axes, reduced(shape, axes, r), r) for how, r in zip(kinds, results, strict=True))
+    reduces = tuple(
+        Reduce(how, X, axes, reduced(shape, axes, r), r)
+        for how, r in zip(kinds, results, strict=True)
+    )
     check(Loop(shape, (access(x),), (), (), (), reduces), [x])
 
 
 def test_sums_are_accurate():
     x = (np.random.default_rng(0).random((4096, 100)) + 1).astype(np.float32)
     for axes in ((0,), (1,), (0, 1)):
-        loop = Loop(x.shape, (access(x),), (), (), (), (Reduce("sum", X, axes, reduced(x.shape, axes), "float32"),))
+        loop = Loop(
+            x.shape,
+            (access(x),),
+            (),
+            (),
+            (),
+            (Reduce("sum", X, axes, reduced(x.shape, axes), "float32"),),
+        )
         got, want = run(loop, [x])[1][0], x.sum(axes, dtype=np.float64)
         assert np.max(np.abs(got - want) / want) < 3e-7
 
@@ -181,8 +233,13 @@ def test_results_do_not_depend_on_the_number_of_threads():
     rng = np.random.default_rng(3)
     x, g = (rng.standard_normal((700, 900)).astype(np.float32) for _ in "xg")
     steps = (Step("tanh", (X,), "float32"), Step("mul", (("step", 0), ("in", 1)), "float32"))
-    reduces = tuple(Reduce("sum", ("step", 1), axes, reduced(x.shape, axes), "float32") for axes in ((0,), (1,), (0, 1)))
-    loop = Loop(x.shape, (access(x), access(g)), (), steps, (Write(("step", 1), access(x)),), reduces)
+    reduces = tuple(
+        Reduce("sum", ("step", 1), axes, reduced(x.shape, axes), "float32")
+        for axes in ((0,), (1,), (0, 1))
+    )
+    loop = Loop(
+        x.shape, (access(x), access(g)), (), steps, (Write(("step", 1), access(x)),), reduces
+    )
     check(loop, [x, g], atol=1e-7)
     before = threads.get_num_threads()
     results = []
@@ -201,7 +258,9 @@ def test_rows_and_columns_of_wide_tables(shape, thread_count):
     x = np.random.default_rng(9).standard_normal(shape).astype(np.float32)
     last = len(shape) - 1
     reduces = tuple(
-        Reduce(how, X, axes, reduced(shape, axes), "float32") for how in ("sum", "max") for axes in ((last,), tuple(range(last)))
+        Reduce(how, X, axes, reduced(shape, axes), "float32")
+        for how in ("sum", "max")
+        for axes in ((last,), tuple(range(last)))
     )
     check(Loop(shape, (access(x),), (), (), (Write(X, dense(shape)),), reduces), [x])
 
@@ -209,15 +268,23 @@ def test_rows_and_columns_of_wide_tables(shape, thread_count):
 def test_in_place():
     x = np.random.default_rng(0).standard_normal((50, 60)).astype(np.float32)
     want = x * 2 + 1
-    steps = (Step("mul", (X, ("const", 2.0)), "float32"), Step("add", (("step", 0), ONE), "float32"))
+    steps = (
+        Step("mul", (X, ("const", 2.0)), "float32"),
+        Step("add", (("step", 0), ONE), "float32"),
+    )
     loops.compile(Loop(x.shape, (access(x),), (), steps, (Write(("step", 1), access(x)),)))(x, x)
     np.testing.assert_array_equal(x, want)
 
 
 def test_numbers_at_run_time():
     x = np.arange(40, dtype=np.float32)
-    steps = (Step("mul", (X, ("scalar", 0)), "float32"), Step("add", (("step", 0), ("scalar", 1)), "float32"))
-    loop = Loop(x.shape, (access(x),), ("float64", "int64"), steps, (Write(("step", 1), access(x)),))
+    steps = (
+        Step("mul", (X, ("scalar", 0)), "float32"),
+        Step("add", (("step", 0), ("scalar", 1)), "float32"),
+    )
+    loop = Loop(
+        x.shape, (access(x),), ("float64", "int64"), steps, (Write(("step", 1), access(x)),)
+    )
     for numbers in ((0.1, 3), (7.5, -2)):
         check(loop, [x], numbers)
 
@@ -230,15 +297,32 @@ def test_steps_of_numbers_alone():
         Step("where", (("step", 1), ("step", 0), ("const", 7.0)), "float32"),
         Step("mul", (X, ("step", 2)), "float32"),
     )
-    writes = (Write(("step", 3), access(x)), Write(("step", 0), access(x)), Write(("const", 2.5), access(x)))
-    loop = Loop(x.shape, (access(x),), (), steps, writes, (Reduce("sum", ("step", 0), (0,), reduced(x.shape, (0,)), "float32"),))
+    writes = (
+        Write(("step", 3), access(x)),
+        Write(("step", 0), access(x)),
+        Write(("const", 2.5), access(x)),
+    )
+    loop = Loop(
+        x.shape,
+        (access(x),),
+        (),
+        steps,
+        writes,
+        (Reduce("sum", ("step", 0), (0,), reduced(x.shape, (0,)), "float32"),),
+    )
     outs, (total,) = run(loop, [x])
     third = np.float32(1) / np.float32(3)
     np.testing.assert_array_equal(outs[0], x * third)
     assert (outs[1] == third).all() and (outs[2] == 2.5).all()
     np.testing.assert_allclose(total, 5 * third, rtol=1e-6)
     wide = Step("add", (("scalar", 0), ("scalar", 1)), "float64")
-    (out,), _ = run(Loop((3,), (), ("float64", "int64"), (wide,), (Write(("step", 0), dense((3,), "float64")),)), [], (0.25, 2))
+    (out,), _ = run(
+        Loop(
+            (3,), (), ("float64", "int64"), (wide,), (Write(("step", 0), dense((3,), "float64")),)
+        ),
+        [],
+        (0.25, 2),
+    )
     assert out.tolist() == [2.25] * 3
 
 
@@ -247,21 +331,55 @@ def test_maxima_keep_nan():
     x[3, 7] = np.nan
     x[5] = -np.inf
     for axes in ((0,), (1,), (0, 1)):
-        reduces = tuple(Reduce(how, X, axes, reduced(x.shape, axes), "float32") for how in ("max", "min"))
+        reduces = tuple(
+            Reduce(how, X, axes, reduced(x.shape, axes), "float32") for how in ("max", "min")
+        )
         check(Loop(x.shape, (access(x),), (), (), (), reduces), [x])
 
 
 def test_what_is_not_served_is_refused():
     with pytest.raises(NotImplementedError, match="lgamma"):
-        loops.emit(Loop((3,), (dense((3,)),), (), (Step("lgamma", (X,), "float32"),), (Write(("step", 0), dense((3,))),)), "k")
+        loops.emit(
+            Loop(
+                (3,),
+                (dense((3,)),),
+                (),
+                (Step("lgamma", (X,), "float32"),),
+                (Write(("step", 0), dense((3,))),),
+            ),
+            "k",
+        )
     with pytest.raises(ValueError, match="max over no element"):
-        loops.emit(Loop((0,), (dense((0,)),), (), (), (), (Reduce("max", X, (0,), Access("float32", (0,)), "float32"),)), "k")
+        loops.emit(
+            Loop(
+                (0,),
+                (dense((0,)),),
+                (),
+                (),
+                (),
+                (Reduce("max", X, (0,), Access("float32", (0,)), "float32"),),
+            ),
+            "k",
+        )
 
 
 def test_several_kernels_share_a_module():
     llvm = pytest.importorskip("llvmlite.binding")
-    one = Loop((100, 30), (dense((100, 30)),), (), (Step("exp", (X,), "float32"),), (Write(("step", 0), dense((100, 30))),))
-    two = Loop((90_000,), (dense((90_000,)),), (), (), (), (Reduce("sum", X, (0,), Access("float32", (0,)), "float32"),))
+    one = Loop(
+        (100, 30),
+        (dense((100, 30)),),
+        (),
+        (Step("exp", (X,), "float32"),),
+        (Write(("step", 0), dense((100, 30))),),
+    )
+    two = Loop(
+        (90_000,),
+        (dense((90_000,)),),
+        (),
+        (),
+        (),
+        (Reduce("sum", X, (0,), Access("float32", (0,)), "float32"),),
+    )
     kernels = [loops.emit(one, "one"), loops.emit(two, "two"), loops.emit(one, "three")]
     assert [k.parallel for k in kernels] == [False, True, False] and kernels[1].scratch_bytes > 0
     assert kernels[0].bytes == 24_000 and kernels[1].bytes == 360_004
@@ -276,16 +394,31 @@ def test_code_for_aarch64(monkeypatch):
     try:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
-        machine = llvm.Target.from_triple("aarch64-unknown-linux-gnu").create_target_machine(cpu="generic", opt=2)
+        machine = llvm.Target.from_triple("aarch64-unknown-linux-gnu").create_target_machine(
+            cpu="generic", opt=2
+        )
     except RuntimeError:
         pytest.skip("this LLVM has no code generator for AArch64")
     monkeypatch.setattr(target, "host", lambda: target.Target("arm", "generic", "+neon", 128, ""))
     shape, kernels = (300, 100), []
     for kind in ("float32", "float64", "bfloat16", "float16"):
         steps = [Step(op, (X,), kind) for op in ("exp", "tanh", "gelu", "sigmoid", "floor", "relu")]
-        steps += [Step("lt", (X, ONE), "bool"), Step("where", (("step", 6), ("step", 0), ("step", 1)), kind)]
-        reduces = tuple(Reduce(how, ("step", 7), (0,), reduced(shape, (0,), kind), kind) for how in ("sum", "max"))
-        loop = Loop(shape, (Access(kind, (1, 300)),), (), tuple(steps), (Write(("step", 7), dense(shape, kind)),), reduces)
+        steps += [
+            Step("lt", (X, ONE), "bool"),
+            Step("where", (("step", 6), ("step", 0), ("step", 1)), kind),
+        ]
+        reduces = tuple(
+            Reduce(how, ("step", 7), (0,), reduced(shape, (0,), kind), kind)
+            for how in ("sum", "max")
+        )
+        loop = Loop(
+            shape,
+            (Access(kind, (1, 300)),),
+            (),
+            tuple(steps),
+            (Write(("step", 7), dense(shape, kind)),),
+            reduces,
+        )
         kernels.append(loops.emit(loop, f"k{len(kernels)}"))
     text = loops.module_text(kernels)
     assert "x86" not in text and "<16 x" not in text and "<4 x float>" in text
@@ -299,10 +432,18 @@ def test_code_for_aarch64(monkeypatch):
 @pytest.mark.parametrize("bits", [128, 256])
 def test_narrower_vectors(monkeypatch, bits):
     host = target.host()
-    monkeypatch.setattr(target, "host", lambda: replace(host, vector_bits=min(bits, host.vector_bits)))
+    monkeypatch.setattr(
+        target, "host", lambda: replace(host, vector_bits=min(bits, host.vector_bits))
+    )
     loops.compile.cache_clear()
     rng = np.random.default_rng(2)
-    for shape, axes in (((37, 45), (0,)), ((37, 45), (1,)), ((5, 3), (0, 1)), ((40_000,), (0,)), ((70, 1100), (0,))):
+    for shape, axes in (
+        ((37, 45), (0,)),
+        ((37, 45), (1,)),
+        ((5, 3), (0, 1)),
+        ((40_000,), (0,)),
+        ((70, 1100), (0,)),
+    ):
         x = rng.standard_normal(shape).astype(np.float32)
         steps = (Step("exp", (X,), "float32"), Step("gelu", (("step", 0),), "float32"))
         reduces = (Reduce("sum", ("step", 1), axes, reduced(shape, axes), "float32"),)
@@ -327,7 +468,11 @@ def test_large_strided_operands(view, kind, thread_count):
     """Dimensions in any order, cut into tasks, with partial vectors at the end."""
     rng = np.random.default_rng(7)
     (shape,) = (shape for _, shape, v in BIG if v is view)
-    x = view((rng.integers(0, 2, shape) if kind in ("bool", "uint8") else rng.standard_normal(shape)).astype(dtype(kind)))
+    x = view(
+        (
+            rng.integers(0, 2, shape) if kind in ("bool", "uint8") else rng.standard_normal(shape)
+        ).astype(dtype(kind))
+    )
     y = rng.standard_normal(x.shape).astype(np.float32)
     steps = (
         Step("cast", (X,), "float32", (("dtype", dtype("float32")),)),
@@ -335,7 +480,11 @@ def test_large_strided_operands(view, kind, thread_count):
         Step("lt", (X, ONE), "bool"),
     )
     out = np.empty(x.shape[::-1], np.float32).T  # written in the other order
-    writes = (Write(("step", 1), access(y)), Write(("step", 2), dense(x.shape, "bool")), Write(("step", 1), access(out)))
+    writes = (
+        Write(("step", 1), access(y)),
+        Write(("step", 2), dense(x.shape, "bool")),
+        Write(("step", 1), access(out)),
+    )
     axes = tuple(range(1, x.ndim)) or (0,)
     reduces = (
         Reduce("sum", ("step", 1), axes, reduced(x.shape, axes), "float32"),
@@ -357,22 +506,43 @@ def test_transposed_operands(shape, kind, thread_count):
     check(Loop(x.shape, (access(x),), (), (), (Write(X, dense(x.shape, kind)),)), [x])
     steps = (Step("add", (X, ("in", 1)), "float32"),)
     check(
-        Loop(x.shape, (access(x), access(y)), (), steps, (Write(("step", 0), access(y)), Write(("step", 0), dense(x.shape)))),
+        Loop(
+            x.shape,
+            (access(x), access(y)),
+            (),
+            steps,
+            (Write(("step", 0), access(y)), Write(("step", 0), dense(x.shape))),
+        ),
         [x, y],
     )
 
 
 @pytest.mark.parametrize("kind", ["bfloat16", "float16", "int8", "uint8", "int16", "bool", "int32"])
 def test_a_last_vector_of_one_lane_writes_one_element(kind):
-    """LLVM stores a truncated lane under a constant mask as wide as it was before; `run` looks at what lies behind."""
+    """LLVM stores a truncated lane under a constant mask as wide as it was before; `run` looks at
+    what lies behind.
+    """
     for n in (17, 33, 65, 1):
         x = np.arange(n) % 3
         steps = (Step("cast", (X,), kind, (("dtype", dtype(kind)),)),)
         check(Loop((n,), (access(x),), (), steps, (Write(("step", 0), dense((n,), kind)),)), [x])
         y = np.stack([x] * 5).astype(dtype(kind))
         how = "any" if kind == "bool" else "max"
-        check(Loop((5, n), (access(y),), (), (), (), (Reduce(how, X, (0,), reduced((5, n), (0,), kind), kind),)), [y])
-        check(Loop((n,), (access(y[0]),), (), (), (), (Reduce(how, X, (), dense((n,), kind), kind),)), [y[0]])
+        check(
+            Loop(
+                (5, n),
+                (access(y),),
+                (),
+                (),
+                (),
+                (Reduce(how, X, (0,), reduced((5, n), (0,), kind), kind),),
+            ),
+            [y],
+        )
+        check(
+            Loop((n,), (access(y[0]),), (), (), (), (Reduce(how, X, (), dense((n,), kind), kind),)),
+            [y[0]],
+        )
 
 
 @pytest.mark.parametrize("shape, axes", [s for s in SHAPES if 0 not in s[0]])
@@ -386,4 +556,8 @@ def test_partial_results_stay_in_their_memory(shape, axes):
     x, outs = np.ones(shape, np.float32), [np.empty(math.prod(shape), np.float32) for _ in "ab"]
     scratch = np.full(kernel.scratch_bytes // 8 + 64, 7.0)
     native(x, *outs, 0, scratch)
-    assert (scratch[-64:] == 7).all() and outs[0][0] == math.prod(shape[a] for a in axes) and outs[1][0] == 1
+    assert (
+        (scratch[-64:] == 7).all()
+        and outs[0][0] == math.prod(shape[a] for a in axes)
+        and outs[1][0] == 1
+    )

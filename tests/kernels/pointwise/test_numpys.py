@@ -46,7 +46,9 @@ def test_large_and_small_arrays_give_what_numpy_gives(name, thread_count):
             got = own(*arrays)
             assert got.dtype == want.dtype
             np.testing.assert_array_equal(got, want)
-            np.testing.assert_array_equal(own(*[a[::-3].T for a in arrays]), theirs(*[a[::-3].T for a in arrays]))
+            np.testing.assert_array_equal(
+                own(*[a[::-3].T for a in arrays]), theirs(*[a[::-3].T for a in arrays])
+            )
 
 
 def test_in_place_and_with_numbers(thread_count):
@@ -69,7 +71,10 @@ def test_reductions_begin_as_numpys_do():
 
 
 def test_others_stay_numpys():
-    assert numpys.extended(np.logical_or) is np.logical_or and numpys.extended(np.left_shift) is np.left_shift
+    assert (
+        numpys.extended(np.logical_or) is np.logical_or
+        and numpys.extended(np.left_shift) is np.left_shift
+    )
 
 
 def test_comparisons_of_two_byte_floats():
@@ -100,9 +105,15 @@ FOLDED = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "fmax",
 @pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.int64])
 @pytest.mark.parametrize("name", FOLDED)
 def test_results_that_are_read_again(name, kind):
-    """`reduce`, `reduceat` and `accumulate` pass the result as an operand, so elements depend on those before."""
+    """`reduce`, `reduceat` and `accumulate` pass the result as an operand, so elements depend on
+    those before.
+    """
     own = numpys.extended(getattr(np, name))
-    x = RNG.uniform(0.5, 1.5, (7, 40)).astype(kind) if np.dtype(kind).kind != "i" else RNG.integers(1, 3, (7, 40))
+    x = (
+        RNG.uniform(0.5, 1.5, (7, 40)).astype(kind)
+        if np.dtype(kind).kind != "i"
+        else RNG.integers(1, 3, (7, 40))
+    )
     tolerance = {2: 0.3, 4: 1e-4}.get(x.itemsize, 1e-12)
     if name == "divide" and x.dtype.kind == "i":
         return
@@ -118,10 +129,14 @@ def test_results_that_are_read_again(name, kind):
             pieces = [(own.accumulate(array, axis=axis), theirs.accumulate(exact, axis=axis))]
             pieces.append((own.reduce(array, axis=axis), theirs.reduce(exact, axis=axis)))
             cuts = [0, array.shape[axis] // 2]
-            pieces.append((own.reduceat(array, cuts, axis=axis), theirs.reduceat(exact, cuts, axis=axis)))
+            pieces.append(
+                (own.reduceat(array, cuts, axis=axis), theirs.reduceat(exact, cuts, axis=axis))
+            )
             for got, want in pieces:
                 assert got.dtype == x.dtype
-                np.testing.assert_allclose(got.astype(np.float64), want, rtol=tolerance, atol=tolerance)
+                np.testing.assert_allclose(
+                    got.astype(np.float64), want, rtol=tolerance, atol=tolerance
+                )
 
 
 def test_running_results_of_many_numbers_are_not_cut_into_chunks():

@@ -1,4 +1,6 @@
-"""Loops whose steps use reductions of their row: softmax, norms, and their gradients, in passes over a row."""
+"""Loops whose steps use reductions of their row: softmax, norms, and their gradients, in passes
+over a row.
+"""
 
 import math
 from dataclasses import replace
@@ -24,7 +26,14 @@ def softmax(shape, axes, kind="float32", read=None, write=None):
         Step("div", (("step", 1), ("reduce", 1)), kind),
     )
     reduces = (Reduce("max", X, axes, None, kind), Reduce("sum", ("step", 1), axes, None, kind))
-    return Loop(shape, (read or dense(shape, kind),), (), steps, (Write(("step", 2), write or dense(shape, kind)),), reduces)
+    return Loop(
+        shape,
+        (read or dense(shape, kind),),
+        (),
+        steps,
+        (Write(("step", 2), write or dense(shape, kind)),),
+        reduces,
+    )
 
 
 ROWS = [
@@ -49,12 +58,20 @@ ROWS = [
 @pytest.mark.parametrize("shape, axes", ROWS)
 def test_softmax(shape, axes, kind, thread_count):
     x = np.asarray(np.random.default_rng(0).standard_normal(shape) * 3).astype(dtype(kind))
-    check(softmax(shape, axes, kind), [x], rtol={"float32": 3e-6, "float64": 1e-14, "bfloat16": 0.02}[kind])
+    check(
+        softmax(shape, axes, kind),
+        [x],
+        rtol={"float32": 3e-6, "float64": 1e-14, "bfloat16": 0.02}[kind],
+    )
 
 
 def test_softmax_of_strided_rows():
     rng = np.random.default_rng(1)
-    for x in (rng.standard_normal((50, 30)).T, rng.standard_normal((20, 90))[:, ::3], rng.standard_normal((20, 40))[::-1, ::-1]):
+    for x in (
+        rng.standard_normal((50, 30)).T,
+        rng.standard_normal((20, 90))[:, ::3],
+        rng.standard_normal((20, 40))[::-1, ::-1],
+    ):
         x = x.astype(np.float32, order="K")
         check(softmax(x.shape, (1,), read=access(x)), [x], rtol=3e-6)
 
@@ -92,7 +109,14 @@ def layer_norm(shape, kind="float32"):
         Reduce("mean", X, axes, reduced(shape, axes, kind), kind),
         Reduce("mean", ("step", 1), axes, reduced(shape, axes, kind), kind),
     )
-    return Loop(shape, (dense(shape, kind), row, row), (), steps, (Write(("step", 6), dense(shape, kind)),), reduces)
+    return Loop(
+        shape,
+        (dense(shape, kind), row, row),
+        (),
+        steps,
+        (Write(("step", 6), dense(shape, kind)),),
+        reduces,
+    )
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64"])
@@ -105,7 +129,9 @@ def test_layer_norm(shape, kind, thread_count):
 
 @pytest.mark.parametrize("shape", [(7, 32), (768, 128), (40, 20), (300, 1100), (3, 20_000)])
 def test_layer_norm_backward(shape, thread_count):
-    """The gradient of the input by rows, and those of weight and bias as sums over rows, in one loop."""
+    """The gradient of the input by rows, and those of weight and bias as sums over rows, in one
+    loop.
+    """
     rows, n = shape
     rng = np.random.default_rng(5)
     x, g = (rng.standard_normal(shape).astype(np.float32) for _ in "xg")
@@ -129,7 +155,14 @@ def test_layer_norm_backward(shape, thread_count):
         Reduce("sum", ("step", 8), (0,), reduced(shape, (0,)), "float32"),
         Reduce("sum", G, (0,), reduced(shape, (0,)), "float32"),
     )
-    loop = Loop(shape, (dense(shape), dense(shape), row, column, column), (), steps, (Write(("step", 7), dense(shape)),), reduces)
+    loop = Loop(
+        shape,
+        (dense(shape), dense(shape), row, column, column),
+        (),
+        steps,
+        (Write(("step", 7), dense(shape)),),
+        reduces,
+    )
     check(loop, arrays, rtol=1e-3, atol=2e-5)
 
 
@@ -141,15 +174,25 @@ def test_values_of_other_dtypes_and_results_that_are_written():
         Reduce("max", X, (1,), reduced(x.shape, (1,), "int64"), "int64"),
         Reduce("sum", ("step", 0), (1,), reduced(x.shape, (1,), "int64"), "int64"),
     )
-    check(Loop(x.shape, (access(x),), (), steps, (Write(("step", 0), dense(x.shape, "bool")),), reduces), [x])
+    check(
+        Loop(
+            x.shape, (access(x),), (), steps, (Write(("step", 0), dense(x.shape, "bool")),), reduces
+        ),
+        [x],
+    )
 
 
 def test_columns_of_a_later_pass_over_rows_of_several_dimensions():
     x = np.random.default_rng(8).standard_normal((6, 5, 7)).astype(np.float32)
     for axes, over in (((0, 1, 2), (0, 1)), ((1, 2), (1,)), ((1, 2), (0, 1)), ((0, 1, 2), (2,))):
         steps = (Step("sub", (X, ("reduce", 0)), "float32"),)
-        reduces = (Reduce("max", X, axes, None, "float32"), Reduce("min", ("step", 0), over, reduced(x.shape, over), "float32"))
-        check(Loop(x.shape, (access(x),), (), steps, (Write(("step", 0), access(x)),), reduces), [x])
+        reduces = (
+            Reduce("max", X, axes, None, "float32"),
+            Reduce("min", ("step", 0), over, reduced(x.shape, over), "float32"),
+        )
+        check(
+            Loop(x.shape, (access(x),), (), steps, (Write(("step", 0), access(x)),), reduces), [x]
+        )
 
 
 def test_rows_over_different_axes_are_refused():
@@ -166,7 +209,9 @@ def test_rows_over_different_axes_are_refused():
 @st.composite
 def row_graphs(draw):
     """Random steps over rows, some of them with reductions of the row among their arguments."""
-    shape = tuple(draw(st.sampled_from((1, 2, 5, 17, 40, 200))) for _ in range(draw(st.integers(1, 3))))
+    shape = tuple(
+        draw(st.sampled_from((1, 2, 5, 17, 40, 200))) for _ in range(draw(st.integers(1, 3)))
+    )
     if math.prod(shape) > 100_000:
         shape = shape[:2]
     axes = tuple(sorted(draw(st.sets(st.integers(0, len(shape) - 1), min_size=1))))
@@ -176,7 +221,15 @@ def row_graphs(draw):
         if draw(st.booleans()):
             kind = draw(st.sampled_from(("max", "min", "mean")))
             access_ = reduced(shape, axes) if draw(st.booleans()) else None
-            reduces.append(Reduce(kind, draw(st.sampled_from([a for a in args if a[0] != "reduce"])), axes, access_, "float32"))
+            reduces.append(
+                Reduce(
+                    kind,
+                    draw(st.sampled_from([a for a in args if a[0] != "reduce"])),
+                    axes,
+                    access_,
+                    "float32",
+                )
+            )
             args.append(("reduce", len(reduces) - 1))
         op = draw(st.sampled_from(("add", "sub", "maximum", "tanh", "relu")))
         count = 1 if op in ("tanh", "relu") else 2
@@ -186,9 +239,18 @@ def row_graphs(draw):
         over = tuple(d for d in range(len(shape)) if draw(st.booleans()))
         reduces.append(Reduce("max", args[-1], over, reduced(shape, over), "float32"))
     writes = (Write(args[-1], dense(shape)), Write(draw(st.sampled_from(args)), dense(shape)))
-    used = {a for item in (*steps, *writes) for a in (item.args if isinstance(item, Step) else (item.value,))}
-    reduces = [r if ("reduce", k) in used else replace(r, access=r.access or reduced(shape, r.axes)) for k, r in enumerate(reduces)]
-    return Loop(shape, tuple(access(a) for a in arrays), (), tuple(steps), writes, tuple(reduces)), arrays
+    used = {
+        a
+        for item in (*steps, *writes)
+        for a in (item.args if isinstance(item, Step) else (item.value,))
+    }
+    reduces = [
+        r if ("reduce", k) in used else replace(r, access=r.access or reduced(shape, r.axes))
+        for k, r in enumerate(reduces)
+    ]
+    return Loop(
+        shape, tuple(access(a) for a in arrays), (), tuple(steps), writes, tuple(reduces)
+    ), arrays
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)

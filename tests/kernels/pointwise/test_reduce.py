@@ -38,12 +38,16 @@ def test_against_float64(shape, axis, keepdims, thread_count):
     want = wide.sum(axis, keepdims=keepdims)
     assert got.shape == want.shape and got.dtype == np.float32
     assert (np.abs(got - want) <= 1e-6 * scale).all()
-    np.testing.assert_allclose(reduce.mean(x, axis, keepdims), wide.mean(axis, keepdims=keepdims), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        reduce.mean(x, axis, keepdims), wide.mean(axis, keepdims=keepdims), rtol=1e-5, atol=1e-6
+    )
     for correction in (0, 1):
         length = x.size // max(1, want.size)
         if length > correction:
             v, m = reduce.var(x, axis, correction, keepdims)
-            np.testing.assert_allclose(v, wide.var(axis, ddof=correction, keepdims=keepdims), rtol=1e-5, atol=1e-9)
+            np.testing.assert_allclose(
+                v, wide.var(axis, ddof=correction, keepdims=keepdims), rtol=1e-5, atol=1e-9
+            )
             np.testing.assert_allclose(m, wide.mean(axis, keepdims=keepdims), rtol=1e-5, atol=1e-6)
     norms = np.sqrt((wide**2).sum(axis, keepdims=keepdims))
     np.testing.assert_allclose(reduce.norm(x, axis, keepdims), norms, rtol=1e-6, atol=1e-7)
@@ -51,7 +55,9 @@ def test_against_float64(shape, axis, keepdims, thread_count):
     assert halves is None or halves.dtype == np.float16
     if halves is not None:
         exact = np.sqrt((x.astype(np.float16).astype(np.float64) ** 2).sum(axis, keepdims=keepdims))
-        np.testing.assert_allclose(halves.astype(float), np.minimum(exact, 1e9), rtol=6e-4, atol=1e-6)
+        np.testing.assert_allclose(
+            halves.astype(float), np.minimum(exact, 1e9), rtol=6e-4, atol=1e-6
+        )
     np.testing.assert_array_equal(reduce.amax(x, axis, keepdims), x.max(axis, keepdims=keepdims))
     np.testing.assert_array_equal(reduce.amin(x, axis, keepdims), x.min(axis, keepdims=keepdims))
 

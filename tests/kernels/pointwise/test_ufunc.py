@@ -7,7 +7,9 @@ from pellucid.kernels.pointwise import activations as act
 from pellucid.kernels.pointwise import ufunc as e
 
 RNG = np.random.default_rng(1)
-X = np.concatenate([RNG.standard_normal(4000) * 3, RNG.uniform(-100, 100, 100), [0.0, -0.0, 1.0, -1.0]]).astype(np.float32)
+X = np.concatenate(
+    [RNG.standard_normal(4000) * 3, RNG.uniform(-100, 100, 100), [0.0, -0.0, 1.0, -1.0]]
+).astype(np.float32)
 G = RNG.standard_normal(X.size).astype(np.float32)
 
 
@@ -23,7 +25,10 @@ def phi(x):
 FORWARD = {
     "relu": ((), lambda x: np.maximum(x, 0)),
     "leaky_relu": ((0.01,), lambda x, a: np.where(x > 0, x, a * x)),
-    "elu": ((1.5, 1.1, 0.5), lambda x, a, s, i: np.where(x > 0, s * x, a * s * np.expm1(np.minimum(x * i, 0)))),
+    "elu": (
+        (1.5, 1.1, 0.5),
+        lambda x, a, s, i: np.where(x > 0, s * x, a * s * np.expm1(np.minimum(x * i, 0))),
+    ),
     "gelu": ((), lambda x: x * phi(x)),
     "gelu_tanh": ((), lambda x: x * special.expit(2 * np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
     "silu": ((), lambda x: x * special.expit(x)),
@@ -43,7 +48,8 @@ def test_activation(name, thread_count):
     numbers, reference = FORWARD[name]
     got = getattr(act, name)(X, *numbers)
     numbers = [float(np.float32(v)) for v in numbers]
-    # gelu's value cancels far below zero, where 1 + erf keeps absolute precision only (as PyTorch's does).
+    # gelu's value cancels far below zero, where 1 + erf keeps absolute precision only (as PyTorch's
+    # does).
     np.testing.assert_allclose(got, reference(X.astype(np.float64), *numbers), rtol=2e-6, atol=3e-7)
 
 
@@ -66,7 +72,9 @@ def test_nan_stays_nan(name):
     got = getattr(act, name)(x, *FORWARD[name][0])
     assert np.isnan(got[1::4]).all() and not np.isnan(got[0::4]).any()
     if name + "_backward" in FORMULAS and name != "hardtanh":
-        back = getattr(act, name + "_backward")(np.full_like(x, np.nan), np.ones_like(x), *FORWARD[name][0])
+        back = getattr(act, name + "_backward")(
+            np.full_like(x, np.nan), np.ones_like(x), *FORWARD[name][0]
+        )
         assert np.isnan(back).all()
 
 
@@ -82,7 +90,9 @@ def test_dropout_and_bce():
     np.testing.assert_array_equal(act.dropout(X, keep, 2.0), X * keep * np.float32(2))
     y = RNG.random(X.size).astype(np.float32)
     x64, y64 = X.astype(np.float64), y.astype(np.float64)
-    np.testing.assert_allclose(act.binary_cross_entropy_with_logits(X, y), softplus(x64) - x64 * y64, rtol=1e-5, atol=2e-5)
+    np.testing.assert_allclose(
+        act.binary_cross_entropy_with_logits(X, y), softplus(x64) - x64 * y64, rtol=1e-5, atol=2e-5
+    )
 
 
 BROADCASTS = [
@@ -114,13 +124,23 @@ def test_broadcasting(shapes, dtype, thread_count):
 def test_strided_operands():
     a = RNG.standard_normal((30, 20, 50)).astype(np.float32)
     keep = RNG.random((30, 20, 50)) < 0.5
-    for view in (np.s_[::2], np.s_[:, ::3, 1:], np.s_[:, :, ::-1], np.s_[:, 3:4, :], np.s_[1, 2, ::7]):
+    for view in (
+        np.s_[::2],
+        np.s_[:, ::3, 1:],
+        np.s_[:, :, ::-1],
+        np.s_[:, 3:4, :],
+        np.s_[1, 2, ::7],
+    ):
         x = a[view]
         np.testing.assert_array_equal(act.multiply(x, x), x * x)
         np.testing.assert_array_equal(act.multiply(x.T, a.T[0, 0, 0]), x.T * a[0, 0, 0])
-        np.testing.assert_array_equal(act.where(keep[view], x, 2.0), np.where(keep[view], x, np.float32(2)))
+        np.testing.assert_array_equal(
+            act.where(keep[view], x, 2.0), np.where(keep[view], x, np.float32(2))
+        )
     out = np.zeros((50, 1000), np.float32)[:, ::2]
-    np.testing.assert_array_equal(act.negative(a[0, 0, :, None], out=out), -a[0, 0, :, None] + np.zeros_like(out))
+    np.testing.assert_array_equal(
+        act.negative(a[0, 0, :, None], out=out), -a[0, 0, :, None] + np.zeros_like(out)
+    )
 
 
 def test_other_dtypes_are_refused():
@@ -134,7 +154,11 @@ def test_other_dtypes_are_refused():
 def test_no_floating_point_warnings():
     x = np.array([np.inf, -np.inf, 0, -1, 1e38, 200], np.float32)
     with np.errstate(all="raise"):
-        assert np.isinf(act.exp(x)[0]) and np.isinf(act.true_divide(x, np.zeros_like(x))[0]) and np.isnan(act.log(x)[1])
+        assert (
+            np.isinf(act.exp(x)[0])
+            and np.isinf(act.true_divide(x, np.zeros_like(x))[0])
+            and np.isnan(act.log(x)[1])
+        )
 
 
 def test_large_arrays_do_not_depend_on_the_number_of_threads(thread_count):
@@ -177,7 +201,10 @@ def test_loops_over_doubles_are_compiled_when_used():
 def test_doubles_without_a_compiler(monkeypatch):
     from pellucid.llvm import jit
 
-    formula = Formula(lambda m, x, y, keep: (m.where(keep, x * y + 1.0, -x), m.maximum(x, m.sqrt(m.abs(y)))), masks=(2,))
+    formula = Formula(
+        lambda m, x, y, keep: (m.where(keep, x * y + 1.0, -x), m.maximum(x, m.sqrt(m.abs(y)))),
+        masks=(2,),
+    )
     made = e.make_ufunc("fallback", formula)
     monkeypatch.setattr(jit, "compile_ir", lambda *args, **kwargs: None)
     a, b, k = np.arange(12.0)[::-3], np.float64(2.0), np.array([True, False, True, True])

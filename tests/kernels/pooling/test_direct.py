@@ -1,4 +1,6 @@
-"""Pooling window by window against the NumPy reference: dtypes, layouts, windows that reach outside."""
+"""Pooling window by window against the NumPy reference: dtypes, layouts, windows that reach
+outside.
+"""
 
 import numpy as np
 import pytest
@@ -8,7 +10,13 @@ from pellucid.kernels.pooling import direct, reference
 from pellucid.llvm import target
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="there is no compiler")
-WINDOWS = [(2, None, 0, 1, False), (3, 2, 1, 1, True), (3, 1, 1, 2, False), (2, 1, 1, 1, True), (3, 2, 0, 1, True)]
+WINDOWS = [
+    (2, None, 0, 1, False),
+    (3, 2, 1, 1, True),
+    (3, 1, 1, 2, False),
+    (2, 1, 1, 1, True),
+    (3, 2, 0, 1, True),
+]
 SHAPES = [(2, 5, 7), (2, 3, 9, 11), (1, 5, 20, 35), (2, 4, 5, 6, 7)]
 
 
@@ -42,11 +50,17 @@ def test_windows(shape, dtype, last, thread_count):
             np.testing.assert_allclose(direct.avg_pool(x, *options), want_mean, **close)
             g = np.random.default_rng(2).standard_normal(want_mean.shape).astype(dtype)
             made_back = direct.avg_pool_grad(g, shape, *options)
-            np.testing.assert_allclose(made_back, reference.avg_pool_grad(g, shape, *options), **close)
+            np.testing.assert_allclose(
+                made_back, reference.avg_pool_grad(g, shape, *options), **close
+            )
 
 
 def test_results_are_laid_out_as_the_input():
-    x = torch.arange(2 * 8 * 6 * 6, dtype=torch.float64).reshape(2, 8, 6, 6).to(memory_format=torch.channels_last)
+    x = (
+        torch.arange(2 * 8 * 6 * 6, dtype=torch.float64)
+        .reshape(2, 8, 6, 6)
+        .to(memory_format=torch.channels_last)
+    )
     for pooled in (torch.nn.functional.max_pool2d(x, 2), torch.nn.functional.avg_pool2d(x, 3, 1)):
         assert pooled.is_contiguous(memory_format=torch.channels_last)
     x = torch.ones(2, 8, 4, 4, 4, dtype=torch.float64).to(memory_format=torch.channels_last_3d)
@@ -63,4 +77,6 @@ def test_what_is_not_served():
     for outside in (-1, 16):
         index = np.full(g.shape, outside)
         assert direct.max_pool_grad(g, index, x.shape) is None
-    assert direct.avg_pool_grad(np.ones((1, 1, 3, 3)), x.shape, 2, None, 0, False, True, None) is None
+    assert (
+        direct.avg_pool_grad(np.ones((1, 1, 3, 3)), x.shape, 2, None, 0, False, True, None) is None
+    )

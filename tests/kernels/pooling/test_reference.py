@@ -28,7 +28,10 @@ def window(geo, cell):
     """Flat indices inside the input of one window, in the order of the taps."""
     at = []
     for tap in np.ndindex(geo.k):
-        place = [c * s - p + t * d for c, s, p, t, d in zip(cell, geo.stride, geo.pad, tap, geo.dilation, strict=True)]
+        place = [
+            c * s - p + t * d
+            for c, s, p, t, d in zip(cell, geo.stride, geo.pad, tap, geo.dilation, strict=True)
+        ]
         if all(0 <= i < size for i, size in zip(place, geo.x, strict=True)):
             at.append(int(np.ravel_multi_index(place, geo.x)))
     return at
@@ -91,15 +94,22 @@ def test_gradients(case):
     every_other[::2] = True
     every_other = every_other.reshape(shape)
     grad = pool_reference.max_pool_grad(g, index, shape)
-    expected = differences(lambda x: pool_reference.max_pool(x, kernel, stride, padding, dilation, ceil_mode)[0], x, g)
+    expected = differences(
+        lambda x: pool_reference.max_pool(x, kernel, stride, padding, dilation, ceil_mode)[0], x, g
+    )
     np.testing.assert_allclose(np.where(every_other, grad, 0), expected, atol=1e-6)
     args = (kernel, stride, padding, ceil_mode, False)
     g = normal(2, pool_reference.avg_pool(x, *args).shape)
     expected = differences(lambda x: pool_reference.avg_pool(x, *args), x, g)
-    np.testing.assert_allclose(np.where(every_other, pool_reference.avg_pool_grad(g, shape, *args), 0), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        np.where(every_other, pool_reference.avg_pool_grad(g, shape, *args), 0), expected, atol=1e-6
+    )
 
 
-@pytest.mark.parametrize("shape, size", [((2, 3, 7), 3), ((1, 2, 6, 9), (3, 4)), ((1, 2, 6, 6), 1), ((1, 1, 4, 5, 6), (2, 5, 4))])
+@pytest.mark.parametrize(
+    "shape, size",
+    [((2, 3, 7), 3), ((1, 2, 6, 9), (3, 4)), ((1, 2, 6, 6), 1), ((1, 1, 4, 5, 6), (2, 5, 4))],
+)
 def test_adaptive_pools(shape, size):
     x = normal(0, shape)
     dims = len(shape) - 2
@@ -108,15 +118,21 @@ def test_adaptive_pools(shape, size):
     means = pool_reference.adaptive_avg_pool(x, size)
     for n, c, *cell in np.ndindex(values.shape):
         box = [slice(*adaptive_windows(shape[2 + d], sizes[d])[cell[d]]) for d in range(dims)]
-        assert values[(n, c, *cell)] == x[(n, c, *box)].max() == x[n, c].ravel()[index[(n, c, *cell)]]
+        assert (
+            values[(n, c, *cell)] == x[(n, c, *box)].max() == x[n, c].ravel()[index[(n, c, *cell)]]
+        )
         assert means[(n, c, *cell)] == pytest.approx(x[(n, c, *box)].mean())
     g = normal(1, means.shape)
     dx = normal(2, shape)
     grad = pool_reference.adaptive_avg_pool_grad(g, shape)
-    assert (grad * dx).sum() == pytest.approx((g * pool_reference.adaptive_avg_pool(dx, size)).sum())
+    assert (grad * dx).sum() == pytest.approx(
+        (g * pool_reference.adaptive_avg_pool(dx, size)).sum()
+    )
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "float16", ml_dtypes.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint8", "int64", "float16", ml_dtypes.bfloat16], ids=str
+)
 def test_dtypes_are_kept(dtype):
     x = (np.arange(2 * 6 * 6) * 7 % 50).reshape(1, 2, 6, 6).astype(dtype)
     values, index = pool_reference.max_pool(x, 3, 2, 1)
@@ -127,7 +143,9 @@ def test_dtypes_are_kept(dtype):
         assert pool_reference.avg_pool(x, 2).dtype == x.dtype
         g = values
         assert pool_reference.max_pool_grad(g, index, x.shape).dtype == x.dtype
-        assert pool_reference.avg_pool_grad(pool_reference.avg_pool(x, 2), x.shape, 2).dtype == x.dtype
+        assert (
+            pool_reference.avg_pool_grad(pool_reference.avg_pool(x, 2), x.shape, 2).dtype == x.dtype
+        )
 
 
 def test_an_input_of_nothing_but_minus_infinity_keeps_the_first_position():
@@ -137,7 +155,9 @@ def test_an_input_of_nothing_but_minus_infinity_keeps_the_first_position():
 
 def test_arguments_that_do_not_fit():
     x = np.zeros((1, 1, 4, 4))
-    with pytest.raises(RuntimeError, match="pad should be at most half of effective kernel size, but got pad=2"):
+    with pytest.raises(
+        RuntimeError, match="pad should be at most half of effective kernel size, but got pad=2"
+    ):
         pool_reference.max_pool(x, 2, 2, 2)
     with pytest.raises(RuntimeError, match="Output size is too small"):
         pool_reference.avg_pool(x, 5)
@@ -154,7 +174,10 @@ def test_no_images_at_all():
     assert pool_reference.max_pool_grad(values, index, x.shape).shape == x.shape
     assert pool_reference.avg_pool_grad(pool_reference.avg_pool(x, 2), x.shape, 2).shape == x.shape
     assert pool_reference.adaptive_max_pool(x, 4)[1].shape == (0, 2, 4, 4)
-    assert pool_reference.adaptive_avg_pool_grad(pool_reference.adaptive_avg_pool(x, 4), x.shape).shape == x.shape
+    assert (
+        pool_reference.adaptive_avg_pool_grad(pool_reference.adaptive_avg_pool(x, 4), x.shape).shape
+        == x.shape
+    )
 
 
 def test_nothing_is_copied_where_there_are_no_elements(monkeypatch):

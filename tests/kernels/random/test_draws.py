@@ -1,4 +1,6 @@
-"""Normal and gamma numbers drawn natively: the numbers, and the position in the stream, of the same steps in Python."""
+"""Normal and gamma numbers drawn natively: the numbers, and the position in the stream, of the same
+steps in Python.
+"""
 
 import numpy as np
 import pytest
@@ -10,8 +12,12 @@ from pellucid.core.streams.generator import Generator
 from pellucid.kernels.random.draws import draws
 from pellucid.llvm import target
 
-pytestmark = pytest.mark.skipif(not target.available() or draws().normals is None, reason="no compiler, or no C library")
-ALPHA = np.concatenate([[0.0, -1.0, np.nan, np.inf, 1.0, 1e-3, 0.999], np.geomspace(0.01, 1e4, 700)])
+pytestmark = pytest.mark.skipif(
+    not target.available() or draws().normals is None, reason="no compiler, or no C library"
+)
+ALPHA = np.concatenate(
+    [[0.0, -1.0, np.nan, np.inf, 1.0, 1e-3, 0.999], np.geomspace(0.01, 1e4, 700)]
+)
 
 
 def both(draw, monkeypatch):

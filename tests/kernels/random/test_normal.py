@@ -1,4 +1,6 @@
-"""Exponential numbers, permutations and choices by weights, beside NumPy's evaluation of the same steps."""
+"""Exponential numbers, permutations and choices by weights, beside NumPy's evaluation of the same
+steps.
+"""
 
 import math
 
@@ -16,7 +18,9 @@ RNG = np.random.default_rng(0)
 
 
 def test_exponential_numbers():
-    u = np.concatenate([[0.0, 2.0**-53, 1 - 2.0**-53, 0.5, 2.0**-40], RNG.integers(0, 1 << 53, 200_003) * 2.0**-53])
+    u = np.concatenate(
+        [[0.0, 2.0**-53, 1 - 2.0**-53, 0.5, 2.0**-40], RNG.integers(0, 1 << 53, 200_003) * 2.0**-53]
+    )
     for rate in (1.0, 0.3):
         made = np.empty(u.size, np.float32)
         library.exponential(u, made, u.size, 1 / rate)
@@ -29,7 +33,9 @@ def test_exponential_numbers():
 def test_permutations(count, monkeypatch):
     made = []
     for native in (True, False):
-        kernel = (lambda name, load: getattr(library, name)) if native else (lambda name, load: None)
+        kernel = (
+            (lambda name, load: getattr(library, name)) if native else (lambda name, load: None)
+        )
         monkeypatch.setattr("pellucid.core.streams.integers.kernel", kernel)
         generator = Generator().manual_seed(5)
         made.append((randperm(generator, count).tolist(), generator.get_state().tolist()))
@@ -42,10 +48,14 @@ def test_choices_with_replacement(dtype, monkeypatch):
     weights[1, 10:] = 0
     made = []
     for native in (True, False):
-        kernel = (lambda name, load: getattr(library, name)) if native else (lambda name, load: None)
+        kernel = (
+            (lambda name, load: getattr(library, name)) if native else (lambda name, load: None)
+        )
         monkeypatch.setattr("pellucid.core.streams.distributions.kernel", kernel)
         generator = Generator().manual_seed(5)
-        made.append((multinomial(generator, weights, 90, True).tolist(), generator.get_state().tolist()))
+        made.append(
+            (multinomial(generator, weights, 90, True).tolist(), generator.get_state().tolist())
+        )
     assert made[0] == made[1] and max(made[0][0][1]) < 10
 
 

@@ -28,27 +28,37 @@ def test_words_and_numbers(n):
         assert ours.state["state"]["pos"] == numpy.state["state"]["pos"]
         assert np.array_equal(ours.state["state"]["key"], numpy.state["state"]["key"])
         words = numpy.random_raw(2 * n)
-        uniform = (((words[::2] << np.uint64(32)) | words[1::2]) & MASK53).astype(np.float64) * 2.0**-53
+        uniform = (((words[::2] << np.uint64(32)) | words[1::2]) & MASK53).astype(
+            np.float64
+        ) * 2.0**-53
         out = np.empty(n)
         library.uniform53(state, out, n)
         assert np.array_equal(out, uniform)
         words = numpy.random_raw(2 * n)
-        uniform = (((words[::2] << np.uint64(32)) | words[1::2]) & MASK53).astype(np.float64) * 2.0**-53
+        uniform = (((words[::2] << np.uint64(32)) | words[1::2]) & MASK53).astype(
+            np.float64
+        ) * 2.0**-53
         out = np.empty(n, np.float32)
         library.bernoulli(state, out, n, 0.3)
         assert np.array_equal(out, uniform < 0.3)
         words = numpy.random_raw(2 * n)
-        uniform = (((words[::2] << np.uint64(32)) | words[1::2]) & MASK53).astype(np.float64) * 2.0**-53
+        uniform = (((words[::2] << np.uint64(32)) | words[1::2]) & MASK53).astype(
+            np.float64
+        ) * 2.0**-53
         out = np.empty(n, bool)
         library.hits(state, out, n, 0.7)
         assert np.array_equal(out, uniform < 0.7)
         out = np.empty(n, np.int64)
         library.integers(state, out, n, -5, 2**28 - 1)
-        assert np.array_equal(out, (numpy.random_raw(n) % np.uint64(2**28 - 1)).astype(np.int64) - 5)
+        assert np.array_equal(
+            out, (numpy.random_raw(n) % np.uint64(2**28 - 1)).astype(np.int64) - 5
+        )
         words = numpy.random_raw(n)
         out = np.empty(n, np.float32)
         library.uniform24(state, out, n)
-        assert np.array_equal(out, (words & np.uint64(0xFFFFFF)).astype(np.float32) * np.float32(2**-24))
+        assert np.array_equal(
+            out, (words & np.uint64(0xFFFFFF)).astype(np.float32) * np.float32(2**-24)
+        )
 
 
 def draws():
@@ -61,8 +71,16 @@ def draws():
         torch.randperm(3000),
         torch.randint(0, 9, (2500,)),
     ]
-    made += [torch.bernoulli(torch.full((3000,), 0.4)), torch.nn.functional.dropout(torch.ones(60, 50), 0.3), torch.rand(2)]
-    made += [torch.empty(3000, 2).t().uniform_(), torch.empty(40, 80, dtype=torch.bool).bernoulli_(0.5), torch.rand(3)]
+    made += [
+        torch.bernoulli(torch.full((3000,), 0.4)),
+        torch.nn.functional.dropout(torch.ones(60, 50), 0.3),
+        torch.rand(2),
+    ]
+    made += [
+        torch.empty(3000, 2).t().uniform_(),
+        torch.empty(40, 80, dtype=torch.bool).bernoulli_(0.5),
+        torch.rand(3),
+    ]
     return [*made, torch.get_rng_state()]
 
 

@@ -20,15 +20,32 @@ def draw(mode, steps, batch, inputs, size, biased=True):
         return (rng.standard_normal(shape) * 0.5).astype(np.float32)
 
     gates = GATES[mode] * size
-    x, hx, cx = array(steps, batch, inputs), array(batch, size), array(batch, size) if mode == "lstm" else None
-    weights = [array(gates, inputs), array(gates, size), *((array(gates), array(gates)) if biased else (None, None))]
-    g = [array(steps, batch, size), array(batch, size), *([array(batch, size)] if mode == "lstm" else [])]
+    x, hx, cx = (
+        array(steps, batch, inputs),
+        array(batch, size),
+        array(batch, size) if mode == "lstm" else None,
+    )
+    weights = [
+        array(gates, inputs),
+        array(gates, size),
+        *((array(gates), array(gates)) if biased else (None, None)),
+    ]
+    g = [
+        array(steps, batch, size),
+        array(batch, size),
+        *([array(batch, size)] if mode == "lstm" else []),
+    ]
     return x, hx, cx, weights, g
 
 
 def both_ways(mode, given, reverse, needs=(True,) * 7, sizes=None):
     x, hx, cx, weights, g = given
-    needs = (*needs[:2], needs[2] and mode == "lstm", *needs[3:5], *(n and weights[2] is not None for n in needs[5:]))
+    needs = (
+        *needs[:2],
+        needs[2] and mode == "lstm",
+        *needs[3:5],
+        *(n and weights[2] is not None for n in needs[5:]),
+    )
     results, aux = rnn.forward(mode, x, hx, cx, *weights, reverse, sizes)
     return [*results, *rnn.backward(mode, g, x, weights[0], weights[1], aux, needs, reverse, sizes)]
 
@@ -36,13 +53,17 @@ def both_ways(mode, given, reverse, needs=(True,) * 7, sizes=None):
 def packed(given, sizes):
     """The same arrays, the input and the gradient of the output without the rows that have ended."""
     x, hx, cx, weights, g = given
-    x, first = (np.concatenate([step[:n] for step, n in zip(a, sizes, strict=True)]) for a in (x, g[0]))
+    x, first = (
+        np.concatenate([step[:n] for step, n in zip(a, sizes, strict=True)]) for a in (x, g[0])
+    )
     return x, hx, cx, weights, [first, *g[1:]]
 
 
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("shape", [(1, 1, 1, 1), (3, 2, 5, 7), (4, 20, 8, 33), (2, 15, 3, 16), (5, 29, 4, 40)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1, 1), (3, 2, 5, 7), (4, 20, 8, 33), (2, 15, 3, 16), (5, 29, 4, 40)]
+)
 def test_native_equals_numpy(monkeypatch, mode, reverse, shape):
     for biased in (True, False):
         given = draw(mode, *shape, biased=biased)
@@ -115,7 +136,11 @@ def test_nan_stays_in_its_row():
     x, hx, cx, weights, g = draw("lstm", 3, 5, 4, 20)
     x[1, 2, 0] = np.nan
     out = rnn.forward("lstm", x, hx, cx, *weights, False)[0][0]
-    assert np.isnan(out[1:, 2]).all() and not np.isnan(out[:1]).any() and not np.isnan(np.delete(out, 2, axis=1)).any()
+    assert (
+        np.isnan(out[1:, 2]).all()
+        and not np.isnan(out[:1]).any()
+        and not np.isnan(np.delete(out, 2, axis=1)).any()
+    )
 
 
 def test_results_may_be_written_into():
@@ -124,5 +149,9 @@ def test_results_may_be_written_into():
     expected = rnn.backward("lstm", g, x, weights[0], weights[1], aux, (True,) * 7, False)
     for r in results:
         r[...] = 7
-    for a, b in zip(rnn.backward("lstm", g, x, weights[0], weights[1], aux, (True,) * 7, False), expected, strict=True):
+    for a, b in zip(
+        rnn.backward("lstm", g, x, weights[0], weights[1], aux, (True,) * 7, False),
+        expected,
+        strict=True,
+    ):
         assert np.array_equal(a, b)

@@ -42,7 +42,13 @@ def check(q, k, v, mask=None, causal=False, scale=None):
     return got
 
 
-SIZES = [(1, 1, 1, 1, 1, 1), (2, 3, 5, 7, 4, 6), (2, 4, 64, 64, 32, 32), (1, 2, 130, 100, 16, 40), (1, 1, 65, 300, 64, 64)]
+SIZES = [
+    (1, 1, 1, 1, 1, 1),
+    (2, 3, 5, 7, 4, 6),
+    (2, 4, 64, 64, 32, 32),
+    (1, 2, 130, 100, 16, 40),
+    (1, 1, 65, 300, 64, 64),
+]
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -50,7 +56,13 @@ SIZES = [(1, 1, 1, 1, 1, 1), (2, 3, 5, 7, 4, 6), (2, 4, 64, 64, 32, 32), (1, 2, 
 def test_against_float64(sizes, causal, thread_count):
     b, h, t, s, d, e = sizes
     check(data(b, h, t, d), data(b, h, s, d), data(b, h, s, e), causal=causal)
-    out, dq, dk, dv = check(heads_last(b, h, t, d), heads_last(b, h, s, d), heads_last(b, h, s, e), causal=causal, scale=0.3)
+    out, dq, dk, dv = check(
+        heads_last(b, h, t, d),
+        heads_last(b, h, s, d),
+        heads_last(b, h, s, e),
+        causal=causal,
+        scale=0.3,
+    )
     if h > 1 and t > 1:
         assert out.swapaxes(1, 2).flags.c_contiguous and dk.swapaxes(1, 2).flags.c_contiguous
 

@@ -22,8 +22,14 @@ def test_softmax_and_log_softmax(shape):
         y = e / e.sum(axis, keepdims=True)
         near(softmax.softmax(x, axis), y)
         near(softmax.log_softmax(x, axis), np.log(y))
-        near(softmax.softmax_backward(g, np.asarray(y, float), axis), y * (g - (g * y).sum(axis, keepdims=True)))
-        near(softmax.log_softmax_backward(g, np.asarray(np.log(y), float), axis), g - y * g.sum(axis, keepdims=True))
+        near(
+            softmax.softmax_backward(g, np.asarray(y, float), axis),
+            y * (g - (g * y).sum(axis, keepdims=True)),
+        )
+        near(
+            softmax.log_softmax_backward(g, np.asarray(np.log(y), float), axis),
+            g - y * g.sum(axis, keepdims=True),
+        )
 
 
 def test_softmax_of_what_is_not_finite():
@@ -59,15 +65,36 @@ def test_layer_norm(rows, columns):
     near(out, away * scale * w + b, 1e-11)
     gx, gw, gb = norm.layer_norm_backward(g, x, mean, rstd, w)
     gw_ = g * w
-    near(gx, scale * (gw_ - gw_.mean(1, keepdims=True) - away * scale * (gw_ * away * scale).mean(1, keepdims=True)), 1e-10)
+    near(
+        gx,
+        scale
+        * (
+            gw_
+            - gw_.mean(1, keepdims=True)
+            - away * scale * (gw_ * away * scale).mean(1, keepdims=True)
+        ),
+        1e-10,
+    )
     near(gw, (g * away * scale).sum(0), 1e-11)
     near(gb, g.sum(0), 1e-12)
-    near(norm.rms_norm(x, (columns,), w, 1e-5)[0], x / np.sqrt((x**2).mean(1, keepdims=True) + 1e-5) * w, 1e-12)
+    near(
+        norm.rms_norm(x, (columns,), w, 1e-5)[0],
+        x / np.sqrt((x**2).mean(1, keepdims=True) + 1e-5) * w,
+        1e-12,
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
-    "shape, groups", [((3, 4), 2), ((2, 6, 5), 3), ((2, 4, 3, 7), 1), ((9, 8, 1, 2), 8), ((70, 33), 33), ((4, 5, 40), 5)]
+    "shape, groups",
+    [
+        ((3, 4), 2),
+        ((2, 6, 5), 3),
+        ((2, 4, 3, 7), 1),
+        ((9, 8, 1, 2), 8),
+        ((70, 33), 33),
+        ((4, 5, 40), 5),
+    ],
 )
 def test_group_and_batch_norm(shape, groups, dtype):
     x, g = ((RNG.standard_normal(shape) + 1).astype(dtype) for _ in range(2))
@@ -77,13 +104,24 @@ def test_group_and_batch_norm(shape, groups, dtype):
 
     def reference(parts, axes):
         """Over `axes` of the input in the shape `parts`."""
-        away = x.astype(WIDE).reshape(parts) - x.astype(WIDE).reshape(parts).mean(axes, keepdims=True)
+        away = x.astype(WIDE).reshape(parts) - x.astype(WIDE).reshape(parts).mean(
+            axes, keepdims=True
+        )
         scale = 1 / np.sqrt((away**2).mean(axes, keepdims=True) + 1e-5)
         xhat, scaled = away * scale, (g * w.reshape(channels)).astype(WIDE).reshape(parts)
-        slope = scaled - scaled.mean(axes, keepdims=True) - xhat * (scaled * xhat).mean(axes, keepdims=True)
+        slope = (
+            scaled
+            - scaled.mean(axes, keepdims=True)
+            - xhat * (scaled * xhat).mean(axes, keepdims=True)
+        )
         rest = (0, *range(2, len(shape)))
         xhat = xhat.reshape(shape)
-        return xhat * w.reshape(channels) + b.reshape(channels), (scale * slope).reshape(shape), (g * xhat).sum(rest), g.sum(rest)
+        return (
+            xhat * w.reshape(channels) + b.reshape(channels),
+            (scale * slope).reshape(shape),
+            (g * xhat).sum(rest),
+            g.sum(rest),
+        )
 
     for wanted, made, backward in (
         (

@@ -24,7 +24,9 @@ def gradients(function, g, *inputs):
 
 def check_gradients(function, g, inputs, got):
     wide = [v.astype(np.float64) for v in inputs]
-    for (direction, want), gradient in zip(gradients(function, g.astype(np.float64), *wide), got, strict=True):
+    for (direction, want), gradient in zip(
+        gradients(function, g.astype(np.float64), *wide), got, strict=True
+    ):
         found = (direction * gradient.astype(np.float64).reshape(direction.shape)).sum()
         size = np.linalg.norm(direction) * np.linalg.norm(gradient) + 1e-6
         assert abs(found - want) < 2e-5 * size, (found, want)
@@ -39,7 +41,10 @@ def by_channel(v, x):
     return np.reshape(v, (-1,) + (1,) * (x.ndim - 2))
 
 
-@pytest.mark.parametrize("shape, count", [((3, 7), 1), ((4, 5, 16), 1), ((130, 128), 1), ((6, 3, 11), 2), ((2, 20_000), 1)])
+@pytest.mark.parametrize(
+    "shape, count",
+    [((3, 7), 1), ((4, 5, 16), 1), ((130, 128), 1), ((6, 3, 11), 2), ((2, 20_000), 1)],
+)
 def test_layer_norm(shape, count, thread_count):
     x, g = data(*shape), data(*shape)
     inner = shape[-count:]
@@ -58,10 +63,14 @@ def test_layer_norm(shape, count, thread_count):
     for given in ((w,), ()):
         out, rstd = norm.rms_norm(x, inner, *given, eps=1e-6)
         np.testing.assert_allclose(out, function(wide, *given), rtol=2e-5, atol=2e-5)
-        check_gradients(function, g, (x, *given), norm.rms_norm_backward(g, x, rstd, *given)[: 1 + len(given)])
+        check_gradients(
+            function, g, (x, *given), norm.rms_norm_backward(g, x, rstd, *given)[: 1 + len(given)]
+        )
 
 
-@pytest.mark.parametrize("shape", [(4, 3, 5, 5), (2, 8, 33), (8, 2, 4, 4), (3, 5, 100, 100), (50, 7), (6, 4, 3)])
+@pytest.mark.parametrize(
+    "shape", [(4, 3, 5, 5), (2, 8, 33), (8, 2, 4, 4), (3, 5, 100, 100), (50, 7), (6, 4, 3)]
+)
 def test_batch_norm(shape, thread_count):
     x, g, w, b = data(*shape), data(*shape), data(shape[1]), data(shape[1])
     axes = (0, *range(2, len(shape)))
@@ -72,28 +81,40 @@ def test_batch_norm(shape, thread_count):
     out, mean, rstd = channel_norm.batch_norm(x, w, b, running_mean, running_var, 0.2)
     np.testing.assert_allclose(out, function(wide, w, b), rtol=2e-5, atol=2e-5)
     np.testing.assert_allclose(mean, wide.mean(axes), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(running_mean, before[0] * 0.8 + 0.2 * wide.mean(axes), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(running_var, before[1] * 0.8 + 0.2 * wide.var(axes, ddof=1), rtol=1e-5)
+    np.testing.assert_allclose(
+        running_mean, before[0] * 0.8 + 0.2 * wide.mean(axes), rtol=1e-5, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        running_var, before[1] * 0.8 + 0.2 * wide.var(axes, ddof=1), rtol=1e-5
+    )
     check_gradients(function, g, (x, w, b), channel_norm.batch_norm_backward(g, x, mean, rstd, w))
     out, mean, rstd = channel_norm.batch_norm(x)
     np.testing.assert_allclose(out, function(wide), rtol=2e-5, atol=2e-5)
     check_gradients(function, g, (x,), channel_norm.batch_norm_backward(g, x, mean, rstd)[:1])
 
 
-@pytest.mark.parametrize("shape, groups", [((4, 6, 5, 5), 3), ((2, 8, 33), 8), ((3, 4), 1), ((2, 32, 8, 8), 8)])
+@pytest.mark.parametrize(
+    "shape, groups", [((4, 6, 5, 5), 3), ((2, 8, 33), 8), ((3, 4), 1), ((2, 32, 8, 8), 8)]
+)
 def test_group_norm(shape, groups, thread_count):
     x, g, w, b = data(*shape), data(*shape), data(shape[1]), data(shape[1])
 
     def function(x, w=1.0, b=0.0):
-        return normalize(x.reshape(shape[0], groups, -1), 2).reshape(shape) * by_channel(w, x) + by_channel(b, x)
+        return normalize(x.reshape(shape[0], groups, -1), 2).reshape(shape) * by_channel(
+            w, x
+        ) + by_channel(b, x)
 
     wide = x.astype(np.float64)
     out, mean, rstd = channel_norm.group_norm(x, groups, w, b)
     np.testing.assert_allclose(out, function(wide, w, b), rtol=2e-5, atol=2e-5)
-    check_gradients(function, g, (x, w, b), channel_norm.group_norm_backward(g, x, mean, rstd, groups, w))
+    check_gradients(
+        function, g, (x, w, b), channel_norm.group_norm_backward(g, x, mean, rstd, groups, w)
+    )
     out, mean, rstd = channel_norm.group_norm(x, groups)
     np.testing.assert_allclose(out, function(wide), rtol=2e-5, atol=2e-5)
-    check_gradients(function, g, (x,), channel_norm.group_norm_backward(g, x, mean, rstd, groups)[:1])
+    check_gradients(
+        function, g, (x,), channel_norm.group_norm_backward(g, x, mean, rstd, groups)[:1]
+    )
 
 
 def test_large_means_do_not_cancel():
@@ -101,16 +122,22 @@ def test_large_means_do_not_cancel():
     want = normalize(x.astype(np.float64), (0, 2, 3))
     np.testing.assert_allclose(channel_norm.batch_norm(x)[0], want, atol=2e-3)
     rows = x.reshape(12, -1)
-    np.testing.assert_allclose(norm.layer_norm(rows, rows.shape[1:])[0], normalize(rows.astype(np.float64), 1), atol=2e-3)
+    np.testing.assert_allclose(
+        norm.layer_norm(rows, rows.shape[1:])[0], normalize(rows.astype(np.float64), 1), atol=2e-3
+    )
 
 
 def test_nan_stays_in_its_row_and_results_do_not_depend_on_threads(thread_count):
     x = data(200, 100)
     x[3, 5] = np.nan
-    out, mean, rstd = norm.layer_norm(x, (100,), np.ones(100, np.float32), np.zeros(100, np.float32))
+    out, mean, rstd = norm.layer_norm(
+        x, (100,), np.ones(100, np.float32), np.zeros(100, np.float32)
+    )
     assert np.isnan(out[3]).all() and np.isfinite(np.delete(out, 3, 0)).all()
     gx, gw, gb = norm.layer_norm_backward(np.ones_like(x), x, mean, rstd, np.ones(100, np.float32))
-    gx2, gw2, gb2 = norm.layer_norm_backward(np.ones_like(x[:192]), x[:192], mean[:192], rstd[:192], np.ones(100, np.float32))
+    gx2, gw2, gb2 = norm.layer_norm_backward(
+        np.ones_like(x[:192]), x[:192], mean[:192], rstd[:192], np.ones(100, np.float32)
+    )
     np.testing.assert_array_equal(gx[:192], gx2)
     np.testing.assert_array_equal(gb2, np.full(100, 192, np.float32))
 

@@ -5,7 +5,18 @@ from scipy import special
 from pellucid.kernels.rows import softmax as sm
 
 RNG = np.random.default_rng(3)
-SHAPES = [(1, 1), (3, 10), (5, 16), (7, 33), (2, 3, 64), (4, 1000), (300, 130), (17,), (0, 5), (5, 0)]
+SHAPES = [
+    (1, 1),
+    (3, 10),
+    (5, 16),
+    (7, 33),
+    (2, 3, 64),
+    (4, 1000),
+    (300, 130),
+    (17,),
+    (0, 5),
+    (5, 0),
+]
 
 
 def data(shape, scale=5):
@@ -34,7 +45,9 @@ def test_other_axes_and_layouts():
         got = sm.softmax(x, axis)
         assert got.flags.c_contiguous
         np.testing.assert_allclose(got, special.softmax(x.astype(np.float64), axis=axis), rtol=4e-6)
-    np.testing.assert_allclose(sm.softmax(x[:, ::2, 1:]), special.softmax(x[:, ::2, 1:], axis=-1), rtol=4e-6)
+    np.testing.assert_allclose(
+        sm.softmax(x[:, ::2, 1:]), special.softmax(x[:, ::2, 1:], axis=-1), rtol=4e-6
+    )
     assert sm.softmax(x.astype(np.float16)) is None
 
 
@@ -70,7 +83,9 @@ def test_cross_entropy(shape, reduction, smoothing, thread_count):
     for weight in (None, RNG.random(columns).astype(np.float32)) if not smoothing else (None,):
         loss, saved = sm.cross_entropy(x, t, weight, label_smoothing=smoothing, reduction=reduction)
         losses, count = reference(x, t, weight, -100, smoothing)
-        want = losses if reduction == "none" else losses.sum() / (count if reduction == "mean" else 1)
+        want = (
+            losses if reduction == "none" else losses.sum() / (count if reduction == "mean" else 1)
+        )
         np.testing.assert_allclose(loss, want, rtol=5e-6, atol=1e-5)
         assert loss.dtype == np.float32
         g = data(loss.shape, 1)
@@ -80,7 +95,9 @@ def test_cross_entropy(shape, reduction, smoothing, thread_count):
         hot[np.arange(rows), np.where(t == -100, 0, t)] = 1
         slope = (p - (1 - smoothing) * hot - smoothing / columns) * (t != -100)[:, None]
         slope *= 1 if weight is None else weight[np.where(t == -100, 0, t)][:, None]
-        slope *= (g if reduction == "none" else g / (count if reduction == "mean" else 1)).reshape(-1, 1)
+        slope *= (g if reduction == "none" else g / (count if reduction == "mean" else 1)).reshape(
+            -1, 1
+        )
         np.testing.assert_allclose(got, slope, rtol=1e-4, atol=1e-6)
 
 
@@ -92,7 +109,9 @@ def test_cross_entropy_errors_and_edges():
         sm.cross_entropy(x, np.array([0, -1, 1]))
     loss, saved = sm.cross_entropy(x, np.full(3, -100))
     assert np.isnan(loss)
-    assert (sm.cross_entropy_backward(np.float32(1).reshape(()), x, np.full(3, -100), saved) == 0).all()
+    assert (
+        sm.cross_entropy_backward(np.float32(1).reshape(()), x, np.full(3, -100), saved) == 0
+    ).all()
     assert sm.cross_entropy(x, np.zeros(3, np.int32)) is None
     assert sm.cross_entropy(x.T, np.zeros(4, np.int64)) is None
     x[1, 2] = np.nan

@@ -14,11 +14,19 @@ SHAPES = [(3, 5), (17,), (), (0, 4), (2, 3, 7), (70_000,)]
 
 def everything(m, n, param, grad, kept, far=False):
     """All that a formula may compute."""
-    near = chosen(m, m.differs(n.a, 0.0), lambda: m.maximum(m.abs(param) * n.a, kept), lambda: m.sqrt(m.abs(grad)))
+    near = chosen(
+        m,
+        m.differs(n.a, 0.0),
+        lambda: m.maximum(m.abs(param) * n.a, kept),
+        lambda: m.sqrt(m.abs(grad)),
+    )
     clamped = m.clamp(near, min=n.low, max=n.high) + m.sign(grad)
     signed = m.where(grad > 0, clamped, m.where(grad < 0, -clamped, grad * 0))
     moved = nearer(m, param, kept, n.weight)
-    return {"param": m.fma(signed, n.a, moved) if far else signed, "kept": decayed(m, param, m.constant(grad), n.a)}
+    return {
+        "param": m.fma(signed, n.a, moved) if far else signed,
+        "kept": decayed(m, param, m.constant(grad), n.a),
+    }
 
 
 def plain(param, grad, kept, a, low, high, weight, far):
@@ -28,14 +36,24 @@ def plain(param, grad, kept, a, low, high, weight, far):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("numbers", [(0.0, 0.1, 0.5, 0.25), (1.5, -1.0, 1.0, 0.75), (-0.5, 0.0, 3.0, 1.0)])
+@pytest.mark.parametrize(
+    "numbers", [(0.0, 0.1, 0.5, 0.25), (1.5, -1.0, 1.0, 0.75), (-0.5, 0.0, 3.0, 1.0)]
+)
 @pytest.mark.parametrize("far", [False, True])
 def test_a_formula(far, numbers, dtype, thread_count):
     rule = optim.Rule(everything, ("kept",), ("a", "low", "high", "weight"), ("far",) * far)
-    params, grads, kept = ([np.asarray(RNG.standard_normal(s), dtype) for s in SHAPES] for _ in range(3))
+    params, grads, kept = (
+        [np.asarray(RNG.standard_normal(s), dtype) for s in SHAPES] for _ in range(3)
+    )
     for step in range(2):
         want = [
-            plain(p.astype(np.float64), g.astype(np.float64) * (-1 if step else 1), k.astype(np.float64), *numbers, far)
+            plain(
+                p.astype(np.float64),
+                g.astype(np.float64) * (-1 if step else 1),
+                k.astype(np.float64),
+                *numbers,
+                far,
+            )
             for p, g, k in zip(params, grads, kept)
         ]
         assert optim.apply(rule, [params, grads, kept], bool(step), numbers)
@@ -53,7 +71,9 @@ SGD = partial(optim.apply, optim.Rule(sgd, (), ("minus_lr",)))
 
 
 def test_refusals_change_nothing():
-    params, grads = ([np.asarray(RNG.standard_normal(s), np.float32) for s in SHAPES] for _ in range(2))
+    params, grads = (
+        [np.asarray(RNG.standard_normal(s), np.float32) for s in SHAPES] for _ in range(2)
+    )
     before = [p.copy() for p in params]
     bad = [
         [g.astype(np.float64) for g in grads],

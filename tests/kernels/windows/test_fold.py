@@ -13,7 +13,14 @@ from pellucid.llvm import target
 pytestmark = pytest.mark.skipif(not target.available(), reason="there is no compiler")
 RNG = np.random.default_rng(0)
 SIZES = [(5, 7), (9, 4), (3, 37)]
-OPTIONS = list(itertools.product(((1, 1), (2, 3), (3, 3)), ((1, 1), (2, 1)), ((0, 0), (1, 2), (6, 5)), ((1, 1), (2, 3), (3, 1))))
+OPTIONS = list(
+    itertools.product(
+        ((1, 1), (2, 3), (3, 3)),
+        ((1, 1), (2, 1)),
+        ((0, 0), (1, 2), (6, 5)),
+        ((1, 1), (2, 3), (3, 1)),
+    )
+)
 
 
 def places(w):
@@ -38,9 +45,15 @@ def test_columns_and_images(size, dtype, thread_count):
         np.testing.assert_array_equal(made, padded[:, :, rows, across].reshape(made.shape))
         g = RNG.standard_normal(made.shape).astype(dtype)
         want = np.zeros_like(padded)
-        np.add.at(want, (slice(None), slice(None), *np.broadcast_arrays(rows, across)), g.reshape(2, 3, *w.kernel, *w.out))
+        np.add.at(
+            want,
+            (slice(None), slice(None), *np.broadcast_arrays(rows, across)),
+            g.reshape(2, 3, *w.kernel, *w.out),
+        )
         got = windows.images(g, w)
-        np.testing.assert_allclose(got, want[:, :, ph : ph + size[0], pw : pw + size[1]], rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(
+            got, want[:, :, ph : ph + size[0], pw : pw + size[1]], rtol=1e-5, atol=1e-5
+        )
         done += 1
     assert done > 20
 
@@ -71,4 +84,6 @@ def test_with_and_without_kernels(shape, monkeypatch):
 def test_gradients_of_gradients():
     x = torch.rand(1, 2, 4, 3, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x: F.unfold(x, 2, padding=1), (x,))
-    assert torch.autograd.gradgradcheck(lambda x: F.fold(F.unfold(x, 2, padding=1) ** 3, (4, 3), 2, padding=1), (x,))
+    assert torch.autograd.gradgradcheck(
+        lambda x: F.fold(F.unfold(x, 2, padding=1) ** 3, (4, 3), 2, padding=1), (x,)
+    )

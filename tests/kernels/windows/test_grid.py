@@ -10,8 +10,16 @@ from pellucid.ops.nn import grid as nn_grid
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="there is no compiler")
 RNG = np.random.default_rng(0)
-WAYS = [(2, mode) for mode in ("bilinear", "nearest", "bicubic")] + [(3, "bilinear"), (3, "nearest")]
-SIZES = [((5, 7, 3), (4, 9, 2), 3), ((1, 6, 1), (33, 2, 9), 17), ((2, 2, 2), (3, 100, 3), 1), ((3, 4, 2), (2, 0, 2), 2)]
+WAYS = [(2, mode) for mode in ("bilinear", "nearest", "bicubic")] + [
+    (3, "bilinear"),
+    (3, "nearest"),
+]
+SIZES = [
+    ((5, 7, 3), (4, 9, 2), 3),
+    ((1, 6, 1), (33, 2, 9), 17),
+    ((2, 2, 2), (3, 100, 3), 1),
+    ((3, 4, 2), (2, 0, 2), 2),
+]
 
 
 def both(x, at, how):
@@ -21,8 +29,15 @@ def both(x, at, how):
     g = RNG.standard_normal(want.shape).astype(x.numpy(force=True).dtype)
     grads = torch.autograd.grad(want, (x, at), torch.from_numpy(g), allow_unused=True)
     a, b = x.detach().numpy(), at.detach().numpy()
-    made = grid.sample(a, b, how), grid.image_gradient(g, b, a.shape, how), grid.grid_gradient(g, a, b, how)
-    return made, (want.detach().numpy(), *(np.zeros_like(b) if t is None else t.numpy() for t in grads))
+    made = (
+        grid.sample(a, b, how),
+        grid.image_gradient(g, b, a.shape, how),
+        grid.grid_gradient(g, a, b, how),
+    )
+    return made, (
+        want.detach().numpy(),
+        *(np.zeros_like(b) if t is None else t.numpy() for t in grads),
+    )
 
 
 @pytest.mark.parametrize("align", [False, True])
@@ -63,7 +78,11 @@ def test_what_lies_outside_is_not_looked_at():
     x[0, 0, 1, 1] = 3.0
     at = np.array([[[[1.0, 1.0], [5.0, 5.0]]]], np.float32)
     for align, corner in ((True, 3.0), (False, 0.25 * 3.0)):
-        made = grid.sample(x[:, :, 1:, 1:] if not align else x, at, grid.Sampling(2, "bilinear", "zeros", align, "float32"))
+        made = grid.sample(
+            x[:, :, 1:, 1:] if not align else x,
+            at,
+            grid.Sampling(2, "bilinear", "zeros", align, "float32"),
+        )
         want = [corner, 0.0] if not align else [np.nan, 0.0]
         np.testing.assert_array_equal(made.ravel()[1], want[1])
         if not align:

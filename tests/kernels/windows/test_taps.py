@@ -27,7 +27,9 @@ def test_products_with_the_matrix_of_a_table(shape, thread_count):
     axis = shape.index(9)
     for table in tables():
         for t in (table, table.transposed):
-            x = RNG.standard_normal([t.size if d == axis else n for d, n in enumerate(shape)]).astype(np.float32)
+            x = RNG.standard_normal(
+                [t.size if d == axis else n for d, n in enumerate(shape)]
+            ).astype(np.float32)
             want = np.moveaxis(np.tensordot(matrix(t), x, (1, axis)), 0, axis)
             np.testing.assert_allclose(taps.apply(x, axis, t), want, rtol=1e-5, atol=1e-5)
 

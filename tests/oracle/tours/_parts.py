@@ -4,10 +4,15 @@ import torch
 
 
 def without_compiled_operators():
-    """torchvision registers rules for operators of its compiled part, which may not be loadable; then they are declared first."""
+    """torchvision registers rules for operators of its compiled part, which may not be loadable;
+    then they are declared first.
+    """
     for name in ("nms", "qnms"):
         try:
-            torch.library.define(f"torchvision::{name}", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+            torch.library.define(
+                f"torchvision::{name}",
+                "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+            )
         except RuntimeError:  # it is there
             return
 

@@ -1,4 +1,6 @@
-"""accelerate: a training loop with accumulation, clipping, a schedule, metrics, tracked state saved and loaded; models under a budget."""
+"""accelerate: a training loop with accumulation, clipping, a schedule, metrics, tracked state saved
+and loaded; models under a budget.
+"""
 
 import tempfile
 import warnings
@@ -33,13 +35,19 @@ data = TensorDataset(torch.randn(50, 4), torch.randint(0, 3, (50,)))
 
 def net():
     return torch.nn.Sequential(
-        torch.nn.Linear(4, 16, bias=False), torch.nn.BatchNorm1d(16), torch.nn.ReLU(), torch.nn.Dropout(0.1), torch.nn.Linear(16, 3)
+        torch.nn.Linear(4, 16, bias=False),
+        torch.nn.BatchNorm1d(16),
+        torch.nn.ReLU(),
+        torch.nn.Dropout(0.1),
+        torch.nn.Linear(16, 3),
     )
 
 
 with tempfile.TemporaryDirectory() as folder:
     accelerator = Accelerator(
-        cpu=True, gradient_accumulation_steps=2, project_config=ProjectConfiguration(folder, automatic_checkpoint_naming=True)
+        cpu=True,
+        gradient_accumulation_steps=2,
+        project_config=ProjectConfiguration(folder, automatic_checkpoint_naming=True),
     )
     model = net()
     optimizer = torch.optim.AdamW(model.parameters(), 0.01)
@@ -79,7 +87,10 @@ with tempfile.TemporaryDirectory() as folder:
     away = cpu_offload(net().eval(), "cpu")
     print(tuple(away(data.tensors[0]).shape), away[0].weight.device)
     kept = dispatch_model(
-        net().eval(), {"0": "cpu", "1": "cpu", "2": "cpu", "3": "cpu", "4": "disk"}, offload_dir=f"{folder}/off", main_device="cpu"
+        net().eval(),
+        {"0": "cpu", "1": "cpu", "2": "cpu", "3": "cpu", "4": "disk"},
+        offload_dir=f"{folder}/off",
+        main_device="cpu",
     )
     print(tuple(kept(data.tensors[0]).shape))
 
@@ -95,6 +106,15 @@ def step(batch_size):
 
 
 print(step() <= 16, tried[0])
-print(send_to_device({"a": [torch.ones(2)]}, "cpu"), gather_object([1, 2]), release_memory(model, optimizer))
+print(
+    send_to_device({"a": [torch.ones(2)]}, "cpu"),
+    gather_object([1, 2]),
+    release_memory(model, optimizer),
+)
 
-print(accelerator.device, accelerator.num_processes, accelerator.is_main_process, accelerator.mixed_precision)
+print(
+    accelerator.device,
+    accelerator.num_processes,
+    accelerator.is_main_process,
+    accelerator.mixed_precision,
+)

@@ -1,4 +1,6 @@
-"""Accelerate on two processes: prepare, accumulate, gather, clip; the shape of its `nlp_example.py` with a small classifier."""
+"""Accelerate on two processes: prepare, accumulate, gather, clip; the shape of its `nlp_example.py`
+with a small classifier.
+"""
 
 import mpi4py  # noqa: F401  (what Pellucid's ranks need; this script does not)
 import torch
@@ -15,7 +17,9 @@ def get_dataloaders(batch_size):
     x = torch.randn(256, 16, generator=generator)
     y = (x[:, :3] * 2).argmax(1)
     train, test = TensorDataset(x[:192], y[:192]), TensorDataset(x[192:], y[192:])
-    return DataLoader(train, shuffle=True, batch_size=batch_size), DataLoader(test, shuffle=False, batch_size=16)
+    return DataLoader(train, shuffle=True, batch_size=batch_size), DataLoader(
+        test, shuffle=False, batch_size=16
+    )
 
 
 def training_function(config):
@@ -50,12 +54,20 @@ def training_function(config):
             right += (predictions == references).sum().item()
             seen += references.numel()
         if accelerator.is_main_process:
-            print(f"epoch {epoch}: loss {total / len(train_dataloader):.4f}, {right} of {seen} right")
+            print(
+                f"epoch {epoch}: loss {total / len(train_dataloader):.4f}, {right} of {seen} right"
+            )
     accelerator.wait_for_everyone()
     if accelerator.is_main_process:
-        print(sorted(accelerator.get_state_dict(model)), type(accelerator.unwrap_model(model)).__name__, accelerator.num_processes)
+        print(
+            sorted(accelerator.get_state_dict(model)),
+            type(accelerator.unwrap_model(model)).__name__,
+            accelerator.num_processes,
+        )
     accelerator.end_training()
 
 
 if __name__ == "__main__":
-    debug_launcher(training_function, ({"lr": 2e-2, "num_epochs": 3, "seed": 42, "batch_size": 16},), 2)
+    debug_launcher(
+        training_function, ({"lr": 2e-2, "num_epochs": 3, "seed": 42, "batch_size": 16},), 2
+    )

@@ -50,7 +50,9 @@ with tempfile.TemporaryDirectory() as folder:
         callback=[
             counted,
             CheckpointCallback(64, folder),
-            EvalCallback(Monitor(gym.make("CartPole-v1")), n_eval_episodes=1, eval_freq=60, verbose=0),
+            EvalCallback(
+                Monitor(gym.make("CartPole-v1")), n_eval_episodes=1, eval_freq=60, verbose=0
+            ),
         ],
     )
     show("ppo", weights(model))
@@ -74,7 +76,13 @@ model = A2C("MlpPolicy", env, seed=0, device="cpu", n_steps=8, use_sde=True)
 model.learn(48)
 show("a2c", weights(model))
 noise = NormalActionNoise(np.zeros(1), 0.1 * np.ones(1))
-small = {"learning_starts": 20, "batch_size": 16, "seed": 0, "device": "cpu", "policy_kwargs": {"net_arch": [16, 16]}}
+small = {
+    "learning_starts": 20,
+    "batch_size": 16,
+    "seed": 0,
+    "device": "cpu",
+    "policy_kwargs": {"net_arch": [16, 16]},
+}
 for kind, options in (
     (SAC, {}),
     (TD3, {"action_noise": noise}),
@@ -82,7 +90,13 @@ for kind, options in (
     model = kind("MlpPolicy", gym.make("Pendulum-v1"), **copy.deepcopy(small), **options)
     model.learn(60)
     show(kind.__name__, weights(model))
-model = DQN("MlpPolicy", gym.make("CartPole-v1"), target_update_interval=10, train_freq=2, **copy.deepcopy(small))
+model = DQN(
+    "MlpPolicy",
+    gym.make("CartPole-v1"),
+    target_update_interval=10,
+    train_freq=2,
+    **copy.deepcopy(small),
+)
 model.learn(80)
 show("dqn", weights(model))
 
@@ -98,7 +112,10 @@ class Features(BaseFeaturesExtractor):
 
 class Pictures(gym.Env):
     observation_space = gym.spaces.Dict(
-        {"image": gym.spaces.Box(0, 255, (3, 36, 36), np.uint8), "speed": gym.spaces.Box(-1, 1, (2,))}
+        {
+            "image": gym.spaces.Box(0, 255, (3, 36, 36), np.uint8),
+            "speed": gym.spaces.Box(-1, 1, (2,)),
+        }
     )
     action_space = gym.spaces.MultiDiscrete([2, 3])
 
@@ -107,7 +124,10 @@ class Pictures(gym.Env):
         return self.look(), {}
 
     def look(self):
-        return {"image": self.np_random.integers(0, 255, (3, 36, 36), np.uint8), "speed": self.np_random.random(2, np.float32)}
+        return {
+            "image": self.np_random.integers(0, 255, (3, 36, 36), np.uint8),
+            "speed": self.np_random.random(2, np.float32),
+        }
 
     def step(self, action):
         return self.look(), float(action.sum()), bool(self.np_random.random() < 0.1), False, {}
@@ -125,7 +145,14 @@ model = PPO(
 model.learn(32)
 show("features", round(float(weights(model)), 2))
 model = PPO(
-    "MultiInputPolicy", Pictures(), n_steps=8, batch_size=8, n_epochs=2, seed=0, device="cpu", policy_kwargs={"net_arch": [16]}
+    "MultiInputPolicy",
+    Pictures(),
+    n_steps=8,
+    batch_size=8,
+    n_epochs=2,
+    seed=0,
+    device="cpu",
+    policy_kwargs={"net_arch": [16]},
 )
 model.learn(16)
 show("pictures", round(float(weights(model)), 1))

@@ -11,7 +11,10 @@ show("rearranged", rearrange(x, "b c (h p) (w q) -> b (h w) (p q c)", p=2, q=2)[
 show("reduced", reduce(x, "b c h w -> b c", "max"))
 show("repeated", repeat(x[0, 0], "h w -> h (w k)", k=3)[:, 4])
 model = torch.nn.Sequential(
-    Rearrange("b c h w -> b (h w) c"), torch.nn.Linear(3, 5), Reduce("b n c -> b c", "mean"), torch.nn.Linear(5, 2)
+    Rearrange("b c h w -> b (h w) c"),
+    torch.nn.Linear(3, 5),
+    Reduce("b n c -> b c", "mean"),
+    torch.nn.Linear(5, 2),
 )
 optimizer = torch.optim.SGD(model.parameters(), 0.1)
 for _ in range(3):

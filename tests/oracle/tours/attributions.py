@@ -36,7 +36,9 @@ x, zero = torch.randn(2, 1, 8, 8), torch.zeros(2, 1, 8, 8)
 target = torch.tensor([0, 2])
 for kind in (attr.Saliency, attr.InputXGradient, attr.GuidedBackprop, attr.Deconvolution, attr.LRP):
     show(kind.__name__, kind(net).attribute(x, target=target).abs())
-found, gap = attr.IntegratedGradients(net).attribute(x, zero, target=target, n_steps=12, return_convergence_delta=True)
+found, gap = attr.IntegratedGradients(net).attribute(
+    x, zero, target=target, n_steps=12, return_convergence_delta=True
+)
 show("integrated", found.abs())
 show("gap", gap.abs())
 for kind in (attr.DeepLift, attr.GradientShap, attr.DeepLiftShap):
@@ -52,8 +54,13 @@ for kind, options in (
     (attr.ShapleyValues, {}),
 ):
     one = x if kind is not attr.KernelShap and kind is not attr.Lime else x[:1]
-    show(kind.__name__, kind(net).attribute(one, target=target[: len(one)], feature_mask=groups, **options).abs())
-show("occlusion", attr.Occlusion(net).attribute(x, (1, 4, 4), strides=(1, 2, 2), target=target).abs())
+    show(
+        kind.__name__,
+        kind(net).attribute(one, target=target[: len(one)], feature_mask=groups, **options).abs(),
+    )
+show(
+    "occlusion", attr.Occlusion(net).attribute(x, (1, 4, 4), strides=(1, 2, 2), target=target).abs()
+)
 for kind in (
     attr.LayerGradCam,
     attr.LayerActivation,
@@ -63,18 +70,41 @@ for kind in (
     attr.InternalInfluence,
 ):
     made = kind(net, net.conv)
-    show(kind.__name__, (made.attribute(x) if kind is attr.LayerActivation else made.attribute(x, target=target)).abs())
+    show(
+        kind.__name__,
+        (
+            made.attribute(x) if kind is attr.LayerActivation else made.attribute(x, target=target)
+        ).abs(),
+    )
 show("cam", attr.GuidedGradCam(net, net.conv).attribute(x, target=target).abs())
-show("up", attr.LayerAttribution.interpolate(attr.LayerGradCam(net, net.conv).attribute(x, target=target), (8, 8)).abs())
+show(
+    "up",
+    attr.LayerAttribution.interpolate(
+        attr.LayerGradCam(net, net.conv).attribute(x, target=target), (8, 8)
+    ).abs(),
+)
 show("neuron", attr.NeuronConductance(net, net.one).attribute(x, 3, target=target).abs())
 show("neuron gradient", attr.NeuronGradient(net, net.one).attribute(x, 3).abs())
 tunnel = attr.NoiseTunnel(attr.Saliency(net))
-show("tunnel", tunnel.attribute(x, nt_samples=4, nt_type="smoothgrad_sq", stdevs=0.1, target=target).abs())
+show(
+    "tunnel",
+    tunnel.attribute(x, nt_samples=4, nt_type="smoothgrad_sq", stdevs=0.1, target=target).abs(),
+)
 show(
     "infidelity",
-    infidelity(net, lambda a: ((n := torch.randn_like(a) * 0.01), a - n), x, found, target=target, n_perturb_samples=3),
+    infidelity(
+        net,
+        lambda a: ((n := torch.randn_like(a) * 0.01), a - n),
+        x,
+        found,
+        target=target,
+        n_perturb_samples=3,
+    ),
 )
-show("sensitivity", sensitivity_max(attr.Saliency(net).attribute, x, target=target, n_perturb_samples=2))
+show(
+    "sensitivity",
+    sensitivity_max(attr.Saliency(net).attribute, x, target=target, n_perturb_samples=2),
+)
 show("fgsm", FGSM(net).perturb(x, 0.1, target).abs())
 show("pgd", PGD(net).perturb(x, 0.2, 0.05, 3, target).abs())
 
@@ -90,7 +120,10 @@ class Words(torch.nn.Module):
 
 words, ids = Words(), torch.randint(0, 20, (2, 5))
 show(
-    "embedding", attr.LayerIntegratedGradients(words, words.table).attribute(ids, torch.zeros_like(ids), target=1, n_steps=8).abs()
+    "embedding",
+    attr.LayerIntegratedGradients(words, words.table)
+    .attribute(ids, torch.zeros_like(ids), target=1, n_steps=8)
+    .abs(),
 )
 table = attr.configure_interpretable_embedding_layer(words, "table")
 vectors = table.indices_to_embeddings(ids)

@@ -1,4 +1,6 @@
-"""lightning: Fabric's own loop; a module with callbacks, a logger, checkpoints, resuming, tests and predictions; a GAN by hand."""
+"""lightning: Fabric's own loop; a module with callbacks, a logger, checkpoints, resuming, tests and
+predictions; a GAN by hand.
+"""
 
 import logging
 import tempfile
@@ -61,7 +63,9 @@ with tempfile.TemporaryDirectory() as folder:
 
 class Part(L.LightningDataModule):
     def setup(self, stage):
-        self.train, self.val, self.rest = random_split(data, [40, 10, 10], generator=torch.Generator().manual_seed(1))
+        self.train, self.val, self.rest = random_split(
+            data, [40, 10, 10], generator=torch.Generator().manual_seed(1)
+        )
 
     def train_dataloader(self):
         return DataLoader(self.train, 8, shuffle=True)
@@ -80,7 +84,9 @@ class Net(L.LightningModule):
         super().__init__()
         self.save_hyperparameters()
         self.example_input_array = torch.zeros(1, 4)
-        self.net = torch.nn.Sequential(torch.nn.Linear(4, width), torch.nn.ReLU(), torch.nn.Linear(width, 3))
+        self.net = torch.nn.Sequential(
+            torch.nn.Linear(4, width), torch.nn.ReLU(), torch.nn.Linear(width, 3)
+        )
 
     def forward(self, x):
         return self.net(x)
@@ -89,7 +95,9 @@ class Net(L.LightningModule):
         x, y = batch
         loss = torch.nn.functional.cross_entropy(self(x), y)
         self.log_dict(
-            {f"{name}_loss": loss, f"{name}_right": (self(x).argmax(1) == y).float().mean()}, on_epoch=True, prog_bar=True
+            {f"{name}_loss": loss, f"{name}_right": (self(x).argmax(1) == y).float().mean()},
+            on_epoch=True,
+            prog_bar=True,
         )
         return loss
 
@@ -108,14 +116,29 @@ class Net(L.LightningModule):
     def configure_optimizers(self):
         optimizer = torch.optim.AdamW(self.parameters(), self.hparams.rate)
         schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "monitor": "val_loss"}}
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": {"scheduler": schedule, "monitor": "val_loss"},
+        }
 
 
 quiet = {"accelerator": "cpu", "enable_progress_bar": False, "enable_model_summary": False}
 with tempfile.TemporaryDirectory() as folder:
     L.seed_everything(1, verbose=False)
-    kept = ModelCheckpoint(f"{folder}/kept", monitor="val_loss", save_top_k=2, save_last=True, filename="{epoch}-{step}")
-    callbacks = [kept, EarlyStopping("val_loss", patience=5), LearningRateMonitor(), GradientAccumulationScheduler({1: 2}), Timer()]
+    kept = ModelCheckpoint(
+        f"{folder}/kept",
+        monitor="val_loss",
+        save_top_k=2,
+        save_last=True,
+        filename="{epoch}-{step}",
+    )
+    callbacks = [
+        kept,
+        EarlyStopping("val_loss", patience=5),
+        LearningRateMonitor(),
+        GradientAccumulationScheduler({1: 2}),
+        Timer(),
+    ]
     trainer = L.Trainer(
         max_epochs=3,
         callbacks=callbacks,
@@ -129,12 +152,22 @@ with tempfile.TemporaryDirectory() as folder:
     for name, value in sorted(trainer.callback_metrics.items()):
         show(name, value)
     print(sorted(path.rsplit("/", 1)[-1] for path in kept.best_k_models), trainer.global_step)
-    print({k: round(v, 4) for k, v in trainer.test(ckpt_path="best", datamodule=Part(), verbose=False)[0].items()})
+    print(
+        {
+            k: round(v, 4)
+            for k, v in trainer.test(ckpt_path="best", datamodule=Part(), verbose=False)[0].items()
+        }
+    )
     loader = DataLoader(data, batch_sampler=torch.utils.data.BatchSampler(range(20), 5, False))
-    show("predicted", torch.cat(trainer.predict(dataloaders=loader, ckpt_path="last")).max(1).values.mean())
+    show(
+        "predicted",
+        torch.cat(trainer.predict(dataloaders=loader, ckpt_path="last")).max(1).values.mean(),
+    )
     again = Net.load_from_checkpoint(kept.best_model_path)
     print(again.hparams.width, again.hparams.rate)
-    trainer = L.Trainer(max_epochs=4, logger=False, callbacks=[ModelCheckpoint(f"{folder}/more")], **quiet)
+    trainer = L.Trainer(
+        max_epochs=4, logger=False, callbacks=[ModelCheckpoint(f"{folder}/more")], **quiet
+    )
     trainer.fit(Net(), datamodule=Part(), ckpt_path=f"{folder}/kept/last.ckpt")
     show("resumed", trainer.callback_metrics["val_loss"])
     trainer = L.Trainer(
@@ -180,7 +213,10 @@ class Gan(L.LightningModule):
         self.log_dict({"made": loss, "judged": other})
 
     def configure_optimizers(self):
-        return [torch.optim.Adam(self.made.parameters(), 0.01), torch.optim.Adam(self.judge.parameters(), 0.01)], []
+        return [
+            torch.optim.Adam(self.made.parameters(), 0.01),
+            torch.optim.Adam(self.judge.parameters(), 0.01),
+        ], []
 
 
 trainer = L.Trainer(max_epochs=1, logger=False, enable_checkpointing=False, **quiet)

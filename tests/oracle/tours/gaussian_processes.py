@@ -1,4 +1,6 @@
-"""gpytorch, linear_operator and botorch: exact and variational processes, structured matrices, a step of Bayesian optimization."""
+"""gpytorch, linear_operator and botorch: exact and variational processes, structured matrices, a
+step of Bayesian optimization.
+"""
 
 import io
 import math
@@ -55,7 +57,10 @@ show("length", model.covar_module.base_kernel.lengthscale)
 class Variational(gpytorch.models.ApproximateGP):
     def __init__(self, points):
         strategy = gpytorch.variational.VariationalStrategy(
-            self, points, gpytorch.variational.CholeskyVariationalDistribution(points.size(0)), learn_inducing_locations=True
+            self,
+            points,
+            gpytorch.variational.CholeskyVariationalDistribution(points.size(0)),
+            learn_inducing_locations=True,
         )
         super().__init__(strategy)
         self.mean_module = gpytorch.means.ZeroMean()
@@ -65,7 +70,10 @@ class Variational(gpytorch.models.ApproximateGP):
         return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
 
 
-sparse, likelihood = Variational(x[::6].unsqueeze(-1).clone()), gpytorch.likelihoods.BernoulliLikelihood()
+sparse, likelihood = (
+    Variational(x[::6].unsqueeze(-1).clone()),
+    gpytorch.likelihoods.BernoulliLikelihood(),
+)
 bound = gpytorch.mlls.VariationalELBO(likelihood, sparse, 30)
 optimizer = torch.optim.Adam([*sparse.parameters(), *likelihood.parameters()], 0.05)
 for step in range(5):

@@ -1,4 +1,6 @@
-"""torch_geometric: three kinds of convolutions and pooling on batches of graphs, trained, saved and loaded."""
+"""torch_geometric: three kinds of convolutions and pooling on batches of graphs, trained, saved and
+loaded.
+"""
 
 import io
 
@@ -14,7 +16,11 @@ torch.manual_seed(0)
 
 def graph():
     nodes = int(torch.randint(5, 9, (1,)))
-    return Data(x=torch.randn(nodes, 4), edge_index=torch.randint(0, nodes, (2, 3 * nodes)), y=torch.randint(0, 2, (1,)))
+    return Data(
+        x=torch.randn(nodes, 4),
+        edge_index=torch.randint(0, nodes, (2, 3 * nodes)),
+        y=torch.randint(0, 2, (1,)),
+    )
 
 
 class Net(torch.nn.Module):

@@ -1,4 +1,6 @@
-"""torch_geometric: neighbours, kinds of nodes, pooling, link prediction, transforms, sparse adjacency."""
+"""torch_geometric: neighbours, kinds of nodes, pooling, link prediction, transforms, sparse
+adjacency.
+"""
 
 import torch
 import torch.nn.functional as F
@@ -18,7 +20,15 @@ from torch_geometric.nn import (
     global_add_pool,
     to_hetero,
 )
-from torch_geometric.utils import add_self_loops, degree, negative_sampling, scatter, softmax, to_dense_adj, to_undirected
+from torch_geometric.utils import (
+    add_self_loops,
+    degree,
+    negative_sampling,
+    scatter,
+    softmax,
+    to_dense_adj,
+    to_undirected,
+)
 
 seed_everything(0)
 edges = to_undirected(torch.randint(0, 20, (2, 40)))
@@ -37,7 +47,9 @@ class Net(torch.nn.Module):
         self.first, self.second = kind(6, 8), kind(8, 3)
 
     def forward(self, x, edge_index):
-        return self.second(F.dropout(self.first(x, edge_index).relu(), 0.5, self.training), edge_index)
+        return self.second(
+            F.dropout(self.first(x, edge_index).relu(), 0.5, self.training), edge_index
+        )
 
 
 for kind in (GCNConv, SAGEConv, GATv2Conv, TransformerConv):
@@ -58,11 +70,18 @@ gin = GINConv(torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.
 pool = TopKPooling(8, 0.5)
 x, pooled, _, batch, kept, score = pool(gin(data.x, edges), edges, batch=torch.arange(20) // 10)
 show("pooled", global_add_pool(x, batch))
-show("adjacency", GCNConv(6, 4)(data.x, torch.sparse_coo_tensor(edges, torch.ones(edges.shape[1]), (20, 20)).to_sparse_csr()))
+show(
+    "adjacency",
+    GCNConv(6, 4)(
+        data.x, torch.sparse_coo_tensor(edges, torch.ones(edges.shape[1]), (20, 20)).to_sparse_csr()
+    ),
+)
 
 hetero = HeteroData()
 hetero["author"].x, hetero["paper"].x = torch.randn(4, 5), torch.randn(6, 7)
-hetero["author", "writes", "paper"].edge_index = torch.stack([torch.randint(0, 4, (9,)), torch.randint(0, 6, (9,))])
+hetero["author", "writes", "paper"].edge_index = torch.stack(
+    [torch.randint(0, 4, (9,)), torch.randint(0, 6, (9,))]
+)
 hetero = transforms.ToUndirected()(hetero)
 print(hetero.metadata())
 layer = HeteroConv({kind: SAGEConv((-1, -1), 3) for kind in hetero.edge_types}, aggr="sum")
@@ -84,5 +103,7 @@ for name, value in lifted(hetero.x_dict, hetero.edge_index_dict).items():
     show(f"lifted {name}", value)
 split = transforms.RandomLinkSplit(is_undirected=True, num_val=0.2, num_test=0.2)(data)
 print([part.edge_label.shape[0] for part in split])
-cloud = transforms.Compose([transforms.NormalizeScale(), transforms.Cartesian()])(Data(pos=torch.rand(20, 3), edge_index=edges))
+cloud = transforms.Compose([transforms.NormalizeScale(), transforms.Cartesian()])(
+    Data(pos=torch.rand(20, 3), edge_index=edges)
+)
 show("distances", cloud.edge_attr)

@@ -33,9 +33,12 @@ show("quaternion", kornia.geometry.conversions.rotation_matrix_to_quaternion(tor
 show("corners", kornia.feature.harris_response(image.mean(1, keepdim=True)))
 show("described", kornia.feature.SIFTDescriptor(16)(torch.rand(3, 1, 16, 16)))
 steps = K.AugmentationSequential(
-    K.RandomHorizontalFlip(p=0.5), K.RandomAffine(15.0, p=1.0), K.ColorJitter(0.1, 0.1, 0.1, 0.1, p=1.0), K.RandomErasing(p=0.5),
+    K.RandomHorizontalFlip(p=0.5),
+    K.RandomAffine(15.0, p=1.0),
+    K.ColorJitter(0.1, 0.1, 0.1, 0.1, p=1.0),
+    K.RandomErasing(p=0.5),
     data_keys=["input", "mask"],
-)  # fmt: skip
+)
 made, mask = steps(image.detach(), torch.ones(2, 1, 24, 32))
 show("augmented", made)
 show("mask", mask)

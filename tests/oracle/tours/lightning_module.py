@@ -19,7 +19,9 @@ torch.manual_seed(0)
 class Net(L.LightningModule):
     def __init__(self):
         super().__init__()
-        self.net = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3))
+        self.net = torch.nn.Sequential(
+            torch.nn.Linear(4, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3)
+        )
 
     def loss(self, batch):
         x, y = batch
@@ -40,7 +42,12 @@ class Net(L.LightningModule):
 
 data = TensorDataset(torch.randn(40, 4), torch.randint(0, 3, (40,)))
 net = Net()
-quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
+quiet = {
+    "logger": False,
+    "enable_checkpointing": False,
+    "enable_progress_bar": False,
+    "enable_model_summary": False,
+}
 trainer = L.Trainer(max_epochs=2, accelerator="cpu", **quiet)
 trainer.fit(net, DataLoader(data, batch_size=8), DataLoader(data, batch_size=20))
 for name, value in sorted(trainer.callback_metrics.items()):

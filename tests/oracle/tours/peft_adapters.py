@@ -56,7 +56,13 @@ def train(model, steps=2):
     return model(input_ids=x, labels=x).loss
 
 
-lora = {"r": 4, "lora_alpha": 8, "target_modules": ["q_proj", "v_proj"], "lora_dropout": 0.1, "task_type": TaskType.CAUSAL_LM}
+lora = {
+    "r": 4,
+    "lora_alpha": 8,
+    "target_modules": ["q_proj", "v_proj"],
+    "lora_dropout": 0.1,
+    "task_type": TaskType.CAUSAL_LM,
+}
 model = get_peft_model(llama(), LoraConfig(**lora))
 model.print_trainable_parameters()
 show("lora", train(model, 3))
@@ -86,7 +92,12 @@ for name, config in (
     ("pissa", LoraConfig(**lora | {"lora_dropout": 0.0}, init_lora_weights="pissa")),
     ("olora", LoraConfig(**lora | {"lora_dropout": 0.0}, init_lora_weights="olora")),
     ("all linear", LoraConfig(r=2, target_modules="all-linear", bias="lora_only", **causal)),
-    ("ia3", IA3Config(target_modules=["k_proj", "down_proj"], feedforward_modules=["down_proj"], **causal)),
+    (
+        "ia3",
+        IA3Config(
+            target_modules=["k_proj", "down_proj"], feedforward_modules=["down_proj"], **causal
+        ),
+    ),
     ("loha", LoHaConfig(r=2, **targets, **causal)),
     ("lokr", LoKrConfig(r=2, **targets, **causal)),
     ("vera", VeraConfig(r=4, target_modules=["q_proj"], **causal)),
@@ -99,8 +110,23 @@ for name, config in (
     made = get_peft_model(llama(), config)
     show(name, train(made))
     print(made.get_nb_trainable_parameters())
-gpt = GPT2LMHeadModel(GPT2Config(n_embd=32, n_layer=2, n_head=2, vocab_size=60, n_positions=32, bos_token_id=1, eos_token_id=2))
+gpt = GPT2LMHeadModel(
+    GPT2Config(
+        n_embd=32,
+        n_layer=2,
+        n_head=2,
+        vocab_size=60,
+        n_positions=32,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
+)
 show(
     "gpt2",
-    train(get_peft_model(prepare_model_for_kbit_training(gpt), LoraConfig(r=2, fan_in_fan_out=True, target_modules=["c_attn"]))),
+    train(
+        get_peft_model(
+            prepare_model_for_kbit_training(gpt),
+            LoraConfig(r=2, fan_in_fan_out=True, target_modules=["c_attn"]),
+        )
+    ),
 )

@@ -44,7 +44,13 @@ for options in (
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     engine = PrivacyEngine(accountant="rdp")
     given = {"noise_multiplier": 1.0, "max_grad_norm": 1.0, "poisson_sampling": False} | options
-    made = engine.make_private(module=model, optimizer=optimizer, data_loader=DataLoader(data, 10), criterion=criterion, **given)
+    made = engine.make_private(
+        module=model,
+        optimizer=optimizer,
+        data_loader=DataLoader(data, 10),
+        criterion=criterion,
+        **given,
+    )
     model, optimizer, *rest, loader = made
     criterion = rest[0] if rest else criterion
     for x, y in loader:
@@ -58,18 +64,28 @@ for options in (
 engine = PrivacyEngine()
 model = net()
 model, optimizer, loader = engine.make_private_with_epsilon(
-    module=model, optimizer=torch.optim.Adam(model.parameters(), 0.01), data_loader=DataLoader(data, 10), target_epsilon=8.0, target_delta=1e-4, epochs=2,
+    module=model,
+    optimizer=torch.optim.Adam(model.parameters(), 0.01),
+    data_loader=DataLoader(data, 10),
+    target_epsilon=8.0,
+    target_delta=1e-4,
+    epochs=2,
     max_grad_norm=1.0,
-)  # fmt: skip
+)
 show("noise", float(optimizer.noise_multiplier))
-with BatchMemoryManager(data_loader=loader, max_physical_batch_size=4, optimizer=optimizer) as small:
+with BatchMemoryManager(
+    data_loader=loader, max_physical_batch_size=4, optimizer=optimizer
+) as small:
     for x, y in small:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
 show("managed", sum(p.detach().abs().sum() for p in model.parameters()))
 show("accounted", RDPAccountant().__len__())
-show("multiplier", float(get_noise_multiplier(target_epsilon=3.0, target_delta=1e-5, sample_rate=0.1, epochs=1)))
+show(
+    "multiplier",
+    float(get_noise_multiplier(target_epsilon=3.0, target_delta=1e-5, sample_rate=0.1, epochs=1)),
+)
 bad = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4))
 print([type(e).__name__ for e in ModuleValidator.validate(bad)], ModuleValidator.fix(bad))
 for layer, given in (

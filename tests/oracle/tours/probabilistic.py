@@ -6,7 +6,16 @@ import pyro
 import pyro.distributions as dist
 import torch
 from _parts import show
-from pyro.infer import HMC, MCMC, NUTS, SVI, Predictive, Trace_ELBO, TraceEnum_ELBO, config_enumerate
+from pyro.infer import (
+    HMC,
+    MCMC,
+    NUTS,
+    SVI,
+    Predictive,
+    Trace_ELBO,
+    TraceEnum_ELBO,
+    config_enumerate,
+)
 from pyro.infer.autoguide import (
     AutoDelta,
     AutoIAFNormal,
@@ -80,17 +89,29 @@ data = torch.tensor([0.0, 1.0, 10.0, 11.0, 12.0])
 guide = AutoDelta(pyro.poutine.block(mixture, expose=["weights", "places"]))
 svi = SVI(mixture, guide, pyro.optim.Adam({"lr": 0.1}), TraceEnum_ELBO(max_plate_nesting=1))
 print("mixture", [f"{svi.step(data):.4f}" for _ in range(5)])
-trace = pyro.poutine.trace(pyro.poutine.condition(coins, {"fairness": torch.tensor(0.5)})).get_trace(tosses)
+trace = pyro.poutine.trace(
+    pyro.poutine.condition(coins, {"fairness": torch.tensor(0.5)})
+).get_trace(tosses)
 show("log probability", trace.log_prob_sum())
-flow = dist.TransformedDistribution(dist.Normal(torch.zeros(2), torch.ones(2)), [dist.transforms.affine_autoregressive(2)])
+flow = dist.TransformedDistribution(
+    dist.Normal(torch.zeros(2), torch.ones(2)), [dist.transforms.affine_autoregressive(2)]
+)
 show("flow", flow.log_prob(flow.sample((4,))))
 show("von Mises", dist.VonMises(0.0, 2.0).sample((3,)))
-show("zero inflated", dist.ZeroInflatedPoisson(torch.tensor(2.0), gate=torch.tensor(0.3)).log_prob(torch.tensor([0.0, 3.0])))
+show(
+    "zero inflated",
+    dist.ZeroInflatedPoisson(torch.tensor(2.0), gate=torch.tensor(0.3)).log_prob(
+        torch.tensor([0.0, 3.0])
+    ),
+)
 show("kl", torch.distributions.kl_divergence(dist.Normal(0.0, 1.0), dist.Normal(1.0, 2.0)))
 
 
 def schools(y=None):
-    mean, spread = pyro.sample("mean", dist.Normal(0.0, 5.0)), pyro.sample("spread", dist.HalfCauchy(5.0))
+    mean, spread = (
+        pyro.sample("mean", dist.Normal(0.0, 5.0)),
+        pyro.sample("spread", dist.HalfCauchy(5.0)),
+    )
     with pyro.plate("schools", 3):
         effect = pyro.sample("effect", dist.Normal(mean, spread))
         return pyro.sample("y", dist.Normal(effect, torch.tensor([15.0, 10.0, 16.0])), obs=y)

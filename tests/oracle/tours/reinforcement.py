@@ -1,4 +1,6 @@
-"""torchrl: an environment written on the spot, transforms, collectors, replay, PPO, DQN and SAC losses with their own modules."""
+"""torchrl: an environment written on the spot, transforms, collectors, replay, PPO, DQN and SAC
+losses with their own modules.
+"""
 
 import logging
 import warnings
@@ -13,7 +15,15 @@ from tensordict import TensorDict  # noqa: E402
 from tensordict.nn import NormalParamExtractor, TensorDictModule, TensorDictSequential  # noqa: E402
 from torch import nn  # noqa: E402
 from torchrl.collectors import Collector  # noqa: E402
-from torchrl.data import Bounded, Categorical, Composite, LazyTensorStorage, ReplayBuffer, TensorDictReplayBuffer, Unbounded  # noqa: E402
+from torchrl.data import (  # noqa: E402
+    Bounded,
+    Categorical,
+    Composite,
+    LazyTensorStorage,
+    ReplayBuffer,
+    TensorDictReplayBuffer,
+    Unbounded,
+)
 from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement  # noqa: E402
 from torchrl.envs import (  # noqa: E402
     Compose,
@@ -27,7 +37,14 @@ from torchrl.envs import (  # noqa: E402
     set_exploration_type,
 )
 from torchrl.envs.utils import ExplorationType  # noqa: E402
-from torchrl.modules import MLP, EGreedyModule, ProbabilisticActor, QValueActor, TanhNormal, ValueOperator  # noqa: E402
+from torchrl.modules import (  # noqa: E402
+    MLP,
+    EGreedyModule,
+    ProbabilisticActor,
+    QValueActor,
+    TanhNormal,
+    ValueOperator,
+)
 from torchrl.objectives import ClipPPOLoss, DQNLoss, SACLoss, SoftUpdate  # noqa: E402
 from torchrl.objectives.value import GAE, TDLambdaEstimator  # noqa: E402
 
@@ -51,7 +68,12 @@ class Cart(EnvBase):
         self.state = torch.stack([self.state[0] + 0.1 * self.state[1], self.state[1] + 0.1 * push])
         far = (self.state.abs() > 1).any()
         return TensorDict(
-            {"observation": self.state.clone(), "reward": -self.state.square().sum().view(1), "done": far.view(1)}, []
+            {
+                "observation": self.state.clone(),
+                "reward": -self.state.square().sum().view(1),
+                "done": far.view(1),
+            },
+            [],
         )
 
     def _set_seed(self, seed):
@@ -60,7 +82,13 @@ class Cart(EnvBase):
 
 def made(discrete=False):
     env = TransformedEnv(
-        Cart(discrete), Compose(ObservationNorm(0.0, 2.0, in_keys=["observation"]), DoubleToFloat(), StepCounter(12), RewardSum())
+        Cart(discrete),
+        Compose(
+            ObservationNorm(0.0, 2.0, in_keys=["observation"]),
+            DoubleToFloat(),
+            StepCounter(12),
+            RewardSum(),
+        ),
     )
     env.set_seed(0)
     return env
@@ -74,16 +102,25 @@ roll = env.rollout(8)
 print(roll.batch_size, sorted(map(str, roll.keys(True, True))))
 show("reward", roll["next", "reward"])
 actor = ProbabilisticActor(
-    TensorDictModule(nn.Sequential(MLP(2, 2, num_cells=[16]), NormalParamExtractor()), ["observation"], ["loc", "scale"]),
-    in_keys=["loc", "scale"], spec=env.action_spec, distribution_class=TanhNormal, distribution_kwargs={"low": -1.0, "high": 1.0},
+    TensorDictModule(
+        nn.Sequential(MLP(2, 2, num_cells=[16]), NormalParamExtractor()),
+        ["observation"],
+        ["loc", "scale"],
+    ),
+    in_keys=["loc", "scale"],
+    spec=env.action_spec,
+    distribution_class=TanhNormal,
+    distribution_kwargs={"low": -1.0, "high": 1.0},
     return_log_prob=True,
-)  # fmt: skip
+)
 critic = ValueOperator(MLP(2, 1, num_cells=[16]), in_keys=["observation"])
 advantage = GAE(gamma=0.95, lmbda=0.9, value_network=critic, average_gae=True)
 loss_module = ClipPPOLoss(actor, critic, clip_epsilon=0.2, entropy_bonus=True, entropy_coeff=1e-3)
 optimizer = torch.optim.Adam(loss_module.parameters(), 1e-2)
 collector = Collector(env, actor, frames_per_batch=32, total_frames=64)
-buffer = ReplayBuffer(storage=LazyTensorStorage(32), sampler=SamplerWithoutReplacement(), batch_size=16)
+buffer = ReplayBuffer(
+    storage=LazyTensorStorage(32), sampler=SamplerWithoutReplacement(), batch_size=16
+)
 for batch in collector:
     for _ in range(2):
         advantage(batch)
@@ -100,11 +137,18 @@ for batch in collector:
 collector.shutdown()
 with set_exploration_type(ExplorationType.DETERMINISTIC), torch.no_grad():
     show("evaluated", env.rollout(10, actor)["next", "reward"])
-show("td", TDLambdaEstimator(gamma=0.9, lmbda=0.5, value_network=critic)(batch.clone())["value_target"])
+show(
+    "td",
+    TDLambdaEstimator(gamma=0.9, lmbda=0.5, value_network=critic)(batch.clone())["value_target"],
+)
 
 env = made(True)
-net = QValueActor(MLP(2, 3, num_cells=[16]), in_keys=["observation"], spec=Composite(action=env.action_spec))
-explore = TensorDictSequential(net, EGreedyModule(env.action_spec, annealing_num_steps=20, eps_init=0.5))
+net = QValueActor(
+    MLP(2, 3, num_cells=[16]), in_keys=["observation"], spec=Composite(action=env.action_spec)
+)
+explore = TensorDictSequential(
+    net, EGreedyModule(env.action_spec, annealing_num_steps=20, eps_init=0.5)
+)
 memory = TensorDictReplayBuffer(storage=LazyTensorStorage(50), batch_size=8)
 dqn = DQNLoss(net, action_space=env.action_spec, delay_value=True)
 dqn.make_value_estimator(gamma=0.9)

@@ -14,7 +14,13 @@ images, masks = torch.randn(2, 3, 64, 64), torch.randint(0, 2, (2, 1, 64, 64))
 
 
 def unet():
-    return smp.Unet("resnet18", encoder_weights=None, decoder_channels=(32, 16, 8, 8, 4), in_channels=3, classes=1)
+    return smp.Unet(
+        "resnet18",
+        encoder_weights=None,
+        decoder_channels=(32, 16, 8, 8, 4),
+        in_channels=3,
+        classes=1,
+    )
 
 
 model = unet()
@@ -45,5 +51,11 @@ print("loaded", torch.equal(again.eval()(images), model(images)))
 for kind in (smp.FPN, smp.Linknet, smp.PSPNet, smp.DeepLabV3Plus, smp.MAnet):
     other = kind("mobilenet_v2", encoder_weights=None, classes=2)
     show(kind.__name__, other.eval()(images[:1]))
-show("several classes", smp.losses.TverskyLoss("multiclass")(torch.randn(2, 3, 8, 8), torch.randint(0, 3, (2, 8, 8))))
-show("lovasz", smp.losses.LovaszLoss("multiclass")(torch.randn(2, 3, 8, 8), torch.randint(0, 3, (2, 8, 8))))
+show(
+    "several classes",
+    smp.losses.TverskyLoss("multiclass")(torch.randn(2, 3, 8, 8), torch.randint(0, 3, (2, 8, 8))),
+)
+show(
+    "lovasz",
+    smp.losses.LovaszLoss("multiclass")(torch.randn(2, 3, 8, 8), torch.randint(0, 3, (2, 8, 8))),
+)

@@ -31,7 +31,9 @@ class Block(nn.Module):
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.conv = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.AdaptiveAvgPool2d(2))
+        self.conv = nn.Sequential(
+            nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.AdaptiveAvgPool2d(2)
+        )
         self.blocks = nn.ModuleList([Block(16), Block(16)])
         self.out = nn.Linear(16, 5)
 
@@ -49,13 +51,25 @@ print(
         (2, 3, 8, 8),
         verbose=0,
         depth=3,
-        col_names=("input_size", "output_size", "num_params", "kernel_size", "mult_adds", "trainable"),
+        col_names=(
+            "input_size",
+            "output_size",
+            "num_params",
+            "kernel_size",
+            "mult_adds",
+            "trainable",
+        ),
     )
 )
 print(summary(nn.LSTM(4, 8, 2, batch_first=True), input_data=torch.randn(2, 5, 4), verbose=0))
 print(summary(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), (1, 4, 8), verbose=0))
 print(
-    summary(nn.Sequential(nn.Embedding(9, 4), nn.Flatten(), nn.Linear(12, 2)), (2, 3), dtypes=[torch.long], verbose=0).total_params
+    summary(
+        nn.Sequential(nn.Embedding(9, 4), nn.Flatten(), nn.Linear(12, 2)),
+        (2, 3),
+        dtypes=[torch.long],
+        verbose=0,
+    ).total_params
 )
 told = io.StringIO()
 with contextlib.redirect_stdout(told):
@@ -65,6 +79,12 @@ graph = torchview.draw_graph(net, input_size=(2, 3, 8, 8), expand_nested=True, d
 print(re.sub(r"\d{6,}", "n", graph.visual_graph.source)[:400], len(graph.visual_graph.body))
 x = torch.randn(2, 3, 8, 8)
 dot = torchviz.make_dot(net(x).mean(), params=dict(net.named_parameters()))
-print(dot.source.count("AccumulateGrad"), dot.source.count("AddmmBackward0"), dot.source.count("ReluBackward0"))
-dot = torchviz.make_dot(net(x).mean(), params=dict(net.named_parameters()), show_attrs=True, show_saved=False)
+print(
+    dot.source.count("AccumulateGrad"),
+    dot.source.count("AddmmBackward0"),
+    dot.source.count("ReluBackward0"),
+)
+dot = torchviz.make_dot(
+    net(x).mean(), params=dict(net.named_parameters()), show_attrs=True, show_saved=False
+)
 print(len(dot.body) > 20)

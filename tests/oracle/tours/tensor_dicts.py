@@ -1,4 +1,6 @@
-"""tensordict: dictionaries of tensors indexed, stacked, mapped to disk; modules that read and write them; torchrl on top of it."""
+"""tensordict: dictionaries of tensors indexed, stacked, mapped to disk; modules that read and write
+them; torchrl on top of it.
+"""
 
 import tempfile
 import warnings
@@ -32,7 +34,9 @@ from tensordict.nn import (  # noqa: E402
 from torch import nn  # noqa: E402
 
 torch.manual_seed(0)
-td = TensorDict({"a": torch.randn(3, 4), "b": {"c": torch.arange(3), "d": torch.ones(3, 4, 2)}}, batch_size=[3])
+td = TensorDict(
+    {"a": torch.randn(3, 4), "b": {"c": torch.arange(3), "d": torch.ones(3, 4, 2)}}, batch_size=[3]
+)
 print(td)
 print(td[1], td["b", "c"], td.shape, td.numel())
 td["b", "e"] = td["a"] * 2
@@ -44,9 +48,24 @@ print(
 )
 both = torch.stack([td, td.clone().zero_()])
 show("stacked", both["a"].sum())
-print(torch.cat([td, td], 0).batch_size, [t.batch_size for t in both.unbind(0)], [t.batch_size for t in td.split(2)])
-print(td.apply(lambda x: x.float() + 1).sum(dim=0)["b", "c"], (td + td).mul(2)["b", "c"], td.select("a"), td.exclude("a"))
-print(td.flatten_keys(".").keys(), td.to_dict()["b"]["c"], (td == td).all(), td.view(-1).batch_size, td.permute(0).batch_size)
+print(
+    torch.cat([td, td], 0).batch_size,
+    [t.batch_size for t in both.unbind(0)],
+    [t.batch_size for t in td.split(2)],
+)
+print(
+    td.apply(lambda x: x.float() + 1).sum(dim=0)["b", "c"],
+    (td + td).mul(2)["b", "c"],
+    td.select("a"),
+    td.exclude("a"),
+)
+print(
+    td.flatten_keys(".").keys(),
+    td.to_dict()["b"]["c"],
+    (td == td).all(),
+    td.view(-1).batch_size,
+    td.permute(0).batch_size,
+)
 different = lazy_stack([TensorDict({"x": torch.ones(i + 1)}) for i in range(2)])
 print(
     type(different).__name__,
@@ -67,8 +86,14 @@ with tempfile.TemporaryDirectory() as folder:
     show("loaded", torch.load(f"{folder}/td.pt", weights_only=False)["a"])
     mapped = MemoryMappedTensor.from_tensor(torch.arange(6.0), filename=f"{folder}/m")
     mapped += 1
-    print(mapped.sum(), MemoryMappedTensor.from_filename(f"{folder}/m", torch.float32, [6]).tolist())
-named = TensorDict({"s": NonTensorData("text", batch_size=[2]), "t": torch.zeros(2, 3)}, batch_size=[2], names=["time"])
+    print(
+        mapped.sum(), MemoryMappedTensor.from_filename(f"{folder}/m", torch.float32, [6]).tolist()
+    )
+named = TensorDict(
+    {"s": NonTensorData("text", batch_size=[2]), "t": torch.zeros(2, 3)},
+    batch_size=[2],
+    names=["time"],
+)
 print(named["s"], named.names, named[0]["s"])
 
 
@@ -107,23 +132,36 @@ def call(p, x):
 
 
 show("ensemble", torch.vmap(call, (0, None))(many, torch.ones(5, 4)))
-held = TensorDictParams(TensorDict({"w": nn.Parameter(torch.ones(2)), "v": {"u": nn.Parameter(torch.zeros(3))}}))
+held = TensorDictParams(
+    TensorDict({"w": nn.Parameter(torch.ones(2)), "v": {"u": nn.Parameter(torch.zeros(3))}})
+)
 print([n for n, _ in held.named_parameters()], len(list(held.parameters())))
 module = TensorDictModule(net, in_keys=["a"], out_keys=["out"])
 print(module(td.clone())["out"].shape, module.in_keys)
 chain = TensorDictSequential(module, TensorDictModule(lambda x: x.relu(), ["out"], ["y"]))
 show("chain", chain(td.clone())["y"])
 actor = ProbabilisticTensorDictSequential(
-    TensorDictModule(nn.Sequential(nn.Linear(4, 4), NormalParamExtractor()), ["a"], ["loc", "scale"]),
+    TensorDictModule(
+        nn.Sequential(nn.Linear(4, 4), NormalParamExtractor()), ["a"], ["loc", "scale"]
+    ),
     ProbabilisticTensorDictModule(
-        ["loc", "scale"], ["action"], distribution_class=torch.distributions.Normal, return_log_prob=True
+        ["loc", "scale"],
+        ["action"],
+        distribution_class=torch.distributions.Normal,
+        return_log_prob=True,
     ),
 )
 out = actor(td.clone())
 show("action", out["action"])
 with set_composite_lp_aggregate(False):
     composed = CompositeDistribution(
-        TensorDict({"x": {"loc": torch.zeros(3), "scale": torch.ones(3)}, "z": {"logits": torch.zeros(3, 2)}}, [3]),
+        TensorDict(
+            {
+                "x": {"loc": torch.zeros(3), "scale": torch.ones(3)},
+                "z": {"logits": torch.zeros(3, 2)},
+            },
+            [3],
+        ),
         {"x": torch.distributions.Normal, "z": torch.distributions.Categorical},
     )
     drawn = composed.sample()

@@ -1,4 +1,6 @@
-"""timm: small models with its augmentation, losses, optimizers, schedules, averages and features; saved and loaded."""
+"""timm: small models with its augmentation, losses, optimizers, schedules, averages and features;
+saved and loaded.
+"""
 
 import io
 
@@ -22,14 +24,23 @@ images, labels = torch.randn(8, 3, 32, 32), torch.randint(0, 5, (8,))
 
 def vit():
     return timm.create_model(
-        "vit_tiny_patch16_224", img_size=32, patch_size=8, embed_dim=32, depth=2, num_heads=2, num_classes=5, drop_path_rate=0.1
+        "vit_tiny_patch16_224",
+        img_size=32,
+        patch_size=8,
+        embed_dim=32,
+        depth=2,
+        num_heads=2,
+        num_classes=5,
+        drop_path_rate=0.1,
     )
 
 
 model = vit()
 mixup = Mixup(mixup_alpha=0.2, cutmix_alpha=1.0, num_classes=5)
 optimizer = create_optimizer_v2(model, opt="adamw", lr=1e-3, weight_decay=0.05, layer_decay=0.7)
-schedule, epochs = create_scheduler_v2(optimizer, sched="cosine", num_epochs=4, warmup_epochs=1, warmup_lr=1e-5)
+schedule, epochs = create_scheduler_v2(
+    optimizer, sched="cosine", num_epochs=4, warmup_epochs=1, warmup_lr=1e-5
+)
 average = ModelEmaV3(model, decay=0.9)
 meter = AverageMeter()
 for epoch in range(3):
@@ -52,7 +63,11 @@ file = io.BytesIO()
 torch.save(model.state_dict(), file)
 file.seek(0)
 again = vit()
-print("loaded", again.load_state_dict(torch.load(file)), torch.equal(again.eval()(images), model(images)))
+print(
+    "loaded",
+    again.load_state_dict(torch.load(file)),
+    torch.equal(again.eval()(images), model(images)),
+)
 show("tokens", model.forward_features(images))
 model.reset_classifier(3)
 print("new head", tuple(model(images).shape))
@@ -67,9 +82,17 @@ for name in ("sgd", "lamb", "adabelief", "nadamw", "lion", "adafactor", "radamw"
         loss.backward()
         optimizer.step()
     show(f"loss with {name}", loss)
-features = timm.create_model("resnet18", channels=(8, 16, 24, 32), stem_width=8, features_only=True, out_indices=(1, 3)).eval()
+features = timm.create_model(
+    "resnet18", channels=(8, 16, 24, 32), stem_width=8, features_only=True, out_indices=(1, 3)
+).eval()
 print("features", features.feature_info.channels(), [tuple(x.shape) for x in features(images)])
-for name in ("convnext_atto", "mobilenetv3_small_050", "efficientnet_lite0", "regnetx_002", "mixer_s32_224"):
+for name in (
+    "convnext_atto",
+    "mobilenetv3_small_050",
+    "efficientnet_lite0",
+    "regnetx_002",
+    "mixer_s32_224",
+):
     small = timm.create_model(name, num_classes=5)
     size = 224 if name.startswith("mixer") else 64
     show(name, small.eval()(torch.randn(1, 3, size, size)))

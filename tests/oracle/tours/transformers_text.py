@@ -1,4 +1,6 @@
-"""transformers: a language model trained, sampled from, saved and loaded; a classifier; an encoder with a decoder."""
+"""transformers: a language model trained, sampled from, saved and loaded; a classifier; an encoder
+with a decoder.
+"""
 
 import tempfile
 
@@ -21,7 +23,17 @@ from transformers import (  # noqa: E402
 
 torch.manual_seed(0)
 x = torch.randint(2, 50, (2, 8))
-model = GPT2LMHeadModel(GPT2Config(n_embd=32, n_layer=2, n_head=2, vocab_size=50, n_positions=32, bos_token_id=0, eos_token_id=1))
+model = GPT2LMHeadModel(
+    GPT2Config(
+        n_embd=32,
+        n_layer=2,
+        n_head=2,
+        vocab_size=50,
+        n_positions=32,
+        bos_token_id=0,
+        eos_token_id=1,
+    )
+)
 optimizer = torch.optim.AdamW(model.parameters(), 1e-2)
 model.train()
 for _ in range(3):
@@ -47,14 +59,31 @@ show("bert loss", loss)
 show("bert gradients", sum(p.grad.abs().sum() for p in bert.parameters() if p.grad is not None))
 for name, made in (
     ("llama", LlamaForCausalLM(LlamaConfig(num_attention_heads=4, num_key_value_heads=2, **sizes))),
-    ("mixtral", MixtralForCausalLM(MixtralConfig(num_attention_heads=4, num_key_value_heads=2, num_local_experts=4, **sizes))),
+    (
+        "mixtral",
+        MixtralForCausalLM(
+            MixtralConfig(
+                num_attention_heads=4, num_key_value_heads=2, num_local_experts=4, **sizes
+            )
+        ),
+    ),
 ):
     loss = made(x, labels=x).loss
     loss.backward()
     show(f"{name} loss", loss)
-    print(made.eval().generate(x[:, :4], max_new_tokens=6, do_sample=False, pad_token_id=0).tolist())
+    print(
+        made.eval().generate(x[:, :4], max_new_tokens=6, do_sample=False, pad_token_id=0).tolist()
+    )
 t5 = T5ForConditionalGeneration(
-    T5Config(d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, vocab_size=50, decoder_start_token_id=0)
+    T5Config(
+        d_model=32,
+        d_kv=8,
+        d_ff=64,
+        num_layers=2,
+        num_heads=4,
+        vocab_size=50,
+        decoder_start_token_id=0,
+    )
 )
 loss = t5(input_ids=x, labels=x).loss
 loss.backward()

@@ -11,7 +11,9 @@ from jaxtyping import Bool, Float, Int, Shaped, TypeCheckError, jaxtyped
 
 @jaxtyped(typechecker=beartype)
 def attention(
-    q: Float[torch.Tensor, "*batch n d"], k: Float[torch.Tensor, "*batch m d"], v: Float[torch.Tensor, "*batch m e"]
+    q: Float[torch.Tensor, "*batch n d"],
+    k: Float[torch.Tensor, "*batch m d"],
+    v: Float[torch.Tensor, "*batch m e"],
 ) -> Float[torch.Tensor, "*batch n e"]:
     return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
 
@@ -39,7 +41,17 @@ for call in (
         call()
     except TypeCheckError as error:
         print(str(error).splitlines()[0])
-print(isinstance(torch.ones(3, 4), Float[torch.Tensor, "3 d"]), isinstance(torch.ones(3, 4), Float[torch.Tensor, "3 3"]))
-for dtype in (torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.bool, torch.complex64):
+print(
+    isinstance(torch.ones(3, 4), Float[torch.Tensor, "3 d"]),
+    isinstance(torch.ones(3, 4), Float[torch.Tensor, "3 3"]),
+)
+for dtype in (
+    torch.float16,
+    torch.bfloat16,
+    torch.float64,
+    torch.int8,
+    torch.bool,
+    torch.complex64,
+):
     x = torch.zeros(2, dtype=dtype)
     print(dtype, [isinstance(x, kind[torch.Tensor, "2"]) for kind in (Float, Int, Bool, Shaped)])

@@ -1,4 +1,6 @@
-"""x_transformers: decoders, encoders, pictures, with many of the library's options; trained a little and sampled from."""
+"""x_transformers: decoders, encoders, pictures, with many of the library's options; trained a
+little and sampled from.
+"""
 
 import warnings
 
@@ -32,7 +34,9 @@ for name, options in (
     ("dynamic", {"dynamic_pos_bias": True, "dynamic_pos_bias_log_distance": False}),
     ("sparse", {"attn_sparse_topk": 4, "scale_residual": True, "use_scalenorm": True}),
 ):
-    model = TransformerWrapper(num_tokens=50, max_seq_len=32, attn_layers=Decoder(**common, **options))
+    model = TransformerWrapper(
+        num_tokens=50, max_seq_len=32, attn_layers=Decoder(**common, **options)
+    )
     wrapped = AutoregressiveWrapper(model)
     optimizer = torch.optim.Adam(wrapped.parameters(), 3e-3)
     for _ in range(2):
@@ -43,28 +47,50 @@ for name, options in (
     show(name, loss)
     show(name, wrapped.generate(x[:, :4], 4, temperature=0.0))
 print(wrapped.generate(x[:, :4], 6, temperature=1.0).tolist())
-print(AutoregressiveWrapper(model).beam_search(x[:, :4], 4, beams=2).tolist() if hasattr(wrapped, "beam_search") else None)
+print(
+    AutoregressiveWrapper(model).beam_search(x[:, :4], 4, beams=2).tolist()
+    if hasattr(wrapped, "beam_search")
+    else None
+)
 encoder = TransformerWrapper(
-    num_tokens=50, max_seq_len=32, attn_layers=Encoder(**common), num_memory_tokens=3, use_abs_pos_emb=False
+    num_tokens=50,
+    max_seq_len=32,
+    attn_layers=Encoder(**common),
+    num_memory_tokens=3,
+    use_abs_pos_emb=False,
 )
 mask = torch.ones_like(x).bool()
 mask[1, 5:] = False
 show("encoder", encoder(x, mask=mask, return_embeddings=True).abs())
-pictures = ViTransformerWrapper(image_size=16, patch_size=4, num_classes=5, attn_layers=Encoder(**common))
+pictures = ViTransformerWrapper(
+    image_size=16, patch_size=4, num_classes=5, attn_layers=Encoder(**common)
+)
 loss = pictures(torch.randn(2, 3, 16, 16)).square().mean()
 loss.backward()
 show("pictures", loss)
 both = XTransformer(
-    dim=32, enc_num_tokens=50, enc_depth=1, enc_heads=2, enc_max_seq_len=32, dec_num_tokens=50, dec_depth=1, dec_heads=2, dec_max_seq_len=32,
+    dim=32,
+    enc_num_tokens=50,
+    enc_depth=1,
+    enc_heads=2,
+    enc_max_seq_len=32,
+    dec_num_tokens=50,
+    dec_depth=1,
+    dec_heads=2,
+    dec_max_seq_len=32,
     tie_token_emb=True,
-)  # fmt: skip
+)
 loss = both(x, x, mask=mask)
 loss.backward()
 show("both", loss)
 print(both.generate(x, x[:, :1], 4, mask=mask).shape)
-real = ContinuousTransformerWrapper(dim_in=3, dim_out=2, max_seq_len=16, attn_layers=Encoder(**common))
+real = ContinuousTransformerWrapper(
+    dim_in=3, dim_out=2, max_seq_len=16, attn_layers=Encoder(**common)
+)
 show("continuous", real(torch.randn(2, 16, 3)).abs())
-long = TransformerWrapper(num_tokens=50, max_seq_len=8, max_mem_len=8, attn_layers=Decoder(rel_pos_bias=True, **common))
+long = TransformerWrapper(
+    num_tokens=50, max_seq_len=8, max_mem_len=8, attn_layers=Decoder(rel_pos_bias=True, **common)
+)
 loss = XLAutoregressiveWrapper(long)(x)
 loss.backward()
 show("xl", loss)

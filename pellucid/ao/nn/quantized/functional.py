@@ -10,7 +10,13 @@ from .modules.utils import operators
 _DENSE = FUNCTIONS["nn.functional"]
 
 
-def linear(input: Any, weight: Any, bias: Any = None, scale: float | None = None, zero_point: int | None = None) -> Any:
+def linear(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    scale: float | None = None,
+    zero_point: int | None = None,
+) -> Any:
     """`input @ weight.T + bias` of quantised tensors."""
     scale = input.q_scale() if scale is None else scale
     zero_point = input.q_zero_point() if zero_point is None else zero_point
@@ -19,12 +25,24 @@ def linear(input: Any, weight: Any, bias: Any = None, scale: float | None = None
 
 def _convolution(dims: int) -> Any:
     def convolve(
-        input: Any, weight: Any, bias: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1, padding_mode: str = "zeros",
-        scale: float = 1.0, zero_point: int = 0, dtype: Any = None,
-    ) -> Any:  # fmt: skip
+        input: Any,
+        weight: Any,
+        bias: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        padding_mode: str = "zeros",
+        scale: float = 1.0,
+        zero_point: int = 0,
+        dtype: Any = None,
+    ) -> Any:
         if padding_mode != "zeros":
             raise NotImplementedError("Only zero-padding is supported!")
-        how = [tuple(v) if isinstance(v, (tuple, list)) else (v,) * dims for v in (stride, padding, dilation)]
+        how = [
+            tuple(v) if isinstance(v, (tuple, list)) else (v,) * dims
+            for v in (stride, padding, dilation)
+        ]
         packed = getattr(operators, f"conv{dims}d_prepack")(weight, bias, *how, groups)
         return getattr(operators, f"conv{dims}d")(input, packed, scale, zero_point)
 
@@ -47,8 +65,12 @@ def elu(input: Any, scale: float, zero_point: int, alpha: float = 1.0) -> Any:
 
 
 def leaky_relu(
-    input: Any, negative_slope: float = 0.01, inplace: bool = False, scale: float | None = None, zero_point: int | None = None
-) -> Any:  # fmt: skip
+    input: Any,
+    negative_slope: float = 0.01,
+    inplace: bool = False,
+    scale: float | None = None,
+    zero_point: int | None = None,
+) -> Any:
     """As `nn.functional.leaky_relu`, with a scale of its own where one is given."""
     if scale is not None and zero_point is not None:
         return operators.leaky_relu(input, negative_slope, inplace, scale, zero_point)
@@ -59,7 +81,9 @@ def _checked(name: str) -> Any:
     def function(input: Any, *args: Any, **kwargs: Any) -> Any:
         if not input.is_quantized:
             raise ValueError(f"Input to 'quantized.{name}' must be quantized!")
-        return FUNCTIONS["torch" if name == "clamp" else "nn.functional"][name](input, *args, **kwargs)
+        return FUNCTIONS["torch" if name == "clamp" else "nn.functional"][name](
+            input, *args, **kwargs
+        )
 
     function.__name__ = name
     function.__doc__ = f"As `nn.functional.{name}`, of quantised tensors."

@@ -51,14 +51,24 @@ class PartialBatchMean(Rule):
         """`total += loss` with tensors; means that are stacked."""
         if op.name == "add":
             value = op.args.get("other")
-            if isinstance(value, Value) and value.numel == 1 and not value.requires_grad and op.direct:
+            if (
+                isinstance(value, Value)
+                and value.numel == 1
+                and not value.requires_grad
+                and op.direct
+            ):
                 self._note(value, op.site, op.step)
         elif op.site is not None and op.site not in self._done and op.arg("dim") is None:
             joined = op.inputs[0].producer if op.inputs else None
             if joined is None or joined.name not in ("stack", "cat", "hstack") or not op.direct:
                 return
             sizes = [_size_of_mean(v) for v in joined.inputs]
-            if len(sizes) > 1 and None not in sizes and len(set(sizes)) > 1 and not joined.inputs[0].requires_grad:
+            if (
+                len(sizes) > 1
+                and None not in sizes
+                and len(set(sizes)) > 1
+                and not joined.inputs[0].requires_grad
+            ):
                 self._stacked(op.site, [n for n in sizes if n is not None])
 
     def _note(self, value: Value, site: Site | None, step: int) -> None:
@@ -88,9 +98,16 @@ class PartialBatchMean(Rule):
                 found = average_of(frame.f_code.co_filename, frame.f_lineno, names)
                 if found.line is not None:
                     inner = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
-                    while frame.f_back is not None and (frame.f_code.co_name in inner or is_library(frame.f_code.co_filename)):
+                    while frame.f_back is not None and (
+                        frame.f_code.co_name in inner or is_library(frame.f_code.co_filename)
+                    ):
                         frame = frame.f_back
-                    self._tell(Site(frame.f_code, _instruction(frame, found.line)), found.text, found.added, sizes)
+                    self._tell(
+                        Site(frame.f_code, _instruction(frame, found.line)),
+                        found.text,
+                        found.added,
+                        sizes,
+                    )
                     return
                 if not found.returned:
                     return
@@ -109,7 +126,13 @@ class PartialBatchMean(Rule):
             site,
             f"`{text}` is a mean of batch means, but the batches differ in size ({sizes[0]} rows, the last {sizes[-1]}): "
             f"a row of the last batch counts {sizes[0] / sizes[-1]:.3g} times as much as the others.",
-            evidence={"batches": len(sizes), "rows": sum(sizes), "sizes": shown, "summed_up": added, "step": self.step},
+            evidence={
+                "batches": len(sizes),
+                "rows": sum(sizes),
+                "sizes": shown,
+                "summed_up": added,
+                "step": self.step,
+            },
             fix="add up `mean * rows` of each batch (or use reduction='sum') and divide by the number of rows",
         )
 
@@ -123,15 +146,25 @@ def _instruction(frame: FrameType, line: int) -> int:
 
 
 def _divided(value: Value, site: Site) -> int | None:
-    """The number of rows of a batch that a sum is divided by where it is read: `right.sum().item() / len(y)`."""
+    """The number of rows of a batch that a sum is divided by where it is read:
+    `right.sum().item() / len(y)`.
+    """
     op = value.producer
-    if op is None or op.name != "sum" or op.args.get("dim") is not None or not op.inputs or not op.inputs[0].ndim:
+    if (
+        op is None
+        or op.name != "sum"
+        or op.args.get("dim") is not None
+        or not op.inputs
+        or not op.inputs[0].ndim
+    ):
         return None
     rows = op.inputs[0].shape[0]
     return rows if _SUM_BY_ROWS.search(site.text) and op.inputs[0].numel == rows else None
 
 
-_SUM_BY_ROWS = re.compile(r"sum\(\)(\.item\(\)|\))?\s*/\s*(len\(|[\w.]+\.(size\(0\)|shape\[0\]|numel\(\)))")
+_SUM_BY_ROWS = re.compile(
+    r"sum\(\)(\.item\(\)|\))?\s*/\s*(len\(|[\w.]+\.(size\(0\)|shape\[0\]|numel\(\)))"
+)
 
 
 def _size_of_mean(value: Value) -> int | None:
@@ -141,7 +174,12 @@ def _size_of_mean(value: Value) -> int | None:
         if op is None or not op.inputs:
             return None
         given = op.inputs[0]
-        if op.name == "mean" and op.args.get("dim") is None or op.name in _MEAN_LOSSES and op.args.get("reduction") == "mean":
+        if (
+            op.name == "mean"
+            and op.args.get("dim") is None
+            or op.name in _MEAN_LOSSES
+            and op.args.get("reduction") == "mean"
+        ):
             return given.shape[0] if given.ndim else None
         if op.name not in _SAME:
             return None

@@ -1,4 +1,6 @@
-"""The same rows in training and validation, as they are or changed a little, or one told of by the other."""
+"""The same rows in training and validation, as they are or changed a little, or one told of by the
+other.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from ...events import Backward, Batch, LoaderInfo, ModuleCall, Op, OptimizerInfo, Read, Site, Value, ancestors, lineage
+from ...events import (
+    Backward,
+    Batch,
+    LoaderInfo,
+    ModuleCall,
+    Op,
+    OptimizerInfo,
+    Read,
+    Site,
+    Value,
+    ancestors,
+    lineage,
+)
 from ..losses.labels import BINARY, CLASS_LOSSES, REGRESSION
 from ..source.origins import written_at
 from ..source.places import assigned_before, rows_chosen, tree
@@ -57,15 +71,21 @@ class DataLeak(Together):
         self._evaluations: dict[tuple[int, Any, str | None], Evaluation] = {}
         self._chosen: dict[int, Any] = {}  # id of a tensor -> where its rows were chosen
         self._splits: dict[int, Any] = {}  # number of a loader -> where its rows were chosen
-        self._used: dict[int, dict[int, Any]] = {}  # by model and loader: name, where backward was called, where it was made
+        # by model and loader: name, where backward was called, where it was made
+        self._used: dict[int, dict[int, Any]] = {}
         self._orders: dict[Any, int] = {}  # by line: how often it has drawn an order of rows
-        self._trained_on: set[int] = set()  # ids of data sets whose batches took part in a loss with a backward
-        self._datasets: dict[int, int] = {}  # by number of a loader: the id of its data set, which may be gone when it is asked for
-        self._states: dict[int, Learned] = {}  # by digest of a model's first parameter when it was evaluated: what it had learned
+        # ids of data sets whose batches took part in a loss with a backward
+        self._trained_on: set[int] = set()
+        # by number of a loader: the id of its data set, which may be gone when it is asked for
+        self._datasets: dict[int, int] = {}
+        # by digest of a model's first parameter when it was evaluated: what it had learned
+        self._states: dict[int, Learned] = {}
         self._made: dict[int, Any] = {}  # id of a tensor of row numbers -> where it was made
         self._phase = 0  # optimizers so far
-        self._trained_at: set[Site | None] = set()  # places of calls that a backward has gone through
-        self._later: dict[tuple[int, Any, str | None], Evaluation] = {}  # calls in train mode, evaluations if nothing trains there
+        # places of calls that a backward has gone through
+        self._trained_at: set[Site | None] = set()
+        # calls in train mode, evaluations if nothing trains there
+        self._later: dict[tuple[int, Any, str | None], Evaluation] = {}
         self._targets: dict[str, None] = {}  # what losses compare with, as it is written
         self._joined: list[
             tuple[set[int], Site | None]
@@ -79,7 +99,11 @@ class DataLeak(Together):
             self._loaded(op)
             return
         if op.name in LOSSES:
-            if op.grad_enabled and len(self._targets) < 8 and (text := op.written("target")) is not None:
+            if (
+                op.grad_enabled
+                and len(self._targets) < 8
+                and (text := op.written("target")) is not None
+            ):
                 self._targets.setdefault(text, None)
             return
         if op.name == "randperm":
@@ -88,12 +112,20 @@ class DataLeak(Together):
             return
         if op.name in ("tensor", "as_tensor", "from_numpy"):
             out = op.output
-            if out is not None and out.ndim == 1 and not out.is_floating_point and op.site is not None and len(self._made) < 500:
+            if (
+                out is not None
+                and out.ndim == 1
+                and not out.is_floating_point
+                and op.site is not None
+                and len(self._made) < 500
+            ):
                 self._made[out.id] = _listed(op)
             return
         if not op.inputs or len(self._chosen) > 500 or not op.inputs[0].ndim:
             return
-        index = op.inputs[1] if len(op.inputs) == 2 and op.name in ("getitem", "index_select") else None
+        index = (
+            op.inputs[1] if len(op.inputs) == 2 and op.name in ("getitem", "index_select") else None
+        )
         if index is not None and index.id in self._made and op.output is not None:
             self._chosen[op.output.id] = self._made[index.id]
         if op.step:
@@ -103,9 +135,18 @@ class DataLeak(Together):
         elif op.name in REPEATS:
             self._repeated(op)
             self._copied_rows(op)
-        elif index is not None and index.ndim == 1 and not index.is_floating_point and index.dtype != "bool":
+        elif (
+            index is not None
+            and index.ndim == 1
+            and not index.is_floating_point
+            and index.dtype != "bool"
+        ):
             picked = index.numpy()
-            if picked is not None and picked.size > max(24, _rows_given(op) // 2) and np.unique(picked).size < picked.size:
+            if (
+                picked is not None
+                and picked.size > max(24, _rows_given(op) // 2)
+                and np.unique(picked).size < picked.size
+            ):
                 self._twice_in([op.output.numpy() if op.output is not None else None])
         if op.name not in SELECTS:
             return
@@ -131,8 +172,11 @@ class DataLeak(Together):
             call = part.call
             own = call is not None and (call.function or "").endswith("Subset")
             rows = written_at(part, "indices", 1) if own else None
-            drawn = rows is not None and self._orders.get(rows.key, 0) > 1  # each part has an order of its own
-            self._splits[event.number] = rows if drawn else (_numbers(part) if own else None) or part
+            # each part has an order of its own
+            drawn = rows is not None and self._orders.get(rows.key, 0) > 1
+            self._splits[event.number] = (
+                rows if drawn else (_numbers(part) if own else None) or part
+            )
         while type(dataset).__name__ == "Subset":
             dataset = dataset.dataset
         tensors = getattr(dataset, "tensors", None)
@@ -158,14 +202,25 @@ class DataLeak(Together):
     # ---- calls ------------------------------------------------------------------------------------------------------------
     def on_module_enter(self, call: ModuleCall) -> None:
         """A whole model gets rows."""
-        if call.parent is not None or not call.inputs or call.made is not None and call.class_name.endswith("Loss"):
+        if (
+            call.parent is not None
+            or not call.inputs
+            or call.made is not None
+            and call.class_name.endswith("Loss")
+        ):
             return
         value, module = call.inputs[0], call.module
         if module is None or value.ndim < 1:
             return
         learned = self._learned_of(module)
-        # A call on a line that has never led to a backward evaluates, too; that is known in the end.
-        later = call.grad_enabled and call.training and learned is not None and call.site not in self._trained_at
+        # A call on a line that has never led to a backward evaluates, too; that is known in the
+        # end.
+        later = (
+            call.grad_enabled
+            and call.training
+            and learned is not None
+            and call.site not in self._trained_at
+        )
         held_out = not call.grad_enabled or not call.training or later
         full = not held_out and learned is not None and len(learned.rows) >= ROWS
         batch = self._batch_of(call)
@@ -176,7 +231,12 @@ class DataLeak(Together):
         found = Call(module)
         if not full:
             self._look(found, call)
-        if batch is not None and batch[2] is not None and batch[1] is not None and hasattr(batch[1], "__getitem__"):
+        if (
+            batch is not None
+            and batch[2] is not None
+            and batch[1] is not None
+            and hasattr(batch[1], "__getitem__")
+        ):
             try:
                 base, indices = samples(batch[1], batch[2])
             except (TypeError, ValueError, IndexError, KeyError):
@@ -193,7 +253,9 @@ class DataLeak(Together):
         found.made = self._chosen_at(call, value, batch[0] if batch is not None else None)
         found.later = later
         if held_out:
-            found.evaluation = self._evaluation(call, value, found, batch[0] if batch is not None else None)
+            found.evaluation = self._evaluation(
+                call, value, found, batch[0] if batch is not None else None
+            )
         self._calls[call.number] = found
 
     def _learned_of(self, module: Any) -> Learned | None:
@@ -214,7 +276,9 @@ class DataLeak(Together):
         return None
 
     def _look(self, found: Call, call: ModuleCall) -> None:
-        """The rows themselves: of fractions the first input alone, of whole numbers all inputs together."""
+        """The rows themselves: of fractions the first input alone, of whole numbers all inputs
+        together.
+        """
         value = call.inputs[0]
         array = value.numpy()
         if (
@@ -236,7 +300,9 @@ class DataLeak(Together):
         else:
             parts = [array[:, None] if array.ndim == 1 else array]
             for other in call.inputs[1:3]:
-                more = other.numpy() if other.ndim in (1, 2) and not other.is_floating_point else None
+                more = (
+                    other.numpy() if other.ndim in (1, 2) and not other.is_floating_point else None
+                )
                 if more is not None and len(more) == len(array) and more.dtype == array.dtype:
                     parts.append(more[:, None] if more.ndim == 1 else more)
             rows = matrix(np.concatenate([p.reshape(len(p), -1) for p in parts], axis=1))
@@ -249,12 +315,21 @@ class DataLeak(Together):
         if loader is not None:
             return self._splits.get(loader.number) or loader.site
         made = self._chosen.get(value.id)
-        if made is None and value.producer is not None and value.producer.name in SELECTS and value.producer.inputs:
+        if (
+            made is None
+            and value.producer is not None
+            and value.producer.name in SELECTS
+            and value.producer.inputs
+        ):
             given = value.producer.inputs
-            made = self._chosen.get(given[0].id) or (self._made.get(given[1].id) if len(given) > 1 else None)
+            made = self._chosen.get(given[0].id) or (
+                self._made.get(given[1].id) if len(given) > 1 else None
+            )
         return made
 
-    def _evaluation(self, call: ModuleCall, value: Value, found: Call, loader: LoaderInfo | None) -> Evaluation | None:
+    def _evaluation(
+        self, call: ModuleCall, value: Value, found: Call, loader: LoaderInfo | None
+    ) -> Evaluation | None:
         if loader is not None:
             name: str | None = loader.name
             key: Any = loader.number
@@ -277,12 +352,19 @@ class DataLeak(Together):
             held.plain = found.plain
             if loader is None and call.site is not None:
                 held.written = rows_chosen(call.site, name)
-            elif loader is not None and loader.site is not None and (written := loader.site.call) is not None and written.arguments:
+            elif (
+                loader is not None
+                and loader.site is not None
+                and (written := loader.site.call) is not None
+                and written.arguments
+            ):
                 held.written = rows_chosen(loader.site, written.arguments[0])
         return held
 
     def on_backward_begin(self, event: Backward) -> None:
-        """Rows of the calls that lead to this loss are trained on; a target network's are no validation."""
+        """Rows of the calls that lead to this loss are trained on; a target network's are no
+        validation.
+        """
         if not self._calls:
             return
         for op in ancestors(event.roots):
@@ -318,7 +400,14 @@ class DataLeak(Together):
         tensor = target.tensor
         if not isinstance(source, Value) or tensor is None or not self._learned:
             return
-        owner = next((m for m in self.session.recorder.names.roots() if next(iter(m.parameters()), None) is tensor), None)
+        owner = next(
+            (
+                m
+                for m in self.session.recorder.names.roots()
+                if next(iter(m.parameters()), None) is tensor
+            ),
+            None,
+        )
         array = source.numpy()
         if owner is None or array is None:
             return
@@ -344,19 +433,30 @@ class DataLeak(Together):
             fresh.kept, fresh.count = list(known.kept), known.count
 
     def _copied_from(self, module: Any) -> Learned | None:
-        """What the only model has learned that one that was not trained itself is a copy or an average of."""
+        """What the only model has learned that one that was not trained itself is a copy or an
+        average of.
+        """
         shapes = [tuple(p.shape) for p in module.parameters()]
         found = [
-            learned for learned in self._learned.values()
-            if (other := learned.ref()) is not None and shapes and [tuple(p.shape) for p in other.parameters()] == shapes
-        ]  # fmt: skip
-        changed = any(p.requires_grad is False or self.session.engine.version(p) for p in module.parameters())
+            learned
+            for learned in self._learned.values()
+            if (other := learned.ref()) is not None
+            and shapes
+            and [tuple(p.shape) for p in other.parameters()] == shapes
+        ]
+        changed = any(
+            p.requires_grad is False or self.session.engine.version(p) for p in module.parameters()
+        )
         return found[0] if len(found) == 1 and changed else None
 
     # ---- evaluation ------------------------------------------------------------------------------------------------------
     def on_read(self, event: Read) -> None:
         """A number is made of a model's result: it is evaluated."""
-        if not self._calls or event.how == "repr" or not any(c.evaluation is not None for c in self._calls.values()):
+        if (
+            not self._calls
+            or event.how == "repr"
+            or not any(c.evaluation is not None for c in self._calls.values())
+        ):
             return
         for op in ancestors([event.value], limit=5000):
             if op.module is None:
@@ -395,7 +495,12 @@ class DataLeak(Together):
             held.earlier |= same - learned.recent
         if found.shared is not None and found.shared in learned.shared:
             return  # what it is evaluated on was chosen by other inputs
-        if found.codes is None or len(found.codes) < 2 and not held.samples or len(held.rows) >= ROWS:
+        if (
+            found.codes is None
+            or len(found.codes) < 2
+            and not held.samples
+            or len(held.rows) >= ROWS
+        ):
             return
         codes = found.codes.tolist()
         if found.rows is not None and sum(map(len, held.kept)) < KEPT:
@@ -408,7 +513,11 @@ class DataLeak(Together):
         equal, count = pairs(found.codes)
         held.equal, held.pairs = held.equal + equal, held.pairs + count
         if found.grams is not None:
-            held.windows.update(code for code, end in zip(codes, found.grams[1], strict=False) if end and end in learned.grams)
+            held.windows.update(
+                code
+                for code, end in zip(codes, found.grams[1], strict=False)
+                if end and end in learned.grams
+            )
             held.alike = max(held.alike, found.grams[2])
 
     # ---- at the end ------------------------------------------------------------------------------------------------------
@@ -418,7 +527,9 @@ class DataLeak(Together):
             if held.site not in self._trained_at:
                 self._evaluations.setdefault(key, held)
         for loaders in self._used.values():
-            kept = [x for x in loaders.values() if _HELD_OUT.search(x[0]) and not TRAIN.search(x[0])]
+            kept = [
+                x for x in loaders.values() if _HELD_OUT.search(x[0]) and not TRAIN.search(x[0])
+            ]
             if kept and any(TRAIN.search(x[0]) for x in loaders.values()):
                 name, site, made = kept[0]
                 self.report(
@@ -442,7 +553,9 @@ class DataLeak(Together):
             given, targets = pair if pair is not None else (None, [])
         else:
             site, given, targets = held.site, held.given, list(self._targets)
-        place = told_by_labels(site, given, targets) if given is not None and site is not None else None
+        place = (
+            told_by_labels(site, given, targets) if given is not None and site is not None else None
+        )
         if place is not None:
             self.report(
                 place,
@@ -457,7 +570,9 @@ class DataLeak(Together):
         name = held.name or ""
         total, leaked = len(held.rows), len(held.leaked)
         by_chance = (held.equal / held.pairs if held.pairs else 0.0) * total * len(learned.rows)
-        if not held.plain and (held.pairs < 100 or leaked <= 10 * by_chance or leaked < 0.1 * total):
+        if not held.plain and (
+            held.pairs < 100 or leaked <= 10 * by_chance or leaked < 0.1 * total
+        ):
             leaked = 0
         if len(held.same) * max(total, 1) > leaked * max(len(held.samples), 1):
             total, leaked = len(held.samples), len(held.same)
@@ -466,18 +581,37 @@ class DataLeak(Together):
         module = learned.ref()
         copied = module is not None and id(module) != held.model and held.dataset is None
         whole = (
-            copied or leaked >= 0.9 * total or bool(learned.rows) and learned.rows <= held.rows or held.dataset in self._trained_on
+            copied
+            or leaked >= 0.9 * total
+            or bool(learned.rows)
+            and learned.rows <= held.rows
+            or held.dataset in self._trained_on
         )
         said = [text for text in held.texts if _HELD_OUT.search(text)]
         if held.later and not (_HELD_OUT.search(name) or said):
             return True  # the batch of the step is looked at once more
-        if whole and (not (_HELD_OUT.search(name) or said) or said and any(TRAIN.search(text) for text in said)):
+        if whole and (
+            not (_HELD_OUT.search(name) or said)
+            or said
+            and any(TRAIN.search(text) for text in said)
+        ):
             return (
-                True  # accuracy on the training data (which may have been mixed or augmented), or on all data, is worth knowing too
+                # accuracy on the training data (which may have been mixed or augmented), or on all
+                # data, is worth knowing too
+                True
             )
-        same = held.loader if held.dataset in self._trained_on else None  # a loader of the training set under another name
-        if same is None and held.part:  # the rows were split, and a loader of all of them is trained with
-            same = next((site for key, site in learned.loaders.items() if any(k == key for k, _ in held.same)), None)
+        # a loader of the training set under another name
+        same = held.loader if held.dataset in self._trained_on else None
+        # the rows were split, and a loader of all of them is trained with
+        if same is None and held.part:
+            same = next(
+                (
+                    site
+                    for key, site in learned.loaders.items()
+                    if any(k == key for k, _ in held.same)
+                ),
+                None,
+            )
         if len(held.earlier) >= 0.9 * leaked and learned.phase > 1 and module is not None:
             self._not_anew(held, module, total, leaked)
             return True
@@ -517,33 +651,56 @@ def _rows_given(op: Op) -> int:
 
 
 def _chosen_by(value: Value, others: tuple[Value, ...]) -> bool:
-    """Whether inputs beside the first choose what a model computes, as pairs of a graph's nodes do: whole numbers, and not one row of them for
-    each row of the first."""
-    return any(not v.is_floating_point and v.dtype != "bool" and v.ndim and v.shape[0] != value.shape[0] for v in others)
+    """Whether inputs beside the first choose what a model computes, as pairs of a graph's nodes do:
+    whole numbers, and not one row of them for each row of the first."""
+    return any(
+        not v.is_floating_point and v.dtype != "bool" and v.ndim and v.shape[0] != value.shape[0]
+        for v in others
+    )
 
 
 def _statement_text(site: Site) -> str:
-    """What is said about a number where it is read: the texts of its statement, and what it is assigned to."""
+    """What is said about a number where it is read: the texts of its statement, and what it is
+    assigned to.
+    """
     root = tree(site.file)
     best: ast.stmt | None = None
     for node in ast.walk(root) if root is not None else ():
-        if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and node.lineno <= site.line <= (node.end_lineno or 0):
+        if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and node.lineno <= site.line <= (
+            node.end_lineno or 0
+        ):
             best = node
     if best is None:
         return ""
-    words = [n.value for n in ast.walk(best) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-    targets = best.targets if isinstance(best, ast.Assign) else [best.target] if isinstance(best, ast.AugAssign) else []
+    words = [
+        n.value for n in ast.walk(best) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+    ]
+    targets = (
+        best.targets
+        if isinstance(best, ast.Assign)
+        else [best.target]
+        if isinstance(best, ast.AugAssign)
+        else []
+    )
     return " ".join([*words, *(ast.unparse(t) for t in targets)])
 
 
 def _listed(op: Op) -> Any:
-    """Where the numbers of rows that a tensor is made of were put together: the assignment of the variable, if it is given one."""
+    """Where the numbers of rows that a tensor is made of were put together: the assignment of the
+    variable, if it is given one.
+    """
     text = op.written("data")
-    return (assigned_before(op.site, text) if text is not None and text.isidentifier() else None) or op.site
+    return (
+        assigned_before(op.site, text) if text is not None and text.isidentifier() else None
+    ) or op.site
 
 
 def _numbers(part: Site) -> Any:
     """The same for `Subset(dataset, val_rows)`."""
     call = part.call
-    text = call.keywords.get("indices", call.arguments[1] if len(call.arguments) > 1 else "") if call is not None else ""
+    text = (
+        call.keywords.get("indices", call.arguments[1] if len(call.arguments) > 1 else "")
+        if call is not None
+        else ""
+    )
     return assigned_before(part, text) if text.isidentifier() else None

@@ -14,7 +14,9 @@ KEPT = 4096  # of either kind are kept
 
 
 class Stain:
-    """Something that was done to all rows before they were split, and that both parts have in common: "scaled" or "repeated"."""
+    """Something that was done to all rows before they were split, and that both parts have in
+    common: "scaled" or "repeated".
+    """
 
     __slots__ = ("kind", "site", "sites")
 
@@ -36,8 +38,10 @@ class Learned:
         self.samples: dict[int, set[int]] = {}  # by id of a data set
         self.stains: set[Stain] = set()
         self.chosen: set[Any] = set()  # places where they were chosen
-        self.shared: set[int] = set()  # ids of tensors that are the same in all calls: a graph's nodes
-        self.loaders: dict[int, Site | None] = {}  # by id of a data set: where a loader of all of it was made
+        # ids of tensors that are the same in all calls: a graph's nodes
+        self.shared: set[int] = set()
+        # by id of a data set: where a loader of all of it was made
+        self.loaders: dict[int, Site | None] = {}
         self.began = digest_of(module)
         self.phase = 0  # the optimizers that were made before it was trained last
         self.recent: set[Any] = set()  # rows and samples of this phase
@@ -51,7 +55,11 @@ class Learned:
             self.recent.update((key, i) for key, indices in call.samples for i in indices)
         if len(self.rows) < ROWS and call.codes is not None:
             if self.count < KEPT and call.rows is not None:
-                new = ~np.isin(call.codes, list(self.rows)) if self.rows else np.ones(len(call.codes), dtype=bool)
+                new = (
+                    ~np.isin(call.codes, list(self.rows))
+                    if self.rows
+                    else np.ones(len(call.codes), dtype=bool)
+                )
                 if new.any():
                     self.kept.append(call.rows[new][:, :64].copy())
                     self.count += int(new.sum())
@@ -66,7 +74,11 @@ class Learned:
             self.chosen.add(call.made)
         if call.shared is not None:
             self.shared.add(call.shared)
-        if call.loader is not None and len(call.samples) == 1 and type(call.loader.dataset).__name__ != "Subset":
+        if (
+            call.loader is not None
+            and len(call.samples) == 1
+            and type(call.loader.dataset).__name__ != "Subset"
+        ):
             self.loaders[call.samples[0][0]] = call.loader.site
 
 
@@ -87,7 +99,8 @@ class Evaluation:
         self.part = False  # that loader gives a part of a data set
         self.rows: set[int] = set()
         self.leaked: set[int] = set()
-        self.earlier: set[Any] = set()  # rows and samples that were trained on before the last optimizer was made, and not since
+        # rows and samples that were trained on before the last optimizer was made, and not since
+        self.earlier: set[Any] = set()
         self.samples: set[tuple[int, int]] = set()
         self.same: set[tuple[int, int]] = set()  # samples that were trained on
         self.windows: set[int] = set()  # rows that end as a row trained on goes on
@@ -104,8 +117,21 @@ class Call:
     """A call of a whole model, until it is known whether it was training or evaluation."""
 
     __slots__ = (
-        "codes", "evaluation", "grams", "later", "loader", "made", "model", "module", "plain", "rows", "samples", "seen", "shared", "stain",
-    )  # fmt: skip
+        "codes",
+        "evaluation",
+        "grams",
+        "later",
+        "loader",
+        "made",
+        "model",
+        "module",
+        "plain",
+        "rows",
+        "samples",
+        "seen",
+        "shared",
+        "stain",
+    )
 
     def __init__(self, module: Any) -> None:
         self.model = id(module)
@@ -117,7 +143,8 @@ class Call:
         self.samples: list[tuple[int, list[int]]] = []
         self.stain: Stain | None = None
         self.made: Any = None
-        self.shared: int | None = None  # id of the first input, when other inputs choose what is computed for
+        # id of the first input, when other inputs choose what is computed for
+        self.shared: int | None = None
         self.loader: LoaderInfo | None = None
         self.evaluation: Evaluation | None = None
         self.later = False  # whether this is an evaluation is known in the end

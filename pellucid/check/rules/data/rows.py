@@ -1,4 +1,6 @@
-"""Rows of data compared: which are equal, which overlap, what all of them were scaled with, which samples of a data set they are."""
+"""Rows of data compared: which are equal, which overlap, what all of them were scaled with, which
+samples of a data set they are.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from ..source.places import Place, function_around, tree
 
 MOST = 4096  # rows of one call that are looked at
 WIDE = 256  # elements of a row
-_FACTORS = np.random.default_rng(7).integers(1, 1 << 62, WIDE, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+_FACTORS = np.random.default_rng(7).integers(1, 1 << 62, WIDE, dtype=np.uint64) * np.uint64(
+    2
+) + np.uint64(1)
 GRAM = 3  # values in a row that two windows must share to overlap
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -31,7 +35,9 @@ def hashed(array: Any) -> Any:
 
 
 def matrix(array: Any) -> Any:
-    """The first elements of each row of an array with rows, None where there is too little in them to compare."""
+    """The first elements of each row of an array with rows, None where there is too little in them
+    to compare.
+    """
     if array is None or array.dtype.kind not in "fiu" or array.ndim < 2 or not array.size:
         return None
     rows = array[:MOST].reshape(min(len(array), MOST), -1)[:, :WIDE]
@@ -39,14 +45,17 @@ def matrix(array: Any) -> Any:
 
 
 def pairs(codes: Any) -> tuple[int, int]:
-    """(pairs of equal rows, pairs) in one batch: rows that are often equal by nature say nothing when they turn up again."""
+    """(pairs of equal rows, pairs) in one batch: rows that are often equal by nature say nothing
+    when they turn up again.
+    """
     counts = np.unique(codes, return_counts=True)[1].astype(np.int64)
     return int((counts * (counts - 1)).sum()) // 2, len(codes) * (len(codes) - 1) // 2
 
 
 def grams(array: Any) -> tuple[set[int], list[int], float] | None:
-    """For rows that may be windows of a series: the hashes of all `GRAM` values one after another in any of them, those of the last ones of
-    each row, and how often two values of one row are equal, which says how much of this is chance."""
+    """For rows that may be windows of a series: the hashes of all `GRAM` values one after another
+    in any of them, those of the last ones of each row, and how often two values of one row are
+    equal, which says how much of this is chance."""
     if array.ndim == 3 and 1 in array.shape[1:]:
         array = array.reshape(len(array), -1)
     if array.ndim not in (2, 3) or array.dtype.kind != "f" or array.shape[1] < GRAM + 2:
@@ -60,14 +69,17 @@ def grams(array: Any) -> tuple[set[int], list[int], float] | None:
         bits, level = _whole(rows), rows
     last = rows.shape[1] - GRAM + 1
     codes = sum(bits[:, k : k + last] * _FACTORS[k] for k in range(GRAM))
-    flat = (level[:, :last] == level[:, 1 : last + 1]) | (level[:, :last] == np.floor(level[:, :last]))
+    flat = (level[:, :last] == level[:, 1 : last + 1]) | (
+        level[:, :last] == np.floor(level[:, :last])
+    )
     ends = [int(c) if not f else 0 for c, f in zip(codes[:, -1], flat[:, -1], strict=True)]
     return set(codes[:, :-1][~flat[:, :-1]].tolist()), ends, _equal_values(bits, level)
 
 
 def _equal_values(bits: Any, level: Any) -> float:
-    """The share of pairs of values in a row that are equal, whole numbers and values that stand still (padding) left out: counts, levels
-    and rounded numbers are equal by nature, a measured series hardly ever."""
+    """The share of pairs of values in a row that are equal, whole numbers and values that stand
+    still (padding) left out: counts, levels and rounded numbers are equal by nature, a measured
+    series hardly ever."""
     some = np.linspace(0, len(bits) - 1, min(len(bits), 64)).astype(int)
     bits, level = bits[some], level[some]
     moves = level != np.floor(level)
@@ -91,9 +103,16 @@ def samples(dataset: Any, indices: Any) -> tuple[Any, list[int]]:
 
 
 def scaled_together(trained: Any, held: Any) -> str | None:
-    """ "mean and deviation" or "smallest and largest value", when these of both sets of rows together are 0 and 1 and those of the rows that
-    were trained on are not: all of them were scaled with statistics of all; None otherwise."""
-    if trained.ndim != 2 or trained.shape[1] != held.shape[1] or trained.shape[1] < 2 or len(trained) < 32 or len(held) < 8:
+    """ "mean and deviation" or "smallest and largest value", when these of both sets of rows
+    together are 0 and 1 and those of the rows that were trained on are not: all of them were scaled
+    with statistics of all; None otherwise."""
+    if (
+        trained.ndim != 2
+        or trained.shape[1] != held.shape[1]
+        or trained.shape[1] < 2
+        or len(trained) < 32
+        or len(held) < 8
+    ):
         return None
     both = np.concatenate([trained, held]).astype(np.float64)
     spread = both.std(axis=0)
@@ -102,7 +121,11 @@ def scaled_together(trained: Any, held: Any) -> str | None:
         return None
     both, trained = both[:, columns], trained[:, columns].astype(np.float64)
     mean, own = np.abs(both.mean(axis=0)), np.abs(trained.mean(axis=0))
-    if mean.max() < 0.03 / np.sqrt(len(both)) and np.abs(both.std(axis=0) - 1).max() < 0.02 and np.median(own) > 5 * mean.max():
+    if (
+        mean.max() < 0.03 / np.sqrt(len(both))
+        and np.abs(both.std(axis=0) - 1).max() < 0.02
+        and np.median(own) > 5 * mean.max()
+    ):
         return "mean and deviation"
     low, high = both.min(axis=0), both.max(axis=0)
     if np.abs(low).max() < 1e-5 and np.abs(high - 1).max() < 1e-5:
@@ -125,7 +148,8 @@ def scaled_at(files: list[str]) -> Place | None:
                 continue
             text = ast.unparse(node.value)
             arithmetic = isinstance(node, ast.AugAssign) or any(
-                isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Sub, ast.Div)) for n in ast.walk(node.value)
+                isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Sub, ast.Div))
+                for n in ast.walk(node.value)
             )
             if not _SCALES.search(text) or not (arithmetic or "fit" in text):
                 continue
@@ -133,13 +157,19 @@ def scaled_at(files: list[str]) -> Place | None:
             calls = (
                 []
                 if function is None
-                else [n for n in ast.walk(root) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == function.name]
+                else [
+                    n
+                    for n in ast.walk(root)
+                    if isinstance(n, ast.Call) and getattr(n.func, "id", "") == function.name
+                ]
             )
             return Place(file, calls[0].lineno if len(calls) == 1 else node.lineno)
     return None
 
 
 def common(first: list[Any], second: list[Any]) -> Any:
-    """Of two lists of places that led to two things, innermost first: the place of the first where their ways part."""
+    """Of two lists of places that led to two things, innermost first: the place of the first where
+    their ways part.
+    """
     codes = {id(site.code) for site in second}
     return next((site for site in first if id(site.code) in codes), first[-1] if first else None)

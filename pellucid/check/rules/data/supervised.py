@@ -1,5 +1,6 @@
-"""Inputs that the labels of all rows had a part in: columns chosen by their scores, categories replaced by their mean label. Read off the
-source of the program, since NumPy does it before the first tensor is made."""
+"""Inputs that the labels of all rows had a part in: columns chosen by their scores, categories
+replaced by their mean label. Read off the source of the program, since NumPy does it before the
+first tensor is made."""
 
 from __future__ import annotations
 
@@ -21,11 +22,14 @@ _REDUCES = frozenset(
 _DRAWS = re.compile(
     r"(^|\.)(rand|randn|randint|random|normal|standard_normal|uniform|choice|bernoulli|poisson|multinomial|integers|sample)$"
 )
-_MODULES = frozenset({"torch", "np", "numpy", "nn", "F", "pd", "self", "len", "range", "int", "float"})
+_MODULES = frozenset(
+    {"torch", "np", "numpy", "nn", "F", "pd", "self", "len", "range", "int", "float"}
+)
 
 
 def told_by_labels(site: Any, inputs: str, targets: list[str]) -> Place | None:
-    """The line that makes something of the labels of all rows that a model's inputs are made of; None when there is none.
+    """The line that makes something of the labels of all rows that a model's inputs are made of;
+    None when there is none.
 
     Args:
         site: where the model is called; its function, and the file outside of any, are read.
@@ -46,19 +50,32 @@ def told_by_labels(site: Any, inputs: str, targets: list[str]) -> Place | None:
     if not labels:
         return None
     rows |= more
-    found = [statement for statement in scope.behind(given) if scope.learns(statement, labels, rows, bounds)]
+    found = [
+        statement
+        for statement in scope.behind(given)
+        if scope.learns(statement, labels, rows, bounds)
+    ]
     return Place(site.file, min(found, key=lambda s: s.lineno).lineno) if found else None
 
 
 def in_dataset(site: Any, text: str) -> tuple[str, list[str]] | None:
-    """(inputs, targets) as written in the TensorDataset that a loader was made of; None when there is none to be seen."""
+    """(inputs, targets) as written in the TensorDataset that a loader was made of; None when there
+    is none to be seen.
+    """
     root, node = tree(site.file), _parsed(text)
     scope = _Scope(root, function_around(site.file, site.line)) if root is not None else None
     for _ in range(6):
         if node is None or scope is None:
             return None
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == "TensorDataset":
-            return (ast.unparse(node.args[0]), [ast.unparse(node.args[1])]) if len(node.args) > 1 else None
+        if (
+            isinstance(node, ast.Call)
+            and getattr(node.func, "attr", getattr(node.func, "id", "")) == "TensorDataset"
+        ):
+            return (
+                (ast.unparse(node.args[0]), [ast.unparse(node.args[1])])
+                if len(node.args) > 1
+                else None
+            )
         if isinstance(node, ast.Call) and node.args:
             node = node.args[0]
         else:
@@ -93,9 +110,12 @@ class _Scope:
                 for name, value in _gives(statement):
                     self.made.setdefault(name, []).append((statement, value))
 
-    def same(self, nodes: list[ast.expr], bounds: set[str] | None) -> tuple[set[str], set[str], set[str]]:
-        """(the names of the same numbers before conversions and selections of rows, the names of what selected the rows, the bounds of what was
-        cut out). With `bounds` only what is cut at one of them is followed: `y[:n]` where the inputs are `x[n:]`."""
+    def same(
+        self, nodes: list[ast.expr], bounds: set[str] | None
+    ) -> tuple[set[str], set[str], set[str]]:
+        """(the names of the same numbers before conversions and selections of rows, the names of
+        what selected the rows, the bounds of what was cut out). With `bounds` only what is cut at
+        one of them is followed: `y[:n]` where the inputs are `x[n:]`."""
         waiting, names, rows, cuts = list(nodes), set[str](), set[str](), set[str]()
         for _ in range(60):
             if not waiting:
@@ -124,7 +144,9 @@ class _Scope:
         return names, rows, cuts
 
     def _iterated(self, names: set[str]) -> set[str]:
-        """Names of rows, those that they are drawn from in a loop, and those that were converted to them."""
+        """Names of rows, those that they are drawn from in a loop, and those that were converted to
+        them.
+        """
         found, waiting = set[str](), set(names)
         while waiting:
             name = waiting.pop()
@@ -132,8 +154,16 @@ class _Scope:
                 continue
             found.add(name)
             for statement, value in self.made.get(name, []):
-                called = getattr(value.func, "attr", getattr(value.func, "id", "")) if isinstance(value, ast.Call) else ""
-                if isinstance(statement, ast.For) or called in _CONVERTS or called in ("setdiff1d", "delete", "difference"):
+                called = (
+                    getattr(value.func, "attr", getattr(value.func, "id", ""))
+                    if isinstance(value, ast.Call)
+                    else ""
+                )
+                if (
+                    isinstance(statement, ast.For)
+                    or called in _CONVERTS
+                    or called in ("setdiff1d", "delete", "difference")
+                ):
                     waiting |= _names(value)
         return found
 
@@ -150,19 +180,35 @@ class _Scope:
                 waiting |= _texts(value)
         return list(found.values())
 
-    def learns(self, statement: ast.stmt, labels: set[str], rows: set[str], bounds: set[str]) -> bool:
-        """Whether a statement reduces labels, and not those of the training rows alone, to something."""
+    def learns(
+        self, statement: ast.stmt, labels: set[str], rows: set[str], bounds: set[str]
+    ) -> bool:
+        """Whether a statement reduces labels, and not those of the training rows alone, to
+        something.
+        """
         value = getattr(statement, "value", None)
         if not isinstance(value, ast.expr) or _draws(value):
             return False
         for holder, use in _uses(value, labels):
             if isinstance(holder, ast.Subscript) and holder.value is use:
-                if _names(holder.slice) & rows or isinstance(holder.slice, ast.Slice) and _bounds(holder.slice) & bounds:
+                if (
+                    _names(holder.slice) & rows
+                    or isinstance(holder.slice, ast.Slice)
+                    and _bounds(holder.slice) & bounds
+                ):
                     continue
-            calls = [n for n in ast.walk(value) if isinstance(n, ast.Call) and any(m is use for m in ast.walk(n))]
-            if any(_names(a) & rows for c in calls for a in (*c.args, *(k.value for k in c.keywords))):
+            calls = [
+                n
+                for n in ast.walk(value)
+                if isinstance(n, ast.Call) and any(m is use for m in ast.walk(n))
+            ]
+            if any(
+                _names(a) & rows for c in calls for a in (*c.args, *(k.value for k in c.keywords))
+            ):
                 continue
-            called = [f for c in calls if (f := self.functions.get(getattr(c.func, "id", ""))) is not None]
+            called = [
+                f for c in calls if (f := self.functions.get(getattr(c.func, "id", ""))) is not None
+            ]
             if any(_draws(f) for f in called):
                 continue
             if any(_reduces(n) for n in (value, *called)):
@@ -178,25 +224,37 @@ def _texts(node: ast.expr) -> set[str]:
     """The names that an expression uses, attributes and columns with a name among them."""
     found = _names(node)
     for n in ast.walk(node):
-        if isinstance(n, ast.Attribute) or isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Constant):
+        if (
+            isinstance(n, ast.Attribute)
+            or isinstance(n, ast.Subscript)
+            and isinstance(n.slice, ast.Constant)
+        ):
             found.add(ast.unparse(n))
     return found
 
 
 def _uses(value: ast.expr, labels: set[str]) -> Iterator[tuple[ast.AST | None, ast.AST]]:
-    """(what holds it, the expression) of each use of labels: by their name, or by the name of their column, as in `groupby(k)["label"]`."""
+    """(what holds it, the expression) of each use of labels: by their name, or by the name of their
+    column, as in `groupby(k)["label"]`.
+    """
     holders = {id(child): node for node in ast.walk(value) for child in ast.iter_child_nodes(node)}
     columns = {m[1] for text in labels if (m := re.search(r"\['(\w+)'\]$", text)) is not None}
     for n in ast.walk(value):
         if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Constant):
-            if ast.unparse(n) in labels or n.slice.value in columns and "groupby" in ast.unparse(n.value):
+            if (
+                ast.unparse(n) in labels
+                or n.slice.value in columns
+                and "groupby" in ast.unparse(n.value)
+            ):
                 yield holders.get(id(n)), n
         elif isinstance(n, (ast.Name, ast.Attribute)) and ast.unparse(n) in labels:
             yield holders.get(id(n)), n
 
 
 def _draws(node: ast.AST) -> bool:
-    return any(isinstance(n, ast.Call) and _DRAWS.search(ast.unparse(n.func)) for n in ast.walk(node))
+    return any(
+        isinstance(n, ast.Call) and _DRAWS.search(ast.unparse(n.func)) for n in ast.walk(node)
+    )
 
 
 def _reduces(node: ast.AST) -> bool:
@@ -217,22 +275,33 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _gives(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-    """(name, expression) of what a statement gives a value: `x = ...`, `x[i] = ...`, `for x in ...`, `scaler.fit(x, y)`."""
+    """(name, expression) of what a statement gives a value: `x = ...`, `x[i] = ...`,
+    `for x in ...`, `scaler.fit(x, y)`.
+    """
     if isinstance(statement, ast.Assign):
         for target in statement.targets:
             values: Any = [statement.value]
             parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
-            if len(parts) > 1 and isinstance(statement.value, ast.Tuple) and len(statement.value.elts) == len(parts):
+            if (
+                len(parts) > 1
+                and isinstance(statement.value, ast.Tuple)
+                and len(statement.value.elts) == len(parts)
+            ):
                 values = statement.value.elts
             for k, part in enumerate(parts):
                 column = (
-                    isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str)
+                    isinstance(part, ast.Subscript)
+                    and isinstance(part.slice, ast.Constant)
+                    and isinstance(part.slice.value, str)
                 )
                 held = part if column or not isinstance(part, ast.Subscript) else part.value
                 yield ast.unparse(held), values[k if len(values) > 1 else 0]
     elif isinstance(statement, (ast.AugAssign, ast.AnnAssign)) and statement.value is not None:
         target = statement.target
-        yield ast.unparse(target.value if isinstance(target, ast.Subscript) else target), statement.value
+        yield (
+            ast.unparse(target.value if isinstance(target, ast.Subscript) else target),
+            statement.value,
+        )
     elif isinstance(statement, ast.For):
         for n in ast.walk(statement.target):
             if isinstance(n, ast.Name):

@@ -1,4 +1,6 @@
-"""What was done to all rows before they were split: scaled with statistics of all, put beside changed copies of themselves, cut into windows."""
+"""What was done to all rows before they were split: scaled with statistics of all, put beside
+changed copies of themselves, cut into windows.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,14 @@ from ..source.places import Place
 from .records import Evaluation, Learned, Stain
 from .rows import common, hashed, matrix, scaled_at, scaled_together
 
-STATISTICS = frozenset("mean std var amin amax min max median quantile std_mean var_mean norm nanmean nanmedian".split())
+STATISTICS = frozenset(
+    "mean std var amin amax min max median quantile std_mean var_mean norm nanmean nanmedian".split()
+)
 SELECTS = ("getitem", "narrow", "index_select", "split", "chunk", "tensor_split", "masked_select")
 REPEATS = ("cat", "repeat", "repeat_interleave", "concat", "concatenate", "vstack", "tile")
-_ALIKE = frozenset("add sub mul div clone detach flip roll clamp where to float contiguous mul_ masked_fill dropout".split())
+_ALIKE = frozenset(
+    "add sub mul div clone detach flip roll clamp where to float contiguous mul_ masked_fill dropout".split()
+)
 TRAIN = re.compile(r"(^|[^a-z])x?(tr|trn|train|training)", re.IGNORECASE)
 
 
@@ -24,16 +30,28 @@ class Together(Rule):
     """The part of the rule that follows all rows until they are split."""
 
     def __init__(self) -> None:
-        self._batches: dict[int, tuple[LoaderInfo, Any, Any]] = {}  # id of a tensor that a loader gave: loader, data set, indices
+        # id of a tensor that a loader gave: loader, data set, indices
+        self._batches: dict[int, tuple[LoaderInfo, Any, Any]] = {}
         self._stains: dict[int, Stain] = {}  # by id of a tensor
         self._stained: dict[int, Stain] = {}  # the same by number of a loader
-        self._twice: list[tuple[set[int], list[Any]]] = []  # rows that were put beside themselves, and the places that led to it
+        # rows that were put beside themselves, and the places that led to it
+        self._twice: list[tuple[set[int], list[Any]]] = []
 
     def _copied_rows(self, op: Op) -> None:
         """`cat([x, x[picked]])`: some rows stand there twice."""
         out = op.output
-        if out is not None and out.ndim >= 2 and out.is_floating_point and not out.requires_grad and op.args.get("dim", 0) == 0:
-            parts = [v.numpy() for v in op.inputs] if op.name in ("cat", "concat", "concatenate", "vstack") else [out.numpy()]
+        if (
+            out is not None
+            and out.ndim >= 2
+            and out.is_floating_point
+            and not out.requires_grad
+            and op.args.get("dim", 0) == 0
+        ):
+            parts = (
+                [v.numpy() for v in op.inputs]
+                if op.name in ("cat", "concat", "concatenate", "vstack")
+                else [out.numpy()]
+            )
             self._twice_in(parts)
 
     def on_joined(self, event: Converted) -> None:
@@ -47,7 +65,11 @@ class Together(Rule):
         """Rows of one part that are in another, or that are in the only part more than once."""
         codes = []
         for part in parts[:8]:
-            rows = matrix(part.astype(np.float32)) if isinstance(part, np.ndarray) and part.dtype.kind == "f" else None
+            rows = (
+                matrix(part.astype(np.float32))
+                if isinstance(part, np.ndarray) and part.dtype.kind == "f"
+                else None
+            )
             if rows is None or rows.size and np.mean(rows == np.floor(rows)) > 0.5:
                 return
             codes.append(hashed(rows))
@@ -62,7 +84,11 @@ class Together(Rule):
     def _put_twice(self, held: Evaluation) -> Any:
         """Where the rows that both parts have were put beside themselves, before the split."""
         for codes, sites in self._twice:
-            if held.leaked and len(held.leaked & codes) >= 0.8 * len(held.leaked) and held.site is not None:
+            if (
+                held.leaked
+                and len(held.leaked & codes) >= 0.8 * len(held.leaked)
+                and held.site is not None
+            ):
                 return common(sites, [held.site]) or sites[0]
         return None
 
@@ -73,21 +99,43 @@ class Together(Rule):
         return stain
 
     def _scaled_by_all(self, op: Op) -> None:
-        """`(x - x.mean(0)) / x.std(0)` before training: everything computed from it depends on all rows."""
+        """`(x - x.mean(0)) / x.std(0)` before training: everything computed from it depends on all
+        rows.
+        """
         out = op.output
-        if not op.inputs or out is None or out.ndim < 2 or out.shape[0] < 16 or len(self._stains) > 500:
+        if (
+            not op.inputs
+            or out is None
+            or out.ndim < 2
+            or out.shape[0] < 16
+            or len(self._stains) > 500
+        ):
             return
-        rows = [v for v in op.inputs if v.shape[:1] == out.shape[:1] and v.ndim == out.ndim and not v.requires_grad]
+        rows = [
+            v
+            for v in op.inputs
+            if v.shape[:1] == out.shape[:1] and v.ndim == out.ndim and not v.requires_grad
+        ]
         stained = next((v for v in rows if v.id in self._stains), None)
         if stained is not None:
             self._stains[out.id] = self._stains[stained.id]
             return
         x = next((v for v in rows if v.shape == out.shape and v.is_floating_point), None)
-        if x is None or op.site is None or op.name in ("matmul", "mm") or x.producer is not None and x.producer.name in SELECTS:
+        if (
+            x is None
+            or op.site is None
+            or op.name in ("matmul", "mm")
+            or x.producer is not None
+            and x.producer.name in SELECTS
+        ):
             return
         for other in op.inputs:
             made = other.producer
-            while made is not None and made.name in ("clamp", "add", "sqrt", "expand", "unsqueeze", "expand_as") and made.inputs:
+            while (
+                made is not None
+                and made.name in ("clamp", "add", "sqrt", "expand", "unsqueeze", "expand_as")
+                and made.inputs
+            ):
                 made = made.inputs[0].producer
             if other is x or made is None or made.name not in STATISTICS or not made.inputs:
                 continue
@@ -103,7 +151,13 @@ class Together(Rule):
     def _repeated(self, op: Op) -> None:
         """`cat([x, x + noise])`: each row several times, as it is or nearly so."""
         out = op.output
-        if out is None or out.ndim < 2 or not out.is_floating_point or out.requires_grad or len(self._stains) > 500:
+        if (
+            out is None
+            or out.ndim < 2
+            or not out.is_floating_point
+            or out.requires_grad
+            or len(self._stains) > 500
+        ):
             return
         if op.name in ("repeat", "repeat_interleave", "tile"):
             base = [op.inputs[0]] * (out.shape[0] // max(1, op.inputs[0].shape[0]))
@@ -127,7 +181,12 @@ class Together(Rule):
 
     def _stain_of(self, value: Value) -> Stain | None:
         place = self._stains.get(value.id)
-        if place is None and value.producer is not None and value.producer.name in SELECTS and value.producer.inputs:
+        if (
+            place is None
+            and value.producer is not None
+            and value.producer.name in SELECTS
+            and value.producer.inputs
+        ):
             place = self._stains.get(value.producer.inputs[0].id)
         if place is None and value.id in self._batches:
             place = self._stained.get(self._batches[value.id][0].number)
@@ -136,13 +195,23 @@ class Together(Rule):
     def _in_common(self, held: Evaluation, learned: Learned) -> None:
         """Windows that overlap, and what was done to all rows before the split."""
         total, name = len(held.rows), held.name or ""
-        by_chance = held.alike**2 * len(learned.grams)  # how many such ends a row of values of this kind meets anyway
-        if total >= 8 and len(held.windows) >= 0.5 * total and by_chance < 0.5 and not TRAIN.search(name):
+        # how many such ends a row of values of this kind meets anyway
+        by_chance = held.alike**2 * len(learned.grams)
+        if (
+            total >= 8
+            and len(held.windows) >= 0.5 * total
+            and by_chance < 0.5
+            and not TRAIN.search(name)
+        ):
             self.report(
                 later(held.made, held.beside) or held.site,
                 f"{len(held.windows)} of {total} rows that the model is evaluated on{f' ({name})' if name else ''} are windows of a series, shifted "
                 "against a window that was trained on: they share most values with it, the last ones too.",
-                evidence={"evaluated_at": str(held.site), "rows": total, "overlapping": len(held.windows)},
+                evidence={
+                    "evaluated_at": str(held.site),
+                    "rows": total,
+                    "overlapping": len(held.windows),
+                },
                 fix="split the series by time first, with a gap as long as a window, and cut windows out of each part",
             )
             return
@@ -162,7 +231,11 @@ class Together(Rule):
             kind, place = "statistics of all of them", both["scaled"].site
         if kind is None and held.kept and learned.kept:
             widths = {rows.shape[1] for rows in (*held.kept, *learned.kept)}
-            found = scaled_together(np.concatenate(learned.kept), np.concatenate(held.kept)) if len(widths) == 1 else None
+            found = (
+                scaled_together(np.concatenate(learned.kept), np.concatenate(held.kept))
+                if len(widths) == 1
+                else None
+            )
             if found is not None:
                 kind, place = (
                     f"the {found} of all of them",
@@ -186,7 +259,12 @@ def _base(value: Value) -> Value | None:
         if made is None or made.name not in _ALIKE or not made.inputs:
             return value
         before = next(
-            (v for v in made.inputs if v.shape[:1] == value.shape[:1] and v.is_floating_point and v.ndim == value.ndim), None
+            (
+                v
+                for v in made.inputs
+                if v.shape[:1] == value.shape[:1] and v.is_floating_point and v.ndim == value.ndim
+            ),
+            None,
         )
         if before is None:
             return value
@@ -195,8 +273,12 @@ def _base(value: Value) -> Value | None:
 
 
 def _near(parts: list[Value]) -> bool:
-    """Whether what is put together differs row by row much less than the rows of one part differ from each other."""
-    arrays = [a.reshape(len(a), -1).astype(np.float64) for v in parts[:3] if (a := v.numpy()) is not None]
+    """Whether what is put together differs row by row much less than the rows of one part differ
+    from each other.
+    """
+    arrays = [
+        a.reshape(len(a), -1).astype(np.float64) for v in parts[:3] if (a := v.numpy()) is not None
+    ]
     if len(arrays) < 2 or arrays[0].shape != arrays[1].shape or len(arrays[0]) < 24:
         return False
     apart = np.median(np.linalg.norm(arrays[0] - np.roll(arrays[0], 1, axis=0), axis=1))
@@ -204,10 +286,17 @@ def _near(parts: list[Value]) -> bool:
 
 
 def later(made: Any, beside: set[Any]) -> Any:
-    """Of the lines that choose both kinds of rows the last: it has to leave out what the first has taken."""
+    """Of the lines that choose both kinds of rows the last: it has to leave out what the first has
+    taken.
+    """
     if made is None:
         return None
     near = [
-        p for p in beside if p is not None and p.key[0] == made.key[0] and 0 < p.key[1] - made.key[1] <= 3 and isinstance(p, Place)
+        p
+        for p in beside
+        if p is not None
+        and p.key[0] == made.key[0]
+        and 0 < p.key[1] - made.key[1] <= 3
+        and isinstance(p, Place)
     ]
     return max(near, key=lambda p: p.key[1]) if near and isinstance(made, Place) else made

@@ -20,10 +20,26 @@ class SoftmaxWrongDim(Rule):
     severity = "error"
     summary = "softmax over the wrong axis"
     ops = (
-        "nll_loss", "gather", "getitem", "argmax", "max", "topk", "matmul", "bmm", "einsum", "softmax", "log_softmax", "softmin", "mul", "sum",
+        "nll_loss",
+        "gather",
+        "getitem",
+        "argmax",
+        "max",
+        "topk",
+        "matmul",
+        "bmm",
+        "einsum",
+        "softmax",
+        "log_softmax",
+        "softmin",
+        "mul",
+        "sum",
         "kl_div",
-        "mse_loss", "l1_loss", "smooth_l1_loss", "binary_cross_entropy",
-    )  # fmt: skip
+        "mse_loss",
+        "l1_loss",
+        "smooth_l1_loss",
+        "binary_cross_entropy",
+    )
 
     def __init__(self) -> None:
         self._single: dict[int, tuple[Site | None, str, list[int], int]] = {}
@@ -61,9 +77,16 @@ class SoftmaxWrongDim(Rule):
     # ---- an axis of one -------------------------------------------------------------------------------------------------
     def _over_one(self, op: Op) -> None:
         value, axis = op.args.get("input"), _axis(op)
-        if not isinstance(value, Value) or axis is None or value.shape[axis] != 1 or value.numel == 1:
+        if (
+            not isinstance(value, Value)
+            or axis is None
+            or value.shape[axis] != 1
+            or value.numel == 1
+        ):
             return
-        made = next((o for o in lineage(value, _THROUGH) if o.name in ("linear", "addmm", "matmul")), None)
+        made = next(
+            (o for o in lineage(value, _THROUGH) if o.name in ("linear", "addmm", "matmul")), None
+        )
         out = made.output if made is not None else None
         if made is None or made.name != "linear" or not op.grad_enabled:
             return
@@ -72,7 +95,11 @@ class SoftmaxWrongDim(Rule):
                 cause_site(op),
                 f"{op.name} over an axis of one element (dim={op.args.get('dim')} of {list(value.shape)}) gives "
                 f"{'1' if op.name == 'softmax' else '0'} everywhere, whatever the input.",
-                evidence={"dim": op.args.get("dim"), "shape": list(value.shape), "made_by": str(made.site)},
+                evidence={
+                    "dim": op.args.get("dim"),
+                    "shape": list(value.shape),
+                    "made_by": str(made.site),
+                },
                 fix="for one score per row use a sigmoid; for weights over positions use the axis of the positions",
             )
 
@@ -87,13 +114,19 @@ class SoftmaxWrongDim(Rule):
             or not self._sampled.due(op.site)
         ):
             return
-        made = next((o for o in lineage(value, _THROUGH) if o.name in ("log_softmax", "softmax")), None)
+        made = next(
+            (o for o in lineage(value, _THROUGH) if o.name in ("log_softmax", "softmax")), None
+        )
         passed = list(lineage(value, _THROUGH))
         if made is None or made.name == "softmax" and not any(o.name == "log" for o in passed):
             return
         if any(_mixes(o) for o in passed) or is_normalised(value):
             return
-        self._tell(made, f"nll_loss reads classes along dim 1 of {list(value.shape)}, along which these do not sum to one", op)
+        self._tell(
+            made,
+            f"nll_loss reads classes along dim 1 of {list(value.shape)}, along which these do not sum to one",
+            op,
+        )
 
     def _compared(self, op: Op) -> None:
         value = op.args.get("input")
@@ -108,7 +141,12 @@ class SoftmaxWrongDim(Rule):
     def _beside_rows(self, op: Op) -> None:
         """Targets that sum to one along an axis."""
         value, target = op.args.get("input"), op.args.get("target")
-        if not isinstance(value, Value) or not isinstance(target, Value) or value.shape != target.shape or value.ndim != 2:
+        if (
+            not isinstance(value, Value)
+            or not isinstance(target, Value)
+            or value.shape != target.shape
+            or value.ndim != 2
+        ):
             return
         made, at = traced(value, 0)
         if (
@@ -120,7 +158,11 @@ class SoftmaxWrongDim(Rule):
         ):
             return
         array, axis = target.numpy(), 1 - int(_axis(made) or 0)
-        if array is not None and np.all(np.abs(array.sum(axis) - 1) < 1e-3) and np.any(np.abs(array.sum(1 - axis) - 1) > 1e-2):
+        if (
+            array is not None
+            and np.all(np.abs(array.sum(axis) - 1) < 1e-3)
+            and np.any(np.abs(array.sum(1 - axis) - 1) > 1e-2)
+        ):
             self._along(op, value, axis, f"the targets of {op.name} sum to one along dim {axis}")
 
     def _picked(self, op: Op) -> None:
@@ -132,13 +174,17 @@ class SoftmaxWrongDim(Rule):
             axis = op.args.get("dim")
         elif op.name == "getitem":
             index = op.args.get("index")
-            if not (isinstance(index, tuple) and len(index) == 2 and all(is_index(i) for i in index)):
+            if not (
+                isinstance(index, tuple) and len(index) == 2 and all(is_index(i) for i in index)
+            ):
                 return
             axis = 1
         else:
             return
         if isinstance(axis, int):
-            self._along(op, value, axis % value.ndim, f"classes are picked along dim {axis % value.ndim}")
+            self._along(
+                op, value, axis % value.ndim, f"classes are picked along dim {axis % value.ndim}"
+            )
 
     def _along(self, op: Op, value: Value, axis: int, use: str) -> None:
         """The softmax was over another axis than it is used along."""
@@ -149,7 +195,13 @@ class SoftmaxWrongDim(Rule):
             return
         over = _axis(made)
         scores = made.args.get("input")
-        if over is None or over == at or not isinstance(scores, Value) or scores.shape[at] < 2 or scores.shape[over] < 2:
+        if (
+            over is None
+            or over == at
+            or not isinstance(scores, Value)
+            or scores.shape[at] < 2
+            or scores.shape[over] < 2
+        ):
             return
         self._doubted.append((scores.number, at, made, use, str(op.site)))
         self._settle()
@@ -165,9 +217,16 @@ class SoftmaxWrongDim(Rule):
             return
         over = _axis(made)
         scores = made.args.get("input")
-        if over is None or over == at or not isinstance(scores, Value) or not _of_two_activations(scores):
+        if (
+            over is None
+            or over == at
+            or not isinstance(scores, Value)
+            or not _of_two_activations(scores)
+        ):
             return
-        self._doubted.append((scores.number, at, made, "the weighted sum goes over the last axis", str(op.site)))
+        self._doubted.append(
+            (scores.number, at, made, "the weighted sum goes over the last axis", str(op.site))
+        )
         self._settle()
 
     def _einsum(self, op: Op) -> None:
@@ -183,25 +242,49 @@ class SoftmaxWrongDim(Rule):
                 continue
             made, at = traced(weights, summed[0], turned=False)
             over, scores = (None, None) if made is None else (_axis(made), made.args.get("input"))
-            if made is None or at is None or over is None or over == at or not isinstance(scores, Value):
+            if (
+                made is None
+                or at is None
+                or over is None
+                or over == at
+                or not isinstance(scores, Value)
+            ):
                 continue
             batch = (
                 at == summed[0] and over == 0 and term[0] in result and equation.count(term[0]) == 3
             )  # of both operands and the result
             learned = batch and scores.shape[at] > 1 and scores.shape[0] > 1
-            if not _of_two_activations(scores) and not (learned and any(o.name == "linear" for o in lineage(scores, _THROUGH))):
+            if not _of_two_activations(scores) and not (
+                learned and any(o.name == "linear" for o in lineage(scores, _THROUGH))
+            ):
                 continue
-            self._doubted.append((scores.number, at, made, "the weighted sum goes over another axis", str(op.site)))
+            self._doubted.append(
+                (scores.number, at, made, "the weighted sum goes over another axis", str(op.site))
+            )
             self._settle()
 
     def _weighted(self, op: Op) -> None:
         """`(weights * values).sum(dim)`: weights over the batch."""
         value, dim = op.args.get("input"), op.args.get("dim")
-        if not op.direct and isinstance(value, Value) and isinstance(dim, int) and value.ndim == 2 and op.module is None:
-            self._along(op, value, dim % value.ndim, f"the distribution made of it goes along dim {dim}")
+        if (
+            not op.direct
+            and isinstance(value, Value)
+            and isinstance(dim, int)
+            and value.ndim == 2
+            and op.module is None
+        ):
+            self._along(
+                op, value, dim % value.ndim, f"the distribution made of it goes along dim {dim}"
+            )
             return
         product = value.producer if isinstance(value, Value) else None
-        if product is None or product.name != "mul" or not isinstance(dim, int) or len(product.inputs) != 2 or value.ndim < 2:
+        if (
+            product is None
+            or product.name != "mul"
+            or not isinstance(dim, int)
+            or len(product.inputs) != 2
+            or value.ndim < 2
+        ):
             return
         for weights in product.inputs:
             if weights.ndim != value.ndim:
@@ -210,15 +293,25 @@ class SoftmaxWrongDim(Rule):
             if made is None or at is None:
                 continue
             over, scores = _axis(made), made.args.get("input")
-            if over != 0 or at == 0 or not isinstance(scores, Value) or scores.shape[at] < 2 or scores.shape[0] < 2:
+            if (
+                over != 0
+                or at == 0
+                or not isinstance(scores, Value)
+                or scores.shape[at] < 2
+                or scores.shape[0] < 2
+            ):
                 continue
             learned = next((o for o in lineage(scores, _THROUGH) if o.name == "linear"), None)
             if learned is not None:
-                self._doubted.append((scores.number, at, made, f"the weighted sum goes over dim {dim}", str(op.site)))
+                self._doubted.append(
+                    (scores.number, at, made, f"the weighted sum goes over dim {dim}", str(op.site))
+                )
                 self._settle()
 
     def _settle(self) -> None:
-        """Report, unless the same scores are also put through a softmax over the other axis (matching in both directions)."""
+        """Report, unless the same scores are also put through a softmax over the other axis
+        (matching in both directions).
+        """
         doubted, self._doubted = self._doubted, []
         for number, at, made, use, where in doubted:
             if (number, at) not in self._both:
@@ -231,13 +324,19 @@ class SoftmaxWrongDim(Rule):
         self.report(
             axis_at(made),
             f"{made.name} runs over dim {_axis(made)} of {shape}{' (no dim is given)' if dim is None else ''}, but {use}.",
-            evidence={"dim": dim, "shape": shape, "used_at": where or str(loss.site if loss is not None else None)},
+            evidence={
+                "dim": dim,
+                "shape": shape,
+                "used_at": where or str(loss.site if loss is not None else None),
+            },
             fix=f"normalize over the classes or positions that belong together: use another `dim` for {made.name} (often -1)",
         )
 
 
 def axis_at(op: Op) -> Any:
-    """Where the axis of a softmax is written: the default of an argument, the call of a helper, else its own line."""
+    """Where the axis of a softmax is written: the default of an argument, the call of a helper,
+    else its own line.
+    """
     site = cause_site(op)
     if site is None or op.args.get("dim") is None:
         return site
@@ -262,24 +361,38 @@ def _mixes(op: Op) -> bool:
     if op.name not in ("view", "reshape", "view_as", "unflatten", "sum", "mean"):
         return False
     given, made = (op.inputs[0] if op.inputs else None), op.output
-    return given is None or made is None or given.shape[-1:] != made.shape[-1:] or made.ndim > given.ndim
+    return (
+        given is None
+        or made is None
+        or given.shape[-1:] != made.shape[-1:]
+        or made.ndim > given.ndim
+    )
 
 
 def _of_two_activations(scores: Value) -> bool:
     """Scores that are products of two things that the model computed: queries and keys."""
     for op in lineage(scores, VIEWS | {"mul", "div", "masked_fill", "add", "where", "dropout"}):
         if op.name in ("matmul", "bmm", "einsum", "baddbmm") and len(op.inputs) >= 2:
-            return all(v.requires_grad and not v.is_leaf and not _leaf_view(v) for v in op.inputs[-2:])
+            return all(
+                v.requires_grad and not v.is_leaf and not _leaf_view(v) for v in op.inputs[-2:]
+            )
     return False
 
 
 def _leaf_view(value: Value) -> bool:
     op = value.producer
-    return op is not None and op.name in VIEWS and bool(op.inputs) and (op.inputs[0].is_leaf or _leaf_view(op.inputs[0]))
+    return (
+        op is not None
+        and op.name in VIEWS
+        and bool(op.inputs)
+        and (op.inputs[0].is_leaf or _leaf_view(op.inputs[0]))
+    )
 
 
 def traced(value: Value, axis: int, turned: bool = True) -> tuple[Op | None, int | None]:
-    """The softmax that a value comes from, and which axis of it `axis` of the value is; (None, None) where that is not certain."""
+    """The softmax that a value comes from, and which axis of it `axis` of the value is; (None,
+    None) where that is not certain.
+    """
     at = axis
     for _ in range(30):
         op = value.producer
@@ -294,14 +407,25 @@ def traced(value: Value, axis: int, turned: bool = True) -> tuple[Op | None, int
         if name in ("transpose", "t", "T", "mT"):
             if not turned:
                 break
-            first, second = (op.args.get("dim0"), op.args.get("dim1")) if name == "transpose" else (-2, -1)
-            if not isinstance(first, int) or not isinstance(second, int) or name == "T" and value.ndim != 2:
+            first, second = (
+                (op.args.get("dim0"), op.args.get("dim1")) if name == "transpose" else (-2, -1)
+            )
+            if (
+                not isinstance(first, int)
+                or not isinstance(second, int)
+                or name == "T"
+                and value.ndim != 2
+            ):
                 break
             first, second = first % value.ndim, second % value.ndim
             at = second if at == first else first if at == second else at
         elif name == "permute":
             dims = op.args.get("dims")
-            if not turned or not isinstance(dims, (tuple, list)) or not all(isinstance(d, int) for d in dims):
+            if (
+                not turned
+                or not isinstance(dims, (tuple, list))
+                or not all(isinstance(d, int) for d in dims)
+            ):
                 break
             at = dims[at] % before.ndim
         elif name == "unsqueeze":
@@ -314,7 +438,11 @@ def traced(value: Value, axis: int, turned: bool = True) -> tuple[Op | None, int
         elif name == "getitem":
             index = op.args.get("index")
             index = index if isinstance(index, tuple) else (index,)
-            if not all(i is None or i is Ellipsis or i == slice(None) for i in index) or index.count(Ellipsis) or None not in index:
+            if (
+                not all(i is None or i is Ellipsis or i == slice(None) for i in index)
+                or index.count(Ellipsis)
+                or None not in index
+            ):
                 break
             place = index.index(None)
             if index.count(None) != 1 or at == place:

@@ -1,4 +1,6 @@
-"""Losses that are written out: where they read a layer's raw scores as probabilities, and which probabilities they read as scores."""
+"""Losses that are written out: where they read a layer's raw scores as probabilities, and which
+probabilities they read as scores.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,18 @@ from ...events import VIEWS, Op, Value
 from ..source.places import called_from
 from .origin import Origin, origin
 
-_LAYERS = frozenset("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d addmm".split())
+_LAYERS = frozenset(
+    "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d addmm".split()
+)
 _SAMPLES = frozenset("multinomial bernoulli sample".split())
 _SAYS_SCORES = re.compile(r"logit|score|raw|output|inputs?$")
 _ALONG = frozenset("mean sum neg squeeze view reshape flatten nanmean".split())
 
 
 def raw(value: Any) -> Origin | None:
-    """Where raw scores of a layer come from; None for anything else, also for scores that an activation or a norm has changed."""
+    """Where raw scores of a layer come from; None for anything else, also for scores that an
+    activation or a norm has changed.
+    """
     found = origin(value)
     if found is None or found.kind != "scores" or not found.linear:
         return None
@@ -35,8 +41,9 @@ def outside(value: Value) -> bool | None:
 
 
 def entered(recorder: Any, op: Op, made: Op) -> Any:
-    """The line that hands scores to the function in which an operation reads them; the operation's own when they were made there, or when
-    the function says by the names of its parameters that it takes scores."""
+    """The line that hands scores to the function in which an operation reads them; the operation's
+    own when they were made there, or when the function says by the names of its parameters that it
+    takes scores."""
     site = op.site
     if site is None or site.code.co_name in ("<module>", "<lambda>") or made.site is None:
         return site
@@ -44,7 +51,9 @@ def entered(recorder: Any, op: Op, made: Op) -> Any:
     if made.site.code is site.code or outer is not None and outer.code is site.code:
         return site
     code = site.code
-    names = [n for n in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if n != "self"]
+    names = [
+        n for n in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if n != "self"
+    ]
     if any(_SAYS_SCORES.search(n.lower()) for n in names):
         return site
     return called_from(code, recorder) or site
@@ -54,15 +63,21 @@ def plain(value: Value) -> Value:
     """A value before it was viewed or cast."""
     for _ in range(12):
         op = value.producer
-        if op is None or op.name not in VIEWS or not op.inputs or op.name in ("gather", "getitem", "take", "masked_select"):
+        if (
+            op is None
+            or op.name not in VIEWS
+            or not op.inputs
+            or op.name in ("gather", "getitem", "take", "masked_select")
+        ):
             return value
         value = op.inputs[0]
     return value
 
 
 def valued(op: Op) -> tuple[Value, Origin, str] | None:
-    """(scores, where they come from, what it may become) of an operation that makes sense for probabilities alone: a product with amounts, the
-    distance to labels of 0 and 1, a product with a value for each class."""
+    """(scores, where they come from, what it may become) of an operation that makes sense for
+    probabilities alone: a product with amounts, the distance to labels of 0 and 1, a product with a
+    value for each class."""
     if len(op.inputs) != 2:
         return None
     for scores, other in (op.inputs, op.inputs[::-1]):
@@ -75,7 +90,12 @@ def valued(op: Op) -> tuple[Value, Origin, str] | None:
                 return scores, found, "the distance to labels of 0 and 1"
         elif np.unique(array).size < 3:
             continue
-        elif array.ndim == 1 and scores.ndim == 2 and array.shape[0] == scores.shape[1] and op.inputs[0] is scores:
+        elif (
+            array.ndim == 1
+            and scores.ndim == 2
+            and array.shape[0] == scores.shape[1]
+            and op.inputs[0] is scores
+        ):
             return scores, found, "the expected value over the classes"
         elif op.name == "mul" and scores.shape == other.shape and array.min() >= 0:
             return scores, found, "a mean of amounts weighed with probabilities"
@@ -83,23 +103,33 @@ def valued(op: Op) -> tuple[Value, Origin, str] | None:
 
 
 def reduced_to(value: Value, numbers: Any) -> int | None:
-    """The number of the operation among some that a number is the mean or the sum of, squares and roots in between."""
+    """The number of the operation among some that a number is the mean or the sum of, squares and
+    roots in between.
+    """
     for _ in range(10):
         op = value.producer
         if op is None or not op.inputs:
             return None
         if op.number in numbers:
             return op.number
-        if op.name not in (*_ALONG, "pow", "square", "abs", "sqrt") and not (op.name in ("mul", "div") and len(op.inputs) == 1):
+        if op.name not in (*_ALONG, "pow", "square", "abs", "sqrt") and not (
+            op.name in ("mul", "div") and len(op.inputs) == 1
+        ):
             return None
         value = op.inputs[0]
     return None
 
 
 def picked_probabilities(value: Value) -> bool:
-    """Whether numbers were picked by the actions of a discrete policy and are all above 0, as no log-probabilities are."""
+    """Whether numbers were picked by the actions of a discrete policy and are all above 0, as no
+    log-probabilities are.
+    """
     made = plain(value).producer
-    if made is None or made.name not in ("gather", "getitem") or not any("int" in v.dtype for v in made.inputs[1:]):
+    if (
+        made is None
+        or made.name not in ("gather", "getitem")
+        or not any("int" in v.dtype for v in made.inputs[1:])
+    ):
         return False
     array = value.numpy()
     return array is not None and array.size >= 8 and bool(((array > 0) & (array < 1)).all())
@@ -116,7 +146,12 @@ def overlap(op: Op) -> Value | None:
         if product is None or product.name != "mul" or len(product.inputs) != 2:
             continue
         for p, t in (product.inputs, product.inputs[::-1]):
-            if p.requires_grad and not t.requires_grad and plain(p).number in summed and plain(t).number in summed:
+            if (
+                p.requires_grad
+                and not t.requires_grad
+                and plain(p).number in summed
+                and plain(t).number in summed
+            ):
                 return p
     return None
 
@@ -145,7 +180,9 @@ def _summed(value: Value, depth: int = 8) -> Iterator[Value]:
 
 
 def picked_actions(root: Value) -> tuple[Op, Origin] | None:
-    """Raw scores of sampled actions that a loss reads as their log-probabilities: `-(scores.gather(1, a) * reward).mean()`."""
+    """Raw scores of sampled actions that a loss reads as their log-probabilities:
+    `-(scores.gather(1, a) * reward).mean()`.
+    """
     value, weighed = root, False
     for _ in range(10):
         op = value.producer
@@ -178,28 +215,48 @@ def sampled(value: Value, depth: int = 8) -> bool:
     op = value.producer
     if op is None or not depth:
         return op is None  # what a distribution draws is not recorded
-    return op.name in _SAMPLES or op.name in VIEWS and any(sampled(v, depth - 1) for v in op.inputs[:1])
+    return (
+        op.name in _SAMPLES
+        or op.name in VIEWS
+        and any(sampled(v, depth - 1) for v in op.inputs[:1])
+    )
 
 
 def weighs_rows(op: Op) -> tuple[Value, Value] | None:
-    """(scores, weights) of a product of scores with weights that sum to one in each row: one-hot or smoothed labels."""
+    """(scores, weights) of a product of scores with weights that sum to one in each row: one-hot or
+    smoothed labels.
+    """
     if len(op.inputs) != 2:
         return None
     for scores, weights in (op.inputs, op.inputs[::-1]):
         if (
-            scores.requires_grad and not weights.requires_grad and scores.ndim >= 2 and scores.shape == weights.shape
-            and scores.shape[-1] > 1 and weights.is_floating_point | ("int" in weights.dtype)
-        ):  # fmt: skip
+            scores.requires_grad
+            and not weights.requires_grad
+            and scores.ndim >= 2
+            and scores.shape == weights.shape
+            and scores.shape[-1] > 1
+            and weights.is_floating_point | ("int" in weights.dtype)
+        ):
             array = weights.numpy()
-            if array is not None and (array >= 0).all() and np.all(np.abs(np.abs(array.sum(-1)) - 1) < 1e-3):
+            if (
+                array is not None
+                and (array >= 0).all()
+                and np.all(np.abs(np.abs(array.sum(-1)) - 1) < 1e-3)
+            ):
                 return scores, weights
-            if array is not None and (array <= 0).all() and np.all(np.abs(array.sum(-1) + 1) < 1e-3):
+            if (
+                array is not None
+                and (array <= 0).all()
+                and np.all(np.abs(array.sum(-1) + 1) < 1e-3)
+            ):
                 return scores, weights
     return None
 
 
 def reduced(root: Value, numbers: set[int]) -> Op | None:
-    """The operation among `numbers` of which a loss is nothing but a mean or a sum, with a minus sign perhaps."""
+    """The operation among `numbers` of which a loss is nothing but a mean or a sum, with a minus
+    sign perhaps.
+    """
     value = root
     for _ in range(8):
         op = value.producer
@@ -238,7 +295,9 @@ def consumers(graph: list[Op], numbers: set[int]) -> dict[int, list[Op]]:
 
 
 def complement(first: Op, p: Value, graph: list[Op]) -> str | None:
-    """How `1 - p` is used where only probabilities can be: in words, None for other uses such as a hinge."""
+    """How `1 - p` is used where only probabilities can be: in words, None for other uses such as a
+    hinge.
+    """
     uses = consumers(graph, {first.number})
     for op in uses.get(first.number, []):
         behind, seen = op, 0

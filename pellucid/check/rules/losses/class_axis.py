@@ -17,7 +17,9 @@ _ALONG = frozenset(
 
 
 def class_axis(value: Any) -> tuple[int, str] | None:
-    """(axis of the classes, name of the operation that put them there), None where that is not certain."""
+    """(axis of the classes, name of the operation that put them there), None where that is not
+    certain.
+    """
     turns: list[tuple[Op, int]] = []
     for _ in range(30):
         if not isinstance(value, Value):
@@ -29,7 +31,14 @@ def class_axis(value: Any) -> tuple[int, str] | None:
         if name in ("linear", "one_hot"):
             axis: int | None = value.ndim - 1
             break
-        if name in ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"):
+        if name in (
+            "conv1d",
+            "conv2d",
+            "conv3d",
+            "conv_transpose1d",
+            "conv_transpose2d",
+            "conv_transpose3d",
+        ):
             axis = 1 if value.ndim == {"1": 3, "2": 4, "3": 5}[name[-2]] else None
             break
         if name == "einsum":
@@ -70,7 +79,9 @@ def class_axis(value: Any) -> tuple[int, str] | None:
 
 
 def _of_weight(op: Op) -> int | None:
-    """The axis of an einsum's result that comes out of a trained matrix alone: its letter stands in no other operand."""
+    """The axis of an einsum's result that comes out of a trained matrix alone: its letter stands in
+    no other operand.
+    """
     given = op.args.get("args") or (op.args.get("equation"),)
     equation = given[0] if isinstance(given, (tuple, list)) and given else None
     terms = equation.replace(" ", "").split("->") if isinstance(equation, str) else []
@@ -176,18 +187,28 @@ class ClassDimMisplaced(Rule):
         self.report(
             op.site,
             f"{op.name} expects the classes on axis 1 of {name}, {list(scores.shape)}, but they are on axis {axis}.",
-            evidence={"input": list(scores.shape), "target": list(target.shape), "looked_at": 1, "classes_at": axis},
+            evidence={
+                "input": list(scores.shape),
+                "target": list(target.shape),
+                "looked_at": 1,
+                "classes_at": axis,
+            },
             fix=f"move the classes to axis 1: {move}, or flatten both to one row per label",
         )
 
     def _in_choice(self, op: Op) -> None:
         """`argmax` over another axis than that of the classes, compared with labels."""
-        for chosen, labels in ((op.args.get("input"), op.args.get("other")), (op.args.get("other"), op.args.get("input"))):
+        for chosen, labels in (
+            (op.args.get("input"), op.args.get("other")),
+            (op.args.get("other"), op.args.get("input")),
+        ):
             if not isinstance(chosen, Value) or not isinstance(labels, Value):
                 return
             made = chosen.producer
             while (
-                made is not None and made.name in ("to", "long", "int", "detach", "cpu", "view", "squeeze", "float") and made.inputs
+                made is not None
+                and made.name in ("to", "long", "int", "detach", "cpu", "view", "squeeze", "float")
+                and made.inputs
             ):
                 made = made.inputs[0].producer
             if made is None or made.name not in ("argmax", "max", "topk") or labels.numel == 1:
@@ -198,12 +219,20 @@ class ClassDimMisplaced(Rule):
             found = class_axis(scores)
             if found is None or found[0] == dim % scores.ndim or found[1] == "one_hot":
                 continue
-            if labels.shape == chosen.shape and scores.shape[found[0]] != scores.shape[dim % scores.ndim]:
+            if (
+                labels.shape == chosen.shape
+                and scores.shape[found[0]] != scores.shape[dim % scores.ndim]
+            ):
                 continue  # the labels were made for this axis
             self.report(
                 made.site,
                 f"{made.name} runs along dim {dim} of {list(scores.shape)}, but the classes are on axis {found[0]}: it does not choose a class.",
-                evidence={"dim": dim, "shape": list(scores.shape), "classes_at": found[0], "compared_at": str(op.site)},
+                evidence={
+                    "dim": dim,
+                    "shape": list(scores.shape),
+                    "classes_at": found[0],
+                    "compared_at": str(op.site),
+                },
                 fix=f"use `dim={found[0]}`",
             )
             return
@@ -214,13 +243,27 @@ class ClassDimMisplaced(Rule):
         if not isinstance(a, Value) or not isinstance(b, Value) or a.ndim != b.ndim or a.ndim < 3:
             return
         first, second = class_axis(a), class_axis(b)
-        if first is None or second is None or first[0] == second[0] or (first[1] == "one_hot") == (second[1] == "one_hot"):
+        if (
+            first is None
+            or second is None
+            or first[0] == second[0]
+            or (first[1] == "one_hot") == (second[1] == "one_hot")
+        ):
             return
-        name = (named(op, "target", "") or named(op, "other", "the target")) if second[1] == "one_hot" else named(op, "input", "it")
+        name = (
+            (named(op, "target", "") or named(op, "other", "the target"))
+            if second[1] == "one_hot"
+            else named(op, "input", "it")
+        )
         rows, scores = (second[0], first[0]) if second[1] == "one_hot" else (first[0], second[0])
         self.report(
             op.site,
             f"{op.name} puts one-hot rows, classes on axis {rows}, beside scores with classes on axis {scores}.",
-            evidence={"input": list(a.shape), "other": list(b.shape), "one_hot_at": rows, "classes_at": scores},
+            evidence={
+                "input": list(a.shape),
+                "other": list(b.shape),
+                "one_hot_at": rows,
+                "classes_at": scores,
+            },
             fix=f"move the classes of the one-hot rows: `{name}.movedim({rows}, {scores})`",
         )

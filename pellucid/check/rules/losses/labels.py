@@ -19,7 +19,9 @@ from .origin import Sampled
 CLASS_LOSSES = ("cross_entropy", "nll_loss", "nll_loss2d")
 REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
-_CASTS = frozenset("to type type_as long int short char byte half bfloat16 float double tensor as_tensor".split())
+_CASTS = frozenset(
+    "to type type_as long int short char byte half bfloat16 float double tensor as_tensor".split()
+)
 _WRITES = ("copy", "setitem", "fill", "index_fill", "masked_fill", "scatter", "full_like")
 _LOOKED_AT = 1 << 20  # elements: larger labels are not compared
 
@@ -44,24 +46,45 @@ class LabelDtype(Rule):
     summary = "labels of a wrong or lossy dtype"
     covered = ("label-range", "device-dtype-mixed")
     ops = (
-        *CLASS_LOSSES, *REGRESSION, *BINARY, *_CASTS, "one_hot", "multi_margin_loss", "from_numpy", "asarray", "bool", "sub", "mul", *_WRITES,
-    )  # fmt: skip
+        *CLASS_LOSSES,
+        *REGRESSION,
+        *BINARY,
+        *_CASTS,
+        "one_hot",
+        "multi_margin_loss",
+        "from_numpy",
+        "asarray",
+        "bool",
+        "sub",
+        "mul",
+        *_WRITES,
+    )
 
     def __init__(self) -> None:
-        self._arrays: list[tuple[Any, Any, dict[str, Any], Any]] = []  # (weak reference, values, what was lost, place) of arrays
-        self._lossy: dict[int, tuple[Site | None, str, dict[str, Any]]] = {}  # by number of the cast
+        # (weak reference, values, what was lost, place) of arrays
+        self._arrays: list[tuple[Any, Any, dict[str, Any], Any]] = []
+        # by number of the cast
+        self._lossy: dict[int, tuple[Site | None, str, dict[str, Any]]] = {}
         self._sampled = Sampled()
         self._tensors: dict[int, list[Value] | None] = {}  # by number of a loader
-        self._recent: dict[str, int] = {}  # lossy casts since the last batch, by the type of the result
-        self._cast_batches: dict[int, int] = {}  # id of a tensor that a loader gave -> the cast of a sample in it
-        self._batches: dict[int, Value] = {}  # id of a tensor that a loader gave -> the data set's tensor
-        self._collapsed: list[list[Any]] = []  # [values before, what was lost, place, labels seen] of arrays of True and False
+        # lossy casts since the last batch, by the type of the result
+        self._recent: dict[str, int] = {}
+        # id of a tensor that a loader gave -> the cast of a sample in it
+        self._cast_batches: dict[int, int] = {}
+        # id of a tensor that a loader gave -> the data set's tensor
+        self._batches: dict[int, Value] = {}
+        # [values before, what was lost, place, labels seen] of arrays of True and False
+        self._collapsed: list[list[Any]] = []
         self._wrapped: list[
             list[Any]
-        ] = []  # [values before, what was lost, place, labels seen] of arrays too short for their numbers
-        self._owned: dict[int, set[int]] = {}  # by number of a loader: ids of the arrays that its data set has
+            # [values before, what was lost, place, labels seen] of arrays too short for their
+            # numbers
+        ] = []
+        # by number of a loader: ids of the arrays that its data set has
+        self._owned: dict[int, set[int]] = {}
         self._cut: set[int] = set()  # results of `int(3.7)` since the last batch
-        self._whole: deque[tuple[int, int, int]] = deque(maxlen=4096)  # (number, result, key of `_lossy`) of `int(3.7)`
+        # (number, result, key of `_lossy`) of `int(3.7)`
+        self._whole: deque[tuple[int, int, int]] = deque(maxlen=4096)
 
     # ---- what raises ----------------------------------------------------------------------------------------------------
     def on_error(self, failure: Failure) -> None:
@@ -75,15 +98,28 @@ class LabelDtype(Rule):
         target = scores if op.name == "one_hot" else op.args.get("target")
         if not isinstance(target, Value) or not isinstance(scores, Value):
             return
-        name = named(op, "target", "the target") if op.name != "one_hot" else named(op, "tensor", "its argument")
+        name = (
+            named(op, "target", "the target")
+            if op.name != "one_hot"
+            else named(op, "tensor", "its argument")
+        )
         if op.name in BINARY:
             if target.is_floating_point or target.shape != scores.shape:
                 return
             wanted, fix = f"{scores.dtype}, like its input", f"give it `{name}.float()`"
-        elif op.name == "cross_entropy" and target.shape == scores.shape and scores.ndim > 1 and not target.is_floating_point:
-            wanted = "either class numbers of one dimension less, or probabilities of a floating type"
+        elif (
+            op.name == "cross_entropy"
+            and target.shape == scores.shape
+            and scores.ndim > 1
+            and not target.is_floating_point
+        ):
+            wanted = (
+                "either class numbers of one dimension less, or probabilities of a floating type"
+            )
             fix = f"give it `{name}.float()` if these are one-hot rows, or the class numbers, `{name}.argmax(dim=1)`"
-        elif target.dtype not in ("int64", "uint8") and (op.name == "one_hot" or target.ndim < max(scores.ndim, 2)):
+        elif target.dtype not in ("int64", "uint8") and (
+            op.name == "one_hot" or target.ndim < max(scores.ndim, 2)
+        ):
             wanted, fix = "class numbers of type int64", f"make the labels int64: `{name}.long()`"
         else:
             return
@@ -104,10 +140,14 @@ class LabelDtype(Rule):
         dataset = event.dataset
         while type(dataset).__name__ == "Subset":
             dataset = dataset.dataset
-        self._owned[event.number] = {id(a) for a in getattr(dataset, "__dict__", {}).values() if isinstance(a, np.ndarray)}
+        self._owned[event.number] = {
+            id(a) for a in getattr(dataset, "__dict__", {}).values() if isinstance(a, np.ndarray)
+        }
         tensors = getattr(dataset, "tensors", None)
         self._tensors[event.number] = (
-            [self.session.recorder.value(t) for t in tensors] if isinstance(tensors, (tuple, list)) else None
+            [self.session.recorder.value(t) for t in tensors]
+            if isinstance(tensors, (tuple, list))
+            else None
         )
 
     def on_batch(self, event: Batch) -> None:
@@ -117,12 +157,14 @@ class LabelDtype(Rule):
             self._of_data_set(event)
         recent, self._recent = self._recent, {}
         whole, self._cut = self._cut, set()
-        if tensors is None:  # samples that the data set's own code has cast, put together without a trace
+        # samples that the data set's own code has cast, put together without a trace
+        if tensors is None:
             for given in event.values:
                 found = recent.get(given.dtype)
                 if found is None and given.dtype == "int64" and whole and given.numel <= 4096:
                     found = self._all_cut(given, whole)
-                made = given.producer  # PyTorch's collation makes tensors of numbers by an operation
+                # PyTorch's collation makes tensors of numbers by an operation
+                made = given.producer
                 if found is not None and (made is None or made.name == "tensor"):
                     self._cast_batches[given.id] = found
         if len(self._cast_batches) > 64:
@@ -140,8 +182,18 @@ class LabelDtype(Rule):
             array = event.value.numpy()
             before = float(array.reshape(-1)[0]) if array is not None else 0.0
             if before != math.floor(before) and math.isfinite(before):
-                kind = {"from": event.value.dtype, "to": "int64", "changed": 1, "of": 1, "example": [before, float(int(before))]}
-                self._lossy[-event.number] = event.site, "truncates", {"what": "truncates", "constant": False, **kind}
+                kind = {
+                    "from": event.value.dtype,
+                    "to": "int64",
+                    "changed": 1,
+                    "of": 1,
+                    "example": [before, float(int(before))],
+                }
+                self._lossy[-event.number] = (
+                    event.site,
+                    "truncates",
+                    {"what": "truncates", "constant": False, **kind},
+                )
                 self._recent["int64"] = -event.number
 
     def on_convert(self, event: Converted) -> None:
@@ -167,14 +219,25 @@ class LabelDtype(Rule):
         if found is not None and after.dtype.kind == "b":
             self._collapsed = [*self._collapsed[-8:], [np.unique(before), found, event.site, 0]]
         elif found is not None:
-            self._arrays = [*self._arrays[-20:], (weakref.ref(after), np.unique(after), found, event.site)]
+            self._arrays = [
+                *self._arrays[-20:],
+                (weakref.ref(after), np.unique(after), found, event.site),
+            ]
             if found["what"] == "wraps":
                 self._wrapped = [*self._wrapped[-8:], [np.unique(before), found, event.site, 0]]
 
     def _cut_to_whole(self, before: float, after: int, site: Site | None) -> None:
-        """`int(3.7)`: what is made of such a number, a sample of a data set or a list of them, has lost what is behind the point."""
+        """`int(3.7)`: what is made of such a number, a sample of a data set or a list of them, has
+        lost what is behind the point.
+        """
         number = -self.session.recorder.number()
-        kind = {"from": "float64", "to": "int64", "changed": 1, "of": 1, "example": [before, float(after)]}
+        kind = {
+            "from": "float64",
+            "to": "int64",
+            "changed": 1,
+            "of": 1,
+            "example": [before, float(after)],
+        }
         self._lossy[number] = site, "truncates", {"what": "truncates", "constant": False, **kind}
         self._cut.add(after)
         self._whole.append((number, after, number))
@@ -183,25 +246,35 @@ class LabelDtype(Rule):
                 del self._lossy[key]
 
     def on_write(self, event: Written) -> None:
-        """`levels[i] = 0.7` where `levels` is an array of whole numbers; `ids[i] = 300` where it has 8 bits."""
+        """`levels[i] = 0.7` where `levels` is an array of whole numbers; `ids[i] = 300` where it
+        has 8 bits.
+        """
         target, value = event.target, event.value
         if value is None or event.inplace or target.dtype.kind not in "iu":
             return
-        array = np.asarray(value) if isinstance(value, (int, float, np.generic, np.ndarray)) else None
+        array = (
+            np.asarray(value) if isinstance(value, (int, float, np.generic, np.ndarray)) else None
+        )
         if array is None or array.dtype.kind not in "fiu" or not 0 < array.size <= _LOOKED_AT:
             return
         known = next((entry for entry in self._arrays if entry[0]() is target), None)
         if known is not None and known[2]["changed"] > 64:
             return
         with np.errstate(invalid="ignore"):
-            found = _lost(array.reshape(-1), array.reshape(-1).astype(target.dtype), str(target.dtype))
+            found = _lost(
+                array.reshape(-1), array.reshape(-1).astype(target.dtype), str(target.dtype)
+            )
         if found is None or found["what"] == "rounds":
             return
         if known is not None:
             known[2]["changed"] += found["changed"]
             return
         written = written_to(event.site)
-        made = assigned_before(event.site, written) if written is not None and event.site is not None else None
+        made = (
+            assigned_before(event.site, written)
+            if written is not None and event.site is not None
+            else None
+        )
         found |= {"of": int(target.size), "written_at": event.site}
         self._arrays = [*self._arrays[-20:], (weakref.ref(target), None, found, made or event.site)]
 
@@ -215,8 +288,19 @@ class LabelDtype(Rule):
             part = getattr(part, "base", None)
         # A selection of rows is a copy; it has no other numbers than those that it was made of.
         for entry in reversed(self._arrays):
-            values = entry[1] if entry[1] is not None else held if (held := entry[0]()) is not None else None
-            if values is not None and values.dtype == array.dtype and array.size and np.isin(array.reshape(-1)[:200], values).all():
+            values = (
+                entry[1]
+                if entry[1] is not None
+                else held
+                if (held := entry[0]()) is not None
+                else None
+            )
+            if (
+                values is not None
+                and values.dtype == array.dtype
+                and array.size
+                and np.isin(array.reshape(-1)[:200], values).all()
+            ):
                 return entry
         return None
 
@@ -230,7 +314,11 @@ class LabelDtype(Rule):
             for given in event.values:
                 made = given.producer
                 plain = made is None or made.name in ("tensor", "as_tensor", "stack")
-                array = given.numpy() if plain and given.ndim and given.shape[1:] == held.shape[1:] else None
+                array = (
+                    given.numpy()
+                    if plain and given.ndim and given.shape[1:] == held.shape[1:]
+                    else None
+                )
                 if array is not None and array.size > 1 and np.isin(array, held).all():
                     number = -self.session.recorder.number()
                     self._lossy[number] = entry[3], "truncates", entry[2]
@@ -247,14 +335,22 @@ class LabelDtype(Rule):
     def _listed(self, op: Op) -> int | None:
         """The key of a number cut to a whole one, if a tensor is made of a list of such numbers."""
         data = op.args.get("data")
-        if not isinstance(data, list) or not 1 < len(data) <= len(self._whole) or not all(type(v) is int for v in data):
+        if (
+            not isinstance(data, list)
+            or not 1 < len(data) <= len(self._whole)
+            or not all(type(v) is int for v in data)
+        ):
             return None
         last = list(self._whole)[-len(data) :]
         return last[0][0] if [v for _, v, _ in last] == data else None
 
     def on_op(self, op: Op) -> None:
         """A cast that changes numbers, and a loss that gets what is left of them."""
-        if self._whole and op.name in ("tensor", "as_tensor") and (key := self._listed(op)) is not None:
+        if (
+            self._whole
+            and op.name in ("tensor", "as_tensor")
+            and (key := self._listed(op)) is not None
+        ):
             self._lossy[op.number] = self._lossy[key]
             return
         if self._arrays and op.name in ("from_numpy", "tensor", "as_tensor", "asarray"):
@@ -278,14 +374,22 @@ class LabelDtype(Rule):
                 self._used(op)
 
     def _two_left(self, op: Op) -> None:
-        """Class numbers that went through an array of True and False: all labels are 0 and 1, and there are more classes."""
+        """Class numbers that went through an array of True and False: all labels are 0 and 1, and
+        there are more classes.
+        """
         scores, target = op.args.get("input"), op.args.get("target")
         if not isinstance(scores, Value) or not isinstance(target, Value) or not scores.ndim:
             return
         classes, labels = scores.shape[class_axis_of(scores)], target.numpy()
         for entry in self._collapsed:
             values = entry[0]
-            if labels is None or not labels.size or labels.dtype.kind not in "iu" or labels.max() > 1 or labels.min() < 0:
+            if (
+                labels is None
+                or not labels.size
+                or labels.dtype.kind not in "iu"
+                or labels.max() > 1
+                or labels.min() < 0
+            ):
                 entry[3] = -(1 << 40)  # labels beyond them are seen
             elif values.size <= classes and values.max() < classes and values.max() > 1:
                 entry[3] += labels.size
@@ -293,7 +397,9 @@ class LabelDtype(Rule):
                     self._tell(op, entry[2], "collapses", entry[1])
 
     def _none_beyond(self, op: Op) -> None:
-        """Class numbers that were cut to a short type, stored and read again: no label is ever beyond it, though many should be."""
+        """Class numbers that were cut to a short type, stored and read again: no label is ever
+        beyond it, though many should be.
+        """
         scores, target = op.args.get("input"), op.args.get("target")
         if not isinstance(scores, Value) or not isinstance(target, Value) or not scores.ndim:
             return
@@ -301,9 +407,19 @@ class LabelDtype(Rule):
         for entry in self._wrapped:
             values, found = entry[0], entry[1]
             high = {"uint8": 255, "int8": 127, "int16": 32767}.get(found["to"])
-            if high is None or not high < values.max() < classes or values.min() < 0 or values.max() < 0.8 * classes:
+            if (
+                high is None
+                or not high < values.max() < classes
+                or values.min() < 0
+                or values.max() < 0.8 * classes
+            ):
                 continue
-            if labels is None or not labels.size or labels.dtype.kind not in "iu" or labels.max() > high:
+            if (
+                labels is None
+                or not labels.size
+                or labels.dtype.kind not in "iu"
+                or labels.max() > high
+            ):
                 entry[3] = -(1 << 40)  # labels beyond it are seen
                 continue
             entry[3] += labels.size
@@ -317,9 +433,19 @@ class LabelDtype(Rule):
         target = op.inputs[0] if op.inputs else None
         value = op.args.get("value", op.args.get("src", op.args.get("fill_value")))
         made = op.output
-        if target is None or target.is_floating_point or target.dtype == "bool" or made is None or made.is_floating_point:
+        if (
+            target is None
+            or target.is_floating_point
+            or target.dtype == "bool"
+            or made is None
+            or made.is_floating_point
+        ):
             return
-        array = value.numpy() if isinstance(value, Value) and value.is_floating_point and value.numel <= _LOOKED_AT else value
+        array = (
+            value.numpy()
+            if isinstance(value, Value) and value.is_floating_point and value.numel <= _LOOKED_AT
+            else value
+        )
         array = np.asarray(array) if isinstance(array, (float, np.ndarray)) else None
         if array is None or not array.size or not np.all(np.isfinite(array)):
             return
@@ -327,15 +453,26 @@ class LabelDtype(Rule):
         if wrong.any():
             k = float(array.reshape(-1)[int(np.argmax(wrong.reshape(-1)))])
             evidence = {
-                "what": "truncates", "from": "float32", "to": target.dtype, "changed": int(wrong.sum()), "of": int(array.size),
-                "example": [k, float(int(k))], "constant": False, "written_at": op.site,
-            }  # fmt: skip
+                "what": "truncates",
+                "from": "float32",
+                "to": target.dtype,
+                "changed": int(wrong.sum()),
+                "of": int(array.size),
+                "example": [k, float(int(k))],
+                "constant": False,
+                "written_at": op.site,
+            }
             self._lossy[op.number] = _made_whole(target) or op.site, "truncates", evidence
 
     def _narrow(self, op: Op) -> None:
         """Class numbers out of a type that does not go as far as there are classes."""
         scores, target = op.args.get("input"), op.args.get("target")
-        if not isinstance(scores, Value) or not isinstance(target, Value) or target.is_floating_point or not scores.ndim:
+        if (
+            not isinstance(scores, Value)
+            or not isinstance(target, Value)
+            or target.is_floating_point
+            or not scores.ndim
+        ):
             return
         classes = scores.shape[class_axis_of(scores)]
         value, held = target, None
@@ -372,15 +509,33 @@ class LabelDtype(Rule):
 
     def _cast(self, op: Op) -> None:
         made = op.output
-        if made is None or made.producer is not op or made.numel > _LOOKED_AT or made.numel == 0 or made.requires_grad:
-            return
-        if made.dtype not in ("int64", "int32", "int16", "int8", "uint8", "float16", "bfloat16", "bool") or not self._sampled.due(
-            op.site
+        if (
+            made is None
+            or made.producer is not op
+            or made.numel > _LOOKED_AT
+            or made.numel == 0
+            or made.requires_grad
         ):
+            return
+        if made.dtype not in (
+            "int64",
+            "int32",
+            "int16",
+            "int8",
+            "uint8",
+            "float16",
+            "bfloat16",
+            "bool",
+        ) or not self._sampled.due(op.site):
             return
         before = _before(op)
         after = made.numpy()
-        if before is None or after is None or before.shape != after.shape or before.dtype.kind not in "fiu":
+        if (
+            before is None
+            or after is None
+            or before.shape != after.shape
+            or before.dtype.kind not in "fiu"
+        ):
             return
         found = _lost(before, after, made.dtype)
         if found is None:
@@ -391,7 +546,11 @@ class LabelDtype(Rule):
             self._lossy.pop(next(iter(self._lossy)))
 
     def _used(self, op: Op) -> None:
-        value = op.args.get("input", op.args.get("tensor")) if op.name == "one_hot" else op.args.get("target")
+        value = (
+            op.args.get("input", op.args.get("tensor"))
+            if op.name == "one_hot"
+            else op.args.get("target")
+        )
         if op.name == "mul":  # a cross entropy by hand: target * log_softmax(scores)
             sides = [v for v in op.inputs if not v.requires_grad]
             logs = next((v for v in op.inputs if v.requires_grad), None)
@@ -400,7 +559,11 @@ class LabelDtype(Rule):
             value = sides[0]
         if op.name == "sub":  # a loss by hand: prediction - target
             sides = [v for v in op.inputs if not v.requires_grad]
-            if len(op.inputs) != 2 or len(sides) != 1 or not next(v for v in op.inputs if v.requires_grad).producer:
+            if (
+                len(op.inputs) != 2
+                or len(sides) != 1
+                or not next(v for v in op.inputs if v.requires_grad).producer
+            ):
                 return
             value = sides[0]
         scaled = False
@@ -414,14 +577,19 @@ class LabelDtype(Rule):
                 continue
             found = self._lossy.get(cast if cast is not None else made.number)
             if found is not None:
-                if not scaled or found[1] == "wraps":  # fractions may have been cut off to count in larger units
+                # fractions may have been cut off to count in larger units
+                if not scaled or found[1] == "wraps":
                     self._tell(op, *found)
                 return
             if made is None or not made.inputs:
                 return
             if made.name in _SCALED and len(made.inputs) == 1:
                 scaled = True
-            elif made.name not in VIEWS and made.name not in _CASTS and made.name not in ("cat", "stack"):
+            elif (
+                made.name not in VIEWS
+                and made.name not in _CASTS
+                and made.name not in ("cat", "stack")
+            ):
                 return
             value = made.inputs[0]
 
@@ -438,19 +606,30 @@ class LabelDtype(Rule):
             "wraps": f"cannot hold them: {evidence['to']} is too small",
             "rounds": "has too few digits for whole numbers of this size",
         }[what]
-        said = "what is compared with a prediction" if loss.name in ("sub", "mul") else f"labels of {loss.name}"
+        said = (
+            "what is compared with a prediction"
+            if loss.name in ("sub", "mul")
+            else f"labels of {loss.name}"
+        )
         self.report(
             site,
             f"these are {said}, and the cast from {evidence['from']} to {evidence['to']} changes "
             f"{evidence['changed']} of {evidence['of']}: it {why} ({before:g} becomes {after:g}).",
-            evidence={**{k: v for k, v in evidence.items() if k not in ("constant", "what")}, "loss": str(loss.site)},
-            fix="keep regression targets and soft labels in float32" if what == "truncates" else "keep class numbers in int64",
+            evidence={
+                **{k: v for k, v in evidence.items() if k not in ("constant", "what")},
+                "loss": str(loss.site),
+            },
+            fix="keep regression targets and soft labels in float32"
+            if what == "truncates"
+            else "keep class numbers in int64",
             covers=[loss.site, site, evidence.get("written_at")],
         )
 
 
 def _made_whole(value: Value) -> Site | None:
-    """Where a tensor of whole numbers was made empty, to be filled later; None for one that had numbers of its own."""
+    """Where a tensor of whole numbers was made empty, to be filled later; None for one that had
+    numbers of its own.
+    """
     for _ in range(4096):
         made = value.producer
         if made is None or not made.inputs or not made.inplace:
@@ -459,7 +638,9 @@ def _made_whole(value: Value) -> Site | None:
     made = value.producer
     return (
         made.site
-        if made is not None and made.name.removeprefix("new_").removesuffix("_like") in ("zeros", "empty", "full", "ones")
+        if made is not None
+        and made.name.removeprefix("new_").removesuffix("_like")
+        in ("zeros", "empty", "full", "ones")
         else None
     )
 
@@ -472,7 +653,9 @@ def _is_log(value: Value) -> bool:
 
 
 def _lost(before: Any, after: Any, to: str) -> dict[str, Any] | None:
-    """What a cast changes: "what" (truncates, wraps, rounds, collapses) and the evidence; None when it keeps what matters."""
+    """What a cast changes: "what" (truncates, wraps, rounds, collapses) and the evidence; None when
+    it keeps what matters.
+    """
     with np.errstate(invalid="ignore"):
         changed = before.astype(np.float64) != after.astype(np.float64)
         entire = before == np.floor(before)
@@ -492,10 +675,14 @@ def _lost(before: Any, after: Any, to: str) -> dict[str, Any] | None:
         return None
     k = int(np.argmax(changed.reshape(-1)))
     return {
-        "what": what, "from": str(before.dtype), "to": to, "changed": int(changed.sum()), "of": int(changed.size),
+        "what": what,
+        "from": str(before.dtype),
+        "to": to,
+        "changed": int(changed.sum()),
+        "of": int(changed.size),
         "example": [float(before.reshape(-1)[k]), float(after.reshape(-1)[k])],
         "constant": bool(after.min() == after.max() and before.min() != before.max()),
-    }  # fmt: skip
+    }
 
 
 def narrowed_at(files: list[str], dtype: str) -> Any:
@@ -512,7 +699,9 @@ def narrowed_at(files: list[str], dtype: str) -> Any:
                     if ast.unparse(g).strip("'\"").split(".")[-1] == dtype:
                         found.append(Place(file, node.lineno))
         if found:
-            return next((p for p in found if re.search(r"label|target|class|\by\b", p.text)), found[0])
+            return next(
+                (p for p in found if re.search(r"label|target|class|\by\b", p.text)), found[0]
+            )
     return None
 
 

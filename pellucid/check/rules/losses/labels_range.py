@@ -21,26 +21,44 @@ class LabelRange(Rule):
     severity = "error"
     summary = "labels out of the range of the loss"
     ops = (
-        *BINARY, *CLASS_LOSSES[:2], "pad_sequence",
-        "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "poisson_nll_loss", "ctc_loss",
-        "multilabel_soft_margin_loss", *REGRESSION, "getitem", "clamp", "clamp_max", "clip",
-    )  # fmt: skip
+        *BINARY,
+        *CLASS_LOSSES[:2],
+        "pad_sequence",
+        "soft_margin_loss",
+        "hinge_embedding_loss",
+        "margin_ranking_loss",
+        "cosine_embedding_loss",
+        "poisson_nll_loss",
+        "ctc_loss",
+        "multilabel_soft_margin_loss",
+        *REGRESSION,
+        "getitem",
+        "clamp",
+        "clamp_max",
+        "clip",
+    )
 
     def __init__(self) -> None:
         self._sampled = Sampled()
-        self._limits: list[tuple[Any, int, int, int]] = []  # (place, highest, how many were above it, of how many)
+        # (place, highest, how many were above it, of how many)
+        self._limits: list[tuple[Any, int, int, int]] = []
         self._seen: dict[
             Any, tuple[int, set[int], list[int]]
         ] = {}  # by place of a loss: (classes, those that labels are of, labels)
-        self._fillings: dict[Any, int] = {}  # by place of a loss: looks at which it counted filled-up places
+        # by place of a loss: looks at which it counted filled-up places
+        self._fillings: dict[Any, int] = {}
         self._signs: dict[
             Site | None, Site | None
         ] = {}  # by place of a loss: where its labels were made, asked while that is known
-        self._padded: dict[int, tuple[Any, int, int]] = {}  # by id of labels that were filled up: where, with what, how many places
-        self._from_end: dict[int, tuple[Op, int, int]] = {}  # by number: scores that were taken with negative class numbers
+        # by id of labels that were filled up: where, with what, how many places
+        self._padded: dict[int, tuple[Any, int, int]] = {}
+        # by number: scores that were taken with negative class numbers
+        self._from_end: dict[int, tuple[Op, int, int]] = {}
 
     def on_backward_begin(self, event: Backward) -> None:
-        """`logp[rows, y]` with -1 among the classes takes the last class, unless a mask takes it out again."""
+        """`logp[rows, y]` with -1 among the classes takes the last class, unless a mask takes it
+        out again.
+        """
         if not self._from_end:
             return
         waiting = [v.producer for v in event.roots]
@@ -56,26 +74,50 @@ class LabelRange(Rule):
                     evidence={"min": low, "negative": count},
                     fix="skip rows without a label: `keep = y >= 0`, or use cross_entropy with ignore_index",
                 )
-            elif op.name in ("neg", "mean", "sum", "div", "add", "sub", "mul") and len([v for v in op.inputs if v.numel > 1]) <= 1:
+            elif (
+                op.name in ("neg", "mean", "sum", "div", "add", "sub", "mul")
+                and len([v for v in op.inputs if v.numel > 1]) <= 1
+            ):
                 waiting += [v.producer for v in op.inputs]
         self._from_end.clear()
 
     def _taken(self, op: Op) -> None:
         index, scores = op.args.get("index"), op.inputs[0] if op.inputs else None
-        if not isinstance(index, tuple) or len(index) != 2 or scores is None or scores.ndim != 2 or not scores.requires_grad:
+        if (
+            not isinstance(index, tuple)
+            or len(index) != 2
+            or scores is None
+            or scores.ndim != 2
+            or not scores.requires_grad
+        ):
             return
         labels = index[1]
         array = (
-            labels.numpy() if isinstance(labels, Value) and isinstance(index[0], Value) and not labels.is_floating_point else None
+            labels.numpy()
+            if isinstance(labels, Value)
+            and isinstance(index[0], Value)
+            and not labels.is_floating_point
+            else None
         )
-        if array is not None and array.size and array.dtype.kind == "i" and array.min() < 0 and len(self._from_end) < 64:
+        if (
+            array is not None
+            and array.size
+            and array.dtype.kind == "i"
+            and array.min() < 0
+            and len(self._from_end) < 64
+        ):
             self._from_end[op.number] = op, int(array.min()), int((array < 0).sum())
 
     def _pads(self, op: Op) -> None:
         """Labels of different lengths, filled up with a number that is a class."""
         out, number = op.output, op.args.get("padding_value", 0)
         lengths = {v.shape[0] for v in op.inputs if v.ndim}
-        if out is None or out.is_floating_point or len(lengths) < 2 or not isinstance(number, (int, float)):
+        if (
+            out is None
+            or out.is_floating_point
+            or len(lengths) < 2
+            or not isinstance(number, (int, float))
+        ):
             return
         arrays = [a for v in op.inputs if (a := v.numpy()) is not None]
         real = sum(int((a == number).sum()) for a in arrays)
@@ -85,8 +127,14 @@ class LabelRange(Rule):
             self._padded[out.id] = op.site, int(number), out.numel - sum(a.size for a in arrays)
 
     def _class_left_out(self, op: Op) -> None:
-        """`ignore_index` that is a class of single labels; padding that is one, and that the loss does not ignore."""
-        target, scores, ignored = op.args.get("target"), op.args.get("input"), op.args.get("ignore_index")
+        """`ignore_index` that is a class of single labels; padding that is one, and that the loss
+        does not ignore.
+        """
+        target, scores, ignored = (
+            op.args.get("target"),
+            op.args.get("input"),
+            op.args.get("ignore_index"),
+        )
         if (
             not isinstance(target, Value)
             or not isinstance(scores, Value)
@@ -98,7 +146,11 @@ class LabelRange(Rule):
         for _ in range(20):
             padded = self._padded.get(value.id)
             if padded is not None:
-                if padded[1] != ignored and op.args.get("reduction") != "none" and op.args.get("weight") is None:
+                if (
+                    padded[1] != ignored
+                    and op.args.get("reduction") != "none"
+                    and op.args.get("weight") is None
+                ):
                     self.report(
                         padded[0],
                         f"shorter rows are padded with {padded[1]} here, which is a class among these labels: {op.name} counts "
@@ -118,34 +170,72 @@ class LabelRange(Rule):
         count = int((array == ignored).sum()) if array is not None else 0
         if array is not None and array.size >= 8 and count >= 2 and np.unique(array).size > 1:
             written = op.site if op.direct or op.module is None else op.module.made or op.site
-            place = written_at(written, "ignore_index", 2 if not op.direct else 4) if written is not None else None
+            place = (
+                written_at(written, "ignore_index", 2 if not op.direct else 4)
+                if written is not None
+                else None
+            )
             self.report(
                 place or written,
                 f"the loss ignores class {ignored}, and {count} of {array.size} labels have it: it is never learned.",
-                evidence={"ignore_index": ignored, "labels": count, "of": int(array.size), "loss_at": op.site},
+                evidence={
+                    "ignore_index": ignored,
+                    "labels": count,
+                    "of": int(array.size),
+                    "loss_at": op.site,
+                },
                 fix="give `ignore_index` a number that is not a class (-100, the default)",
                 severity="warning",
             )
 
     def _counted(self, op: Op) -> None:
-        """Labels at places where the model's own input is only filled up: no labels, and the loss counts them."""
+        """Labels at places where the model's own input is only filled up: no labels, and the loss
+        counts them.
+        """
         target, scores, weight = op.args.get("target"), op.args.get("input"), op.args.get("weight")
-        if not isinstance(target, Value) or not isinstance(scores, Value) or target.is_floating_point or target.numel < 8:
+        if (
+            not isinstance(target, Value)
+            or not isinstance(scores, Value)
+            or target.is_floating_point
+            or target.numel < 8
+        ):
             return
-        made = next((o for o in lineage(scores, VIEWS | {"log_softmax", "cat", "stack"}, 40) if o.module is not None), None)
+        made = next(
+            (
+                o
+                for o in lineage(scores, VIEWS | {"log_softmax", "cat", "stack"}, 40)
+                if o.module is not None
+            ),
+            None,
+        )
         if made is None or made.module is None or op.args.get("reduction") == "none":
             return
         for value in made.module.root.inputs[:2]:
-            if value.ndim < 2 or value.requires_grad or value.shape[0] * value.shape[1] != target.numel or value.shape[1] < 2:
+            if (
+                value.ndim < 2
+                or value.requires_grad
+                or value.shape[0] * value.shape[1] != target.numel
+                or value.shape[1] < 2
+            ):
                 continue
             array, labels = value.numpy(), target.numpy()
             filled = None if array is None else filled_up(array)
-            if filled is None or labels is None or labels.ndim == 2 and labels.shape != filled.shape:
+            if (
+                filled is None
+                or labels is None
+                or labels.ndim == 2
+                and labels.shape != filled.shape
+            ):
                 continue
             labels = labels.reshape(filled.shape)
             there = np.unique(labels[filled])
             weights = weight.numpy() if isinstance(weight, Value) else None
-            if len(there) != 1 or there[0] == op.args.get("ignore_index") or weights is not None and not weights[int(there[0])]:
+            if (
+                len(there) != 1
+                or there[0] == op.args.get("ignore_index")
+                or weights is not None
+                and not weights[int(there[0])]
+            ):
                 continue
             looks = self._fillings[op.site] = self._fillings.get(op.site, 0) + 1
             number, count = int(there[0]), int(filled.sum())
@@ -157,16 +247,27 @@ class LabelRange(Rule):
                 loss if alone else _filled_at(target) or loss,
                 f"{count} of {labels.size} labels are at padded positions of the input, and all are {number}: {op.name} counts them as "
                 "labels of that class.",
-                evidence={"label": number, "places": count, "of": int(labels.size), "loss_at": op.site},
-                fix=f"`ignore_index={number}`, since no real label is {number}" if alone
+                evidence={
+                    "label": number,
+                    "places": count,
+                    "of": int(labels.size),
+                    "loss_at": op.site,
+                },
+                fix=f"`ignore_index={number}`, since no real label is {number}"
+                if alone
                 else "pad the labels with -100, which the loss ignores",
-            )  # fmt: skip
+            )
 
     # ---- numbers that were limited until they fitted -----------------------------------------------------------------------
     def on_clipped(self, event: Converted) -> None:
         """NumPy's `clip` of whole numbers that changes some."""
         before, after = event.before, event.after
-        if before.dtype.kind in "iu" and after.dtype.kind in "iu" and before.shape == after.shape and after.size:
+        if (
+            before.dtype.kind in "iu"
+            and after.dtype.kind in "iu"
+            and before.shape == after.shape
+            and after.size
+        ):
             self._limited(event.site, before, after)
 
     def _limited(self, site: Any, before: Any, after: Any) -> None:
@@ -177,7 +278,9 @@ class LabelRange(Rule):
     def _classes(self, op: Op) -> None:
         """Which classes the labels are of, when some whole numbers were limited."""
         scores, target = op.args.get("input"), op.args.get("target")
-        array = target.numpy() if isinstance(target, Value) and not target.is_floating_point else None
+        array = (
+            target.numpy() if isinstance(target, Value) and not target.is_floating_point else None
+        )
         if (
             array is None
             or not array.size
@@ -194,12 +297,22 @@ class LabelRange(Rule):
         """No label is ever of class 0, and numbers above the last class were made the last."""
         for site, highest, changed, size in self._limits:
             for classes, seen, count in self._seen.values():
-                if classes > 2 and highest == classes - 1 and seen == set(range(1, classes)) and count[0] >= 64:
+                if (
+                    classes > 2
+                    and highest == classes - 1
+                    and seen == set(range(1, classes))
+                    and count[0] >= 64
+                ):
                     self.report(
                         site,
                         f"{changed} of {size} numbers are clamped to {highest} here, the last of {classes} classes, and no label is ever 0: they "
                         "count from 1, and the last two classes become one.",
-                        evidence={"limited": changed, "of": size, "classes": classes, "labels": count[0]},
+                        evidence={
+                            "limited": changed,
+                            "of": size,
+                            "classes": classes,
+                            "labels": count[0],
+                        },
                         fix="count from 0: subtract 1 instead of clamping",
                     )
                     return
@@ -217,19 +330,30 @@ class LabelRange(Rule):
         made = scores.producer
         while made is not None and made.name in VIEWS and made.inputs:
             made = made.inputs[0].producer
-        low, high = {"sigmoid": (0, 1), "softmax": (0, 1), "hardsigmoid": (0, 1), "tanh": (-1, 1)}.get(
-            made.name if made is not None else "", (0, 0)
-        )
+        low, high = {
+            "sigmoid": (0, 1),
+            "softmax": (0, 1),
+            "hardsigmoid": (0, 1),
+            "tanh": (-1, 1),
+        }.get(made.name if made is not None else "", (0, 0))
         array = target.numpy()
-        if made is None or low == high or array is None or array.size < 8 or array.dtype.kind not in "fiu":
+        if (
+            made is None
+            or low == high
+            or array is None
+            or array.size < 8
+            or array.dtype.kind not in "fiu"
+        ):
             return
         outside = float(np.mean((array < low - 0.1) | (array > high + 0.1)))
         if outside >= 0.25:
             name = named(op, "target", "the target")
             self._tell(
-                op, array, f"the prediction comes out of {made.name}, which stays between {low} and {high}, and {outside:.0%} of {name} lie outside",
+                op,
+                array,
+                f"the prediction comes out of {made.name}, which stays between {low} and {high}, and {outside:.0%} of {name} lie outside",
                 f"scale {name} to {low}..{high}, or leave {made.name} out",
-            )  # fmt: skip
+            )
 
     def on_error(self, failure: Failure) -> None:
         """Class numbers that do not exist."""
@@ -244,12 +368,19 @@ class LabelRange(Rule):
             return
         if op.name in CLASS_LOSSES:
             target = op.args.get("target")
-            if not isinstance(target, Value) or target.shape != scores.shape[:1] * (scores.ndim > 1) + scores.shape[2:]:
+            if (
+                not isinstance(target, Value)
+                or target.shape != scores.shape[:1] * (scores.ndim > 1) + scores.shape[2:]
+            ):
                 return
             classes, ignored = scores.shape[class_axis_of(scores)], op.args.get("ignore_index")
         elif op.name == "one_hot":
             target, classes, ignored = scores, op.args.get("num_classes"), None
-        elif op.name == "gather" and origin(scores) is not None and op.args.get("dim") in (-1, scores.ndim - 1):
+        elif (
+            op.name == "gather"
+            and origin(scores) is not None
+            and op.args.get("dim") in (-1, scores.ndim - 1)
+        ):
             target, classes, ignored = op.args.get("index"), scores.shape[-1], None
         elif op.name == "getitem" and origin(scores) is not None and scores.ndim == 2:
             index = op.args.get("index")
@@ -258,7 +389,12 @@ class LabelRange(Rule):
             target, classes, ignored = index[1], scores.shape[1], None
         else:
             return
-        if not isinstance(target, Value) or target.is_floating_point or not isinstance(classes, int) or classes < 1:
+        if (
+            not isinstance(target, Value)
+            or target.is_floating_point
+            or not isinstance(classes, int)
+            or classes < 1
+        ):
             return
         array = target.numpy()
         if array is None or not array.size:
@@ -280,7 +416,13 @@ class LabelRange(Rule):
         self.report(
             op.site,
             f"{op.name} has {classes} classes, 0 to {classes - 1}, and {name} goes from {lowest} to {highest}.",
-            evidence={"min": lowest, "max": highest, "classes": classes, "wrong": int(wrong.sum()), "of": int(array.size)},
+            evidence={
+                "min": lowest,
+                "max": highest,
+                "classes": classes,
+                "wrong": int(wrong.sum()),
+                "of": int(array.size),
+            },
             fix=fix,
         )
 
@@ -291,7 +433,14 @@ class LabelRange(Rule):
             return
         if op.name in ("clamp", "clamp_max", "clip"):
             x, out = op.inputs[0] if op.inputs else None, op.output
-            if x is not None and out is not None and not x.is_floating_point and not op.inplace and x.ndim == 1 and x.alive:
+            if (
+                x is not None
+                and out is not None
+                and not x.is_floating_point
+                and not op.inplace
+                and x.ndim == 1
+                and x.alive
+            ):
                 before, after = x.numpy(), out.numpy()
                 if before is not None and after is not None and after.size:
                     self._limited(op.site, before, after)
@@ -321,19 +470,36 @@ class LabelRange(Rule):
         name = named(op, "target", "the target")
         if op.name == "poisson_nll_loss":
             if array.min() < 0:
-                self._tell(op, array, f"{name} are counts, which begin at 0", "use a loss for real numbers, as mse_loss")
+                self._tell(
+                    op,
+                    array,
+                    f"{name} are counts, which begin at 0",
+                    "use a loss for real numbers, as mse_loss",
+                )
         elif op.name == "ctc_loss":
             self._blank(op, array)
         elif op.name == "multilabel_soft_margin_loss":
             if array.min() < 0 or array.max() > 1:
-                self._tell(op, array, f"{name} must lie between 0 and 1", "encode the labels as 0 and 1")
+                self._tell(
+                    op, array, f"{name} must lie between 0 and 1", "encode the labels as 0 and 1"
+                )
         elif array.min() == 0 and np.all((array == 0) | (array == 1)):
-            self._tell(op, array, f"{name} must be -1 or 1: the loss ignores a label of 0", f"give it `2 * {name} - 1`")
+            self._tell(
+                op,
+                array,
+                f"{name} must be -1 or 1: the loss ignores a label of 0",
+                f"give it `2 * {name} - 1`",
+            )
 
     def _zero_to_one(self, op: Op) -> None:
         target = op.args.get("target")
         array = target.numpy() if isinstance(target, Value) else None
-        if array is None or not array.size or array.dtype.kind not in "fiub" or (array.min() >= -1e-5 and array.max() <= 1 + 1e-5):
+        if (
+            array is None
+            or not array.size
+            or array.dtype.kind not in "fiub"
+            or (array.min() >= -1e-5 and array.max() <= 1 + 1e-5)
+        ):
             return
         weight = op.args.get("weight")
         weights = weight.numpy() if isinstance(weight, Value) else None
@@ -347,10 +513,17 @@ class LabelRange(Rule):
             fix = f"encode the labels as 0 and 1: `({name} + 1) / 2`"
         elif values.size == 2:
             fix = f"encode the labels as 0 and 1: `({name} == {values[1]:g}).float()`"
-        elif array.min() >= 0 and np.all(array == np.floor(array)) and array.max() < 1000 and array.max() != 255:
+        elif (
+            array.min() >= 0
+            and np.all(array == np.floor(array))
+            and array.max() < 1000
+            and array.max() != 255
+        ):
             fix = "for class numbers use cross_entropy, or one column per class of 0 and 1"
         else:
-            fix = f"scale {name} to 0..1 first" + (f": `{name} / 255`" if array.max() == 255 else "")
+            fix = f"scale {name} to 0..1 first" + (
+                f": `{name} / 255`" if array.max() == 255 else ""
+            )
         self._tell(
             op,
             array,
@@ -363,33 +536,55 @@ class LabelRange(Rule):
         blank, scores = op.args.get("blank", 0), op.args.get("log_probs")
         lengths = op.args.get("target_lengths")
         lengths = (
-            lengths.numpy() if isinstance(lengths, Value) else np.asarray(lengths) if isinstance(lengths, (tuple, list)) else None
+            lengths.numpy()
+            if isinstance(lengths, Value)
+            else np.asarray(lengths)
+            if isinstance(lengths, (tuple, list))
+            else None
         )
         if lengths is None or not isinstance(scores, Value):
             return
-        used = np.concatenate([row[:n] for row, n in zip(array, lengths, strict=False)]) if array.ndim == 2 else array
+        used = (
+            np.concatenate([row[:n] for row, n in zip(array, lengths, strict=False)])
+            if array.ndim == 2
+            else array
+        )
         if used.size and (np.any(used == blank) or used.max() >= scores.shape[-1]):
             self._tell(
-                op, used, f"symbol {blank} is the blank, and there are {scores.shape[-1]} symbols with it",
+                op,
+                used,
+                f"symbol {blank} is the blank, and there are {scores.shape[-1]} symbols with it",
                 "number the symbols so that the blank's number is free",
-            )  # fmt: skip
+            )
 
     def _tell(self, op: Op, array: Any, what: str, fix: str, made: Site | None = None) -> None:
         lowest, highest = float(array.min()), float(array.max())
         self.report(
             made or op.site,
             f"{op.name}: {what}; {'the labels made here' if made is not None else 'here the labels'} go from {lowest:g} to {highest:g}.",
-            evidence={"loss": op.name, "loss_at": op.site, "min": lowest, "max": highest, "shape": list(array.shape)},
+            evidence={
+                "loss": op.name,
+                "loss_at": op.site,
+                "min": lowest,
+                "max": highest,
+                "shape": list(array.shape),
+            },
             fix=fix,
         )
 
 
 def filled_up(array: Any) -> Any:
-    """Where the rows of a batch are filled up at their ends to one length; None for rows that are not, or all equally far."""
+    """Where the rows of a batch are filled up at their ends to one length; None for rows that are
+    not, or all equally far.
+    """
     if array.ndim == 2 and array.dtype.kind in "iu":
         same = array == array[:, -1:]
         ends = array[:, -1]
-        number = np.bincount(ends - ends.min()).argmax() + ends.min() if ends.size and np.ptp(ends) < 1 << 20 else None
+        number = (
+            np.bincount(ends - ends.min()).argmax() + ends.min()
+            if ends.size and np.ptp(ends) < 1 << 20
+            else None
+        )
         same = array == number if number is not None else None
     elif array.ndim == 3 and array.dtype.kind == "f":
         same = (array == 0).all(-1)
@@ -399,7 +594,13 @@ def filled_up(array: Any) -> Any:
         return None
     end = np.flip(np.logical_and.accumulate(np.flip(same, 1), 1), 1)
     lengths = np.unique(end.sum(1))
-    if (same != end).any() or len(lengths) < 3 or lengths[0] != 0 or end.mean() < 0.05 or lengths[-1] == array.shape[1]:
+    if (
+        (same != end).any()
+        or len(lengths) < 3
+        or lengths[0] != 0
+        or end.mean() < 0.05
+        or lengths[-1] == array.shape[1]
+    ):
         return None
     return end
 
@@ -407,12 +608,32 @@ def filled_up(array: Any) -> Any:
 def _filled_at(target: Value) -> Any:
     """Where labels were made full of one number, and written over later."""
     for made in lineage(target, VIEWS | {"setitem", "copy", "cat", "stack"}, 4096):
-        if made.name in ("full", "zeros", "ones", "zeros_like", "full_like", "new_zeros", "new_full", "pad_sequence", "pad"):
+        if made.name in (
+            "full",
+            "zeros",
+            "ones",
+            "zeros_like",
+            "full_like",
+            "new_zeros",
+            "new_full",
+            "pad_sequence",
+            "pad",
+        ):
             return made.site
     return None
 
 
 def _signs_made(target: Any) -> Site | None:
-    """Where the user's code made labels of two values out of something else, for this loss alone as far as is known."""
-    made = next((o for o in lineage(target, VIEWS, 40) if o.name not in VIEWS), None) if isinstance(target, Value) else None
-    return made.site if made is not None and made.direct and made.name in ("where", "sign", "sgn") else None
+    """Where the user's code made labels of two values out of something else, for this loss alone as
+    far as is known.
+    """
+    made = (
+        next((o for o in lineage(target, VIEWS, 40) if o.name not in VIEWS), None)
+        if isinstance(target, Value)
+        else None
+    )
+    return (
+        made.site
+        if made is not None and made.direct and made.name in ("where", "sign", "sgn")
+        else None
+    )

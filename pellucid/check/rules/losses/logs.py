@@ -14,8 +14,9 @@ from .origin import Sampled, is_index, is_normalised, origin
 
 
 def _scored(loss: Op, made: Op) -> Any:
-    """The line to change when a loss gets raw scores: the loss where it is a function, and of a loss that is a module, whose line of use names
-    neither, the layer in the user's own `forward` that the scores leave."""
+    """The line to change when a loss gets raw scores: the loss where it is a function, and of a
+    loss that is a module, whose line of use names neither, the layer in the user's own `forward`
+    that the scores leave."""
     site = made.site
     early = left_early(site, "log_softmax") if site is not None else None
     if early is not None:
@@ -26,7 +27,9 @@ def _scored(loss: Op, made: Op) -> Any:
 
 
 class NllWithoutLogSoftmax(Rule):
-    """`nll_loss` takes log-probabilities and applies nothing itself: with scores it has no minimum, with probabilities a weak one."""
+    """`nll_loss` takes log-probabilities and applies nothing itself: with scores it has no minimum,
+    with probabilities a weak one.
+    """
 
     slug = "nll-without-log-softmax"
     id = "PL202"
@@ -35,7 +38,8 @@ class NllWithoutLogSoftmax(Rule):
     ops = ("nll_loss", "nll_loss2d", "mul")
 
     def __init__(self) -> None:
-        self._weighed: dict[int, Op] = {}  # products of raw scores with one-hot labels, since the last backward
+        # products of raw scores with one-hot labels, since the last backward
+        self._weighed: dict[int, Op] = {}
         self._waiting: list[tuple[Any, str, dict[str, Any]]] = []
         self._settled: set[Any] = set()
         self._sampled = Sampled()
@@ -61,13 +65,21 @@ class NllWithoutLogSoftmax(Rule):
         if found is None or not isinstance(given, Value):
             return
         if found.kind == "logs":
-            inner = origin(found.op.inputs[0]) if found.op.name == "log" and found.op.inputs else found
-            if (inner is not None and inner.kind == "sigmoid" or found.op.name == "logsigmoid") and not is_normalised(given):
+            inner = (
+                origin(found.op.inputs[0]) if found.op.name == "log" and found.op.inputs else found
+            )
+            if (
+                inner is not None and inner.kind == "sigmoid" or found.op.name == "logsigmoid"
+            ) and not is_normalised(given):
                 self._settled.add(op.site)
                 self.report(
                     op.site,
                     f"{op.name} gets the logarithm of sigmoids, which do not sum to one over the classes: nothing pushes the other classes down.",
-                    evidence={"made_by": found.op.name, "loss": str(op.site), "shape": list(given.shape)},
+                    evidence={
+                        "made_by": found.op.name,
+                        "loss": str(op.site),
+                        "shape": list(given.shape),
+                    },
                     fix="use cross_entropy on the scores (or log_softmax instead of sigmoid and log)",
                 )
             return
@@ -87,11 +99,18 @@ class NllWithoutLogSoftmax(Rule):
         if found.kind != "scores" or is_normalised(given):
             return
         made = found.op
-        evidence = {"made_by": made.name, "at": str(made.site), "shape": list(given.shape), "loss": _number(op.output)}
+        evidence = {
+            "made_by": made.name,
+            "at": str(made.site),
+            "shape": list(given.shape),
+            "loss": _number(op.output),
+        }
         self._waiting.append((_scored(op, made), made.name, evidence))
 
     def on_backward_begin(self, event: Backward) -> None:
-        """`nll_loss(scores) + logsumexp(scores)` is cross entropy by hand; anything else is reported."""
+        """`nll_loss(scores) + logsumexp(scores)` is cross entropy by hand; anything else is
+        reported.
+        """
         picked = _picked_scores(event.roots[0]) if len(event.roots) == 1 else None
         if self._weighed:
             weighed, self._weighed = self._weighed, {}
@@ -131,7 +150,9 @@ class NllWithoutLogSoftmax(Rule):
 
 
 def _picked_scores(root: Value) -> Op | None:
-    """The operation that picks one score per row, when a loss is their mean with a minus sign and nothing else."""
+    """The operation that picks one score per row, when a loss is their mean with a minus sign and
+    nothing else.
+    """
     value, negative = root, False
     for _ in range(8):
         op = value.producer
@@ -139,7 +160,12 @@ def _picked_scores(root: Value) -> Op | None:
             return None
         if op.name in ("gather", "getitem"):
             index = op.args.get("index")
-            picks = op.name == "gather" or isinstance(index, tuple) and len(index) == 2 and all(is_index(i) for i in index)
+            picks = (
+                op.name == "gather"
+                or isinstance(index, tuple)
+                and len(index) == 2
+                and all(is_index(i) for i in index)
+            )
             found = origin(op.inputs[0]) if picks else None
             plain = (
                 found is not None
@@ -171,7 +197,9 @@ def _number(value: Value | None) -> float | None:
 
 
 class SigmoidBeforeBce(Rule):
-    """`binary_cross_entropy_with_logits` applies the sigmoid itself; after another one the probabilities stay between 0.5 and 0.73."""
+    """`binary_cross_entropy_with_logits` applies the sigmoid itself; after another one the
+    probabilities stay between 0.5 and 0.73.
+    """
 
     slug = "sigmoid-before-bce-logits"
     id = "PL203"
@@ -195,7 +223,12 @@ class SigmoidBeforeBce(Rule):
         found = origin(scores)
         if found is None:
             self._look(op, scores)
-        if found is None or found.kind != "sigmoid" or found.op.output is not None and found.op.output.numel < scores.numel // 2:
+        if (
+            found is None
+            or found.kind != "sigmoid"
+            or found.op.output is not None
+            and found.op.output.numel < scores.numel // 2
+        ):
             return
         made = found.op
         self.report(
@@ -206,12 +239,25 @@ class SigmoidBeforeBce(Rule):
         )
 
     def _look(self, op: Op, scores: Any) -> None:
-        """Scores of which it is not known how they were made: whether they stay strictly between 0 and 1."""
-        if not isinstance(scores, Value) or not scores.requires_grad or scores.numel < 8 or not self._sampled.due(op.site):
+        """Scores of which it is not known how they were made: whether they stay strictly between 0
+        and 1.
+        """
+        if (
+            not isinstance(scores, Value)
+            or not scores.requires_grad
+            or scores.numel < 8
+            or not self._sampled.due(op.site)
+        ):
             return
         array = scores.numpy()
-        between = array is not None and bool(((array > 0) & (array < 1)).all()) and bool(np.ptp(array) > 0)
-        self._looks.setdefault(op.site, []).append(between and any(o.name == "sigmoid" for o in ancestors([scores], limit=300)))
+        between = (
+            array is not None
+            and bool(((array > 0) & (array < 1)).all())
+            and bool(np.ptp(array) > 0)
+        )
+        self._looks.setdefault(op.site, []).append(
+            between and any(o.name == "sigmoid" for o in ancestors([scores], limit=300))
+        )
 
     def finish(self) -> None:
         """Scores that were probabilities at every look."""

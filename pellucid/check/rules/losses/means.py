@@ -1,4 +1,6 @@
-"""What a program does with the mean of each batch, read off its source: added up and divided by the number of batches?"""
+"""What a program does with the mean of each batch, read off its source: added up and divided by the
+number of batches?
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from ..source.places import tree as parsed
 
 @dataclass(slots=True)
 class Average:
-    """`line` and `text` of the expression that takes the mean of means, None where there is none; `added`: where the means are added up.
+    """`line` and `text` of the expression that takes the mean of means, None where there is none;
+    `added`: where the means are added up.
 
     `returned`: the number is handed to the caller, who must be looked at.
     """
@@ -23,13 +26,17 @@ class Average:
 
 
 def average_of(filename: str, line: int, names: dict[str, Any]) -> Average:
-    """What becomes of the number that is made on a line. `names` has the values of the running function's variables."""
+    """What becomes of the number that is made on a line. `names` has the values of the running
+    function's variables.
+    """
     tree = parsed(filename)
     if tree is None:
         return Average()
     scope: Any = tree
     for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= (node.end_lineno or line):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= (
+            node.end_lineno or line
+        ):
             scope = node if scope is tree or node.lineno >= scope.lineno else scope
     statement = _statement(scope, line)
     return Average() if statement is None else _Reader(scope, statement, names).read()
@@ -39,9 +46,9 @@ def _statement(scope: Any, line: int) -> ast.stmt | None:
     """The smallest simple statement on the line."""
     found = None
     for node in ast.walk(scope):
-        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)) and node.lineno <= line <= (
-            node.end_lineno or line
-        ):
+        if isinstance(
+            node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+        ) and node.lineno <= line <= (node.end_lineno or line):
             found = node
     return found
 
@@ -80,9 +87,14 @@ class _Reader:
         for part in ast.walk(self.scope):
             added = self._is_average(part)
             if added is not None:
-                return Average(getattr(part, "lineno", 0), " ".join(ast.unparse(part).split()), added)
+                return Average(
+                    getattr(part, "lineno", 0), " ".join(ast.unparse(part).split()), added
+                )
         returned = any(
-            isinstance(n, ast.Return) and n.value is not None and self._mentions(n.value, self.single) for n in statements
+            isinstance(n, ast.Return)
+            and n.value is not None
+            and self._mentions(n.value, self.single)
+            for n in statements
         )
         return Average(returned=returned and not self.sums and not self.lists)
 
@@ -90,17 +102,30 @@ class _Reader:
         """`statistics.mean(loss(batch).item() for batch in loader)` in the statement itself."""
         for part in ast.walk(self.statement):
             inner = part.args[0] if isinstance(part, ast.Call) and part.args else None
-            if isinstance(inner, (ast.GeneratorExp, ast.ListComp)) and self._concerned(inner.elt, True):
+            if isinstance(inner, (ast.GeneratorExp, ast.ListComp)) and self._concerned(
+                inner.elt, True
+            ):
                 assert isinstance(part, ast.Call)
-                name = part.func.attr if isinstance(part.func, ast.Attribute) else getattr(part.func, "id", "")
+                name = (
+                    part.func.attr
+                    if isinstance(part.func, ast.Attribute)
+                    else getattr(part.func, "id", "")
+                )
                 if name in ("mean", "fmean", "average", "nanmean"):
-                    return Average(part.lineno, " ".join(ast.unparse(part).split()), ast.unparse(inner))
+                    return Average(
+                        part.lineno, " ".join(ast.unparse(part).split()), ast.unparse(inner)
+                    )
         return None
 
     def _counted_as_one(self) -> Average | None:
         """`meter.update(loss.item())`, where `def update(self, value, n=1)` counts rows."""
         call = self.statement.value if isinstance(self.statement, ast.Expr) else None
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or len(call.args) != 1 or call.keywords:
+        if (
+            not isinstance(call, ast.Call)
+            or not isinstance(call.func, ast.Attribute)
+            or len(call.args) != 1
+            or call.keywords
+        ):
             return None
         if not self._concerned(call.args[0], True):
             return None
@@ -109,39 +134,82 @@ class _Reader:
         code = getattr(function, "__code__", None)
         if code is None or getattr(function, "__defaults__", None) != (1,) or code.co_argcount != 3:
             return None
-        if code.co_varnames[2] not in ("n", "num", "count", "size", "k", "weight", "batch_size", "bs", "num_samples", "val_size"):
+        if code.co_varnames[2] not in (
+            "n",
+            "num",
+            "count",
+            "size",
+            "k",
+            "weight",
+            "batch_size",
+            "bs",
+            "num_samples",
+            "val_size",
+        ):
             return None
-        return Average(call.lineno, " ".join(ast.unparse(call).split()), f"{code.co_varnames[2]} is 1 by default")
+        return Average(
+            call.lineno,
+            " ".join(ast.unparse(call).split()),
+            f"{code.co_varnames[2]} is 1 by default",
+        )
 
     def _running(self) -> Average | None:
         """`mean += (loss - mean) / (i + 1)`."""
         node = self.statement
-        target = node.target if isinstance(node, ast.AugAssign) else node.targets[0] if isinstance(node, ast.Assign) else None
+        target = (
+            node.target
+            if isinstance(node, ast.AugAssign)
+            else node.targets[0]
+            if isinstance(node, ast.Assign)
+            else None
+        )
         value = getattr(node, "value", None)
         if target is None or value is None:
             return None
         text = ast.unparse(target)
         if isinstance(node, ast.Assign):
-            if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add) or ast.unparse(value.left) != text:
+            if (
+                not isinstance(value, ast.BinOp)
+                or not isinstance(value.op, ast.Add)
+                or ast.unparse(value.left) != text
+            ):
                 return None
             value = value.right
-        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div) and self._is_count(value.right):
+        if (
+            isinstance(value, ast.BinOp)
+            and isinstance(value.op, ast.Div)
+            and self._is_count(value.right)
+        ):
             left = value.left
-            if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub) and ast.unparse(left.right) == text:
+            if (
+                isinstance(left, ast.BinOp)
+                and isinstance(left.op, ast.Sub)
+                and ast.unparse(left.right) == text
+            ):
                 return Average(node.lineno, " ".join(ast.unparse(node).split()), None)
         return None
 
     def _mentions(self, node: ast.AST, texts: Any) -> bool:
-        return any(isinstance(n, (ast.Name, ast.Attribute, ast.Subscript)) and ast.unparse(n) in texts for n in ast.walk(node))
+        return any(
+            isinstance(n, (ast.Name, ast.Attribute, ast.Subscript)) and ast.unparse(n) in texts
+            for n in ast.walk(node)
+        )
 
     def _concerned(self, value: ast.AST, first: bool) -> bool:
         """Whether an expression is the number, not multiplied by anything."""
-        if any(isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Mult, ast.Div)) and not _by_rows(n) for n in ast.walk(value)):
+        if any(
+            isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Mult, ast.Div)) and not _by_rows(n)
+            for n in ast.walk(value)
+        ):
             return False
         return first or self._mentions(value, self.single)
 
     def _take(self, node: ast.stmt, first: bool) -> None:
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and self._concerned(node.value, first):
+        if (
+            isinstance(node, ast.AugAssign)
+            and isinstance(node.op, ast.Add)
+            and self._concerned(node.value, first)
+        ):
             self.sums[ast.unparse(node.target)] = ast.unparse(node)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -154,14 +222,23 @@ class _Reader:
                 elif isinstance(node.value, ast.ListComp):
                     self.lists[text] = ast.unparse(node)
                 elif (
-                    isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add) and self._mentions(node.value, {text})
+                    isinstance(node.value, ast.BinOp)
+                    and isinstance(node.value.op, ast.Add)
+                    and self._mentions(node.value, {text})
                 ):
                     self.sums[text] = ast.unparse(node)  # total = total + loss
                 elif isinstance(target, ast.Tuple):
                     self.single.update(ast.unparse(t) for t in target.elts)
-                elif not self._mentions(node.value, (*self.sums, *self.lists)) and text not in self.sums:
+                elif (
+                    not self._mentions(node.value, (*self.sums, *self.lists))
+                    and text not in self.sums
+                ):
                     self.single.add(text)
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+        elif (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Call)
+            and isinstance(node.value.func, ast.Attribute)
+        ):
             call, called = node.value, node.value.func
             if called.attr == "append" and call.args and self._concerned(call.args[0], first):
                 self.lists[ast.unparse(called.value)] = ast.unparse(node)
@@ -175,21 +252,39 @@ class _Reader:
             for text, added in self.sums.items():
                 if self._mentions(left, {text}):
                     return added
-            if isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.func.id == "sum" and left.args:
+            if (
+                isinstance(left, ast.Call)
+                and isinstance(left.func, ast.Name)
+                and left.func.id == "sum"
+                and left.args
+            ):
                 inner = left.args[0]
                 if ast.unparse(inner) in self.lists:
                     return self.lists[ast.unparse(inner)]
-                if isinstance(inner, (ast.GeneratorExp, ast.ListComp)) and self._holds(inner) and self._concerned(inner, True):
+                if (
+                    isinstance(inner, (ast.GeneratorExp, ast.ListComp))
+                    and self._holds(inner)
+                    and self._concerned(inner, True)
+                ):
                     return ast.unparse(inner)
         elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div):
             if ast.unparse(node.target) in self.sums and self._is_count(node.value):
                 return self.sums[ast.unparse(node.target)]
         elif isinstance(node, ast.Call):
             name = (
-                node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else node.func.id
+                if isinstance(node.func, ast.Name)
+                else ""
             )
-            if name in ("mean", "fmean", "average", "nanmean") and not any(k.arg == "weights" for k in node.keywords):
-                looked = [*node.args[:1], *([node.func.value] if isinstance(node.func, ast.Attribute) else [])]
+            if name in ("mean", "fmean", "average", "nanmean") and not any(
+                k.arg == "weights" for k in node.keywords
+            ):
+                looked = [
+                    *node.args[:1],
+                    *([node.func.value] if isinstance(node.func, ast.Attribute) else []),
+                ]
                 for text, added in self.lists.items():
                     if any(self._mentions(part, {text}) for part in looked):
                         return added
@@ -223,10 +318,18 @@ class _Reader:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
             return True
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            return isinstance(node.right, ast.Constant) and node.right.value == 1 and self._is_enumerated(node.left)
+            return (
+                isinstance(node.right, ast.Constant)
+                and node.right.value == 1
+                and self._is_enumerated(node.left)
+            )
         text = ast.unparse(node)
         for n in ast.walk(self.scope):
-            if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add) and ast.unparse(n.target) == text:
+            if (
+                isinstance(n, ast.AugAssign)
+                and isinstance(n.op, ast.Add)
+                and ast.unparse(n.target) == text
+            ):
                 return isinstance(n.value, ast.Constant) and n.value.value == 1
             if (
                 isinstance(n, ast.Assign)
@@ -237,15 +340,21 @@ class _Reader:
         return False
 
     def _is_looped_over(self, text: str) -> bool:
-        return any(isinstance(n, (ast.For, ast.comprehension)) and ast.unparse(n.iter) == text for n in ast.walk(self.scope))
+        return any(
+            isinstance(n, (ast.For, ast.comprehension)) and ast.unparse(n.iter) == text
+            for n in ast.walk(self.scope)
+        )
 
     def _is_enumerated(self, node: ast.expr) -> bool:
         text = ast.unparse(node)
         return any(
-            isinstance(n, ast.For) and isinstance(n.iter, ast.Call) and ast.unparse(n.iter.func) == "enumerate"
-            and isinstance(n.target, ast.Tuple) and ast.unparse(n.target.elts[0]) == text
+            isinstance(n, ast.For)
+            and isinstance(n.iter, ast.Call)
+            and ast.unparse(n.iter.func) == "enumerate"
+            and isinstance(n.target, ast.Tuple)
+            and ast.unparse(n.target.elts[0]) == text
             for n in ast.walk(self.scope)
-        )  # fmt: skip
+        )
 
     def _value(self, node: ast.AST) -> Any:
         """What a name or a chain of attributes is now."""
@@ -253,7 +362,11 @@ class _Reader:
             return self.names.get(node.id)
         if isinstance(node, ast.Attribute):
             owner = self._value(node.value)
-            return vars(owner).get(node.attr) if owner is not None and hasattr(owner, "__dict__") else None
+            return (
+                vars(owner).get(node.attr)
+                if owner is not None and hasattr(owner, "__dict__")
+                else None
+            )
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             owner = self._value(node.value)
             return owner.get(node.slice.value) if isinstance(owner, dict) else None

@@ -1,4 +1,6 @@
-"""What kind of numbers a value holds, from the operations that made it: raw scores, probabilities or their logarithms."""
+"""What kind of numbers a value holds, from the operations that made it: raw scores, probabilities
+or their logarithms.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,25 @@ SCORES = frozenset(
 
 SOFTMAXES = frozenset("softmax softmin softmax2d gumbel_softmax".split())
 
-SAMPLED = frozenset("dropout dropout1d dropout2d dropout3d alpha_dropout masked_fill masked_scatter where".split())
+SAMPLED = frozenset(
+    "dropout dropout1d dropout2d dropout3d alpha_dropout masked_fill masked_scatter where".split()
+)
 _BENT = frozenset(
     "relu relu6 leaky_relu prelu elu selu celu gelu silu mish softplus tanh hardtanh batch_norm layer_norm group_norm instance_norm rms_norm "
     "avg_pool1d avg_pool2d max_pool1d max_pool2d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d adaptive_max_pool2d neg "
     "max amax sum interpolate".split()
 )
-_KEPT = VIEWS | SAMPLED | {"clamp", "clamp_min", "clamp_max", "mean", "cat", "stack", "hstack", "vstack", "nan_to_num"}
+_KEPT = (
+    VIEWS
+    | SAMPLED
+    | {"clamp", "clamp_min", "clamp_max", "mean", "cat", "stack", "hstack", "vstack", "nan_to_num"}
+)
 
 
 @dataclass(slots=True)
 class Origin:
-    """`kind`: "scores", "softmax" or "sigmoid" (probabilities), "logs" (log-probabilities), "log of scores"; `op` is what made them.
+    """`kind`: "scores", "softmax" or "sigmoid" (probabilities), "logs" (log-probabilities), "log of
+    scores"; `op` is what made them.
 
     `linear` says that nothing but a layer's own sum lies between (no ReLU, norm or pooling).
     """
@@ -36,7 +45,8 @@ class Origin:
     kind: str
     op: Op
     linear: bool = True
-    scaled: bool = False  # probabilities that a number has multiplied: a temperature, which scores would have had
+    # probabilities that a number has multiplied: a temperature, which scores would have had
+    scaled: bool = False
 
     @property
     def probabilities(self) -> bool:
@@ -88,7 +98,11 @@ def _squashed(op: Op) -> Origin | None:
         return Origin("logs", op)
     if name == "log" and op.inputs:
         inner = origin(op.inputs[0])
-        return Origin("log of scores", op) if inner is not None and inner.kind == "scores" and inner.linear else Origin("logs", op)
+        return (
+            Origin("log of scores", op)
+            if inner is not None and inner.kind == "scores" and inner.linear
+            else Origin("logs", op)
+        )
     if name == "exp" and op.inputs:
         inner = origin(op.inputs[0])
         if inner is not None and inner.kind == "logs":
@@ -112,7 +126,12 @@ def _squashed(op: Op) -> Origin | None:
         return Origin("softmax", op)
     if name == "reciprocal" and op.inputs and _is_one_plus_exp(op.inputs[0]):
         return Origin("sigmoid", op)
-    if name == "div" and op.args.get("input") in (1, 1.0) and op.inputs and _is_one_plus_exp(op.inputs[0]):
+    if (
+        name == "div"
+        and op.args.get("input") in (1, 1.0)
+        and op.inputs
+        and _is_one_plus_exp(op.inputs[0])
+    ):
         return Origin("sigmoid", op)
     return None
 
@@ -121,22 +140,31 @@ def _is_exp_over_its_sum(above: Value, below: Value) -> bool:
     exp, total = above.producer, below.producer
     while (
         total is not None
-        and total.name in ("unsqueeze", "expand", "expand_as", "getitem", "clamp", "add", "view", "reshape")
+        and total.name
+        in ("unsqueeze", "expand", "expand_as", "getitem", "clamp", "add", "view", "reshape")
         and total.inputs
     ):
         total = total.inputs[0].producer
     return (
-        exp is not None and total is not None and exp.name == "exp" and total.name == "sum"
-        and bool(total.inputs) and total.inputs[0].producer is exp
-    )  # fmt: skip
+        exp is not None
+        and total is not None
+        and exp.name == "exp"
+        and total.name == "sum"
+        and bool(total.inputs)
+        and total.inputs[0].producer is exp
+    )
 
 
 def _is_one_plus_exp(value: Value) -> bool:
     op = value.producer
     return (
-        op is not None and op.name == "add" and 1 in (op.args.get("input"), op.args.get("other")) and bool(op.inputs)
-        and (inner := op.inputs[0].producer) is not None and inner.name == "exp"
-    )  # fmt: skip
+        op is not None
+        and op.name == "add"
+        and 1 in (op.args.get("input"), op.args.get("other"))
+        and bool(op.inputs)
+        and (inner := op.inputs[0].producer) is not None
+        and inner.name == "exp"
+    )
 
 
 def _arithmetic(op: Op, depth: int, linear: bool) -> Origin | None:
@@ -149,7 +177,13 @@ def _arithmetic(op: Op, depth: int, linear: bool) -> Origin | None:
         if found.kind == "scores":
             return Origin("scores", found.op, linear and found.linear)
         tiny = op.name in ("add", "sub") and abs(number) <= 1e-3
-        if found.probabilities and linear and op.name in ("mul", "div") and number != 1 and number > 0:
+        if (
+            found.probabilities
+            and linear
+            and op.name in ("mul", "div")
+            and number != 1
+            and number > 0
+        ):
             return Origin(found.kind, found.op, linear, scaled=True)
         return found if linear and (tiny or op.name in ("mul", "div") and number == 1) else None
     for v in (a, b):
@@ -158,7 +192,12 @@ def _arithmetic(op: Op, depth: int, linear: bool) -> Origin | None:
     first, second = origin(a, depth // 2), origin(b, depth // 2)
     if op.name == "mul" and linear:  # a mask
         for found, other in ((first, b), (second, a)):
-            if found is not None and found.probabilities and not other.requires_grad and (first is None or second is None):
+            if (
+                found is not None
+                and found.probabilities
+                and not other.requires_grad
+                and (first is None or second is None)
+            ):
                 return Origin(found.kind, found.op, linear, scaled=True)
     scored = [o for o in (first, second) if o is not None and o.kind == "scores"]
     others = [o for o in (first, second) if o is not None and o.kind != "scores"]

@@ -31,22 +31,45 @@ class LogitsAsProbs(Rule):
     severity = "error"
     summary = "raw scores where probabilities are expected"
     ops = (
-        "binary_cross_entropy", "kl_div", "multinomial", "bernoulli", "ctc_loss", "cross_entropy", "binary_cross_entropy_with_logits",
-        "gt", "ge", "lt", "le", "round", "mul", "distribution", "clamp", "div", "sub",
-        "matmul", "mv", "mse_loss", "l1_loss", "softmax", "log_softmax",
-    )  # fmt: skip
+        "binary_cross_entropy",
+        "kl_div",
+        "multinomial",
+        "bernoulli",
+        "ctc_loss",
+        "cross_entropy",
+        "binary_cross_entropy_with_logits",
+        "gt",
+        "ge",
+        "lt",
+        "le",
+        "round",
+        "mul",
+        "distribution",
+        "clamp",
+        "div",
+        "sub",
+        "matmul",
+        "mv",
+        "mse_loss",
+        "l1_loss",
+        "softmax",
+        "log_softmax",
+    )
 
     def __init__(self) -> None:
         self._sampled = Sampled()
-        self._ones: list[tuple[Op, Value, Origin, Any]] = []  # `1 - p` of raw scores, since the last backward
+        # `1 - p` of raw scores, since the last backward
+        self._ones: list[tuple[Op, Value, Origin, Any]] = []
         self._judged = 0
         self._scores: set[Any] = set()  # the same of cross entropy
-        self._logits: set[int] = set()  # ids of modules, or numbers of operations, whose scores BCE-with-logits gets
+        # ids of modules, or numbers of operations, whose scores BCE-with-logits gets
+        self._logits: set[int] = set()
         self._weights: dict[
             Any, tuple[Any, str, dict[str, Any]]
         ] = {}  # by who made them: numbers that a distribution took for probabilities
         self._squashed: set[Any] = set()  # who made numbers that a softmax took for scores
-        self._maybe: dict[int, tuple[Any, Site | None, str, dict[str, Any]]] = {}  # by number of the operation
+        # by number of the operation
+        self._maybe: dict[int, tuple[Any, Site | None, str, dict[str, Any]]] = {}
         self._reported: list[tuple[Any, Site | None, str, dict[str, Any]]] = []
         self._thresholds: list[tuple[Any, Site | None, str, dict[str, Any]]] = []
         self._seen: dict[Site | None, int] = {}
@@ -110,7 +133,9 @@ class LogitsAsProbs(Rule):
                 continue
             function, fix = _FIXES.get((op.name, argument), ("", ""))
             if given == "log-probabilities":
-                fix = "give it `.exp()` of them" + (", or `log_target=True`" if op.name == "kl_div" else "")
+                fix = "give it `.exp()` of them" + (
+                    ", or `log_target=True`" if op.name == "kl_div" else ""
+                )
             self.report(
                 op.site,
                 f"{op.name} expects {what} as {argument} but gets {given}: "
@@ -131,7 +156,12 @@ class LogitsAsProbs(Rule):
         found = raw(value)
         if found is None or not isinstance(value, Value):
             found = origin(value) if isinstance(value, Value) and value.requires_grad else None
-            if found is not None and isinstance(value, Value) and outside(value) and len(self._weights) < 64:
+            if (
+                found is not None
+                and isinstance(value, Value)
+                and outside(value)
+                and len(self._weights) < 64
+            ):
                 self._weights[_layer(found)] = aliased(op.site), op.args["kind"], _range(value)
             return
         self.report(
@@ -153,16 +183,36 @@ class LogitsAsProbs(Rule):
     def _in_clamp(self, op: Op) -> None:
         """`p.clamp(eps, 1 - eps)`: done to probabilities before their logarithm."""
         low, high, value = op.args.get("min"), op.args.get("max"), op.args.get("input")
-        if isinstance(low, float) and isinstance(high, float) and 0 < low <= 0.02 and 0.98 <= high < 1 and isinstance(value, Value):
+        if (
+            isinstance(low, float)
+            and isinstance(high, float)
+            and 0 < low <= 0.02
+            and 0.98 <= high < 1
+            and isinstance(value, Value)
+        ):
             found = raw(value)
             if found is not None and outside(value):
-                self._raw(entered(self.session.recorder, op, found.op), found, f"a clamp to [{low:g}, {high:g}]", value)
+                self._raw(
+                    entered(self.session.recorder, op, found.op),
+                    found,
+                    f"a clamp to [{low:g}, {high:g}]",
+                    value,
+                )
 
     def _in_div(self, op: Op) -> None:
         p = overlap(op)
         found = raw(p)
-        if p is not None and found is not None and (outside(p) or outside(p) is None and outside(plain(p)) is not False):
-            self._raw(entered(self.session.recorder, op, found.op), found, "a loss of overlap, sum(p * t) / (sum(p) + sum(t)),", p)
+        if (
+            p is not None
+            and found is not None
+            and (outside(p) or outside(p) is None and outside(plain(p)) is not False)
+        ):
+            self._raw(
+                entered(self.session.recorder, op, found.op),
+                found,
+                "a loss of overlap, sum(p * t) / (sum(p) + sum(t)),",
+                p,
+            )
 
     def _in_sub(self, op: Op) -> None:
         """`1 - p`; what it is for is seen in the backward."""
@@ -171,7 +221,12 @@ class LogitsAsProbs(Rule):
             found = raw(value)
             if found is not None and outside(value) and len(self._ones) < 32:
                 site, made = entered(self.session.recorder, op, found.op), plain(value).producer
-                if site is op.site and made is not None and made.name in ("gather", "getitem") and made.direct:
+                if (
+                    site is op.site
+                    and made is not None
+                    and made.name in ("gather", "getitem")
+                    and made.direct
+                ):
                     site = made.site  # where the scores were picked in the place of probabilities
                 self._ones.append((op, value, found, site))
 
@@ -188,7 +243,9 @@ class LogitsAsProbs(Rule):
                 if how is not None:
                     self._raw(site, found, how, value)
         picked = picked_actions(event.roots[0]) if len(event.roots) == 1 else None
-        if picked is not None and not any(op.name in ("logsumexp", "log_softmax") for op in terms(event.roots[0])):
+        if picked is not None and not any(
+            op.name in ("logsumexp", "log_softmax") for op in terms(event.roots[0])
+        ):
             op, found = picked
             self.report(
                 op.site,
@@ -206,7 +263,12 @@ class LogitsAsProbs(Rule):
             self._drawn(op, value, limit)
         if not isinstance(value, Value):
             return
-        if isinstance(limit, float) and 0.05 < limit < 1 and value.producer is not None and value.producer.name == "cumsum":
+        if (
+            isinstance(limit, float)
+            and 0.05 < limit < 1
+            and value.producer is not None
+            and value.producer.name == "cumsum"
+        ):
             self._cumulated(op, value)
             return
         likely = isinstance(limit, float) and 0.5 <= limit < 1
@@ -217,17 +279,32 @@ class LogitsAsProbs(Rule):
         self._seen[op.site] = self._seen.get(op.site, 0) + 1
         found = origin(value)
         if found is not None and found.kind == "scores":
-            if limit != 0.5 and op.name != "round" and (value.producer is None or value.producer.name not in ("max", "amax")):
+            if (
+                limit != 0.5
+                and op.name != "round"
+                and (value.producer is None or value.producer.name not in ("max", "amax"))
+            ):
                 return
             self._entered += 1
             written = op.written("input") or "the scores"
-            self._thresholds.append((_who(found), op.site, written, {"operation": op.name, "limit": limit, **_range(value)}))
+            self._thresholds.append(
+                (
+                    _who(found),
+                    op.site,
+                    written,
+                    {"operation": op.name, "limit": limit, **_range(value)},
+                )
+            )
 
     def _drawn(self, op: Op, first: Value, second: Value) -> None:
         """`rand < p` of raw scores."""
         for draw, p in ((first, second), (second, first)):
             made = plain(draw).producer
-            if made is not None and made.name in ("rand", "rand_like", "uniform") and p.shape == draw.shape:
+            if (
+                made is not None
+                and made.name in ("rand", "rand_like", "uniform")
+                and p.shape == draw.shape
+            ):
                 found = raw(p)
                 if found is not None and outside(p):
                     self._raw(op.site, found, "drawing by `rand < p`", p)
@@ -255,7 +332,13 @@ class LogitsAsProbs(Rule):
             if p.requires_grad or not logs.requires_grad or p.shape != logs.shape or p.ndim < 2:
                 continue
             found, other = raw(p), origin(logs)
-            if found is not None and other is not None and other.kind == "logs" and other.op.name == "log_softmax" and outside(p):
+            if (
+                found is not None
+                and other is not None
+                and other.kind == "logs"
+                and other.op.name == "log_softmax"
+                and outside(p)
+            ):
                 self._raw(op.site, found, "cross entropy written out, -sum(p * log(q)),", p)
                 return
         for p, logs in (op.inputs, op.inputs[::-1]):
@@ -286,11 +369,20 @@ class LogitsAsProbs(Rule):
                 self._maybe.pop(next(iter(self._maybe)))
             scores, made, what = found
             site = promised(made) or op.site
-            self._maybe[op.number] = _who(made), site, what, {"operation": op.name, **_range(scores)}
+            self._maybe[op.number] = (
+                _who(made),
+                site,
+                what,
+                {"operation": op.name, **_range(scores)},
+            )
 
     def on_read(self, event: Read) -> None:
         """A number that such an operation is reduced to."""
-        number = reduced_to(event.value, self._maybe) if self._maybe and event.value.numel <= 4096 else None
+        number = (
+            reduced_to(event.value, self._maybe)
+            if self._maybe and event.value.numel <= 4096
+            else None
+        )
         if number is not None:
             self._reported.append(self._maybe.pop(number))
 
@@ -316,7 +408,11 @@ class LogitsAsProbs(Rule):
                     fix=f"take `{'softmax(dim=-1)' if classes else 'torch.sigmoid'}` of the scores first",
                 )
         for who, site, written, evidence in self._thresholds:
-            if who in self._scores and evidence["limit"] != 0.5 and evidence["operation"] != "round":
+            if (
+                who in self._scores
+                and evidence["limit"] != 0.5
+                and evidence["operation"] != "round"
+            ):
                 self.report(
                     site,
                     f"{written} is compared with {evidence['limit']:g} as if it were a probability, but these are raw scores: they are "
@@ -389,20 +485,44 @@ class ProbsAsLogits(Rule):
     severity = "error"
     summary = "probabilities where raw scores are expected"
     ops = (
-        "binary_cross_entropy_with_logits", "cross_entropy", "softmax", "log_softmax", "gumbel_softmax", "sigmoid", "logsigmoid", "kl_div",
-        "ctc_loss", "logsumexp", "multi_margin_loss", "multilabel_soft_margin_loss", "gt", "lt", "ge", "sign", "distribution", "exp", "log1p",
+        "binary_cross_entropy_with_logits",
+        "cross_entropy",
+        "softmax",
+        "log_softmax",
+        "gumbel_softmax",
+        "sigmoid",
+        "logsigmoid",
+        "kl_div",
+        "ctc_loss",
+        "logsumexp",
+        "multi_margin_loss",
+        "multilabel_soft_margin_loss",
+        "gt",
+        "lt",
+        "ge",
+        "sign",
+        "distribution",
+        "exp",
+        "log1p",
         "softplus",
-    )  # fmt: skip
+    )
 
     def __init__(self) -> None:
-        self._soft: list[tuple[Op, Origin]] = []  # softplus of probabilities, since the last backward
-        self._asked: dict[int, Any] = {}  # by number of a softmax: who called the function that promises probabilities
+        # softplus of probabilities, since the last backward
+        self._soft: list[tuple[Op, Origin]] = []
+        # by number of a softmax: who called the function that promises probabilities
+        self._asked: dict[int, Any] = {}
 
     def on_op(self, op: Op) -> None:
         """The input is a softmax's or a sigmoid's result."""
         if op.name in ("gt", "lt", "ge"):
             limit, value = op.args.get("other"), op.args.get("input")
-            if isinstance(limit, (int, float)) and not limit and op.direct and isinstance(value, Value):
+            if (
+                isinstance(limit, (int, float))
+                and not limit
+                and op.direct
+                and isinstance(value, Value)
+            ):
                 self._always(op, value)
             return
         name = op.name
@@ -416,7 +536,11 @@ class ProbsAsLogits(Rule):
             return
         if name == "logsumexp" and op.direct:
             return  # only as a part of Categorical(logits=...) and the like
-        argument = {"ctc_loss": "log_probs", "gumbel_softmax": "logits", "distribution": "logits"}.get(name, "input")
+        argument = {
+            "ctc_loss": "log_probs",
+            "gumbel_softmax": "logits",
+            "distribution": "logits",
+        }.get(name, "input")
         value = op.args.get(argument)
         found = origin(value)
         if found is None or not found.probabilities or not isinstance(value, Value):
@@ -424,38 +548,76 @@ class ProbsAsLogits(Rule):
         if found.scaled and name not in ("softmax", "log_softmax"):
             return
         made, softmax = found.op, found.kind == "softmax"
-        if name == "binary_cross_entropy_with_logits" and not softmax or name == "cross_entropy" and softmax:
+        if (
+            name == "binary_cross_entropy_with_logits"
+            and not softmax
+            or name == "cross_entropy"
+            and softmax
+        ):
             return  # rules of their own
-        if name in ("softmax", "log_softmax", "gumbel_softmax") and not _same_axis(found, op, value):
+        if name in ("softmax", "log_softmax", "gumbel_softmax") and not _same_axis(
+            found, op, value
+        ):
             return
-        if name in ("sigmoid", "logsigmoid") and softmax or made.output is not None and made.output.numel * 2 <= value.numel:
+        if (
+            name in ("sigmoid", "logsigmoid")
+            and softmax
+            or made.output is not None
+            and made.output.numel * 2 <= value.numel
+        ):
             return
         logs = name in ("kl_div", "ctc_loss")
         wanted = "log-probabilities" if logs else "raw scores"
         repeated = name in ("softmax", "log_softmax", "gumbel_softmax", "sigmoid", "logsigmoid")
-        target = "a distribution with `logits=`" if name == "logsumexp" else op.args["kind"] if name == "distribution" else name
-        # What is squashed once too often is the second call; for a loss the squashing itself has to go, or become its logarithm.
-        site = cause_site(op) if repeated else aliased(op.site) if name in ("logsumexp", "distribution") else cause_site(made)
+        target = (
+            "a distribution with `logits=`"
+            if name == "logsumexp"
+            else op.args["kind"]
+            if name == "distribution"
+            else name
+        )
+        # What is squashed once too often is the second call; for a loss the squashing itself has to
+        # go, or become its logarithm.
+        site = (
+            cause_site(op)
+            if repeated
+            else aliased(op.site)
+            if name in ("logsumexp", "distribution")
+            else cause_site(made)
+        )
         if repeated and op.direct:
             asked = self._asked.get(made.number)
             handed = handed_in(self.session.recorder, op, argument, made) or site
             elsewhere = (
-                asked is not None and op.site is not None and asked.code not in (op.site.code, getattr(handed, "code", None))
+                asked is not None
+                and op.site is not None
+                and asked.code not in (op.site.code, getattr(handed, "code", None))
             )
             site = asked if elsewhere and not made.grad_enabled else handed
         self.report(
             site,
             f"{target} expects {wanted} but gets probabilities: its input is the output of {made.name}.",
-            evidence={"squashed_by": made.name, "squashed_at": str(made.site), "used_at": str(op.site), "shape": list(value.shape)},
-            fix=f"use log_{made.name} instead of {made.name}" if logs and made.name in ("softmax",)
-            else "take the logarithm first" if logs
-            else "pass the probabilities as `probs=`, or the scores as `logits=`" if name in ("logsumexp", "distribution")
-            else f"apply it only once: remove either this {name} or the earlier {made.name}" if repeated
+            evidence={
+                "squashed_by": made.name,
+                "squashed_at": str(made.site),
+                "used_at": str(op.site),
+                "shape": list(value.shape),
+            },
+            fix=f"use log_{made.name} instead of {made.name}"
+            if logs and made.name in ("softmax",)
+            else "take the logarithm first"
+            if logs
+            else "pass the probabilities as `probs=`, or the scores as `logits=`"
+            if name in ("logsumexp", "distribution")
+            else f"apply it only once: remove either this {name} or the earlier {made.name}"
+            if repeated
             else f"give {name} the scores, without the {made.name}",
-        )  # fmt: skip
+        )
 
     def _by_hand(self, op: Op) -> None:
-        """A ratio of policies made of probabilities, `exp(new - old)`; the stable form of BCE with logits, and softplus, of a sigmoid."""
+        """A ratio of policies made of probabilities, `exp(new - old)`; the stable form of BCE with
+        logits, and softplus, of a sigmoid.
+        """
         value = op.args.get("input")
         made = value.producer if isinstance(value, Value) else None
         if op.name == "exp":
@@ -485,7 +647,12 @@ class ProbsAsLogits(Rule):
         if op.name == "log1p" and inner is value:
             return
         found = origin(inner)
-        if found is not None and found.kind == "sigmoid" and not found.scaled and len(self._soft) < 32:
+        if (
+            found is not None
+            and found.kind == "sigmoid"
+            and not found.scaled
+            and len(self._soft) < 32
+        ):
             self._soft.append((op, found))
 
     def on_backward_begin(self, event: Backward) -> None:
@@ -505,7 +672,9 @@ class ProbsAsLogits(Rule):
                     )
 
     def _always(self, op: Op, value: Any) -> None:
-        """The result of a sigmoid compared with zero: the limit of a logit, which no probability is below."""
+        """The result of a sigmoid compared with zero: the limit of a logit, which no probability is
+        below.
+        """
         found = origin(value)
         if found is not None and found.kind == "sigmoid" and not found.scaled and op.direct:
             self.report(
@@ -524,4 +693,6 @@ def _same_axis(found: Origin, op: Op, value: Value) -> bool:
     first, second = made.args.get("dim"), op.args.get("dim", -1)
     if made.name == "gumbel_softmax" or not isinstance(first, int) or not isinstance(second, int):
         return made.name != "gumbel_softmax" and first == second
-    return first % value.ndim == second % value.ndim and (made.output is None or made.output.ndim == value.ndim)
+    return first % value.ndim == second % value.ndim and (
+        made.output is None or made.output.ndim == value.ndim
+    )

@@ -12,11 +12,15 @@ from ..source.places import chosen, note_caller
 from .origin import Sampled, origin
 
 
-def made_by(value: Value, names: frozenset[str], through: frozenset[str] = VIEWS, depth: int = 40) -> Op | None:
-    """The operation among `names` whose result a value is: possibly viewed, scaled or shifted by a number, joined or averaged with others
-    that are such results, too. None when something else has been mixed in.
+def made_by(
+    value: Value, names: frozenset[str], through: frozenset[str] = VIEWS, depth: int = 40
+) -> Op | None:
+    """The operation among `names` whose result a value is: possibly viewed, scaled or shifted by a
+    number, joined or averaged with others that are such results, too. None when something else has
+    been mixed in.
 
-    A product with another tensor (attention, gates of experts) is something else; so is a sum with anything but another such result.
+    A product with another tensor (attention, gates of experts) is something else; so is a sum with
+    anything but another such result.
     """
     op = value.producer
     if op is None or depth == 0:
@@ -35,15 +39,22 @@ def made_by(value: Value, names: frozenset[str], through: frozenset[str] = VIEWS
         parts = [v for v in op.inputs if v.dtype != "bool"]
         found = [made_by(v, names, through, depth - 1) for v in parts]
         return found[0] if found and all(found) else None
-    if op.name == "mean" and op.inputs and op.output is not None:  # of an ensemble: the last axis stays
+    # of an ensemble: the last axis stays
+    if op.name == "mean" and op.inputs and op.output is not None:
         whole = op.inputs[0]
-        if op.arg("dim") is not None and whole.ndim > 2 and op.output.shape[-1:] == whole.shape[-1:]:
+        if (
+            op.arg("dim") is not None
+            and whole.ndim > 2
+            and op.output.shape[-1:] == whole.shape[-1:]
+        ):
             return made_by(whole, names, through, depth - 1)
     return None
 
 
 class SoftmaxBeforeCrossEntropy(Rule):
-    """`cross_entropy` takes logits and applies log-softmax itself; after a softmax the gradients are small and wrong."""
+    """`cross_entropy` takes logits and applies log-softmax itself; after a softmax the gradients
+    are small and wrong.
+    """
 
     slug = "softmax-before-ce"
     id = "PL201"
@@ -85,12 +96,21 @@ class SoftmaxBeforeCrossEntropy(Rule):
     def _look(self, op: Op, scores: Value) -> None:
         """Scores of which it is not known how they were made: whether they are probabilities."""
         classes = scores.shape[1] if scores.ndim > 1 else 0
-        if classes < 2 or not scores.requires_grad or len(self._looks.get(op.site, ())) > 2 or not self._sampled.due(op.site):
+        if (
+            classes < 2
+            or not scores.requires_grad
+            or len(self._looks.get(op.site, ())) > 2
+            or not self._sampled.due(op.site)
+        ):
             return
         array = scores.numpy()
         if array is None or not array.size:
             return
-        rows = bool((array >= 0).all()) and bool(np.all(np.abs(array.sum(1) - 1) < 1e-4)) and bool((array.max(1) < 0.999).any())
+        rows = (
+            bool((array >= 0).all())
+            and bool(np.all(np.abs(array.sum(1) - 1) < 1e-4))
+            and bool((array.max(1) < 0.999).any())
+        )
         looks = self._looks.setdefault(op.site, [])
         looks.append(rows)
         if len(looks) == 3 and all(looks):
@@ -111,4 +131,6 @@ SOFTMAX = frozenset({"softmax", "softmin", "gumbel_softmax"})
 
 def _called(made: Op) -> str:
     """What made the probabilities, in words."""
-    return {"div": "a softmax by hand", "exp": "the exponential of log-probabilities"}.get(made.name, made.name)
+    return {"div": "a softmax by hand", "exp": "the exponential of log-probabilities"}.get(
+        made.name, made.name
+    )

@@ -9,7 +9,19 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from ...events import VIEWS, Backward, Failure, ModuleCall, Op, OptimizerInfo, Read, Site, Step, Value, ancestors
+from ...events import (
+    VIEWS,
+    Backward,
+    Failure,
+    ModuleCall,
+    Op,
+    OptimizerInfo,
+    Read,
+    Site,
+    Step,
+    Value,
+    ancestors,
+)
 from ...recording.names import locals_of
 from ...rule import Rule
 from ..source.places import Place, assignments, called_from, function_around, tree
@@ -17,8 +29,31 @@ from .growth import kept_in
 
 ROUNDS = 4  # of steps over which something must be kept
 EVALUATED = 8  # calls in one graph that no backward goes through
-_TAKES = ("append", "add", "appendleft", "insert", "extend", "setdefault", "put", "push", "__setitem__", "update")
-_PLAIN = ("item", "detach", "tolist", "numpy", "data", "float", "int", "str", "len", "print", "format")
+_TAKES = (
+    "append",
+    "add",
+    "appendleft",
+    "insert",
+    "extend",
+    "setdefault",
+    "put",
+    "push",
+    "__setitem__",
+    "update",
+)
+_PLAIN = (
+    "item",
+    "detach",
+    "tolist",
+    "numpy",
+    "data",
+    "float",
+    "int",
+    "str",
+    "len",
+    "print",
+    "format",
+)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -31,7 +66,11 @@ def _parts(node: ast.AST) -> Iterator[ast.expr]:
     elif isinstance(node, ast.Dict):
         for value in node.values:
             yield from _parts(value)
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("dict", "tuple", "list"):
+    elif (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("dict", "tuple", "list")
+    ):
         for value in (*node.args, *(k.value for k in node.keywords)):
             yield from _parts(value)
     elif (
@@ -46,15 +85,30 @@ def _parts(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _sinks(scope: ast.AST) -> Iterator[tuple[ast.stmt | ast.expr, list[ast.expr]]]:
-    """(statement or call, what it stores) for everything in a scope that puts a value into a container or an object."""
+    """(statement or call, what it stores) for everything in a scope that puts a value into a
+    container or an object.
+    """
     for node in ast.walk(scope):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TAKES:
-            yield node, [part for a in (*node.args, *(k.value for k in node.keywords)) for part in _parts(a)]
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _TAKES
+        ):
+            yield (
+                node,
+                [
+                    part
+                    for a in (*node.args, *(k.value for k in node.keywords))
+                    for part in _parts(a)
+                ],
+            )
         elif isinstance(node, ast.Assign):
             if any(isinstance(t, (ast.Subscript, ast.Attribute)) for t in node.targets):
                 yield node, list(_parts(node.value))
             elif (
-                len(node.targets) == 1 and isinstance(node.value, ast.BinOp) and isinstance(node.value.right, (ast.List, ast.Tuple))
+                len(node.targets) == 1
+                and isinstance(node.value, ast.BinOp)
+                and isinstance(node.value.right, (ast.List, ast.Tuple))
             ):
                 yield node, list(_parts(node.value.right))
         elif isinstance(node, ast.AugAssign) and isinstance(node.value, (ast.List, ast.Tuple)):
@@ -65,10 +119,15 @@ def _names_at(scope: ast.AST, line: int) -> set[str]:
     """The variables and attributes that the statement over a line assigns."""
     found: set[str] = set()
     for node in ast.walk(scope):
-        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.lineno <= line <= (node.end_lineno or node.lineno):
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.lineno <= line <= (
+            node.end_lineno or node.lineno
+        ):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for t in targets:
-                found.update(ast.unparse(x) for x in (t.elts if isinstance(t, (ast.Tuple, ast.List)) else [t]))
+                found.update(
+                    ast.unparse(x)
+                    for x in (t.elts if isinstance(t, (ast.Tuple, ast.List)) else [t])
+                )
     return found
 
 
@@ -94,24 +153,36 @@ def _calls(node: ast.AST, function: str) -> bool:
 
 
 def _handed(root: ast.Module, scope: ast.AST, names: set[str]) -> int | None:
-    """The line of a function of the same file that stores a parameter for which one of the variables is given: `meter.update(loss)`."""
+    """The line of a function of the same file that stores a parameter for which one of the
+    variables is given: `meter.update(loss)`.
+    """
     for call in ast.walk(scope):
-        given = [k for k, a in enumerate(call.args) if ast.unparse(a) in names] if isinstance(call, ast.Call) else []
+        given = (
+            [k for k, a in enumerate(call.args) if ast.unparse(a) in names]
+            if isinstance(call, ast.Call)
+            else []
+        )
         for function in ast.walk(root) if given else ():
             if isinstance(function, _FUNCTIONS) and _calls(call, function.name):
                 parameters = [a.arg for a in function.args.args]
                 parameters = parameters[parameters[:1] == ["self"] :]
                 taken = {parameters[k] for k in given if k < len(parameters)}
                 for node, parts in _sinks(function):
-                    if any(ast.unparse(part.value if isinstance(part, ast.Subscript) else part) in taken for part in parts):
+                    if any(
+                        ast.unparse(part.value if isinstance(part, ast.Subscript) else part)
+                        in taken
+                        for part in parts
+                    ):
                         return node.lineno
     return None
 
 
 def storing_line(file: str, line: int, depth: int = 4) -> Place | None:
-    """The line that puts what a line made into a list, a dictionary or an object: `losses.append(loss)`. None when none is found.
+    """The line that puts what a line made into a list, a dictionary or an object:
+    `losses.append(loss)`. None when none is found.
 
-    Followed are variables of the same function, what is handed to functions of the same file, and results to where these are called.
+    Followed are variables of the same function, what is handed to functions of the same file, and
+    results to where these are called.
     """
     root = tree(file)
     if root is None:
@@ -125,7 +196,9 @@ def storing_line(file: str, line: int, depth: int = 4) -> Place | None:
         if first <= line <= last and not isinstance(sink, ast.Assign):
             return Place(file, first)
     for sink, parts in _sinks(scope):
-        if any(ast.unparse(part) in names for part in parts) and not (handed is not None and any(_calls(sink, f) for f in own)):
+        if any(ast.unparse(part) in names for part in parts) and not (
+            handed is not None and any(_calls(sink, f) for f in own)
+        ):
             return Place(file, sink.lineno)
     if handed is not None:
         return Place(file, handed)
@@ -136,7 +209,11 @@ def storing_line(file: str, line: int, depth: int = 4) -> Place | None:
             and node.lineno > line
             and isinstance(node.value, (ast.BinOp, ast.Tuple, ast.Name))
         ):
-            if any(ast.unparse(part) in names for part in ast.walk(node.value) if isinstance(part, (ast.Name, ast.Attribute))):
+            if any(
+                ast.unparse(part) in names
+                for part in ast.walk(node.value)
+                if isinstance(part, (ast.Name, ast.Attribute))
+            ):
                 found = storing_line(file, node.lineno, depth - 1)
                 if found is not None:
                     return found
@@ -144,24 +221,32 @@ def storing_line(file: str, line: int, depth: int = 4) -> Place | None:
         returned = any(
             isinstance(node, ast.Return)
             and node.value is not None
-            and (node.lineno <= line <= (node.end_lineno or 0) or any(ast.unparse(part) in names for part in _parts(node.value)))
+            and (
+                node.lineno <= line <= (node.end_lineno or 0)
+                or any(ast.unparse(part) in names for part in _parts(node.value))
+            )
             for node in ast.walk(scope)
         )
         if returned:
             for node in ast.walk(root):
-                if isinstance(node, ast.Call) and (_calls(node, scope.name) or scope.name == "forward" and _calls(node, "model")):
+                if isinstance(node, ast.Call) and (
+                    _calls(node, scope.name) or scope.name == "forward" and _calls(node, "model")
+                ):
                     found = storing_line(file, node.lineno, depth - 1)
                     if found is not None:
                         return found
     for node in ast.walk(scope):
-        if isinstance(node, ast.ListComp) and node.lineno <= line <= (node.end_lineno or node.lineno):
+        if isinstance(node, ast.ListComp) and node.lineno <= line <= (
+            node.end_lineno or node.lineno
+        ):
             return Place(file, node.lineno)
     return None
 
 
 def carried(backward: Op, step: int) -> tuple[Op | None, Value | None]:
-    """The first operation of this step that takes a value of a step before with its graph, and the value, where the same lines ran in
-    both steps, one upon the other: a state that is carried on. (None, None) when there is none."""
+    """The first operation of this step that takes a value of a step before with its graph, and the
+    value, where the same lines ran in both steps, one upon the other: a state that is carried on.
+    (None, None) when there is none."""
     found = list(ancestors(backward.inputs))
     sites = {(made.site, made.name) for made in found if made.step == step}
     if any(made.step < step and (made.site, made.name) in sites for made in found):
@@ -188,7 +273,9 @@ class _Rounds(Rule):
         return steps >= (ROUNDS - 1) * max(1, len(self._optimizers))
 
     def due(self, step: int) -> bool:
-        """Whether to look at what is alive after this step: after each of the first, then at 2**k and 3 * 2**k."""
+        """Whether to look at what is alive after this step: after each of the first, then at 2**k
+        and 3 * 2**k.
+        """
         odd = step
         while odd > 16 and odd % 2 == 0:
             odd //= 2
@@ -196,34 +283,55 @@ class _Rounds(Rule):
 
 
 def kept_at(op: Op, carried: Value) -> Any:
-    """The only line outside of `__init__` that puts a state into the attribute of a module in which the next step finds it."""
+    """The only line outside of `__init__` that puts a state into the attribute of a module in which
+    the next step finds it.
+    """
     call = op.module
     states = [t for v in (carried, *op.outputs) if (t := v.tensor) is not None]
     while call is not None:
         module = call.module
-        name = next((k for k, held in vars(module).items() if any(held is t for t in states)), None) if module is not None else None
+        name = (
+            next((k for k, held in vars(module).items() if any(held is t for t in states)), None)
+            if module is not None
+            else None
+        )
         code = getattr(type(module).forward, "__code__", None) if name is not None else None
         if code is not None:
             root = tree(code.co_filename)
             owner = (
-                next((n for n in ast.walk(root) if isinstance(n, ast.ClassDef) and n.name == type(module).__name__), None)
+                next(
+                    (
+                        n
+                        for n in ast.walk(root)
+                        if isinstance(n, ast.ClassDef) and n.name == type(module).__name__
+                    ),
+                    None,
+                )
                 if root
                 else None
             )
-            lines = [
-                a.lineno
-                for a in assignments(code.co_filename, f"self.{name}", owner.lineno, owner.end_lineno or 0)
-                if not isinstance(a.value, ast.Constant)
-                and (around := function_around(code.co_filename, a.lineno)) is not None
-                and around.name != "__init__"
-            ] if owner is not None else []  # fmt: skip
+            lines = (
+                [
+                    a.lineno
+                    for a in assignments(
+                        code.co_filename, f"self.{name}", owner.lineno, owner.end_lineno or 0
+                    )
+                    if not isinstance(a.value, ast.Constant)
+                    and (around := function_around(code.co_filename, a.lineno)) is not None
+                    and around.name != "__init__"
+                ]
+                if owner is not None
+                else []
+            )
             return Place(code.co_filename, lines[0]) if len(lines) == 1 else None
         call = call.parent
     return None
 
 
 class GraphKept(_Rounds):
-    """A result that still has its graph is kept over optimizer steps, so the graphs of all past steps stay in memory."""
+    """A result that still has its graph is kept over optimizer steps, so the graphs of all past
+    steps stay in memory.
+    """
 
     slug = "graph-kept"
     id = "PL701"
@@ -233,11 +341,15 @@ class GraphKept(_Rounds):
 
     def __init__(self) -> None:
         super().__init__()
-        self._reach: weakref.WeakKeyDictionary[Op, tuple[int, int]] = weakref.WeakKeyDictionary()  # (first step, steps crossed)
-        self._row: dict[Site, list[int]] = {}  # calls of models since the last backward or step, by place
+        # (first step, steps crossed)
+        self._reach: weakref.WeakKeyDictionary[Op, tuple[int, int]] = weakref.WeakKeyDictionary()
+        # calls of models since the last backward or step, by place
+        self._row: dict[Site, list[int]] = {}
         self._trained: set[Site] = set()  # places of calls that a loss was made of
-        self._evaluated: dict[Site, tuple[Any, int, set[int]]] = {}  # by place of the calls: what would be told
-        self._losses: deque[int] = deque(maxlen=8)  # the values that backward ran on last, by number
+        # by place of the calls: what would be told
+        self._evaluated: dict[Site, tuple[Any, int, set[int]]] = {}
+        # the values that backward ran on last, by number
+        self._losses: deque[int] = deque(maxlen=8)
 
     # ---- carried from step to step -----------------------------------------------------------------------------------
     def on_op(self, op: Op) -> None:
@@ -265,14 +377,21 @@ class GraphKept(_Rounds):
             if from_earlier is not None and crossed >= ROUNDS and self.long(op.step - first):
                 self._tell(op, from_earlier, crossed)
 
-    def _tell(self, op: Op, carried: Value, crossed: int, covers: tuple[Any, ...] = (), failed: str = "") -> None:
+    def _tell(
+        self, op: Op, carried: Value, crossed: int, covers: tuple[Any, ...] = (), failed: str = ""
+    ) -> None:
         site, name = op.site, None
         if op.module is not None and carried.id in {v.id for v in op.module.root.inputs}:
             root = op.module.root
             site = root.site  # the state is handed to the model: the loop has to cut it
             given = site.call.arguments if site is not None and site.call is not None else []
             name = next(
-                (text for v, text in zip(root.inputs, given) if v.id == carried.id and len(given) == len(root.inputs)), None
+                (
+                    text
+                    for v, text in zip(root.inputs, given)
+                    if v.id == carried.id and len(given) == len(root.inputs)
+                ),
+                None,
             )
         elif op.module is None or op.direct:
             name = next((op.written(k) for k, v in op.args.items() if v is carried), None)
@@ -302,7 +421,9 @@ class GraphKept(_Rounds):
         )
 
     def _given_loss(self, op: Op) -> Any:
-        """Who called the function that an operation stands in, if it was handed a loss that backward has run on: there it has to be a number."""
+        """Who called the function that an operation stands in, if it was handed a loss that
+        backward has run on: there it has to be a number.
+        """
         code, recorder = op.site.code if op.site is not None else None, self.session.recorder
         frame: Any = sys._getframe(1)
         while frame is not None and frame.f_code is not code:
@@ -310,16 +431,27 @@ class GraphKept(_Rounds):
         if frame is None or code is None:
             return None
         held = locals_of(frame)
-        given = [held.get(name) for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
+        given = [
+            held.get(name) for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        ]
         with recorder.quiet():
-            handed = any(isinstance(t, recorder.engine.Tensor) and recorder.value(t).number in self._losses for t in given)
+            handed = any(
+                isinstance(t, recorder.engine.Tensor) and recorder.value(t).number in self._losses
+                for t in given
+            )
         return called_from(code, recorder) if handed else None
 
     def on_error(self, failure: Failure) -> None:
-        """A backward through graphs of steps before, which are freed or whose parameters have changed."""
+        """A backward through graphs of steps before, which are freed or whose parameters have
+        changed.
+        """
         op = failure.op
         text = str(failure.exception)
-        if op is None or op.name != "backward" or not ("second time" in text or "modified by an inplace" in text):
+        if (
+            op is None
+            or op.name != "backward"
+            or not ("second time" in text or "modified by an inplace" in text)
+        ):
             return
         made, v = carried(op, self.step)
         if made is not None and v is not None:
@@ -342,7 +474,11 @@ class GraphKept(_Rounds):
         if read.how == "repr":
             return
         for site, numbers in self._row.items():
-            if len(numbers) >= EVALUATED and site not in self._trained and site not in self._evaluated:
+            if (
+                len(numbers) >= EVALUATED
+                and site not in self._trained
+                and site not in self._evaluated
+            ):
                 self._span(site, set(numbers), read.value)
 
     def _span(self, site: Site, numbers: set[int], value: Value) -> None:
@@ -358,7 +494,12 @@ class GraphKept(_Rounds):
                         v.requires_grad and v.producer is not None and v.producer.module is not None
                         and v.producer.module.root.number in numbers for v in call.inputs
                     )  # fmt: skip
-            elif o.name == "add" and o.site is not None and o.output is not None and o.output.requires_grad:
+            elif (
+                o.name == "add"
+                and o.site is not None
+                and o.output is not None
+                and o.output.requires_grad
+            ):
                 sums[o.site] = sums.get(o.site, 0) + 1
         if len(own) < EVALUATED:
             return
@@ -370,8 +511,14 @@ class GraphKept(_Rounds):
         """These calls are trained on."""
         self._losses.extend(v.number for v in event.roots)
         if self._evaluated or any(len(numbers) > 1 for numbers in self._row.values()):
-            made = {o.module.root.number: o.module.root.site for o in ancestors(event.roots) if o.module is not None}
-            for site in [site for site, (_, _, own) in self._evaluated.items() if own & made.keys()]:
+            made = {
+                o.module.root.number: o.module.root.site
+                for o in ancestors(event.roots)
+                if o.module is not None
+            }
+            for site in [
+                site for site, (_, _, own) in self._evaluated.items() if own & made.keys()
+            ]:
                 del self._evaluated[site]
             self._trained.update(site for site in made.values() if site is not None)
         self._row.clear()
@@ -413,7 +560,8 @@ class GraphKept(_Rounds):
         kept = {s: g for s, g in groups.items() if len(g) >= ROUNDS and self.long(max(g) - min(g))}
         if not kept:
             return
-        inner: set[int] = set()  # operations that another kept value, or the carried one, is made of
+        # operations that another kept value, or the carried one, is made of
+        inner: set[int] = set()
         for site, group in groups.items():
             for value in group.values():
                 if site in kept or value.producer in self._reach:
@@ -421,7 +569,11 @@ class GraphKept(_Rounds):
         for site, group in kept.items():
             last = group[max(group)]
             stored = storing_line(site.file, site.line)
-            if last.producer.number in inner and stored is None or any(v.producer in self._reach for v in group.values()):
+            if (
+                last.producer.number in inner
+                and stored is None
+                or any(v.producer in self._reach for v in group.values())
+            ):
                 continue
             graph = list(ancestors([last]))
             if all(o.name in VIEWS for o in graph):
@@ -438,5 +590,7 @@ class GraphKept(_Rounds):
                     "operations_in_one_graph": len(graph),
                     "shape": list(last.shape),
                 },
-                fix="keep the number: `.item()`" if last.numel == 1 else "keep the values alone: `.detach()`",
+                fix="keep the number: `.item()`"
+                if last.numel == 1
+                else "keep the values alone: `.detach()`",
             )

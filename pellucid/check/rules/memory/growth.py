@@ -35,12 +35,15 @@ class MemoryGrowth(Rule):
     LARGE = 2048  # elements of each step: so many are too much even for what is used in the end
 
     def __init__(self) -> None:
-        self._later: dict[int, int] = {}  # tensors that a later step has used, and the last such step
+        # tensors that a later step has used, and the last such step
+        self._later: dict[int, int] = {}
         self._found: dict[Any, tuple[Any, dict[str, Any], set[int]]] = {}
-        self._joined: dict[Any, tuple[int, int, int, int]] = {}  # by place: id, size and step of the last result, how often it grew
+        # by place: id, size and step of the last result, how often it grew
+        self._joined: dict[Any, tuple[int, int, int, int]] = {}
         self._lengths: dict[int, int] = {}  # by id of a container with a limit
         self._hooks: dict[Any, int] = {}  # by id of a module (and kind): hooks at the last look
-        self._sizes: dict[int, tuple[int, int]] = {}  # by id of a container: step and length at the last look
+        # by id of a container: step and length at the last look
+        self._sizes: dict[int, tuple[int, int]] = {}
         self._filled: dict[
             str, tuple[Any, dict[str, Any]]
         ] = {}  # by name of a container that grows: the line that fills it, evidence
@@ -72,7 +75,11 @@ class MemoryGrowth(Rule):
             self.report(
                 op.site,
                 f"{op.name} makes this tensor longer in every step: {list(made.shape)} after {count} steps, and it never gets shorter.",
-                evidence={"shape": list(made.shape), "bytes": made.numel * made.itemsize, "steps": count},
+                evidence={
+                    "shape": list(made.shape),
+                    "bytes": made.numel * made.itemsize,
+                    "steps": count,
+                },
                 fix="keep only the last rows: `bank = torch.cat([bank, new])[-size:]`",
             )
 
@@ -98,7 +105,9 @@ class MemoryGrowth(Rule):
             fresh = [v for v in values if v.id not in self._later]
             values = fresh if len(fresh) > 0.5 * len(values) else []
             steps = {v.step for v in values}
-            if len(steps) < max(self.STEPS - 1, 0.8 * n) or sum(v.numel for v in values) < self.ELEMENTS * len(steps):
+            if len(steps) < max(self.STEPS - 1, 0.8 * n) or sum(
+                v.numel for v in values
+            ) < self.ELEMENTS * len(steps):
                 continue
             found = kept_in(values[0], self.session.recorder)
             if found is None:
@@ -106,8 +115,13 @@ class MemoryGrowth(Rule):
             place, name = found
             size = sum(v.numel * v.itemsize for v in values)
             evidence = {
-                "container": name, "tensors": len(values), "bytes": size, "bytes_per_step": size // len(steps), "made_at": site, "step": n,
-            }  # fmt: skip
+                "container": name,
+                "tensors": len(values),
+                "bytes": size,
+                "bytes_per_step": size // len(steps),
+                "made_at": site,
+                "step": n,
+            }
             self._found[site] = place or values[0].producer.site, evidence, {v.id for v in values}
 
     def _limits(self) -> None:
@@ -115,13 +129,19 @@ class MemoryGrowth(Rule):
         recorder = self.session.recorder
         for scope, file in scopes(recorder, self.session.script):
             limits = {
-                k: v for k, v in scope.items() if isinstance(v, int) and not isinstance(v, bool) and v > 1 and _LIMITS.match(k)
+                k: v
+                for k, v in scope.items()
+                if isinstance(v, int) and not isinstance(v, bool) and v > 1 and _LIMITS.match(k)
             }
             if not limits or "__name__" in scope:
                 continue
             name, limit = max(limits.items(), key=lambda item: item[1])
             for key, held in scope.items():
-                if type(held) not in (list, dict, deque) or len(held) <= limit or getattr(held, "maxlen", None) is not None:
+                if (
+                    type(held) not in (list, dict, deque)
+                    or len(held) <= limit
+                    or getattr(held, "maxlen", None) is not None
+                ):
                     continue
                 before = self._lengths.get(id(held))
                 self._lengths[id(held)] = len(held)
@@ -130,12 +150,19 @@ class MemoryGrowth(Rule):
                     self.report(
                         place or Place(file, 1),
                         f"{key} has {len(held)} entries and grows, while its {name} is {limit}: nothing removes old entries.",
-                        evidence={"container": key, "entries": len(held), "limit": limit, "limit_called": name},
+                        evidence={
+                            "container": key,
+                            "entries": len(held),
+                            "limit": limit,
+                            "limit_called": name,
+                        },
                         fix=f"`collections.deque(maxlen={name})`, or overwrite the oldest entry",
                     )
 
     def _containers(self, n: int) -> None:
-        """Lists and dictionaries that get one more large thing in every step, whatever it is: an array, a copy of a model's state."""
+        """Lists and dictionaries that get one more large thing in every step, whatever it is: an
+        array, a copy of a model's state.
+        """
         if n < 15:
             return
         for key, held, file in containers(self.session.recorder, self.session.script):
@@ -150,21 +177,36 @@ class MemoryGrowth(Rule):
                 continue
             items = list(held.values()) if isinstance(held, dict) else list(held)
             size = min(_bytes(items[k], self.session.recorder) for k in (-1, len(items) // 2))
-            looked = [t for item in items[:: max(1, len(items) // 16)] for t in _tensors(item, self.session.recorder)]
-            used = sum(v.id in self._later for t in looked if (v := self.session.recorder.values.get(id(t))) is not None)
+            looked = [
+                t
+                for item in items[:: max(1, len(items) // 16)]
+                for t in _tensors(item, self.session.recorder)
+            ]
+            used = sum(
+                v.id in self._later
+                for t in looked
+                if (v := self.session.recorder.values.get(id(t))) is not None
+            )
             if size < 4 * self.LARGE or used > 0.3 * len(looked):
                 self._filled.pop(key, None)
                 continue
             place = puts(key, [file, *self.session.recorder.files(self.session.script)])
             if place is not None:
-                evidence = {"container": key, "entries": len(held), "bytes_per_step": size, "step": n}
+                evidence = {
+                    "container": key,
+                    "entries": len(held),
+                    "bytes_per_step": size,
+                    "step": n,
+                }
                 self._filled[key] = place, evidence
 
     def _again(self, module: Any, kind: str) -> int:
         """How many hooks of one kind and one function a module has."""
         counts: dict[Any, int] = {}
         for hook in (getattr(module, kind, None) or {}).values():
-            what = getattr(hook, "__code__", getattr(getattr(hook, "__func__", None), "__code__", type(hook)))
+            what = getattr(
+                hook, "__code__", getattr(getattr(hook, "__func__", None), "__code__", type(hook))
+            )
             counts[what] = counts.get(what, 0) + 1
         return max(counts.values(), default=0)
 
@@ -183,7 +225,11 @@ class MemoryGrowth(Rule):
                             place,
                             f"the same hook is registered on one module again and again, {count} times after {steps} steps: all of them run, and "
                             "what they hold stays.",
-                            evidence={"module": type(module).__name__, "hooks": count, "step": steps},
+                            evidence={
+                                "module": type(module).__name__,
+                                "hooks": count,
+                                "step": steps,
+                            },
                             fix="register the hook once, before the loop, or `handle.remove()` it",
                         )
         for module in self.session.recorder.names.alive():
@@ -199,7 +245,11 @@ class MemoryGrowth(Rule):
                         self.report(
                             place,
                             f"{count} hooks are registered on one module after {steps} steps: each call adds one, and all of them run.",
-                            evidence={"module": type(module).__name__, "hooks": count, "step": steps},
+                            evidence={
+                                "module": type(module).__name__,
+                                "hooks": count,
+                                "step": steps,
+                            },
                             fix="register the hook once, before the loop, or `handle.remove()` it",
                         )
 
@@ -241,18 +291,30 @@ class MemoryGrowth(Rule):
 
 
 def containers(recorder: Any, script: str) -> list[tuple[str, Any, str]]:
-    """(name, container, file) of the lists, dictionaries and sets that the user's variables and objects hold, and of those in them."""
-    found: list[tuple[str, Any, str]] = []  # no function of its own here: one that calls itself would keep all of it alive
+    """(name, container, file) of the lists, dictionaries and sets that the user's variables and
+    objects hold, and of those in them.
+    """
+    # no function of its own here: one that calls itself would keep all of it alive
+    found: list[tuple[str, Any, str]] = []
     seen: set[int] = set()
     waiting: list[tuple[str, Any, str, int]] = []
     for scope, file in scopes(recorder, script):
         for name, held in list(scope.items()):
-            if not isinstance(name, str) or name in ("_modules", "_parameters", "_buffers", "__builtins__"):
+            if not isinstance(name, str) or name in (
+                "_modules",
+                "_parameters",
+                "_buffers",
+                "__builtins__",
+            ):
                 continue
             waiting.append((name, held, file, 1))
             kind = held if isinstance(held, type) else type(held)
             code = getattr(vars(kind).get("__init__"), "__code__", None)
-            if kind.__module__ == "__main__" or code is not None and not recorder.is_library(code.co_filename):
+            if (
+                kind.__module__ == "__main__"
+                or code is not None
+                and not recorder.is_library(code.co_filename)
+            ):
                 waiting += [(inner, value, file, 1) for inner, value in list(vars(kind).items())]
     while waiting:
         name, held, file, depth = waiting.pop()
@@ -270,7 +332,11 @@ def _tensors(item: Any, recorder: Any) -> list[Any]:
         return [item]
     if isinstance(item, dict):
         item = list(item.values())
-    return [t for t in item[:64] if isinstance(t, recorder.engine.Tensor)] if isinstance(item, (list, tuple)) else []
+    return (
+        [t for t in item[:64] if isinstance(t, recorder.engine.Tensor)]
+        if isinstance(item, (list, tuple))
+        else []
+    )
 
 
 def _bytes(item: Any, recorder: Any) -> int:
@@ -290,19 +356,35 @@ def grown(recorder: Any, with_graph: bool) -> dict[str, list[Value]]:
     found: dict[str, list[Value]] = {}
     for value in list(recorder.values.values()):
         op = value.producer
-        if op is None or value.step >= recorder.step or value.requires_grad is not with_graph or value.is_leaf and with_graph:
+        if (
+            op is None
+            or value.step >= recorder.step
+            or value.requires_grad is not with_graph
+            or value.is_leaf
+            and with_graph
+        ):
             continue
-        if op.site is None or value.tensor is None or op.name == "grad" or op.name in ("empty", "zeros") and op.module is not None:
+        if (
+            op.site is None
+            or value.tensor is None
+            or op.name == "grad"
+            or op.name in ("empty", "zeros")
+            and op.module is not None
+        ):
             continue
         found.setdefault(str(op.site), []).append(value)
     return {site: values for site, values in found.items() if len(values) >= 3}
 
 
 def kept_in(value: Value, recorder: Any) -> tuple[Any, str | None] | None:
-    """(the line that puts a value there, the container's name) of the list, dict or deque of the user's that holds it; None: there is none."""
+    """(the line that puts a value there, the container's name) of the list, dict or deque of the
+    user's that holds it; None: there is none.
+    """
     tensor = value.tensor
     holders = [
-        h for h in gc.get_referrers(tensor) if type(h).__name__ in ("list", "dict", "deque", "tuple", "set") and not _is_scope(h)
+        h
+        for h in gc.get_referrers(tensor)
+        if type(h).__name__ in ("list", "dict", "deque", "tuple", "set") and not _is_scope(h)
     ]
     del tensor
     for holder in holders:
@@ -310,7 +392,9 @@ def kept_in(value: Value, recorder: Any) -> tuple[Any, str | None] | None:
         inner = holder
         if kind in ("tuple", "dict") and len(holder) < 8:  # a record in a list
             outer = [
-                h for h in gc.get_referrers(holder) if type(h).__name__ in ("list", "deque") and len(h) >= 3 and h is not holders
+                h
+                for h in gc.get_referrers(holder)
+                if type(h).__name__ in ("list", "deque") and len(h) >= 3 and h is not holders
             ]
             if outer:
                 inner = outer[0]
@@ -321,7 +405,9 @@ def kept_in(value: Value, recorder: Any) -> tuple[Any, str | None] | None:
         bound = getattr(inner, "maxlen", None)
         if bound is not None and bound <= 64:
             continue
-        cache = next((h for h in gc.get_referrers(inner) if type(h).__name__ == "_lru_cache_wrapper"), None)
+        cache = next(
+            (h for h in gc.get_referrers(inner) if type(h).__name__ == "_lru_cache_wrapper"), None
+        )
         if cache is not None:
             return _decorated(cache.__wrapped__), f"the cache of {cache.__wrapped__.__name__}"
         name = _name_of(inner, recorder)
@@ -353,7 +439,10 @@ def _is_scope(thing: Any) -> bool:
 
 def _of_object(scope: Any) -> bool:
     """Whether a dictionary is the namespace of an object, or of a running function."""
-    return any(getattr(owner, "__dict__", None) is scope or type(owner).__name__ == "frame" for owner in gc.get_referrers(scope))
+    return any(
+        getattr(owner, "__dict__", None) is scope or type(owner).__name__ == "frame"
+        for owner in gc.get_referrers(scope)
+    )
 
 
 def _name_of(container: Any, recorder: Any, depth: int = 1) -> str | None:
@@ -363,7 +452,9 @@ def _name_of(container: Any, recorder: Any, depth: int = 1) -> str | None:
         if isinstance(inside, dict):
             for key, held in list(inside.items()):
                 if held is container and isinstance(key, str) and not key.startswith("_"):
-                    data = scope is inside and depth and not _is_scope(scope) and not _of_object(scope)
+                    data = (
+                        scope is inside and depth and not _is_scope(scope) and not _of_object(scope)
+                    )
                     return (_name_of(scope, recorder, depth - 1) or key) if data else key
     frame: Any = sys._getframe(1)
     while frame is not None:
@@ -381,11 +472,19 @@ def puts(name: str, files: list[str]) -> Any:
         root = tree(file)
         for node in ast.walk(root) if root is not None else ():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                if node.func.attr in ("append", "appendleft", "extend", "add", "insert", "setdefault", "update") and _ends(
-                    node.func.value, name
-                ):
+                if node.func.attr in (
+                    "append",
+                    "appendleft",
+                    "extend",
+                    "add",
+                    "insert",
+                    "setdefault",
+                    "update",
+                ) and _ends(node.func.value, name):
                     return Place(file, node.lineno)
-            elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Subscript) and _ends(t.value, name) for t in node.targets):
+            elif isinstance(node, ast.Assign) and any(
+                isinstance(t, ast.Subscript) and _ends(t.value, name) for t in node.targets
+            ):
                 return Place(file, node.lineno)
             elif isinstance(node, ast.AugAssign) and _ends(node.target, name):
                 return Place(file, node.lineno)
@@ -395,4 +494,9 @@ def puts(name: str, files: list[str]) -> Any:
 def _ends(node: ast.expr, name: str) -> bool:
     if isinstance(node, ast.Subscript):
         return _ends(node.value, name) or getattr(node.slice, "value", None) == name
-    return isinstance(node, ast.Name) and node.id == name or isinstance(node, ast.Attribute) and node.attr == name
+    return (
+        isinstance(node, ast.Name)
+        and node.id == name
+        or isinstance(node, ast.Attribute)
+        and node.attr == name
+    )

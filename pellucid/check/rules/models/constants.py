@@ -1,4 +1,6 @@
-"""Tensors of a module that stand where parameters should: a scale of ones and a shift of zeros, a logarithm of zeros that `exp` makes positive."""
+"""Tensors of a module that stand where parameters should: a scale of ones and a shift of zeros, a
+logarithm of zeros that `exp` makes positive.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from ...rule import Rule
 from ..source.places import attribute_place, is_users
 
 _MADE_POSITIVE = ("exp", "softplus", "sigmoid")
-_KNOWN = re.compile(r"prior|target|mask|running|ref")  # what a distribution is compared with; what is no part of the function
+# what a distribution is compared with; what is no part of the function
+_KNOWN = re.compile(r"prior|target|mask|running|ref")
 
 
 class _Constant:
@@ -20,7 +23,9 @@ class _Constant:
 
     __slots__ = ("kind", "name", "number", "owner", "place", "shape", "site", "steps")
 
-    def __init__(self, value: Value, kind: str, owner: Any, name: str, place: Any, site: Any) -> None:
+    def __init__(
+        self, value: Value, kind: str, owner: Any, name: str, place: Any, site: Any
+    ) -> None:
         self.number = value.number
         self.shape = list(value.shape)
         self.kind = kind
@@ -50,7 +55,11 @@ class Constants:
             if len(values) != 2 or values[0].requires_grad == values[1].requires_grad:
                 return
             value, other = values if values[1].requires_grad else values[::-1]
-            if value.numel < 2 or other.numel <= value.numel or value.shape[-1:] != other.shape[-1:]:
+            if (
+                value.numel < 2
+                or other.numel <= value.numel
+                or value.shape[-1:] != other.shape[-1:]
+            ):
                 return
         else:
             value = values[0]
@@ -60,7 +69,9 @@ class Constants:
         if held is None:
             if value.id in self._held or len(self._held) > 2000:
                 return
-            held = self._held[value.id] = self._found(op, value) if value.is_floating_point else None
+            held = self._held[value.id] = (
+                self._found(op, value) if value.is_floating_point else None
+            )
             if held is None:
                 return
         if held.number != value.number:
@@ -83,7 +94,11 @@ class Constants:
                 for name, thing in (*vars(module).items(), *module._buffers.items()):
                     if thing is tensor and not _KNOWN.search(name):
                         place = attribute_place(recorder, module, name)
-                        return _Constant(value, op.name, id(module), name, place, op.site) if place is not None else None
+                        return (
+                            _Constant(value, op.name, id(module), name, place, op.site)
+                            if place is not None
+                            else None
+                        )
             call = call.parent
         return None
 
@@ -97,13 +112,21 @@ class Constants:
                     f"`{c.kind}` makes it positive in every step, as one does with a parameter; a constant would not need it",
                 )
             elif c.kind == "mul" and any(o.kind == "add" and o.owner == c.owner for o in held):
-                self._tell(c, "it multiplies by one in every step, and another of the module's tensors adds zero")
+                self._tell(
+                    c,
+                    "it multiplies by one in every step, and another of the module's tensors adds zero",
+                )
 
     def _tell(self, c: _Constant, why: str) -> None:
         self._rule.report(
             c.place,
             f"`self.{c.name}` is not an nn.Parameter and never changes, although {why}. It was probably meant to be trained.",
-            evidence={"attribute": c.name, "shape": c.shape, "used_at": str(c.site), "steps": len(c.steps)},
+            evidence={
+                "attribute": c.name,
+                "shape": c.shape,
+                "used_at": str(c.site),
+                "steps": len(c.steps),
+            },
             fix=f"`self.{c.name} = nn.Parameter(...)`",
             severity="warning",
         )

@@ -26,16 +26,32 @@ from ...events import (
 )
 from ...rule import Rule
 from ..source.origins import defaulted, written_at
-from ..source.places import Place, assigned_before, attribute_place, function_around, loop_test, tree, uncalled
+from ..source.places import (
+    Place,
+    assigned_before,
+    attribute_place,
+    function_around,
+    loop_test,
+    tree,
+    uncalled,
+)
 
-DROPOUT = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
+DROPOUT = (
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "alpha_dropout",
+    "feature_alpha_dropout",
+)
 
 
 class _Switches:
     """Which call of `train()` or `eval()` has set the mode of each module last."""
 
     def __init__(self) -> None:
-        self._last: dict[int, tuple[int, bool, Any]] = {}  # by id of a module: number, mode, the module that was switched
+        # by id of a module: number, mode, the module that was switched
+        self._last: dict[int, tuple[int, bool, Any]] = {}
         self._count = 0
 
     def note(self, event: Switched) -> None:
@@ -46,8 +62,8 @@ class _Switches:
             self._last[id(module)] = held
 
     def apart(self, layer: Any, root: Any) -> bool:
-        """Whether nobody has chosen that a layer has another mode than the model that it is in: the switch of the model did not get there,
-        or was none."""
+        """Whether nobody has chosen that a layer has another mode than the model that it is in: the
+        switch of the model did not get there, or was none."""
         mine, whole = self._last.get(id(layer)), self._last.get(id(root))
         if mine is None:
             return True
@@ -62,13 +78,16 @@ _GRADIENTS = re.compile(r"no_grad|set_grad_enabled|inference_mode")
 
 
 class _Pass:
-    """One call of a whole model in train mode: what in it depends on the mode, and what became of its result."""
+    """One call of a whole model in train mode: what in it depends on the mode, and what became of
+    its result.
+    """
 
     __slots__ = ("call", "inputs", "kinds", "outside", "place", "read")
 
     def __init__(self, call: ModuleCall, stack: list[Site]) -> None:
         self.call = call
-        self.outside = stack[stack.index(call.site) + 1 :] if call.site in stack else []  # the places that led to the call
+        # the places that led to the call
+        self.outside = stack[stack.index(call.site) + 1 :] if call.site in stack else []
         self.inputs = {v.number for v in call.inputs}
         self.kinds: dict[str, str] = {}  # "dropout" or "batch norm" -> path of the first such layer
         self.read: Site | None = None  # a number made of it was read
@@ -76,7 +95,9 @@ class _Pass:
 
 
 class EvalInTrainMode(Rule):
-    """A model that is only evaluated should be in eval mode: dropout off, batch norm with its running statistics."""
+    """A model that is only evaluated should be in eval mode: dropout off, batch norm with its
+    running statistics.
+    """
 
     slug = "eval-in-train-mode"
     id = "PL401"
@@ -94,18 +115,22 @@ class EvalInTrainMode(Rule):
     )
 
     def __init__(self) -> None:
-        self._passes: dict[int, _Pass] = {}  # by number of the root call; those that were trained on are taken out
+        # by number of the root call; those that were trained on are taken out
+        self._passes: dict[int, _Pass] = {}
         self._sites: dict[Site | None, int] = {}  # how many are kept by place
         self._trained_sites: set[tuple[Site | None, bool]] = set()
-        self._led_to_training: dict[Site | None, set[Site]] = {}  # by place of a call that was trained on: the places outside of it
+        # by place of a call that was trained on: the places outside of it
+        self._led_to_training: dict[Site | None, set[Site]] = {}
         self._trained_models: set[int] = set()
         self._trains: dict[int, Site | None] = {}  # where train() was called on a model
         self._frozen_steps: dict[
             Any, tuple[ModuleCall, set[int]]
         ] = {}  # steps in which a frozen batch norm had statistics of the batch
         self._switches = _Switches()
-        self._evals: dict[Site, list[Any]] = {}  # by place of `eval()`: weak references to the models
-        self._called: set[tuple[Site, int]] = set()  # places of calls of whole models, and ids of these
+        # by place of `eval()`: weak references to the models
+        self._evals: dict[Site, list[Any]] = {}
+        # places of calls of whole models, and ids of these
+        self._called: set[tuple[Site, int]] = set()
         self._outside: dict[
             int, tuple[Any, int]
         ] = {}  # by id of a layer that no model has registered: itself, number of its first call
@@ -113,8 +138,18 @@ class EvalInTrainMode(Rule):
     def on_op(self, op: Op) -> None:
         """A layer that behaves differently in train mode."""
         call = op.module
-        if call is not None and not call.root.training and op.name == "batch_norm" and op.direct and not op.grad_enabled:
-            if op.arg("training") and op.arg("running_mean") is not None and op.written("training") in ("True", None):
+        if (
+            call is not None
+            and not call.root.training
+            and op.name == "batch_norm"
+            and op.direct
+            and not op.grad_enabled
+        ):
+            if (
+                op.arg("training")
+                and op.arg("running_mean") is not None
+                and op.written("training") in ("True", None)
+            ):
                 self.report(
                     op.site,
                     f"batch norm uses the batch statistics (and updates the running ones) although {call.path} is in eval mode.",
@@ -135,7 +170,9 @@ class EvalInTrainMode(Rule):
         root = call.root
         held = self._passes.get(root.number)
         if held is None:
-            if (root.site, root.grad_enabled) in self._trained_sites or self._sites.get(root.site, 0) >= 50:
+            if (root.site, root.grad_enabled) in self._trained_sites or self._sites.get(
+                root.site, 0
+            ) >= 50:
                 return
             held = self._passes[root.number] = _Pass(root, self.session.recorder.callers())
             self._sites[root.site] = self._sites.get(root.site, 0) + 1
@@ -143,17 +180,38 @@ class EvalInTrainMode(Rule):
         held.kinds.setdefault(kind, call.path)
 
     def _left_on(self, op: Op, call: ModuleCall) -> Any:
-        """The line to change when a layer is in train mode in a model that is in eval mode, and nobody has chosen so; else None."""
+        """The line to change when a layer is in train mode in a model that is in eval mode, and
+        nobody has chosen so; else None.
+        """
         layer, root = call.module, call.root.module
-        if layer is None or root is None or op.direct or not call.training or call is call.root or call.made is None:
+        if (
+            layer is None
+            or root is None
+            or op.direct
+            or not call.training
+            or call is call.root
+            or call.made is None
+        ):
             return None
         names, top = self.session.recorder.names, call
         while top.parent is not None and top.parent.training:
             top = top.parent
-        if top is not call and top.parent is not None and top.module is not None and names.inner_path(root, top.module) is None:
-            kept = self._outside.setdefault(id(top.module), (weakref.ref(top.module), call.root.number))[0]() is top.module
+        if (
+            top is not call
+            and top.parent is not None
+            and top.module is not None
+            and names.inner_path(root, top.module) is None
+        ):
+            kept = (
+                self._outside.setdefault(
+                    id(top.module), (weakref.ref(top.module), call.root.number)
+                )[0]()
+                is top.module
+            )
             return (
-                _held_in_list(self.session.recorder, root, top.module) if kept and id(top.module) in self._trained_models else None
+                _held_in_list(self.session.recorder, root, top.module)
+                if kept and id(top.module) in self._trained_models
+                else None
             )
         if names.inner_path(root, layer) is None:
             held = self._outside.setdefault(id(layer), (weakref.ref(layer), call.root.number))
@@ -177,26 +235,38 @@ class EvalInTrainMode(Rule):
             self._called.add((call.site, id(call.module)))
 
     def _other_switched(self, call: ModuleCall) -> Any:
-        """The last line before a call, in the same function, that puts another model into eval mode, one that the function never calls."""
+        """The last line before a call, in the same function, that puts another model into eval
+        mode, one that the function never calls.
+        """
         site, module = call.site, call.module
         function = function_around(site.file, site.line) if site is not None else None
         if function is None or site is None or module is None:
             return None
 
         def inside(place: Site) -> bool:
-            return place.file == site.file and function.lineno <= place.line <= (function.end_lineno or 0)
+            return place.file == site.file and function.lineno <= place.line <= (
+                function.end_lineno or 0
+            )
 
         used = {key for place, key in self._called if inside(place)}
         found = []
         for place, refs in self._evals.items():
             others = [m for ref in refs if (m := ref()) is not None]
             covers = any(m is module for other in others for m in other.modules())
-            if inside(place) and place.line <= site.line and others and not covers and not used & {id(m) for m in others}:
+            if (
+                inside(place)
+                and place.line <= site.line
+                and others
+                and not covers
+                and not used & {id(m) for m in others}
+            ):
                 found.append(place)
         return max(found, key=lambda place: place.line, default=None)
 
     def _frozen(self, op: Op) -> None:
-        """Batch norm whose weights are frozen, as those of the layer before it, while its running statistics are not."""
+        """Batch norm whose weights are frozen, as those of the layer before it, while its running
+        statistics are not.
+        """
         weight = op.args.get("weight")
         if (
             op.name != "batch_norm"
@@ -206,11 +276,18 @@ class EvalInTrainMode(Rule):
             or not op.grad_enabled
         ):
             return
-        if not op.arg("training") or op.arg("running_mean") is None or op.module is None or op.direct:
+        if (
+            not op.arg("training")
+            or op.arg("running_mean") is None
+            or op.module is None
+            or op.direct
+        ):
             return
         x = op.args.get("input")
         made = (
-            next((o for o in lineage(x) if o.name in ("linear", "conv1d", "conv2d", "conv3d")), None)
+            next(
+                (o for o in lineage(x) if o.name in ("linear", "conv1d", "conv2d", "conv3d")), None
+            )
             if isinstance(x, Value)
             else None
         )
@@ -244,7 +321,8 @@ class EvalInTrainMode(Rule):
             return
         for op in ancestors([event.value]):
             held = self._passes.get(op.module.root.number) if op.module is not None else None
-            if held is not None and held.read is None and event.site != held.call.site:  # not by a layer, inside of the call
+            # not by a layer, inside of the call
+            if held is not None and held.read is None and event.site != held.call.site:
                 held.read = event.site
 
     def finish(self) -> None:
@@ -265,7 +343,12 @@ class EvalInTrainMode(Rule):
             module = call.module
             if held.read is None or (call.site, call.grad_enabled) in self._trained_sites:
                 continue
-            if module is not None and id(module) not in self._trained_models and held.place is None and not self._is_copy(module):
+            if (
+                module is not None
+                and id(module) not in self._trained_models
+                and held.place is None
+                and not self._is_copy(module)
+            ):
                 continue
             if held.place is None and self._repeated(held):
                 continue
@@ -278,10 +361,19 @@ class EvalInTrainMode(Rule):
                 else None
             )
             self.report(
-                held.place or self._overridden(call) or bare or self._other_switched(call) or self._parting(held),
+                held.place
+                or self._overridden(call)
+                or bare
+                or self._other_switched(call)
+                or self._parting(held),
                 f"{whole if held.place is None else f'eval() of {call.path} does not reach all of it'}: {kinds} "
                 f"{acts} as in training, so the numbers are not those of the trained model.",
-                evidence={"layers": held.kinds, "read_at": str(held.read), "grad_enabled": call.grad_enabled, "step": call.step},
+                evidence={
+                    "layers": held.kinds,
+                    "read_at": str(held.read),
+                    "grad_enabled": call.grad_enabled,
+                    "step": call.step,
+                },
                 fix=f"call `{call.path}.eval()` before evaluating, and `{call.path}.train()` before training continues"
                 if held.place is None
                 else "keep the layer as an attribute or in an nn.ModuleList, and switch with `eval()` and `train()` alone, which reach "
@@ -289,28 +381,49 @@ class EvalInTrainMode(Rule):
             )
 
     def _parting(self, held: _Pass) -> Site | None:
-        """The call; of a line that training runs through, too, the innermost place before it that training does not, if it is outside of its
-        function that gradients are switched off: who decides the one decides the other."""
+        """The call; of a line that training runs through, too, the innermost place before it that
+        training does not, if it is outside of its function that gradients are switched off: who
+        decides the one decides the other."""
         site = held.call.site
         trained = self._led_to_training.get(site)
-        function = function_around(site.file, site.line) if site is not None and trained is not None else None
-        if trained is None or function is None or held.call.grad_enabled or _GRADIENTS.search(ast.unparse(function)):
+        function = (
+            function_around(site.file, site.line)
+            if site is not None and trained is not None
+            else None
+        )
+        if (
+            trained is None
+            or function is None
+            or held.call.grad_enabled
+            or _GRADIENTS.search(ast.unparse(function))
+        ):
             return site
         return next((place for place in held.outside if place not in trained), site)
 
     def _overridden(self, call: ModuleCall) -> Any:
-        """Where a `train` of the model's own ignores the mode that it is asked for, if `eval()` was called and it is in train mode."""
+        """Where a `train` of the model's own ignores the mode that it is asked for, if `eval()` was
+        called and it is in train mode.
+        """
         module = call.module
         last = self._switches._last.get(id(module))
-        return _mode_set(self.session.recorder, module, True) if module is not None and last is not None else None
+        return (
+            _mode_set(self.session.recorder, module, True)
+            if module is not None and last is not None
+            else None
+        )
 
     def _is_copy(self, module: Any) -> bool:
-        """Whether a model that is not trained itself has its parameters from one that is: a running average, a best state, a checkpoint."""
+        """Whether a model that is not trained itself has its parameters from one that is: a running
+        average, a best state, a checkpoint.
+        """
         shapes = [tuple(p.shape) for p in module.parameters()]
         if not shapes:
             return False
         recorder = self.session.recorder
-        changed = any(v.version > 0 or v.id in recorder.filled for v in (recorder.value(p) for p in module.parameters()))
+        changed = any(
+            v.version > 0 or v.id in recorder.filled
+            for v in (recorder.value(p) for p in module.parameters())
+        )
         return changed and any(
             id(other) in self._trained_models
             and type(other) is type(module)
@@ -320,14 +433,24 @@ class EvalInTrainMode(Rule):
 
     def _repeated(self, held: _Pass) -> bool:
         """Monte Carlo dropout: the same input goes through the model several times on purpose."""
-        same = [p for p in self._passes.values() if p.call.site == held.call.site and held.inputs & p.inputs]
+        same = [
+            p
+            for p in self._passes.values()
+            if p.call.site == held.call.site and held.inputs & p.inputs
+        ]
         return len(same) > 1 and len({p.call.step for p in same}) < len(same)
 
 
 def _held_in_list(recorder: Any, root: Any, module: Any) -> Any:
     """Where a module that is trained by itself is put into a plain list or dictionary of another."""
     for name, held in vars(root).items():
-        items = held.values() if isinstance(held, dict) else held if isinstance(held, (list, tuple)) else ()
+        items = (
+            held.values()
+            if isinstance(held, dict)
+            else held
+            if isinstance(held, (list, tuple))
+            else ()
+        )
         if not name.startswith("_") and any(item is module for item in items):
             return attribute_place(recorder, root, name)
     return None
@@ -358,7 +481,9 @@ class _EvalPass:
 
 
 class TrainInEvalMode(Rule):
-    """A model that is trained should be in train mode: dropout on, batch norm with the statistics of the batch."""
+    """A model that is trained should be in train mode: dropout on, batch norm with the statistics
+    of the batch.
+    """
 
     slug = "train-in-eval-mode"
     id = "PL402"
@@ -368,8 +493,10 @@ class TrainInEvalMode(Rule):
     ops = EvalInTrainMode.ops
 
     def __init__(self) -> None:
-        self._passes: dict[int, _EvalPass] = {}  # by number of the root call, until a backward has seen them
-        self._waiting: dict[int, _EvalPass] = {}  # by `Value.id` of the parameters that got a gradient through them
+        # by number of the root call, until a backward has seen them
+        self._passes: dict[int, _EvalPass] = {}
+        # by `Value.id` of the parameters that got a gradient through them
+        self._waiting: dict[int, _EvalPass] = {}
         self._evals: dict[int, Site | None] = {}  # where a module was switched to eval mode
         self._begun: dict[int, Site | None] = {}  # where it was put into train mode last
         self._switches = _Switches()
@@ -389,7 +516,13 @@ class TrainInEvalMode(Rule):
             return
         if op.module.root.training:
             layer, whole = op.module.module, op.module.root.module
-            if layer is None or op.module.training or op.direct or layer is whole or id(layer) not in self._switches._last:
+            if (
+                layer is None
+                or op.module.training
+                or op.direct
+                or layer is whole
+                or id(layer) not in self._switches._last
+            ):
                 return
             if not self._switches.apart(layer, whole) and self._by_default(op) is None:
                 return
@@ -398,7 +531,9 @@ class TrainInEvalMode(Rule):
             root = op.module.root
             if len(self._passes) >= 64 and root.number not in self._passes:
                 del self._passes[next(iter(self._passes))]
-            self._passes.setdefault(root.number, _EvalPass(root)).layers.append((kind, op.module.path, op))
+            self._passes.setdefault(root.number, _EvalPass(root)).layers.append(
+                (kind, op.module.path, op)
+            )
 
     def on_backward(self, event: Backward) -> None:
         """Parameters that got a gradient through such a pass."""
@@ -433,14 +568,19 @@ class TrainInEvalMode(Rule):
 
     def on_step(self, event: Step) -> None:
         """Gradients are used."""
-        self._used({v.id for v in event.optimizer.params()}, event.optimizer.name or event.optimizer.class_name)
+        self._used(
+            {v.id for v in event.optimizer.params()},
+            event.optimizer.name or event.optimizer.class_name,
+        )
 
     def on_update(self, event: Update) -> None:
         """Gradients are used by hand."""
         self._used({event.value.id}, "the update")
 
     def _by_default(self, op: Op) -> Any:
-        """Of a batch norm with the statistics that it was made with: the default that switches it to eval mode. Who writes so means it."""
+        """Of a batch norm with the statistics that it was made with: the default that switches it
+        to eval mode. Who writes so means it.
+        """
         site = self._evals.get(id(op.module.module)) if op.module is not None else None
         return defaulted(site) if site is not None and _never_measured(op) else None
 
@@ -449,57 +589,103 @@ class TrainInEvalMode(Rule):
             return
         held = {id(p): p for i in stepped if (p := self._waiting.get(i)) is not None}
         for found in held.values():
-            layers = {kind: path for kind, path, op in reversed(found.layers) if _trains(op, stepped)}
+            layers = {
+                kind: path for kind, path, op in reversed(found.layers) if _trains(op, stepped)
+            }
             if not layers:
                 continue
             call = found.call
             made = self._evals.get(id(call.module))
             place = (_cause_of(made) or _left_at(made)) if made is not None else None
             begun = self._begun.get(id(call.module))
-            if place is None and made is not None and begun is not None and begun.code is call.site.code is not made.code:
-                place = begun  # once, before a loop in which another function puts it into eval mode
+            if (
+                place is None
+                and made is not None
+                and begun is not None
+                and begun.code is call.site.code is not made.code
+            ):
+                # once, before a loop in which another function puts it into eval mode
+                place = begun
             if call.training and call.module is not None:
-                own = next((place for _, _, op in found.layers if (place := self._by_default(op)) is not None), None)
+                own = next(
+                    (
+                        place
+                        for _, _, op in found.layers
+                        if (place := self._by_default(op)) is not None
+                    ),
+                    None,
+                )
                 made, place = None, _mode_set(self.session.recorder, call.module, True) or own
             kinds = " and ".join(f"{kind} ({path})" for kind, path in layers.items())
             off = "are" if len(layers) > 1 else "is"
             place = place or uncalled(self.session.recorder.files(self.session.script), "train")
-            since = f"since {call.path}.eval() in line {made.line}" if made is not None else "because it is in eval mode"
+            since = (
+                f"since {call.path}.eval() in line {made.line}"
+                if made is not None
+                else "because it is in eval mode"
+            )
             self.report(
                 place or made or call.site,
                 f"{call.path} is trained in eval mode: {kinds} {off} off, {since}.",
-                evidence={"layers": layers, "eval_at": made, "trained_at": call.site, "step": self.step, "stepped_by": who},
+                evidence={
+                    "layers": layers,
+                    "eval_at": made,
+                    "trained_at": call.site,
+                    "step": self.step,
+                    "stepped_by": who,
+                },
                 fix=f"call `{call.path}.train()` before training (at the beginning of every epoch, if you evaluate in between)",
             )
         self._waiting = {i: p for i, p in self._waiting.items() if id(p) not in held}
 
 
 def _never_measured(op: Op) -> bool:
-    """Whether a batch norm has the statistics that it was made with: nobody who keeps a norm as it is means these."""
+    """Whether a batch norm has the statistics that it was made with: nobody who keeps a norm as it
+    is means these.
+    """
     mean, var = op.arg("running_mean"), op.arg("running_var")
-    arrays = [v.numpy() for v in (mean, var) if isinstance(v, Value)] if op.name == "batch_norm" else []
-    return len(arrays) == 2 and all(a is not None for a in arrays) and not arrays[0].any() and bool((arrays[1] == 1).all())
+    arrays = (
+        [v.numpy() for v in (mean, var) if isinstance(v, Value)] if op.name == "batch_norm" else []
+    )
+    return (
+        len(arrays) == 2
+        and all(a is not None for a in arrays)
+        and not arrays[0].any()
+        and bool((arrays[1] == 1).all())
+    )
 
 
 def _cause_of(site: Site) -> Any:
-    """The line to change when a switch to eval mode is wrong: the one that worked out the mode, or that chose the layers; None: its own."""
+    """The line to change when a switch to eval mode is wrong: the one that worked out the mode, or
+    that chose the layers; None: its own.
+    """
     call = site.call
-    mode = call.keywords.get("mode", call.arguments[0] if call.arguments else None) if call is not None else None
+    mode = (
+        call.keywords.get("mode", call.arguments[0] if call.arguments else None)
+        if call is not None
+        else None
+    )
     if mode is not None and (call.function or "").endswith("train"):
         return assigned_before(site, mode)
     return loop_test(site)
 
 
 def _left_at(site: Site) -> Any:
-    """Of a switch in a context manager the line at whose end it is left, where the mode has to be put back: the `yield` of a function, the
-    `__exit__` of a class. None elsewhere."""
+    """Of a switch in a context manager the line at whose end it is left, where the mode has to be
+    put back: the `yield` of a function, the `__exit__` of a class. None elsewhere."""
     function = function_around(site.file, site.line)
     root = tree(site.file)
     if function is None or root is None:
         return None
     if function.name == "__enter__":
-        owner = next((c for c in ast.walk(root) if isinstance(c, ast.ClassDef) and function in c.body), None)
-        leaves = [f for f in owner.body if isinstance(f, ast.FunctionDef) and f.name == "__exit__"] if owner is not None else []
+        owner = next(
+            (c for c in ast.walk(root) if isinstance(c, ast.ClassDef) and function in c.body), None
+        )
+        leaves = (
+            [f for f in owner.body if isinstance(f, ast.FunctionDef) and f.name == "__exit__"]
+            if owner is not None
+            else []
+        )
         return Place(site.file, leaves[0].lineno) if leaves else None
     if not any("contextmanager" in ast.unparse(d) for d in function.decorator_list):
         return None
@@ -508,16 +694,28 @@ def _left_at(site: Site) -> Any:
 
 
 def _mode_set(recorder: Any, root: Any, training: bool) -> Any:
-    """Where the mode of a model is set by other means than `train()` and `eval()` of nn.Module: a method of its own, an assignment."""
+    """Where the mode of a model is set by other means than `train()` and `eval()` of nn.Module: a
+    method of its own, an assignment.
+    """
     for kind in type(root).__mro__:
         for name in ("train", "eval"):
             code = getattr(vars(kind).get(name), "__code__", None)
             if code is None or recorder.is_library(code.co_filename):
                 continue
-            function = function_around(code.co_filename, code.co_firstlineno + 1, code.co_firstlineno)
-            calls = [n for n in ast.walk(function) if isinstance(n, ast.Call)] if function is not None else []
+            function = function_around(
+                code.co_filename, code.co_firstlineno + 1, code.co_firstlineno
+            )
+            calls = (
+                [n for n in ast.walk(function) if isinstance(n, ast.Call)]
+                if function is not None
+                else []
+            )
             switched = [
-                c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr == name and "super" in ast.unparse(c.func)
+                c
+                for c in calls
+                if isinstance(c.func, ast.Attribute)
+                and c.func.attr == name
+                and "super" in ast.unparse(c.func)
             ]
             if name == "train" and any(c.args or c.keywords for c in switched):
                 continue  # it hands the mode on
@@ -525,7 +723,9 @@ def _mode_set(recorder: Any, root: Any, training: bool) -> Any:
     for file in recorder.files():
         whole = tree(file)
         for node in ast.walk(whole) if whole is not None else ():
-            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr == "training" for t in node.targets):
+            if isinstance(node, ast.Assign) and any(
+                isinstance(t, ast.Attribute) and t.attr == "training" for t in node.targets
+            ):
                 if not (isinstance(node.value, ast.Constant) and node.value.value is not training):
                     return Place(file, node.lineno)
     return None
@@ -534,19 +734,35 @@ def _mode_set(recorder: Any, root: Any, training: bool) -> Any:
 def _switched_off(op: Op) -> str | None:
     """Which kind of layer it is that eval mode has switched off in this operation."""
     if op.name in ("batch_norm", "instance_norm"):
-        off = not op.arg("training", False) if op.name == "batch_norm" else not op.arg("use_input_stats", True)
+        off = (
+            not op.arg("training", False)
+            if op.name == "batch_norm"
+            else not op.arg("use_input_stats", True)
+        )
         return "batch norm" if off and op.arg("running_mean") is not None else None
     if op.name in ("lstm", "gru", "rnn"):
-        return "dropout" if not op.arg("training", True) and op.arg("dropout") and (op.arg("num_layers") or 1) > 1 else None
+        return (
+            "dropout"
+            if not op.arg("training", True)
+            and op.arg("dropout")
+            and (op.arg("num_layers") or 1) > 1
+            else None
+        )
     if op.name == "multi_head_attention_forward":
         return "dropout" if op.arg("dropout_p") and not op.arg("training", True) else None
-    if op.name == "scaled_dot_product_attention" or op.arg("training", True) or not op.arg("p", 0.5):
+    if (
+        op.name == "scaled_dot_product_attention"
+        or op.arg("training", True)
+        or not op.arg("p", 0.5)
+    ):
         return None
     return None if op.direct and op.written("training") == "False" else "dropout"
 
 
 def _trains(op: Op, stepped: set[int]) -> bool:
-    """Whether parameters that an optimizer updates are in the layer (batch norm), or come before it (dropout)."""
+    """Whether parameters that an optimizer updates are in the layer (batch norm), or come before it
+    (dropout).
+    """
     if op.name in ("batch_norm", "instance_norm"):
         weight = op.arg("weight")
         if isinstance(weight, Value):
@@ -566,7 +782,8 @@ class BatchNormBatchOfOne(Rule):
     ops = ("batch_norm",)
 
     def __init__(self) -> None:
-        self._single: dict[int, Op] = {}  # operations on one image, until a backward has gone through them
+        # operations on one image, until a backward has gone through them
+        self._single: dict[int, Op] = {}
         self._told = False
         self._raised: tuple[BaseException, Op] | None = None
         self._batch: Batch | None = None
@@ -578,7 +795,12 @@ class BatchNormBatchOfOne(Rule):
     def on_op(self, op: Op) -> None:
         """Batch norm of one image."""
         x = op.arg("input")
-        if isinstance(x, Value) and op.arg("training") and op.arg("running_mean") is not None and op.grad_enabled:
+        if (
+            isinstance(x, Value)
+            and op.arg("training")
+            and op.arg("running_mean") is not None
+            and op.grad_enabled
+        ):
             if x.ndim >= 3 and x.shape[0] == 1:
                 if len(self._single) >= 256:
                     del self._single[next(iter(self._single))]
@@ -590,13 +812,21 @@ class BatchNormBatchOfOne(Rule):
             found = [op for op in ancestors(event.roots) if op.number in self._single]
             for op in sorted(found, key=lambda op: op.number)[: 0 if self._told else 1]:
                 self._told = True
-                self._tell(op, "the mean and variance come from this image alone, and so do the running statistics")
+                self._tell(
+                    op,
+                    "the mean and variance come from this image alone, and so do the running statistics",
+                )
             self._single.clear()
 
     def on_error(self, event: Failure) -> None:
         """One row: PyTorch refuses."""
         op = event.op
-        if op is not None and op.name == "batch_norm" and isinstance(op.arg("input"), Value) and op.arg("training"):
+        if (
+            op is not None
+            and op.name == "batch_norm"
+            and isinstance(op.arg("input"), Value)
+            and op.arg("training")
+        ):
             shape = op.args["input"].shape
             if len(shape) > 1 and op.args["input"].numel == shape[1]:
                 self._raised = (event.exception, op)
@@ -604,7 +834,10 @@ class BatchNormBatchOfOne(Rule):
     def on_exception(self, event: Failure) -> None:
         """The program ended by it."""
         if self._raised is not None and event.exception is self._raised[0]:
-            self._tell(self._raised[1], "with one value per channel the variance is zero, and PyTorch raises an error")
+            self._tell(
+                self._raised[1],
+                "with one value per channel the variance is zero, and PyTorch raises an error",
+            )
 
     def _tell(self, op: Op, what: str) -> None:
         shape = op.args["input"].shape
@@ -614,7 +847,11 @@ class BatchNormBatchOfOne(Rule):
         fix = "train with batches of two or more, or use a norm without batch statistics (nn.GroupNorm, nn.LayerNorm)"
         if batch is not None and batch.values and batch.values[0].shape[:1] == (1,):
             loader = batch.loader
-            evidence |= {"loader_at": loader.site, "batch_size": loader.batch_size, "position": batch.position}
+            evidence |= {
+                "loader_at": loader.site,
+                "batch_size": loader.batch_size,
+                "position": batch.position,
+            }
             site, evidence["called_at"] = loader.site or site, site
             if (loader.batch_size or 1) > 1:
                 fix = "the last batch of the loader has one sample left over: give it `drop_last=True` for training"
@@ -631,11 +868,18 @@ class BatchNormBatchOfOne(Rule):
 def _split_at(inputs: tuple[Value, ...]) -> Any:
     """Where a batch was split into parts of one, or where their size is written."""
     for made in (o for v in inputs[:1] for o in lineage(v, limit=8)):
-        if made.name in ("split", "chunk", "tensor_split") and made.site is not None and made.direct:
+        if (
+            made.name in ("split", "chunk", "tensor_split")
+            and made.site is not None
+            and made.direct
+        ):
             given = made.inputs[0].shape[:1] if made.inputs else ()
             if given and given[0] > 1:
                 place = 0 if made.method else 1
-                return written_at(made.site, "split_size" if made.name == "split" else "chunks", place) or made.site
+                return (
+                    written_at(made.site, "split_size" if made.name == "split" else "chunks", place)
+                    or made.site
+                )
     return None
 
 
@@ -653,7 +897,9 @@ class _Masked:
 
 
 class FunctionalDropoutAlwaysOn(Rule):
-    """`F.dropout(x)` drops in eval mode too, since its `training` is True unless one says otherwise."""
+    """`F.dropout(x)` drops in eval mode too, since its `training` is True unless one says
+    otherwise.
+    """
 
     slug = "functional-dropout-always-on"
     id = "PL404"
@@ -663,7 +909,8 @@ class FunctionalDropoutAlwaysOn(Rule):
 
     def __init__(self) -> None:
         self._held: dict[Site | None, list[_Masked]] = {}
-        self._layers: dict[int, tuple[Any, int]] = {}  # by id of a layer that is not registered: itself, number of its first call
+        # by id of a layer that is not registered: itself, number of its first call
+        self._layers: dict[int, tuple[Any, int]] = {}
 
     def on_op(self, op: Op) -> None:
         """A dropout that is on."""
@@ -672,7 +919,11 @@ class FunctionalDropoutAlwaysOn(Rule):
             return
         key = "p" if op.name in DROPOUT else "dropout_p"
         call = op.module
-        if call is None or not op.arg(key, 0.5 if key == "p" else 0.0) or not op.arg("training", True):
+        if (
+            call is None
+            or not op.arg(key, 0.5 if key == "p" else 0.0)
+            or not op.arg("training", True)
+        ):
             return
         if op.direct:
             if call.training:
@@ -683,13 +934,18 @@ class FunctionalDropoutAlwaysOn(Rule):
             if owner is None or owner.training or not call.training or call.made is None:
                 return
             root = call.root.module
-            if root is None or self.session.recorder.names.inner_path(root, call.module) is not None:
-                return  # a registered layer: eval() reaches it, and somebody has switched it on again
+            if (
+                root is None
+                or self.session.recorder.names.inner_path(root, call.module) is not None
+            ):
+                # a registered layer: eval() reaches it, and somebody has switched it on again
+                return
             layer = call.module
             kept = self._layers.setdefault(id(layer), (weakref.ref(layer), call.root.number))
             if kept[0]() is layer and kept[1] != call.root.number:
                 self._held.pop(call.made, None)
-                return  # a layer that is kept beside the model: it is in train mode, which is told as such
+                # a layer that is kept beside the model: it is in train mode, which is told as such
+                return
             site = call.made
         held = self._held.setdefault(site, [])
         if len(held) < 50:
@@ -698,7 +954,13 @@ class FunctionalDropoutAlwaysOn(Rule):
     def _by_hand(self, op: Op) -> None:
         """Activations times a mask of zeros that is drawn in eval mode."""
         call = op.module
-        if call is None or call.training or call.root.training or not op.direct or len(op.inputs) != 2:
+        if (
+            call is None
+            or call.training
+            or call.root.training
+            or not op.direct
+            or len(op.inputs) != 2
+        ):
             return
         for x, mask in (op.inputs, op.inputs[::-1]):
             if (
@@ -709,11 +971,22 @@ class FunctionalDropoutAlwaysOn(Rule):
                 or mask.shape[0] not in (1, x.shape[0])
             ):
                 continue
-            made = [o for o in lineage(mask, VIEWS | {"gt", "lt", "ge", "le", "bernoulli", "div", "mul"}, 20) if o.step == op.step]
+            made = [
+                o
+                for o in lineage(
+                    mask, VIEWS | {"gt", "lt", "ge", "le", "bernoulli", "div", "mul"}, 20
+                )
+                if o.step == op.step
+            ]
             names = {o.name for o in made}
-            if "bernoulli" in names or names & {"rand", "rand_like"} and names & {"gt", "lt", "ge", "le"}:
+            if (
+                "bernoulli" in names
+                or names & {"rand", "rand_like"}
+                and names & {"gt", "lt", "ge", "le"}
+            ):
                 if any(
-                    o.name in ("linear", "conv1d", "conv2d", "embedding", "lstm", "gru", "matmul") for o in ancestors([x], limit=60)
+                    o.name in ("linear", "conv1d", "conv2d", "embedding", "lstm", "gru", "matmul")
+                    for o in ancestors([x], limit=60)
                 ):
                     held = self._held.setdefault(op.site, [])
                     if len(held) < 50:
@@ -723,9 +996,17 @@ class FunctionalDropoutAlwaysOn(Rule):
     def finish(self) -> None:
         """All but Monte Carlo dropout, where the same input goes through several times on purpose."""
         for site, held in self._held.items():
-            seen = [(m.step, m.root.site if m.root is not None else None, n) for m in held for n in m.inputs]
+            seen = [
+                (m.step, m.root.site if m.root is not None else None, n)
+                for m in held
+                for n in m.inputs
+            ]
             calls = {(m.root.number if m.root is not None else 0): m for m in held}
-            passes = [(m.step, m.root.site if m.root is not None else None, n) for m in calls.values() for n in m.inputs]
+            passes = [
+                (m.step, m.root.site if m.root is not None else None, n)
+                for m in calls.values()
+                for n in m.inputs
+            ]
             if len(set(passes)) < len(passes) or not seen:
                 continue
             first = held[0]
@@ -740,8 +1021,9 @@ class FunctionalDropoutAlwaysOn(Rule):
                 what = f"eval() does not reach this dropout: it is not a registered layer of {first.root.path if first.root else 'the model'}"
                 fix = "create the layer in `__init__` and keep it as an attribute or in an nn.ModuleList"
             elif op.name in DROPOUT:
-                what = f"{op.name} is active although {first.layer} is in eval mode: its `training` is " + (
-                    "True" if written is not None else "not given, and True by default"
+                what = (
+                    f"{op.name} is active although {first.layer} is in eval mode: its `training` is "
+                    + ("True" if written is not None else "not given, and True by default")
                 )
                 fix = f"pass the mode: `F.{op.name}(x, p, training=self.training)`, or use nn.{_layer(op.name)}"
             else:
@@ -768,6 +1050,8 @@ def _repeated_rows(root: ModuleCall) -> bool:
 
 
 def _layer(name: str) -> str:
-    return {"dropout": "Dropout", "alpha_dropout": "AlphaDropout", "feature_alpha_dropout": "FeatureAlphaDropout"}.get(
-        name, "Dropout" + name[-2:]
-    )
+    return {
+        "dropout": "Dropout",
+        "alpha_dropout": "AlphaDropout",
+        "feature_alpha_dropout": "FeatureAlphaDropout",
+    }.get(name, "Dropout" + name[-2:])

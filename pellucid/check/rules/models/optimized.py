@@ -34,7 +34,8 @@ class _Leaves(Rule):
     def __init__(self) -> None:
         self.reached: dict[int, Value] = {}
         self.counts: dict[int, int] = {}
-        self.mates: dict[int, set[int]] = {}  # by leaf: others that its first backward calls reached
+        # by leaf: others that its first backward calls reached
+        self.mates: dict[int, set[int]] = {}
         self.changed: set[int] = set()  # stepped on or updated by hand
         self.read: set[int] = set()
         self.loaded: set[int] = set()
@@ -44,7 +45,8 @@ class _Leaves(Rule):
         self.known: list[_Known] = []
         self.of: dict[int, set[int]] = {}  # by optimizer: the parameters that it has stepped on
         self.optimizers: list[OptimizerInfo] = []
-        self._there: dict[int, set[int]] = {}  # by optimizer: ids of the modules that were there when it was made
+        # by optimizer: ids of the modules that were there when it was made
+        self._there: dict[int, set[int]] = {}
 
     def on_op(self, op: Op) -> None:
         """Gradients that are looked at, values that are loaded."""
@@ -52,7 +54,11 @@ class _Leaves(Rule):
             self.read.update(v.id for v in op.inputs)
         elif op.name == "copy" and op.inplace and op.inputs:
             target = op.inputs[0]
-            while target.producer is not None and target.producer.name in ("data", "detach", "copy") and target.producer.inputs:
+            while (
+                target.producer is not None
+                and target.producer.name in ("data", "detach", "copy")
+                and target.producer.inputs
+            ):
                 target = target.producer.inputs[0]
             self.loaded.add(target.id)
         elif (
@@ -126,15 +132,24 @@ class _Leaves(Rule):
         return [k for k in self.known if k.root() is root and k.id not in now]
 
     def replaced(self, value: Value, root: Any, path: str) -> tuple[_Known, bool] | None:
-        """The parameter that an optimizer holds in the place of this one, and whether the whole model was made anew."""
+        """The parameter that an optimizer holds in the place of this one, and whether the whole
+        model was made anew.
+        """
         for k in self.gone(root):
             if path == k.path or path.split(".")[0] == k.path.split(".")[0]:
                 return k, False
         for k in self.known:
             other = k.root()
-            if other is root or k.path != path or k.shape != value.shape or k.title != type(root).__name__:
+            if (
+                other is root
+                or k.path != path
+                or k.shape != value.shape
+                or k.title != type(root).__name__
+            ):
                 continue
-            if other is None or not any(j.id in self.reached for j in self.known if j.optimizer is k.optimizer):
+            if other is None or not any(
+                j.id in self.reached for j in self.known if j.optimizer is k.optimizer
+            ):
                 return k, True
         return None
 
@@ -166,7 +181,9 @@ class ParamReplaced(_Leaves):
             if owner is not None and found is not None:
                 self._tell(value, owner[0], owner[1], found[0], found[1], event)
 
-    def _tell(self, value: Value, root: Any, path: str, old: _Known, whole: bool, event: Step) -> None:
+    def _tell(
+        self, value: Value, root: Any, path: str, old: _Known, whole: bool, event: Step
+    ) -> None:
         recorder = self.session.recorder
         title = recorder.names.root_name(root)
         if whole:
@@ -190,15 +207,19 @@ class ParamReplaced(_Leaves):
             place or old.optimizer.site,
             f"{what} is replaced after the optimizer was created: {old.optimizer.class_name} still holds the old parameters, and the new ones "
             "are never trained.",
-            evidence={"parameter": f"{title}.{path}", "shape": list(value.shape), "optimizer_made_at": str(old.optimizer.site)},
+            evidence={
+                "parameter": f"{title}.{path}",
+                "shape": list(value.shape),
+                "optimizer_made_at": str(old.optimizer.site),
+            },
             fix=f"create the optimizer after this line (or pass the new parameters to `{optimizer}.add_param_group`)",
             covers=[old.optimizer.site, event.site],
         )
 
 
 def _chosen(info: OptimizerInfo) -> bool:
-    """Whether the call that made an optimizer, or the line that it has its parameters from, names a part of a model:
-    `SGD(model.head.parameters())`. A choice by conditions may be a mistake."""
+    """Whether the call that made an optimizer, or the line that it has its parameters from, names a
+    part of a model: `SGD(model.head.parameters())`. A choice by conditions may be a mistake."""
     call = info.site.call if info.site is not None else None
     place = gathered_at(info.site)
     text = f"{call.text if call is not None else ''} {place.text if place is not None else ''}"
@@ -207,18 +228,29 @@ def _chosen(info: OptimizerInfo) -> bool:
 
 def _chooses(node: ast.expr) -> bool:
     """Whether an expression takes some of a model's parameters: a comprehension with a condition."""
-    return any(isinstance(n, ast.comprehension) and n.ifs and "parameters" in ast.unparse(n.iter) for n in ast.walk(node))
+    return any(
+        isinstance(n, ast.comprehension) and n.ifs and "parameters" in ast.unparse(n.iter)
+        for n in ast.walk(node)
+    )
 
 
 def gathered_at(site: Any) -> Place | None:
-    """Where the parameters that an optimizer gets are put together, when that is not the call itself: the assignment of a variable, what a
-    function of the same file returns."""
+    """Where the parameters that an optimizer gets are put together, when that is not the call
+    itself: the assignment of a variable, what a function of the same file returns."""
     root = tree(site.file) if site is not None else None
     call = site.call if root is not None else None
     if root is None or call is None or not isinstance(call._node, ast.Call):
         return None
-    given = call._node.args[0] if call._node.args else next((k.value for k in call._node.keywords if k.arg == "params"), None)
-    while isinstance(given, ast.Call) and getattr(given.func, "id", "") in ("list", "filter", "tuple") and given.args:
+    given = (
+        call._node.args[0]
+        if call._node.args
+        else next((k.value for k in call._node.keywords if k.arg == "params"), None)
+    )
+    while (
+        isinstance(given, ast.Call)
+        and getattr(given.func, "id", "") in ("list", "filter", "tuple")
+        and given.args
+    ):
         given = given.args[-1]
     for _ in range(4):
         if isinstance(given, ast.Call):
@@ -226,23 +258,38 @@ def gathered_at(site: Any) -> Place | None:
             for f in ast.walk(root):
                 if isinstance(f, ast.FunctionDef) and f.name == name:
                     returned = [n for n in ast.walk(f) if isinstance(n, (ast.Return, ast.Yield))]
-                    chosen = [n for n in ast.walk(f) if isinstance(n, ast.Assign) and _chooses(n.value)]
-                    if chosen and not any(_chooses(n.value) for n in returned if n.value is not None):
-                        return Place(site.file, max(n.lineno for n in chosen))  # the last takes what the ones before have left
+                    chosen = [
+                        n for n in ast.walk(f) if isinstance(n, ast.Assign) and _chooses(n.value)
+                    ]
+                    if chosen and not any(
+                        _chooses(n.value) for n in returned if n.value is not None
+                    ):
+                        # the last takes what the ones before have left
+                        return Place(site.file, max(n.lineno for n in chosen))
                     return Place(site.file, returned[-1].lineno) if returned else None
             return None
         if not isinstance(given, (ast.Name, ast.Attribute)):
             return None
         text = ast.unparse(given)
         function = function_around(site.file, site.line)
-        before = [a for a in assignments(site.file, text, function.lineno if function is not None else 1) if a.lineno < site.line]
+        before = [
+            a
+            for a in assignments(site.file, text, function.lineno if function is not None else 1)
+            if a.lineno < site.line
+        ]
         if not before:
             return None
         value = max(before, key=lambda a: a.lineno)
         inner = getattr(value, "value", None)
-        if isinstance(inner, ast.Call) and getattr(inner.func, "attr", "") != "parameters" and isinstance(inner.func, ast.Name):
+        if (
+            isinstance(inner, ast.Call)
+            and getattr(inner.func, "attr", "") != "parameters"
+            and isinstance(inner.func, ast.Name)
+        ):
             given = inner
-            if not any(isinstance(f, ast.FunctionDef) and f.name == inner.func.id for f in ast.walk(root)):
+            if not any(
+                isinstance(f, ast.FunctionDef) and f.name == inner.func.id for f in ast.walk(root)
+            ):
                 return Place(site.file, value.lineno)
             continue
         return Place(site.file, value.lineno)
@@ -250,9 +297,15 @@ def gathered_at(site: Any) -> Place | None:
 
 
 def exhausted(site: Any) -> Place | None:
-    """The first line that makes a generator, `model.parameters()`, which the call that makes an optimizer is given by its name."""
+    """The first line that makes a generator, `model.parameters()`, which the call that makes an
+    optimizer is given by its name.
+    """
     call = site.call if site is not None else None
-    names = {n.id for n in ast.walk(call._node) if isinstance(n, ast.Name)} if call is not None else set()
+    names = (
+        {n.id for n in ast.walk(call._node) if isinstance(n, ast.Name)}
+        if call is not None
+        else set()
+    )
     lines = [
         node.lineno
         for name in names
@@ -266,7 +319,9 @@ def exhausted(site: Any) -> Place | None:
 
 
 def assigned_after(info: OptimizerInfo, script: str, name: str, inside: bool = False) -> Any:
-    """The line that assigns something called `name` (a variable unless `inside`, an attribute, an element) after an optimizer was made."""
+    """The line that assigns something called `name` (a variable unless `inside`, an attribute, an
+    element) after an optimizer was made.
+    """
     site = info.site
     files = [site.file] if site is not None else []
     files += [script] if script and script not in files else []
@@ -275,16 +330,32 @@ def assigned_after(info: OptimizerInfo, script: str, name: str, inside: bool = F
         root = tree(file)
         if root is None:
             continue
-        makers = [f for f in ast.walk(root) if isinstance(f, ast.FunctionDef) and f.name == "__init__"]
+        makers = [
+            f for f in ast.walk(root) if isinstance(f, ast.FunctionDef) and f.name == "__init__"
+        ]
         for node in ast.walk(root):
             if not isinstance(node, (ast.stmt, ast.expr)):
                 continue
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-            for t in [e for x in targets for e in (x.elts if isinstance(x, (ast.Tuple, ast.List)) else [x])]:
+            targets = (
+                node.targets
+                if isinstance(node, ast.Assign)
+                else [node.target]
+                if isinstance(node, ast.AnnAssign)
+                else []
+            )
+            for t in [
+                e
+                for x in targets
+                for e in (x.elts if isinstance(x, (ast.Tuple, ast.List)) else [x])
+            ]:
                 if not _called(t, name) or inside and isinstance(t, ast.Name):
                     continue
                 in_init = any(f.lineno <= node.lineno <= (f.end_lineno or 0) for f in makers)
-                here = any(f.lineno <= site.line <= (f.end_lineno or 0) for f in makers) if site is not None else False
+                here = (
+                    any(f.lineno <= site.line <= (f.end_lineno or 0) for f in makers)
+                    if site is not None
+                    else False
+                )
                 if in_init and not here:
                     continue
                 after = site is not None and file == site.file and node.lineno > site.line
@@ -298,7 +369,8 @@ def assigned_after(info: OptimizerInfo, script: str, name: str, inside: bool = F
             ):
                 if any(getattr(a, "value", None) == name for a in node.args):
                     found.append((0, node.lineno, file))
-    # What stands before the optimizer in the same function has run before it; what stands in another function may have run later.
+    # What stands before the optimizer in the same function has run before it; what stands in
+    # another function may have run later.
     same = [f for f in found if f[0] == 0]
     if not same and site is not None:
         same = [f for f in found if f[2] != site.file or not _same_function(site, f[1])]
@@ -306,7 +378,9 @@ def assigned_after(info: OptimizerInfo, script: str, name: str, inside: bool = F
 
 
 def put_in_place(files: list[str]) -> Place | None:
-    """The only call that puts loaded tensors in the place of parameters: `load_state_dict(..., assign=True)`."""
+    """The only call that puts loaded tensors in the place of parameters:
+    `load_state_dict(..., assign=True)`.
+    """
     found = [
         Place(file, node.lineno)
         for file in files
@@ -314,22 +388,42 @@ def put_in_place(files: list[str]) -> Place | None:
         for node in ast.walk(root)
         if isinstance(node, ast.Call)
         and getattr(node.func, "attr", "") == "load_state_dict"
-        and any(k.arg == "assign" and getattr(k.value, "value", None) is True for k in node.keywords)
+        and any(
+            k.arg == "assign" and getattr(k.value, "value", None) is True for k in node.keywords
+        )
     ]
     return found[0] if len(found) == 1 else None
 
 
 def _called_from(site: Any, place: Place) -> Place:
-    """Where a method is called that replaces parts of its model, if the optimizer is not the same object's: there it has to be made anew."""
+    """Where a method is called that replaces parts of its model, if the optimizer is not the same
+    object's: there it has to be made anew.
+    """
     root = tree(place.file)
     function = function_around(place.file, place.line)
-    if root is None or function is None or site is None or site.file != place.file or function.name == "__init__":
+    if (
+        root is None
+        or function is None
+        or site is None
+        or site.file != place.file
+        or function.name == "__init__"
+    ):
         return place
-    owner = next((c for c in ast.walk(root) if isinstance(c, ast.ClassDef) and function in c.body), None)
+    owner = next(
+        (c for c in ast.walk(root) if isinstance(c, ast.ClassDef) and function in c.body), None
+    )
     if owner is None or owner.lineno <= site.line <= (owner.end_lineno or 0):
         return place
-    lines = sorted(n.lineno for n in ast.walk(root) if isinstance(n, ast.Call) and getattr(n.func, "attr", "") == function.name)
-    lines = [line for line in lines if not owner.lineno <= line <= (owner.end_lineno or 0) and _same_function(site, line)]
+    lines = sorted(
+        n.lineno
+        for n in ast.walk(root)
+        if isinstance(n, ast.Call) and getattr(n.func, "attr", "") == function.name
+    )
+    lines = [
+        line
+        for line in lines
+        if not owner.lineno <= line <= (owner.end_lineno or 0) and _same_function(site, line)
+    ]
     return Place(place.file, lines[0]) if len(lines) == 1 else place
 
 
@@ -359,10 +453,18 @@ def _left_out(recorder: Any, root: Any, tensor: Any) -> Place | None:
     """What a `parameters` of the model's own returns, if it does not give this parameter."""
     function = getattr(type(root), "parameters", None)
     code = getattr(function, "__code__", None)
-    if code is None or recorder.is_library(code.co_filename) or any(p is tensor for p in root.parameters()):
+    if (
+        code is None
+        or recorder.is_library(code.co_filename)
+        or any(p is tensor for p in root.parameters())
+    ):
         return None
     node = function_around(code.co_filename, code.co_firstlineno, code.co_firstlineno)
-    lines = [n.lineno for n in ast.walk(node) if isinstance(n, (ast.Return, ast.Yield, ast.YieldFrom))] if node is not None else []
+    lines = (
+        [n.lineno for n in ast.walk(node) if isinstance(n, (ast.Return, ast.Yield, ast.YieldFrom))]
+        if node is not None
+        else []
+    )
     return Place(code.co_filename, lines[-1] if lines else code.co_firstlineno)
 
 
@@ -378,16 +480,24 @@ class ParamNotInOptimizer(_Leaves):
 
     def __init__(self) -> None:
         super().__init__()
-        self._facts: dict[int, Any] = {}  # by leaf: (group, place, how, name), taken while the leaf lives
-        self._made_anew: dict[int, Any] = {}  # by leaf: where its layer was made, inside of a forward
+        # by leaf: (group, place, how, name), taken while the leaf lives
+        self._facts: dict[int, Any] = {}
+        # by leaf: where its layer was made, inside of a forward
+        self._made_anew: dict[int, Any] = {}
         self._anew: dict[Any, set[int]] = {}  # by that place: the leaves that got a gradient
-        self._empty: dict[int, int] = {}  # by optimizer that steps: how many of its groups have no parameters
-        self._freed: dict[int, Any] = {}  # by leaf: where it was unfrozen after an optimizer was made
+        # by optimizer that steps: how many of its groups have no parameters
+        self._empty: dict[int, int] = {}
+        # by leaf: where it was unfrozen after an optimizer was made
+        self._freed: dict[int, Any] = {}
 
     def on_op(self, op: Op) -> None:
         """Parameters that are unfrozen when the optimizer is there already."""
         if op.name in ("requires_grad", "requires_grad_"):
-            if op.args.get("value", op.args.get("requires_grad", True)) is True and op.inputs and self.optimizers:
+            if (
+                op.args.get("value", op.args.get("requires_grad", True)) is True
+                and op.inputs
+                and self.optimizers
+            ):
                 if not op.inputs[0].requires_grad or op.inputs[0].id in self._facts:
                     self._freed[op.inputs[0].id] = chooser(self.session.recorder)
                     self._facts.pop(op.inputs[0].id, None)
@@ -397,7 +507,12 @@ class ParamNotInOptimizer(_Leaves):
     def on_module_exit(self, call: ModuleCall) -> None:
         """A layer that is made in the forward that calls it: the next one makes another."""
         names = self.session.recorder.names
-        if names.within and id(call.module) in names.within and call.grad_enabled and call.module is not None:
+        if (
+            names.within
+            and id(call.module) in names.within
+            and call.grad_enabled
+            and call.module is not None
+        ):
             site = names.site_of(call.module)
             for p in call.module._parameters.values() if site is not None else ():
                 if p is not None and len(self._made_anew) < 4096:
@@ -423,10 +538,14 @@ class ParamNotInOptimizer(_Leaves):
                     )
 
     def on_step(self, event: Step) -> None:
-        """Leaves that two backward calls have reached and no step has changed are looked at while they live."""
+        """Leaves that two backward calls have reached and no step has changed are looked at while
+        they live.
+        """
         super().on_step(event)
         if event.optimizer.steps == 1:
-            self._empty[event.optimizer.number] = sum(not group["params"] for group in event.optimizer.groups)
+            self._empty[event.optimizer.number] = sum(
+                not group["params"] for group in event.optimizer.groups
+            )
         if event.optimizer.steps < 4 or event.optimizer.steps % 16 == 0:
             for key, value in self.reached.items():
                 if self.counts[key] >= 2 and key not in self.changed and key not in self._facts:
@@ -445,17 +564,35 @@ class ParamNotInOptimizer(_Leaves):
                 return None
             if value.id in self._freed:
                 place = self._freed[value.id]
-                return ("freed", str(place)), place, "it was unfrozen after the optimizer was created", value.name or "a tensor"
+                return (
+                    ("freed", str(place)),
+                    place,
+                    "it was unfrozen after the optimizer was created",
+                    value.name or "a tensor",
+                )
             hidden = _left_out(self.session.recorder, root, value.tensor)
             if hidden is not None:
-                return ("hidden", str(hidden)), hidden, "the model's own `parameters` leaves it out", value.name or "a tensor"
+                return (
+                    ("hidden", str(hidden)),
+                    hidden,
+                    "the model's own `parameters` leaves it out",
+                    value.name or "a tensor",
+                )
             if self._fine_tuned(root):
                 return None
             container = self._container(root)
             made = self._late(value, root, path) if container is None else None
             if made is not None:
-                return ("late", str(made)), made, "it was created after the optimizer", value.name or "a tensor"
-            found = ("root", id(root)) if container is None else ("list", str(container[0])), *(container or (None, ""))
+                return (
+                    ("late", str(made)),
+                    made,
+                    "it was created after the optimizer",
+                    value.name or "a tensor",
+                )
+            found = (
+                ("root", id(root)) if container is None else ("list", str(container[0])),
+                *(container or (None, "")),
+            )
         return None if found is None else (*found, value.name or "a tensor")
 
     def finish(self) -> None:
@@ -466,13 +603,22 @@ class ParamNotInOptimizer(_Leaves):
                     place,
                     f"{info.class_name} got a generator of parameters that was already exhausted: {self._empty[info.number]} of its groups "
                     "have no parameters, so nothing is trained.",
-                    evidence={"optimizer": str(info.site), "empty_groups": self._empty[info.number]},
+                    evidence={
+                        "optimizer": str(info.site),
+                        "empty_groups": self._empty[info.number],
+                    },
                     fix="keep a list: `params = list(model.parameters())`",
                 )
                 return
         groups: dict[Any, list[int]] = {}
         for key, facts in self._facts.items():
-            if facts is None or key in self.changed or key in self.read or key in self.loaded or key in self.held():
+            if (
+                facts is None
+                or key in self.changed
+                or key in self.read
+                or key in self.loaded
+                or key in self.held()
+            ):
                 continue
             if self.mates[key] & self.changed:
                 groups.setdefault(facts[0], []).append(key)
@@ -489,7 +635,13 @@ class ParamNotInOptimizer(_Leaves):
             for name, held in vars(module).items():
                 if name.startswith("_"):
                     continue
-                inside = held.values() if isinstance(held, dict) else held if isinstance(held, (list, tuple)) else ()
+                inside = (
+                    held.values()
+                    if isinstance(held, dict)
+                    else held
+                    if isinstance(held, (list, tuple))
+                    else ()
+                )
                 if held is tensor or any(x is tensor for x in inside):
                     place = attribute_place(recorder, module, name)
                     return (
@@ -515,7 +667,9 @@ class ParamNotInOptimizer(_Leaves):
         return None
 
     def _late(self, value: Value, root: Any, path: str) -> Any:
-        """Where a layer was made, if the optimizer that trains the rest of its model was there before it."""
+        """Where a layer was made, if the optimizer that trains the rest of its model was there
+        before it.
+        """
         owner = root
         for part in path.split(".")[:-1]:
             owner = owner._modules.get(part)
@@ -530,16 +684,24 @@ class ParamNotInOptimizer(_Leaves):
             place = assigned_after(trains[0], self.session.script, part, True)
             if place is not None:
                 return place
-        return names.site_of(owner) or attribute_place(self.session.recorder, root, path.split(".")[0])
+        return names.site_of(owner) or attribute_place(
+            self.session.recorder, root, path.split(".")[0]
+        )
 
     def _before(self, info: OptimizerInfo, module: Any) -> bool:
         """Whether an optimizer was made before a module."""
         return id(module) not in self._there.get(info.number, {id(module)})
 
     def _fine_tuned(self, root: Any) -> bool:
-        """Whether only the last parts of a model were given to the optimizer, and all before them stay as they are."""
+        """Whether only the last parts of a model were given to the optimizer, and all before them
+        stay as they are.
+        """
         value = self.session.recorder.value
-        trained = [c for _, c in root.named_children() if any(value(p).id in self.changed for p in c.parameters())]
+        trained = [
+            c
+            for _, c in root.named_children()
+            if any(value(p).id in self.changed for p in c.parameters())
+        ]
         if len(trained) != 1 and not any(_chosen(info) for info in self.optimizers):
             return False
         states = []
@@ -556,7 +718,9 @@ class ParamNotInOptimizer(_Leaves):
 
     def _tell(self, site: Any, keys: list[int], how: str) -> None:
         mates = {m for key in keys for m in self.mates[key]}
-        best = max(self.optimizers, key=lambda o: len(self.of.get(o.number, set()) & mates), default=None)
+        best = max(
+            self.optimizers, key=lambda o: len(self.of.get(o.number, set()) & mates), default=None
+        )
         if best is None:
             return
         names = [self._facts[key][3] for key in keys]

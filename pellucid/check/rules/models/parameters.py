@@ -6,7 +6,18 @@ import ast
 import re
 from typing import Any
 
-from ...events import Backward, Failure, ModuleCall, Op, OptimizerInfo, Site, Step, Update, Value, ancestors
+from ...events import (
+    Backward,
+    Failure,
+    ModuleCall,
+    Op,
+    OptimizerInfo,
+    Site,
+    Step,
+    Update,
+    Value,
+    ancestors,
+)
 from ...rule import Rule
 from ..source.places import (
     Place,
@@ -25,7 +36,9 @@ from .thawing import Waiting
 
 
 class ParamUnused(Rule):
-    """A parameter that no operation ever uses learns nothing, and is often a layer that was forgotten in `forward`."""
+    """A parameter that no operation ever uses learns nothing, and is often a layer that was
+    forgotten in `forward`.
+    """
 
     slug = "param-unused"
     id = "PL501"
@@ -35,7 +48,8 @@ class ParamUnused(Rule):
     def __init__(self) -> None:
         self._used: set[int] = set()  # ids of leaves that some operation has read
         self._reached: set[int] = set()  # ids of leaves that got a gradient
-        self._patterns: dict[int, set[frozenset[int]]] = {}  # by root module: which leaves its training calls used
+        # by root module: which leaves its training calls used
+        self._patterns: dict[int, set[frozenset[int]]] = {}
         self._now: set[int] | None = None
         self._steps = 0
         self._backwards = 0
@@ -44,22 +58,36 @@ class ParamUnused(Rule):
         ] = {}  # by root: what was unused at the last look
         self._held: dict[int, Value] = {}  # parameters that optimizers have stepped on
         self._mates: dict[int, frozenset[int]] = {}  # by parameter: all that its optimizer has
-        self._bare: dict[int, tuple[Site, int]] = {}  # by module: a call without the parameters that it may have, and their size
-        self._dropped: dict[int, tuple[Any, str | None, Op]] = {}  # by leaf: where its result ends, its name, the last operation
+        # by module: a call without the parameters that it may have, and their size
+        self._bare: dict[int, tuple[Site, int]] = {}
+        # by leaf: where its result ends, its name, the last operation
+        self._dropped: dict[int, tuple[Any, str | None, Op]] = {}
 
     def on_op(self, op: Op) -> None:
         """Leaves among the operands, initialization left out."""
         first = 1 if op.inplace else 0
-        if op.direct and op.module is not None and op.name in _OPTIONAL and id(op.module.module) not in self._bare:
+        if (
+            op.direct
+            and op.module is not None
+            and op.name in _OPTIONAL
+            and id(op.module.module) not in self._bare
+        ):
             self._left_out(op)
         for value in op.inputs[first:]:
-            if value.is_leaf and value.requires_grad and op.name not in _NO_USE and (op.grad_enabled or op.module is not None):
+            if (
+                value.is_leaf
+                and value.requires_grad
+                and op.name not in _NO_USE
+                and (op.grad_enabled or op.module is not None)
+            ):
                 self._used.add(value.id)
                 if self._now is not None:
                     self._now.add(value.id)
 
     def _left_out(self, op: Op) -> None:
-        """`F.layer_norm(x, shape)` in a module of the user's: the scale and the shift that it may have are left out."""
+        """`F.layer_norm(x, shape)` in a module of the user's: the scale and the shift that it may
+        have are left out.
+        """
         out = op.output
         free = [name for name in ("weight", "bias") if name in op.args and op.args[name] is None]
         if out is None or out.ndim < 2 or not free or op.site is None or op.module is None:
@@ -92,18 +120,28 @@ class ParamUnused(Rule):
             self._ends(event)
 
     def _ends(self, event: Backward) -> None:
-        """Where the results of parameters end that no backward has reached, although they are used in training."""
-        waiting = {i: v for i, v in self._held.items() if i in self._used and i not in self._reached and v.requires_grad}
+        """Where the results of parameters end that no backward has reached, although they are used
+        in training.
+        """
+        waiting = {
+            i: v
+            for i, v in self._held.items()
+            if i in self._used and i not in self._reached and v.requires_grad
+        }
         if not waiting:
             return
         recorder = self.session.recorder
-        made: dict[int, set[int]] = {}  # by number of an operation: the parameters that its result is made of
+        # by number of an operation: the parameters that its result is made of
+        made: dict[int, set[int]] = {}
         last: dict[int, Op] = {}
         in_loss = {op.number for op in ancestors(event.roots)}
         for op in recorder.ops_of_step():
-            if op.number in in_loss:  # it comes to the loss, cut from its graph: that is told where it is cut
+            # it comes to the loss, cut from its graph: that is told where it is cut
+            if op.number in in_loss:
                 for v in op.inputs:
-                    for i in {v.id} | (made.get(v.producer.number, set()) if v.producer is not None else set()):
+                    for i in {v.id} | (
+                        made.get(v.producer.number, set()) if v.producer is not None else set()
+                    ):
                         waiting.pop(i, None)
             if not op.grad_enabled or op.name in _NO_USE:
                 continue
@@ -125,7 +163,9 @@ class ParamUnused(Rule):
         if event.optimizer.steps == 1:
             values = event.optimizer.params()
             self._held.update((v.id, v) for v in values)
-            self._mates.update(dict.fromkeys([v.id for v in values], frozenset(v.id for v in values)))
+            self._mates.update(
+                dict.fromkeys([v.id for v in values], frozenset(v.id for v in values))
+            )
 
     def on_update(self, event: Update) -> None:
         """Something is trained."""
@@ -137,7 +177,11 @@ class ParamUnused(Rule):
             return
         ends: dict[Any, list[int]] = {}
         for i, (place, _, _) in self._dropped.items():
-            if i not in self._reached and place is not None and self._mates.get(i, {i}) & self._reached:
+            if (
+                i not in self._reached
+                and place is not None
+                and self._mates.get(i, {i}) & self._reached
+            ):
                 ends.setdefault(place.key, []).append(i)
         for ids in ends.values():
             place, name, op = self._dropped[ids[0]]
@@ -152,7 +196,8 @@ class ParamUnused(Rule):
                 fix="add it to the loss, or remove this part from the model",
             )
         for key, (unused, title) in self._found.items():
-            if len(self._patterns.get(key, ())) != 1:  # never called in training, or not always the same parts of it
+            # never called in training, or not always the same parts of it
+            if len(self._patterns.get(key, ())) != 1:
                 continue
             for site, path, members, own in unused:
                 if own & (self._used | self._reached):
@@ -161,7 +206,10 @@ class ParamUnused(Rule):
                     site,
                     f"{title}.{path} is registered and never used: no operation of the whole run reads "
                     f"{'it' if members == [path] else 'its parameters'}.",
-                    evidence={"parameters": [f"{title}.{m}" for m in members][:8], "steps": self.step},
+                    evidence={
+                        "parameters": [f"{title}.{m}" for m in members][:8],
+                        "steps": self.step,
+                    },
                     fix="use it in `forward`, or remove it from the model",
                 )
 
@@ -170,14 +218,19 @@ class ParamUnused(Rule):
         if id(root) not in self._patterns:
             return
         recorder = self.session.recorder
-        named = [(path, recorder.value(p)) for path, p in root.named_parameters() if p.requires_grad]
-        ids = {path: v.id for path, v in named if v.id not in self._used and v.id not in self._reached}
+        named = [
+            (path, recorder.value(p)) for path, p in root.named_parameters() if p.requires_grad
+        ]
+        ids = {
+            path: v.id for path, v in named if v.id not in self._used and v.id not in self._reached
+        }
         if not ids or not any(v.id in self._reached for _, v in named):
             self._found.pop(id(root), None)
             return
         paths = [path for path, _ in named]
         groups: dict[str, list[str]] = {}
-        calls: dict[str, Site] = {}  # of operations that take such a parameter and were not given it
+        # of operations that take such a parameter and were not given it
+        calls: dict[str, Site] = {}
         for path in ids:
             parts, best = path.split("."), path
             owner = root.get_submodule(".".join(parts[:-1]))
@@ -194,21 +247,63 @@ class ParamUnused(Rule):
         unused = [
             (site, path, members, {ids[m] for m in members})
             for path, members in groups.items()
-            if (site := calls.get(path) or loop_without(recorder, root, path) or member_place(recorder, root, path)) is not None
+            if (
+                site := calls.get(path)
+                or loop_without(recorder, root, path)
+                or member_place(recorder, root, path)
+            )
+            is not None
             and not overridden(recorder, root, path)
         ]
         self._found[id(root)] = unused, recorder.names.root_name(root)
 
 
-_OPTIONAL = frozenset("group_norm layer_norm rms_norm batch_norm instance_norm linear conv1d conv2d conv3d".split())
+_OPTIONAL = frozenset(
+    "group_norm layer_norm rms_norm batch_norm instance_norm linear conv1d conv2d conv3d".split()
+)
 _NO_USE = frozenset(
-    {"detach", "data", "clone", "requires_grad", "grad", "zeros_like", "ones_like", "randn_like", "empty_like", "rand_like"}
+    {
+        "detach",
+        "data",
+        "clone",
+        "requires_grad",
+        "grad",
+        "zeros_like",
+        "ones_like",
+        "randn_like",
+        "empty_like",
+        "rand_like",
+    }
 )
 
 
-_PRODUCTS = ("matmul", "mm", "linear", "bmm", "einsum", "conv1d", "conv2d", "embedding", "getitem", "index_select")
-_DRAWN = frozenset({"randn", "rand", "normal", "uniform", "rand_like", "randn_like", "xavier_uniform", "kaiming_uniform"})
-_WEIGHT = re.compile(r"(w|weights?|kernel|emb|embeddings?|table|W)(_\w+|\d*)?$|\w+_(weights?|emb|embeddings?)$")
+_PRODUCTS = (
+    "matmul",
+    "mm",
+    "linear",
+    "bmm",
+    "einsum",
+    "conv1d",
+    "conv2d",
+    "embedding",
+    "getitem",
+    "index_select",
+)
+_DRAWN = frozenset(
+    {
+        "randn",
+        "rand",
+        "normal",
+        "uniform",
+        "rand_like",
+        "randn_like",
+        "xavier_uniform",
+        "kaiming_uniform",
+    }
+)
+_WEIGHT = re.compile(
+    r"(w|weights?|kernel|emb|embeddings?|table|W)(_\w+|\d*)?$|\w+_(weights?|emb|embeddings?)$"
+)
 
 
 class ParamFrozen(Rule):
@@ -222,12 +317,15 @@ class ParamFrozen(Rule):
     ops = ("requires_grad", "requires_grad_", *_PRODUCTS, *Constants.ops)
 
     def __init__(self) -> None:
-        self._frozen: dict[int, tuple[Value, Site | None]] = {}  # by id: where requires_grad was last set to False
+        # by id: where requires_grad was last set to False
+        self._frozen: dict[int, tuple[Value, Site | None]] = {}
         self._sites: dict[int, Site | None] = {}  # the same: the statement itself
-        self._idle: dict[int, tuple[dict[str, Any], int]] = {}  # by optimizer: what would be reported, steps
+        # by optimizer: what would be reported, steps
+        self._idle: dict[int, tuple[dict[str, Any], int]] = {}
         self._look = True
         self._told: set[Any] = set()
-        self._plain: dict[int, int] = {}  # by id of a tensor that stands where a weight should: the step at which it was last seen
+        # by id of a tensor that stands where a weight should: the step at which it was last seen
+        self._plain: dict[int, int] = {}
         self._waiting = Waiting(self)
         self._constants = Constants(self)
         self._last: dict[int, Value] = {}  # by root module: the weight of the last product in it
@@ -235,7 +333,9 @@ class ParamFrozen(Rule):
         self._stepped: set[int] = set()  # leaves that some optimizer has changed
 
     def on_op(self, op: Op) -> None:
-        """`p.requires_grad = False`, `p.requires_grad_(False)`; a product with something that is no parameter."""
+        """`p.requires_grad = False`, `p.requires_grad_(False)`; a product with something that is no
+        parameter.
+        """
         if op.name in Constants.ops:
             self._constants.see(op)
             return
@@ -257,14 +357,26 @@ class ParamFrozen(Rule):
 
     # ---- a tensor in the place of a parameter ------------------------------------------------------------------------
     def _weight(self, op: Op) -> None:
-        """`self.weight = torch.randn(8, 8)` in a module: nothing makes it a parameter, so it keeps its random numbers."""
+        """`self.weight = torch.randn(8, 8)` in a module: nothing makes it a parameter, so it keeps
+        its random numbers.
+        """
         if len(op.inputs) < 2 and op.name != "getitem":
             return
         for value in op.inputs:
             made = value.producer
-            if value.requires_grad or not value.is_floating_point or value.ndim < 2 or value.step or value.id in self._plain:
+            if (
+                value.requires_grad
+                or not value.is_floating_point
+                or value.ndim < 2
+                or value.step
+                or value.id in self._plain
+            ):
                 continue
-            while made is not None and made.name in ("mul", "div", "add", "T", "t", "transpose") and made.inputs:
+            while (
+                made is not None
+                and made.name in ("mul", "div", "add", "T", "t", "transpose")
+                and made.inputs
+            ):
                 made = made.inputs[0].producer
             if made is None or made.name not in _DRAWN or made.module is not None:
                 continue
@@ -272,14 +384,22 @@ class ParamFrozen(Rule):
             call: ModuleCall | None = op.module
             while call is not None:
                 module = call.module
-                name = next((k for k, held in vars(module).items() if held is value.tensor), None) if module is not None else None
+                name = (
+                    next((k for k, held in vars(module).items() if held is value.tensor), None)
+                    if module is not None
+                    else None
+                )
                 if name is not None and _WEIGHT.match(name):
                     recorder = self.session.recorder
                     self.report(
                         attribute_place(recorder, module, name) or made.site,
                         f"`self.{name}` is initialized randomly but is not an nn.Parameter: {op.name} uses it like a "
                         "weight, and nothing ever trains it.",
-                        evidence={"attribute": name, "shape": list(value.shape), "used_at": str(op.site)},
+                        evidence={
+                            "attribute": name,
+                            "shape": list(value.shape),
+                            "used_at": str(op.site),
+                        },
                         fix=f"`self.{name} = nn.Parameter(...)`; if it should stay as it is, `self.register_buffer({name!r}, ...)`",
                     )
                     return
@@ -293,20 +413,31 @@ class ParamFrozen(Rule):
 
     def on_module_exit(self, call: ModuleCall) -> None:
         """`module.requires_grad = True` only makes an attribute."""
-        if call.parent is None and (self._look or self.step < 3 or self.step & (self.step - 1) == 0):
+        if call.parent is None and (
+            self._look or self.step < 3 or self.step & (self.step - 1) == 0
+        ):
             self._look = False
             if call.module is not None and hasattr(call.module, "named_modules"):
                 self._typos(call.module, call.path, call.site)
 
     def _typos(self, root: Any, title: str, site: Any) -> None:
         for path, m in root.named_modules():
-            for name in ("requires_grad", "requires_grad_", *(_MISSPELLED if not is_users(self.session.recorder, m) else ())):
+            for name in (
+                "requires_grad",
+                "requires_grad_",
+                *(_MISSPELLED if not is_users(self.session.recorder, m) else ()),
+            ):
                 wanted = vars(m).get(name)
                 if isinstance(wanted, bool):
                     wrong = [p for p in m.parameters() if p.requires_grad is not wanted]
                     if wrong:
                         self._attribute(
-                            f"{title}.{path}" if path else title, site, name, wanted, len(wrong), "modules have no such attribute"
+                            f"{title}.{path}" if path else title,
+                            site,
+                            name,
+                            wanted,
+                            len(wrong),
+                            "modules have no such attribute",
                         )
         for path, p in root.named_parameters():
             for name in (*_MISSPELLED, "requires_grad_"):
@@ -316,7 +447,9 @@ class ParamFrozen(Rule):
                     self._attribute(f"{title}.{path}", site, name, wanted, 1, what)
                     return
 
-    def _attribute(self, what: str, site: Any, name: str, wanted: bool, count: int, kind: str) -> None:
+    def _attribute(
+        self, what: str, site: Any, name: str, wanted: bool, count: int, kind: str
+    ) -> None:
         if (name, wanted) in self._told:
             return
         self._told.add((name, wanted))
@@ -329,10 +462,14 @@ class ParamFrozen(Rule):
 
     def _assigned(self, site: Any, name: str) -> Any:
         """The line that assigns such an attribute, in the files of the script and of the model."""
-        for file in self.session.recorder.files(self.session.script, site.file if site is not None else ""):
+        for file in self.session.recorder.files(
+            self.session.script, site.file if site is not None else ""
+        ):
             root = tree(file)
             for node in ast.walk(root) if root is not None else ():
-                if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr == name for t in node.targets):
+                if isinstance(node, ast.Assign) and any(
+                    isinstance(t, ast.Attribute) and t.attr == name for t in node.targets
+                ):
                     target = next(t for t in node.targets if isinstance(t, ast.Attribute))
                     text = ast.unparse(target.value)
                     loop = any(
@@ -349,7 +486,12 @@ class ParamFrozen(Rule):
     def on_error(self, failure: Failure) -> None:
         """Backward has nothing to reach because every parameter of the loss is frozen."""
         op = failure.op
-        if op is None or op.name != "backward" or not op.inputs or any(v.requires_grad for v in op.inputs):
+        if (
+            op is None
+            or op.name != "backward"
+            or not op.inputs
+            or any(v.requires_grad for v in op.inputs)
+        ):
             return
         frozen: list[Value] = []
         waiting, seen = list(op.inputs), set()
@@ -364,10 +506,16 @@ class ParamFrozen(Rule):
                 waiting.extend(made.inputs)
             seen.add(value.number)
         if frozen:
-            self._tell(frozen, failure.site, "backward finds nothing to differentiate: all parameters of the loss are frozen")
+            self._tell(
+                frozen,
+                failure.site,
+                "backward finds nothing to differentiate: all parameters of the loss are frozen",
+            )
 
     def on_step(self, event: Step) -> None:
-        """An optimizer all of whose parameters are frozen; or some that nobody has frozen knowingly."""
+        """An optimizer all of whose parameters are frozen; or some that nobody has frozen
+        knowingly.
+        """
         info = event.optimizer
         values = info.params()
         if info.steps < 2:
@@ -379,7 +527,12 @@ class ParamFrozen(Rule):
             held = self._idle.get(info.number)
             if held is None:
                 title = info.name or "optimizer"
-                held = self._told_all(values, event.site, f"{title} steps and all its parameters are frozen"), 0
+                held = (
+                    self._told_all(
+                        values, event.site, f"{title} steps and all its parameters are frozen"
+                    ),
+                    0,
+                )
             self._idle[info.number] = held[0], held[1] + 1
         else:
             self._idle.pop(info.number, None)
@@ -397,10 +550,21 @@ class ParamFrozen(Rule):
         recorder = self.session.recorder
         for value in frozen:
             tensor = value.tensor
-            module = next((m for m in recorder.names.alive() if tensor is not None and m._parameters.get("weight") is tensor), None)
+            module = next(
+                (
+                    m
+                    for m in recorder.names.alive()
+                    if tensor is not None and m._parameters.get("weight") is tensor
+                ),
+                None,
+            )
             site = recorder.names.site_of(module) if module is not None else None
             call = site.call if site is not None else None
-            if call is None or value.id in self._frozen or not (call.function or "").endswith("from_pretrained"):
+            if (
+                call is None
+                or value.id in self._frozen
+                or not (call.function or "").endswith("from_pretrained")
+            ):
                 continue
             if "freeze" not in call.keywords and len(call.arguments) < 2:
                 self.report(
@@ -413,7 +577,11 @@ class ParamFrozen(Rule):
 
     def frozen_sites(self) -> list[tuple[Value, Any]]:
         """What was frozen, and by which statement."""
-        return [(v, site) for key, (v, _) in self._frozen.items() if (site := self._sites.get(key)) is not None]
+        return [
+            (v, site)
+            for key, (v, _) in self._frozen.items()
+            if (site := self._sites.get(key)) is not None
+        ]
 
     def frozen_at(self, value: Value) -> Any:
         """Where a parameter was frozen, if it was and still is; else None."""
@@ -421,7 +589,9 @@ class ParamFrozen(Rule):
         return held[1] if held is not None and not value.requires_grad else None
 
     def _half_layers(self) -> None:
-        """A weight is frozen and its bias is not, although nothing in the line speaks of them: a slice that ends one too early."""
+        """A weight is frozen and its bias is not, although nothing in the line speaks of them: a
+        slice that ends one too early.
+        """
         recorder = self.session.recorder
         for module in recorder.names.alive():
             weight, bias = module._parameters.get("weight"), module._parameters.get("bias")
@@ -431,7 +601,11 @@ class ParamFrozen(Rule):
             if place is None or place in self._told:
                 continue
             function = function_around(place.file, place.line)
-            text = ast.unparse(function) if function is not None else " ".join(s.text for s in _lines_around(place))
+            text = (
+                ast.unparse(function)
+                if function is not None
+                else " ".join(s.text for s in _lines_around(place))
+            )
             if re.search(r"bias|weight|ndim|dim\(|shape|named_|isinstance", text):
                 continue
             self._told.add(place)
@@ -445,12 +619,20 @@ class ParamFrozen(Rule):
             )
 
     def _new_head(self) -> None:
-        """A filter on names that freezes the last layer with the rest, which nothing has trained and no file has filled."""
+        """A filter on names that freezes the last layer with the rest, which nothing has trained
+        and no file has filled.
+        """
         recorder = self.session.recorder
         for root in recorder.names.roots():
             weight = self._last.get(id(root))
             place = self.frozen_at(weight) if weight is not None else None
-            if weight is None or place is None or place in self._told or weight.id in self._stepped or weight.name is None:
+            if (
+                weight is None
+                or place is None
+                or place in self._told
+                or weight.id in self._stepped
+                or weight.name is None
+            ):
                 continue
             path = weight.name.split(".")
             test = _test_around(place)
@@ -475,22 +657,33 @@ class ParamFrozen(Rule):
                 )
 
     def _added(self) -> None:
-        """Adapters are there to be trained: frozen by the line that freezes the model they were put into, and not freed again."""
+        """Adapters are there to be trained: frozen by the line that freezes the model they were put
+        into, and not freed again.
+        """
         recorder = self.session.recorder
         for root in recorder.names.roots():
             named = [(path, recorder.value(p)) for path, p in root.named_parameters()]
             own = [v for path, v in named if _ADDED.search(path)]
             places = {place for v in own if (place := self.frozen_at(v)) is not None}
-            if not own or len(places) != 1 or any(v.requires_grad for v in own) or not any(v.requires_grad for _, v in named):
+            if (
+                not own
+                or len(places) != 1
+                or any(v.requires_grad for v in own)
+                or not any(v.requires_grad for _, v in named)
+            ):
                 continue
             place = next(iter(places))
-            others = [v for path, v in named if not _ADDED.search(path) and self.frozen_at(v) == place]
+            others = [
+                v for path, v in named if not _ADDED.search(path) and self.frozen_at(v) == place
+            ]
             if not others or place in self._told:
                 continue
             self._told.add(place)
             test = _test_around(place)
             self.report(
-                Place(place.file, test[0]) if test is not None else _loop_over_parameters(place) or place,
+                Place(place.file, test[0])
+                if test is not None
+                else _loop_over_parameters(place) or place,
                 f"{own[0].name or 'an adapter'} and {len(own) - 1} more are frozen here with the model they were added to, and stay frozen while "
                 "another part is trained: they never adapt.",
                 evidence={"parameters": [v.name for v in own[:8]], "frozen_with_them": len(others)},
@@ -515,7 +708,9 @@ class ParamFrozen(Rule):
                 test = _test_around(sites[key])
                 texts = _texts(test[1], sites[key]) if test is not None else []
                 found = (
-                    _beyond(frozen, names, texts) or _within(frozen, names, texts) or (_numbered(frozen, names) if texts else None)
+                    _beyond(frozen, names, texts)
+                    or _within(frozen, names, texts)
+                    or (_numbered(frozen, names) if texts else None)
                 )
                 if found is not None and (key, found) not in self._told:
                     self._told.add((key, found))
@@ -524,12 +719,19 @@ class ParamFrozen(Rule):
                     self.report(
                         Place(sites[key].file, test[0]) if test is not None else sites[key],
                         f"the name {text!r} is meant for {title}.{meant}, and it also fits {title}.{hit}, which is frozen with it.",
-                        evidence={"frozen": len(frozen), "of": len(names), "meant": meant, "also": hit},
+                        evidence={
+                            "frozen": len(frozen),
+                            "of": len(names),
+                            "meant": meant,
+                            "also": hit,
+                        },
                         fix=f"compare whole parts of the name: `name.split('.')`, or `name.startswith({text + '.'!r})`",
                     )
 
     def finish(self) -> None:
-        """Optimizers that had nothing to train to the end; switches that the last lines of the program set; `==` for `=`."""
+        """Optimizers that had nothing to train to the end; switches that the last lines of the
+        program set; `==` for `=`.
+        """
         self._constants.finish()
         self._waiting.finish()
         for what, count in self._idle.values():
@@ -540,7 +742,11 @@ class ParamFrozen(Rule):
         for file in self.session.recorder.files(self.session.script):
             root = tree(file)
             for node in ast.walk(root) if root is not None else ():
-                if isinstance(node, ast.Expr) and isinstance(node.value, ast.Compare) and isinstance(node.value.ops[0], ast.Eq):
+                if (
+                    isinstance(node, ast.Expr)
+                    and isinstance(node.value, ast.Compare)
+                    and isinstance(node.value.ops[0], ast.Eq)
+                ):
                     left = node.value.left
                     if isinstance(left, ast.Attribute) and left.attr == "requires_grad":
                         self.report(
@@ -586,7 +792,9 @@ def _by_text(node: ast.AST) -> bool:
 
 
 def _numbered(frozen: list[str], names: list[str]) -> tuple[str, str, str] | None:
-    """The same of numbers: with blocks.1 all of blocks.10 to blocks.19 are frozen, and other blocks are not."""
+    """The same of numbers: with blocks.1 all of blocks.10 to blocks.19 are frozen, and other blocks
+    are not.
+    """
     groups: dict[str, dict[int, bool]] = {}
     for name in names:
         parts = name.split(".")
@@ -597,7 +805,11 @@ def _numbered(frozen: list[str], names: list[str]) -> tuple[str, str, str] | Non
     for prefix, group in groups.items():
         held, free = [n for n, f in group.items() if f], [n for n, f in group.items() if not f]
         longer = [n for n in held if n > 9]
-        if longer and all(n // 10 in held for n in longer) and not any(n // 10 in held for n in free if n > 9):
+        if (
+            longer
+            and all(n // 10 in held for n in longer)
+            and not any(n // 10 in held for n in free if n > 9)
+        ):
             if any(0 < n < 10 for n in free):
                 return str(longer[0] // 10), f"{prefix}.{longer[0] // 10}", f"{prefix}.{longer[0]}"
     return None
@@ -606,10 +818,17 @@ def _numbered(frozen: list[str], names: list[str]) -> tuple[str, str, str] | Non
 def _loop_over_parameters(site: Any) -> Place | None:
     """The head of the loop around a place that goes over a model's parameters: it chooses which."""
     root = tree(site.file)
-    loops = [
-        node.lineno for node in ast.walk(root) if isinstance(node, ast.For) and node.lineno <= site.line <= (node.end_lineno or 0)
-        and "parameters" in ast.unparse(node.iter)
-    ] if root is not None else []  # fmt: skip
+    loops = (
+        [
+            node.lineno
+            for node in ast.walk(root)
+            if isinstance(node, ast.For)
+            and node.lineno <= site.line <= (node.end_lineno or 0)
+            and "parameters" in ast.unparse(node.iter)
+        ]
+        if root is not None
+        else []
+    )
     return Place(site.file, max(loops)) if loops else None
 
 
@@ -618,7 +837,9 @@ def _lines_around(place: Any) -> list[Place]:
 
 
 def _test_around(site: Site) -> tuple[int, ast.expr] | None:
-    """(line, condition) of the innermost `if` around a place; of `p.requires_grad = name not in ...` that line and its right side."""
+    """(line, condition) of the innermost `if` around a place; of
+    `p.requires_grad = name not in ...` that line and its right side.
+    """
     root = tree(site.file)
     best: tuple[int, ast.expr] | None = None
     for node in ast.walk(root) if root is not None else ():
@@ -629,13 +850,19 @@ def _test_around(site: Site) -> tuple[int, ast.expr] | None:
         ):
             best = node.lineno, node.test
     for node in ast.walk(root) if root is not None and best is None else ():
-        if isinstance(node, ast.Assign) and node.lineno == site.line and not isinstance(node.value, ast.Constant):
+        if (
+            isinstance(node, ast.Assign)
+            and node.lineno == site.line
+            and not isinstance(node.value, ast.Constant)
+        ):
             best = node.lineno, node.value
     return best
 
 
 def _texts(test: ast.expr, site: Site) -> list[str]:
-    """The texts that a condition on names compares with: written in it, in what it iterates over, or held by variables of it."""
+    """The texts that a condition on names compares with: written in it, in what it iterates over,
+    or held by variables of it.
+    """
     found: list[str] = []
     names = set()
     for node in ast.walk(test):
@@ -646,9 +873,15 @@ def _texts(test: ast.expr, site: Site) -> list[str]:
     root = tree(site.file)
     for node in ast.walk(root) if root is not None and names else ():
         values: list[ast.expr] = []
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id in names for t in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id in names for t in node.targets
+        ):
             values = [node.value]
-        elif isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Name) and node.target.id in names:
+        elif (
+            isinstance(node, (ast.For, ast.comprehension))
+            and isinstance(node.target, ast.Name)
+            and node.target.id in names
+        ):
             values = [node.iter]
         elif isinstance(node, ast.Call):  # freeze(model, "layers.1"), freeze(model, prefixes=[...])
             values = [*node.args, *(k.value for k in node.keywords)]
@@ -657,16 +890,28 @@ def _texts(test: ast.expr, site: Site) -> list[str]:
         for value in values:
             if isinstance(value, ast.Name):
                 inner = next(
-                    (n.value for n in ast.walk(root) if isinstance(n, ast.Assign) and any(ast.unparse(t) == value.id for t in n.targets)), None
-                )  # fmt: skip
+                    (
+                        n.value
+                        for n in ast.walk(root)
+                        if isinstance(n, ast.Assign)
+                        and any(ast.unparse(t) == value.id for t in n.targets)
+                    ),
+                    None,
+                )
                 value = inner if inner is not None else value
             if isinstance(value, (ast.Constant, ast.List, ast.Tuple, ast.Set)):
-                found += [c.value for c in ast.walk(value) if isinstance(c, ast.Constant) and isinstance(c.value, str)]
+                found += [
+                    c.value
+                    for c in ast.walk(value)
+                    if isinstance(c, ast.Constant) and isinstance(c.value, str)
+                ]
     return [text for text in dict.fromkeys(found) if text and text not in _KINDS]
 
 
 def _beyond(frozen: list[str], names: list[str], texts: list[str]) -> tuple[str, str, str] | None:
-    """(text, the name it means, a name that it fits only by its letters) among names that were frozen; None where all is as written."""
+    """(text, the name it means, a name that it fits only by its letters) among names that were
+    frozen; None where all is as written.
+    """
     for text in texts:
         whole = text.strip(".")
         exact = [n for n in frozen if f".{n}".startswith(f".{whole}.") or n == whole]
@@ -678,8 +923,15 @@ def _beyond(frozen: list[str], names: list[str], texts: list[str]) -> tuple[str,
             if name in exact or at < 0:
                 continue
             longer = name[at + len(whole) : at + len(whole) + 1] not in (".", "")
-            elsewhere = at > 0 and name.partition(".")[0] != top  # conv1 of the model, and conv1 of each block
-            if longer and (whole[-1].isdigit() and name[at + len(whole)].isdigit() or at == 0) or elsewhere and not longer and at:
+            # conv1 of the model, and conv1 of each block
+            elsewhere = at > 0 and name.partition(".")[0] != top
+            if (
+                longer
+                and (whole[-1].isdigit() and name[at + len(whole)].isdigit() or at == 0)
+                or elsewhere
+                and not longer
+                and at
+            ):
                 rest = [n for n in names if n not in frozen]
                 if rest:
                     return text, exact[0], name
@@ -687,18 +939,36 @@ def _beyond(frozen: list[str], names: list[str], texts: list[str]) -> tuple[str,
 
 
 def _within(frozen: list[str], names: list[str], texts: list[str]) -> tuple[str, str, str] | None:
-    """The same of a text that begins the name of one module and stands in the middle of a word of another: "enc" of "frequency"."""
+    """The same of a text that begins the name of one module and stands in the middle of a word of
+    another: "enc" of "frequency".
+    """
     for text in texts:
         if len(text) < 3 or not text.isalpha() or len(frozen) == len(names):
             continue
         begins = [n for n in frozen if n.startswith(text)]
-        inside = [n for n in frozen if not re.search(rf"(^|[._0-9]){text}", n) and re.search(rf"[a-z]{text}[a-z]", n)]
+        inside = [
+            n
+            for n in frozen
+            if not re.search(rf"(^|[._0-9]){text}", n) and re.search(rf"[a-z]{text}[a-z]", n)
+        ]
         if begins and inside and len(begins) + len(inside) == len(frozen):
             return text, begins[0], inside[0]
     return None
 
 
-_ADDED = re.compile(r"(^|[._])(adapters?|lora|lora_[ab]|prompts?|soft_prompt)([._]|$)", re.IGNORECASE)
+_ADDED = re.compile(
+    r"(^|[._])(adapters?|lora|lora_[ab]|prompts?|soft_prompt)([._]|$)", re.IGNORECASE
+)
 _HEAD = re.compile(r"head|classif|cls|score|logit|output|^out|fc_?out|^fc$|decoder")
-_KINDS = frozenset({"norm", "bn", "bias", "weight", "ln", "layernorm", "batchnorm", "lora", "lora_"})
-_MISSPELLED = ("require_grad", "required_grad", "requires_grads", "require_grads", "requiresgrad", "requires_gradient", "trainable")
+_KINDS = frozenset(
+    {"norm", "bn", "bias", "weight", "ln", "layernorm", "batchnorm", "lora", "lora_"}
+)
+_MISSPELLED = (
+    "require_grad",
+    "required_grad",
+    "requires_grads",
+    "require_grads",
+    "requiresgrad",
+    "requires_gradient",
+    "trainable",
+)

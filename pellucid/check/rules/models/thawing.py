@@ -16,7 +16,8 @@ class Waiting:
 
     def __init__(self, rule: Any) -> None:
         self.rule = rule
-        self.optimizers: list[OptimizerInfo] = []  # with parameters that were free when they were made
+        # with parameters that were free when they were made
+        self.optimizers: list[OptimizerInfo] = []
         self.idle: dict[
             int, tuple[Any, list[str]]
         ] = {}  # by optimizer that has never stepped: where its parameters were frozen, their names
@@ -72,14 +73,18 @@ class Waiting:
                 (file, node)
                 for file in recorder.files(self.rule.session.script)
                 for node in ast.walk(tree(file) or ast.Module([], []))
-                if isinstance(node, ast.If) and isinstance(getattr(node.test, "ops", [None])[0], ast.Eq) and _unfreezes(node)
+                if isinstance(node, ast.If)
+                and isinstance(getattr(node.test, "ops", [None])[0], ast.Eq)
+                and _unfreezes(node)
             ]
         frame: Any = sys._getframe(1) if self.tests else None
         while frame is not None:
             for file, node in self.tests:
                 last = max(getattr(n, "end_lineno", 0) or 0 for n in node.body)
                 code = frame.f_code
-                if code.co_filename != file or not any(p[0] == node.lineno for p in code.co_positions()):
+                if code.co_filename != file or not any(
+                    p[0] == node.lineno for p in code.co_positions()
+                ):
                     continue
                 if any(f == file and node.lineno <= line <= last for f, line in self.lines):
                     continue
@@ -88,7 +93,11 @@ class Waiting:
                 now, then = _number(test.left, space), _number(test.comparators[0], space)
                 if now is not None and then is not None and now > then:
                     self.told = True
-                    held = [v for v, _ in self.rule._frozen.values() if (t := v.tensor) is not None and not t.requires_grad]
+                    held = [
+                        v
+                        for v, _ in self.rule._frozen.values()
+                        if (t := v.tensor) is not None and not t.requires_grad
+                    ]
                     frozen = [v.name or "a parameter" for v in held]
                     if frozen:
                         self.rule.report(
@@ -102,8 +111,14 @@ class Waiting:
             frame = frame.f_back
 
     def not_restored(self) -> None:
-        """Frozen by a function that has a line to unfreeze them again, which never does, while their optimizer goes on."""
-        held = [(v, site) for v, site in self.rule.frozen_sites() if (t := v.tensor) is not None and not t.requires_grad]
+        """Frozen by a function that has a line to unfreeze them again, which never does, while
+        their optimizer goes on.
+        """
+        held = [
+            (v, site)
+            for v, site in self.rule.frozen_sites()
+            if (t := v.tensor) is not None and not t.requires_grad
+        ]
         stepped = [info.params() for info in self.optimizers if info.steps > 1]
         going = [values for values in stepped if any(v.requires_grad for v in values)]
         given = {v.id for values in going for v in values}
@@ -113,7 +128,10 @@ class Waiting:
             if function is None or not _thaws(function):
                 continue
             last = function.end_lineno or function.lineno
-            if any(f == site.file and function.lineno <= line <= last for f, line in self.lines) or site in self.rule._told:
+            if (
+                any(f == site.file and function.lineno <= line <= last for f, line in self.lines)
+                or site in self.rule._told
+            ):
                 continue
             self.rule._told.add(site)
             own = [v for v, s in held if s == site]
@@ -141,12 +159,22 @@ class Waiting:
     def unreachable(self) -> None:
         """`if epoch == EPOCHS:` around an unfreezing, in a loop over range(EPOCHS)."""
         frozen = [
-            v.name or "a parameter" for v, _ in self.rule.frozen_sites() if (t := v.tensor) is not None and not t.requires_grad
+            v.name or "a parameter"
+            for v, _ in self.rule.frozen_sites()
+            if (t := v.tensor) is not None and not t.requires_grad
         ]
-        for file in self.rule.session.recorder.files(self.rule.session.script) if frozen and not self.told else ():
+        for file in (
+            self.rule.session.recorder.files(self.rule.session.script)
+            if frozen and not self.told
+            else ()
+        ):
             root = tree(file)
             for loop in ast.walk(root) if root is not None else ():
-                if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call) or not loop.iter.args:
+                if (
+                    not isinstance(loop, ast.For)
+                    or not isinstance(loop.iter, ast.Call)
+                    or not loop.iter.args
+                ):
                     continue
                 end = ast.unparse(loop.iter.args[min(1, len(loop.iter.args) - 1)])
                 if ast.unparse(loop.iter.func) != "range":
@@ -160,7 +188,10 @@ class Waiting:
                         or not _unfreezes(node)
                     ):
                         continue
-                    beyond = isinstance(test.ops[0], (ast.Eq, ast.GtE, ast.Gt)) and ast.unparse(test.comparators[0]) == end
+                    beyond = (
+                        isinstance(test.ops[0], (ast.Eq, ast.GtE, ast.Gt))
+                        and ast.unparse(test.comparators[0]) == end
+                    )
                     if beyond and ast.unparse(test.left) == ast.unparse(loop.target):
                         self.rule.report(
                             Place(file, node.lineno),
@@ -173,11 +204,15 @@ class Waiting:
                         return
 
     def finish(self) -> None:
-        """Optimizers that never stepped, as their parameters were frozen to the end; groups with a rate for nothing."""
+        """Optimizers that never stepped, as their parameters were frozen to the end; groups with a
+        rate for nothing.
+        """
         self.not_restored()
         self.unreachable()
         for place, values, _ in self.groups.values():
-            if place not in self.rule._told and all((t := v.tensor) is None or not t.requires_grad for v in values):
+            if place not in self.rule._told and all(
+                (t := v.tensor) is None or not t.requires_grad for v in values
+            ):
                 self.rule._told.add(place)
                 self.rule.report(
                     place,
@@ -204,7 +239,11 @@ def _loop_around(site: Any) -> Place | None:
     """The head of the innermost loop around a place."""
     root = tree(site.file)
     loops = (
-        [n.lineno for n in ast.walk(root) if isinstance(n, ast.For) and n.lineno <= site.line <= (n.end_lineno or 0)]
+        [
+            n.lineno
+            for n in ast.walk(root)
+            if isinstance(n, ast.For) and n.lineno <= site.line <= (n.end_lineno or 0)
+        ]
         if root
         else []
     )
@@ -221,13 +260,24 @@ def _unfreezes(node: ast.If) -> bool:
 def _thaws(node: ast.If | ast.FunctionDef) -> bool:
     """Whether one of the statements in a block unfreezes something."""
     for n in ast.walk(ast.Module(node.body, [])):
-        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr == "requires_grad" for t in n.targets):
+        if isinstance(n, ast.Assign) and any(
+            isinstance(t, ast.Attribute) and t.attr == "requires_grad" for t in n.targets
+        ):
             if isinstance(n.value, ast.Constant) and n.value.value is True:
                 return True
         if isinstance(n, ast.Call):
             name = getattr(n.func, "attr", getattr(n.func, "id", "")).lower()
-            wanted = [a.value for a in (*n.args, *(k.value for k in n.keywords)) if isinstance(a, ast.Constant)]
-            if "unfreeze" in name or "thaw" in name or name in ("requires_grad_", "set_requires_grad") and False not in wanted:
+            wanted = [
+                a.value
+                for a in (*n.args, *(k.value for k in n.keywords))
+                if isinstance(a, ast.Constant)
+            ]
+            if (
+                "unfreeze" in name
+                or "thaw" in name
+                or name in ("requires_grad_", "set_requires_grad")
+                and False not in wanted
+            ):
                 return True
     return False
 

@@ -1,4 +1,6 @@
-"""Runs that a seed does not make reproducible: streams that it does not reach, orders that differ from process to process, the clock."""
+"""Runs that a seed does not make reproducible: streams that it does not reach, orders that differ
+from process to process, the clock.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,22 @@ from ..source.places import Place, birthplace
 from ..source.places import tree as parsed
 from .streams import SEEDING, called, draws, own_stream
 
-_UNWRITTEN = frozenset({"empty", "empty_like", "new_empty", "empty_strided", "Tensor", "FloatTensor", "DoubleTensor"})
+_UNWRITTEN = frozenset(
+    {"empty", "empty_like", "new_empty", "empty_strided", "Tensor", "FloatTensor", "DoubleTensor"}
+)
 
 
 def _takes_memory(place: Any) -> bool:
-    """Whether a parameter is made on a line of memory alone: `nn.Parameter(torch.empty(3))`, and by sizes `nn.Parameter(torch.Tensor(3, 4))`."""
+    """Whether a parameter is made on a line of memory alone: `nn.Parameter(torch.empty(3))`, and by
+    sizes `nn.Parameter(torch.Tensor(3, 4))`.
+    """
     root = parsed(place.file)
     for node in ast.walk(root) if root is not None else ():
-        if not isinstance(node, ast.Call) or not node.args or not node.lineno <= place.line <= (node.end_lineno or 0):
+        if (
+            not isinstance(node, ast.Call)
+            or not node.args
+            or not node.lineno <= place.line <= (node.end_lineno or 0)
+        ):
             continue
         inner = node.args[0]
         if ast.unparse(node.func).rpartition(".")[2] == "Parameter" and isinstance(inner, ast.Call):
@@ -52,10 +62,13 @@ class Nondeterminism(Rule):
         self._loaded_before = set(sys.modules)  # by whoever watches
         self._numpy = _state(np.random.get_state())
         self._random = hash(random.getstate())
-        self._drawn: dict[int, tuple[Any, int, Site | None]] = {}  # parameters as they were when the seed came
+        # parameters as they were when the seed came
+        self._drawn: dict[int, tuple[Any, int, Site | None]] = {}
         self._first: Op | None = None  # the first draw from torch's stream
-        self._streams: dict[Any, str] = {}  # places where a stream was made without a seed, and what is written there
-        self._hashes: dict[Any, str] = {}  # places where the hash of something was taken that differs from process to process
+        # places where a stream was made without a seed, and what is written there
+        self._streams: dict[Any, str] = {}
+        # places where the hash of something was taken that differs from process to process
+        self._hashes: dict[Any, str] = {}
         self._seeds: list[int] = []
         self._begun: set[int] = set()  # numbers of the optimizers that have stepped
 
@@ -63,7 +76,13 @@ class Nondeterminism(Rule):
         """Draws before the seed."""
         if self._first is None and op.site is not None and not own_stream(op) and draws(op):
             self._first = op
-        if self._early is None and "torch" not in self._seeded and "generator" not in op.args and op.site is not None and draws(op):
+        if (
+            self._early is None
+            and "torch" not in self._seeded
+            and "generator" not in op.args
+            and op.site is not None
+            and draws(op)
+        ):
             self._early = op
 
     def on_seed(self, event: Seeded) -> None:
@@ -77,16 +96,26 @@ class Nondeterminism(Rule):
             return
         early, self._early = self._early, None
         if early is not None:
-            self._late(event, f"{early.name} in line {early.site.line if early.site is not None else '?'} has drawn", early.site)
+            self._late(
+                event,
+                f"{early.name} in line {early.site.line if early.site is not None else '?'} has drawn",
+                early.site,
+            )
         else:
             version = self.session.engine.version
             for module in self.session.recorder.names.alive():
                 for p in module._parameters.values():
                     if p is not None and p.ndim >= 2 and p.requires_grad:
-                        self._drawn[id(p)] = (weakref.ref(p), version(p), self.session.recorder.names.site_of(module))
+                        self._drawn[id(p)] = (
+                            weakref.ref(p),
+                            version(p),
+                            self.session.recorder.names.site_of(module),
+                        )
 
     def on_step(self, event: Step) -> None:
-        """Parameters that nobody has written, or that were drawn before the seed, and not again after it."""
+        """Parameters that nobody has written, or that were drawn before the seed, and not again
+        after it.
+        """
         if event.optimizer.number not in self._begun:
             self._begun.add(event.optimizer.number)
             self._unwritten(event)
@@ -96,9 +125,15 @@ class Nondeterminism(Rule):
         for value in event.optimizer.params():
             ref, version, site = drawn.get(id(value.tensor), (None, 0, None))
             # The step itself is one write; what was loaded or drawn anew after the seed has more.
-            if ref is not None and ref() is value.tensor and self.session.engine.version(value.tensor) <= version + 1:
+            if (
+                ref is not None
+                and ref() is value.tensor
+                and self.session.engine.version(value.tensor) <= version + 1
+            ):
                 name = value.parameter or "a parameter"
-                self._late(self._seeded["torch"], f"{name} and the rest of its model were drawn", site)
+                self._late(
+                    self._seeded["torch"], f"{name} and the rest of its model were drawn", site
+                )
                 return
 
     def _unwritten(self, event: Step) -> None:
@@ -136,7 +171,9 @@ class Nondeterminism(Rule):
                 call = event.site.call
                 self._hashes[event.site.key] = call.text if call is not None else event.site.text
         elif event.name in _STREAMS_MADE and all(a is None for a in given):
-            self._streams[event.site.key] = event.site.call.text if event.site.call is not None else event.name
+            self._streams[event.site.key] = (
+                event.site.call.text if event.site.call is not None else event.name
+            )
 
     def _moved(self, library: str) -> bool:
         if library == "numpy":
@@ -181,7 +218,11 @@ class Nondeterminism(Rule):
 
     def _never_seeded(self) -> None:
         """Other libraries are seeded, and torch, which draws, is not."""
-        others = [e for e in (self._seeded.get("numpy"), self._seeded.get("random")) if e is not None and isinstance(e.seed, int)]
+        others = [
+            e
+            for e in (self._seeded.get("numpy"), self._seeded.get("random"))
+            if e is not None and isinstance(e.seed, int)
+        ]
         if others and self._first is not None and self.step:
             event = max(others, key=lambda e: e.site.line if e.site is not None else 0)
             self.report(
@@ -212,7 +253,11 @@ class Nondeterminism(Rule):
             )
         drawn = [s for s in self._seeds if abs(s) >= 1000]
         for file in self._files():
-            literals = {n.value for n in ast.walk(parsed(file) or ast.Module([], [])) if isinstance(n, ast.Constant)}
+            literals = {
+                n.value
+                for n in ast.walk(parsed(file) or ast.Module([], []))
+                if isinstance(n, ast.Constant)
+            }
             if any(s not in literals for s in drawn):
                 for place, text in _changing_seeds(file):
                     self.report(
@@ -222,7 +267,12 @@ class Nondeterminism(Rule):
                         fix="use the given number, even if it is 0: `if seed is None`",
                     )
             for place, text, why in _by_clock_or_files(file):
-                self.report(place, f"`{text}` {why}, while torch is seeded.", evidence=evidence, fix=_FIXES[why])
+                self.report(
+                    place,
+                    f"`{text}` {why}, while torch is seeded.",
+                    evidence=evidence,
+                    fix=_FIXES[why],
+                )
 
     def _files(self) -> list[str]:
         """The script and the modules of the user's that were loaded while it was watched."""
@@ -231,13 +281,20 @@ class Nondeterminism(Rule):
             if name in self._loaded_before:
                 continue
             file = getattr(module, "__file__", None)
-            if isinstance(file, str) and file.endswith(".py") and not self.session.recorder.is_library(file):
+            if (
+                isinstance(file, str)
+                and file.endswith(".py")
+                and not self.session.recorder.is_library(file)
+            ):
                 found.append(file)
         return [*dict.fromkeys(found)]
 
     def _use(self, library: str) -> tuple[Site, str] | None:
         """The first call in the user's files that draws from a stream, and its place."""
-        return next((found for file in self._files() if (found := self._use_in(file, library)) is not None), None)
+        return next(
+            (found for file in self._files() if (found := self._use_in(file, library)) is not None),
+            None,
+        )
 
     def _use_in(self, script: str, library: str) -> tuple[Site, str] | None:
         tree = parsed(script)
@@ -246,17 +303,29 @@ class Nondeterminism(Rule):
         names = {"numpy": _imported(tree, "numpy.random"), "random": _imported(tree, "random")}
         numpy_names = _imported(tree, "numpy")
         waits = {  # how long something waits is no part of the result
-            id(c) for n in ast.walk(tree) if isinstance(n, ast.Call) and called(n) == "sleep" for a in n.args for c in ast.walk(a)
+            id(c)
+            for n in ast.walk(tree)
+            if isinstance(n, ast.Call) and called(n) == "sleep"
+            for a in n.args
+            for c in ast.walk(a)
         }
         calls = sorted(
-            (n for n in ast.walk(tree) if isinstance(n, ast.Call) and id(n) not in waits), key=lambda n: (n.lineno, n.col_offset)
+            (n for n in ast.walk(tree) if isinstance(n, ast.Call) and id(n) not in waits),
+            key=lambda n: (n.lineno, n.col_offset),
         )
         for n in calls:
             written = ast.unparse(n.func)
             head, _, last = written.rpartition(".")
-            of_numpy = head in names["numpy"] or any(head == f"{name}.random" for name in numpy_names)
+            of_numpy = head in names["numpy"] or any(
+                head == f"{name}.random" for name in numpy_names
+            )
             if library == "default_rng":
-                hit = last in ("default_rng", "RandomState") and (of_numpy or not head) and not n.args and not n.keywords
+                hit = (
+                    last in ("default_rng", "RandomState")
+                    and (of_numpy or not head)
+                    and not n.args
+                    and not n.keywords
+                )
             elif library == "numpy":
                 hit = of_numpy and last not in (
                     "seed",
@@ -268,16 +337,35 @@ class Nondeterminism(Rule):
                     "SeedSequence",
                 )
             else:
-                hit = head in names["random"] and last not in ("seed", "Random", "getstate", "setstate", "SystemRandom")
+                hit = head in names["random"] and last not in (
+                    "seed",
+                    "Random",
+                    "getstate",
+                    "setstate",
+                    "SystemRandom",
+                )
                 hit = hit or not head and written in _imported_from(tree, "random")
             if hit:
                 return _Line(script, n.lineno), ast.unparse(n)
         return None
 
 
-_STREAMS_MADE = frozenset({"default_rng", "RandomState", "Random", "SeedSequence", "PCG64", "MT19937", "Philox"})
+_STREAMS_MADE = frozenset(
+    {"default_rng", "RandomState", "Random", "SeedSequence", "PCG64", "MT19937", "Philox"}
+)
 _CHANGING = frozenset(
-    {"time", "time_ns", "perf_counter", "urandom", "getpid", "uuid4", "token_bytes", "randbits", "now", "monotonic"}
+    {
+        "time",
+        "time_ns",
+        "perf_counter",
+        "urandom",
+        "getpid",
+        "uuid4",
+        "token_bytes",
+        "randbits",
+        "now",
+        "monotonic",
+    }
 )
 
 
@@ -293,43 +381,77 @@ def unseeded(files: Iterable[str]) -> Iterator[tuple[Any, str, str]]:
             nothing = all(isinstance(a, ast.Constant) and a.value is None for a in given)
             if name in _STREAMS_MADE and nothing and not text.startswith("self."):
                 yield Place(file, node.lineno), text, "makes a stream without a seed"
-            elif name in ("seed", "manual_seed") and nothing and isinstance(node.func, ast.Attribute):
+            elif (
+                name in ("seed", "manual_seed") and nothing and isinstance(node.func, ast.Attribute)
+            ):
                 yield Place(file, node.lineno), text, "seeds a stream from the system"
-            elif name in SEEDING and any(isinstance(n, ast.Call) and called(n) in _CHANGING for a in given for n in ast.walk(a)):
+            elif name in SEEDING and any(
+                isinstance(n, ast.Call) and called(n) in _CHANGING
+                for a in given
+                for n in ast.walk(a)
+            ):
                 yield Place(file, node.lineno), text, "seeds a stream with a number that changes"
             elif name == "SystemRandom" or text.startswith("secrets."):
                 yield Place(file, node.lineno), text, "draws from the system's stream"
         for node in ast.walk(root) if root is not None else ():
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Call):
+            if (
+                isinstance(node, ast.BinOp)
+                and isinstance(node.op, ast.Mod)
+                and isinstance(node.left, ast.Call)
+            ):
                 call = node.left
                 inner = call.args[0] if called(call) == "abs" and call.args else call
-                plain = isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "hash"
+                plain = (
+                    isinstance(inner, ast.Call)
+                    and isinstance(inner.func, ast.Name)
+                    and inner.func.id == "hash"
+                )
                 if plain and root is not None and _of_strings(inner, root):
-                    yield Place(file, node.lineno), ast.unparse(node), "takes a number from the hash of a string"
+                    yield (
+                        Place(file, node.lineno),
+                        ast.unparse(node),
+                        "takes a number from the hash of a string",
+                    )
 
 
 def unordered(files: Iterable[str]) -> Iterator[tuple[Any, str]]:
-    """Places that number or list the elements of a set of strings in the order in which it happens to give them."""
+    """Places that number or list the elements of a set of strings in the order in which it happens
+    to give them.
+    """
     for file in files:
         root = parsed(file)
         if root is None:
             continue
         sets = {
-            ast.unparse(t): n.value for n in ast.walk(root) if isinstance(n, ast.Assign) and _is_set(n.value) for t in n.targets
-        }  # fmt: skip
+            ast.unparse(t): n.value
+            for n in ast.walk(root)
+            if isinstance(n, ast.Assign) and _is_set(n.value)
+            for t in n.targets
+        }
         for node in ast.walk(root):
             inner = _in_order(node)
             if inner is None:
                 continue
             inner = sets.get(ast.unparse(inner), inner)
-            if isinstance(inner, ast.BinOp) and isinstance(inner.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)):
-                inner = next((sets[t] for side in (inner.left, inner.right) if (t := ast.unparse(side)) in sets), inner)
+            if isinstance(inner, ast.BinOp) and isinstance(
+                inner.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
+            ):
+                inner = next(
+                    (
+                        sets[t]
+                        for side in (inner.left, inner.right)
+                        if (t := ast.unparse(side)) in sets
+                    ),
+                    inner,
+                )
             if _is_set(inner) and _of_strings(inner, root) and not _sorted_later(root, node):
                 yield Place(file, node.lineno), ast.unparse(node).partition("\n")[0]  # type: ignore[attr-defined]
 
 
 def _in_order(node: ast.AST) -> ast.expr | None:
-    """What a part of the program goes through and keeps the order of: a call, a list made of it, a loop that numbers or collects."""
+    """What a part of the program goes through and keeps the order of: a call, a list made of it, a
+    loop that numbers or collects.
+    """
     if (
         isinstance(node, ast.Call)
         and called(node) in ("enumerate", "list", "tuple", "zip", "fromkeys", "iter", "join")
@@ -338,24 +460,44 @@ def _in_order(node: ast.AST) -> ast.expr | None:
         return node.args[0]
     if isinstance(node, ast.ListComp):
         return node.generators[0].iter
-    if isinstance(node, ast.DictComp):  # of things that are made one after another: layers draw their numbers in this order
-        made = any(isinstance(n, ast.Call) and called(n)[:1].isupper() for n in ast.walk(node.value))
+    # of things that are made one after another: layers draw their numbers in this order
+    if isinstance(node, ast.DictComp):
+        made = any(
+            isinstance(n, ast.Call) and called(n)[:1].isupper() for n in ast.walk(node.value)
+        )
         return node.generators[0].iter if made or "len(" in ast.unparse(node.value) else None
     if isinstance(node, ast.For):
         for n in ast.walk(ast.Module(node.body, [])):
             if isinstance(n, ast.Call) and called(n) in ("append", "extend"):
                 return node.iter
-            if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Subscript) and "len(" in ast.unparse(n.value):
+            if (
+                isinstance(n, ast.Assign)
+                and isinstance(n.targets[0], ast.Subscript)
+                and "len(" in ast.unparse(n.value)
+            ):
                 return node.iter
     return None
 
 
 def _is_set(node: ast.AST) -> bool:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)):
+    if isinstance(node, ast.BinOp) and isinstance(
+        node.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
+    ):
         return _is_set(node.left) or _is_set(node.right)
-    if isinstance(node, ast.Call) and called(node) in ("union", "intersection", "difference", "symmetric_difference"):
-        return isinstance(node.func, ast.Attribute) and (_is_set(node.func.value) or ast.unparse(node.func.value) == "set")
-    return isinstance(node, (ast.SetComp, ast.Set)) or isinstance(node, ast.Call) and called(node) in ("set", "frozenset")
+    if isinstance(node, ast.Call) and called(node) in (
+        "union",
+        "intersection",
+        "difference",
+        "symmetric_difference",
+    ):
+        return isinstance(node.func, ast.Attribute) and (
+            _is_set(node.func.value) or ast.unparse(node.func.value) == "set"
+        )
+    return (
+        isinstance(node, (ast.SetComp, ast.Set))
+        or isinstance(node, ast.Call)
+        and called(node) in ("set", "frozenset")
+    )
 
 
 def _differs(thing: Any) -> bool:
@@ -378,7 +520,9 @@ def _only_compared(file: str, line: int) -> bool:
         ):
             return True
         if isinstance(node, (ast.Compare, ast.Subscript)) and node.lineno == line:
-            parts = [node.left, *node.comparators] if isinstance(node, ast.Compare) else [node.slice]
+            parts = (
+                [node.left, *node.comparators] if isinstance(node, ast.Compare) else [node.slice]
+            )
             if any(isinstance(p, ast.Call) and called(p) == "hash" for p in parts):
                 return True
     return False
@@ -390,8 +534,14 @@ def _changing_seeds(file: str) -> Iterator[tuple[Place, str]]:
     for node in ast.walk(root) if root is not None else ():
         parts: list[tuple[int, ast.AST]] = []
         if isinstance(node, ast.FunctionDef) and "seed" in node.name.lower():
-            parts = [(n.lineno, n.value) for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None]
-        elif isinstance(node, ast.Assign) and any("seed" in ast.unparse(t).lower() for t in node.targets):
+            parts = [
+                (n.lineno, n.value)
+                for n in ast.walk(node)
+                if isinstance(n, ast.Return) and n.value is not None
+            ]
+        elif isinstance(node, ast.Assign) and any(
+            "seed" in ast.unparse(t).lower() for t in node.targets
+        ):
             parts = [(node.lineno, node.value)]
         elif isinstance(node, ast.keyword) and node.arg is not None and "seed" in node.arg.lower():
             parts = [(node.value.lineno, node.value)]
@@ -417,48 +567,91 @@ def _by_clock_or_files(file: str) -> Iterator[tuple[Place, str, str]]:
     if root is None:
         return
     kept = {
-        id(c) for n in ast.walk(root) if isinstance(n, ast.Call) and called(n) in _NO_ORDER for a in n.args for c in ast.walk(a)
+        id(c)
+        for n in ast.walk(root)
+        if isinstance(n, ast.Call) and called(n) in _NO_ORDER
+        for a in n.args
+        for c in ast.walk(a)
     }
     for node in ast.walk(root):
         if isinstance(node, ast.While):
             clock = any(
-                isinstance(n, ast.Call) and called(n) in ("time", "perf_counter", "monotonic", "time_ns")
+                isinstance(n, ast.Call)
+                and called(n) in ("time", "perf_counter", "monotonic", "time_ns")
                 for n in ast.walk(node.test)
             )
-            if clock and any(isinstance(n, ast.Call) and called(n) == "backward" for n in ast.walk(node)):
+            if clock and any(
+                isinstance(n, ast.Call) and called(n) == "backward" for n in ast.walk(node)
+            ):
                 yield Place(file, node.lineno), f"while {ast.unparse(node.test)}", _CLOCK
         elif isinstance(node, ast.Call):
             name = called(node)
-            if name in ("listdir", "scandir", "iterdir", "iglob") or name in ("glob", "rglob") and node.args:
+            if (
+                name in ("listdir", "scandir", "iterdir", "iglob")
+                or name in ("glob", "rglob")
+                and node.args
+            ):
                 if id(node) not in kept and not _sorted_later(root, node):
                     yield Place(file, node.lineno), ast.unparse(node), _LISTING
             elif name in ("as_completed", "imap_unordered"):
                 loop = next((n for n in ast.walk(root) if _in_order(n) is node), None)
-                if isinstance(loop, (ast.Call, ast.ListComp, ast.For)) and not _sorted_later(root, loop) and not _keyed(loop):
+                if (
+                    isinstance(loop, (ast.Call, ast.ListComp, ast.For))
+                    and not _sorted_later(root, loop)
+                    and not _keyed(loop)
+                ):
                     yield Place(file, node.lineno), ast.unparse(node), _FINISHED
             elif name in ("sorted", "sort"):
                 for k in node.keywords:
                     body = k.value.body if isinstance(k.value, ast.Lambda) else None
-                    by = called(body) if isinstance(body, ast.Call) else k.value.id if isinstance(k.value, ast.Name) else ""
+                    by = (
+                        called(body)
+                        if isinstance(body, ast.Call)
+                        else k.value.id
+                        if isinstance(k.value, ast.Name)
+                        else ""
+                    )
                     if k.arg == "key" and by in ("id", "hash"):
                         yield Place(file, node.lineno), ast.unparse(node), _ADDRESS
 
 
 def _keyed(loop: ast.AST) -> bool:
-    """Whether a loop or a list keeps with each result what it belongs to (`names[job]`, `(index, row)`): it can be put in order."""
-    bodies = loop.body if isinstance(loop, ast.For) else [loop.elt] if isinstance(loop, ast.ListComp) else []
-    target = loop.target if isinstance(loop, ast.For) else loop.generators[0].target if isinstance(loop, ast.ListComp) else None
-    names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)} if target is not None else set()
+    """Whether a loop or a list keeps with each result what it belongs to (`names[job]`,
+    `(index, row)`): it can be put in order.
+    """
+    bodies = (
+        loop.body
+        if isinstance(loop, ast.For)
+        else [loop.elt]
+        if isinstance(loop, ast.ListComp)
+        else []
+    )
+    target = (
+        loop.target
+        if isinstance(loop, ast.For)
+        else loop.generators[0].target
+        if isinstance(loop, ast.ListComp)
+        else None
+    )
+    names = (
+        {n.id for n in ast.walk(target) if isinstance(n, ast.Name)} if target is not None else set()
+    )
     return any(
-        isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Name) and n.slice.id in names for part in bodies for n in ast.walk(part)
-    )  # fmt: skip
+        isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Name) and n.slice.id in names
+        for part in bodies
+        for n in ast.walk(part)
+    )
 
 
-_NO_ORDER = frozenset({"sorted", "set", "frozenset", "len", "sum", "max", "min", "any", "all", "Counter"})
+_NO_ORDER = frozenset(
+    {"sorted", "set", "frozenset", "len", "sum", "max", "min", "any", "all", "Counter"}
+)
 
 
 def _of_strings(node: ast.AST, root: ast.AST) -> bool:
-    """Whether the elements are strings, as far as the text shows: they come out of `split`, of letters, of words in quotes."""
+    """Whether the elements are strings, as far as the text shows: they come out of `split`, of
+    letters, of words in quotes.
+    """
     if isinstance(node, ast.Set):
         return all(isinstance(e, ast.Constant) and isinstance(e.value, str) for e in node.elts)
     names: set[str] = set()
@@ -479,21 +672,40 @@ def _of_strings(node: ast.AST, root: ast.AST) -> bool:
             return True
         if isinstance(n, ast.Name):
             names.add(n.id)
-    hints = ("word", "token", "text", "vocab", "char", "letter", "name", "sentence", "doc", "corpus", "tag", "label_names")
+    hints = (
+        "word",
+        "token",
+        "text",
+        "vocab",
+        "char",
+        "letter",
+        "name",
+        "sentence",
+        "doc",
+        "corpus",
+        "tag",
+        "label_names",
+    )
     if any(hint in name.lower() for name in names for hint in hints):
         return True
     for n in ast.walk(root):
-        loops = [n] if isinstance(n, ast.For) else getattr(n, "generators", [])  # over what the names in it run
+        # over what the names in it run
+        loops = [n] if isinstance(n, ast.For) else getattr(n, "generators", [])
         if loops and any(inside is node for inside in ast.walk(n)):
             for loop in loops:
                 if names & {t.id for t in ast.walk(loop.target) if isinstance(t, ast.Name)}:
                     names |= {c.id for c in ast.walk(loop.iter) if isinstance(c, ast.Name)}
             if any(hint in name.lower() for name in names for hint in hints):
                 return True
-        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id in names for t in n.targets):
-            if any(isinstance(c, ast.Constant) and isinstance(c.value, str) for c in ast.walk(n.value)):
+        if isinstance(n, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id in names for t in n.targets
+        ):
+            if any(
+                isinstance(c, ast.Constant) and isinstance(c.value, str) for c in ast.walk(n.value)
+            ):
                 return not any(
-                    isinstance(c, ast.Call) and called(c) in ("open", "load", "randint", "tensor") for c in ast.walk(n.value)
+                    isinstance(c, ast.Call) and called(c) in ("open", "load", "randint", "tensor")
+                    for c in ast.walk(n.value)
                 )
     return False
 
@@ -509,9 +721,12 @@ def _sorted_later(root: ast.AST, node: ast.AST) -> bool:
         if isinstance(n, ast.Assign) and n.value is node:
             titles = {ast.unparse(t) for t in n.targets}
             return any(
-                isinstance(c, ast.Call) and isinstance(c.func, ast.Attribute) and c.func.attr == "sort" and ast.unparse(c.func.value) in titles
+                isinstance(c, ast.Call)
+                and isinstance(c.func, ast.Attribute)
+                and c.func.attr == "sort"
+                and ast.unparse(c.func.value) in titles
                 for c in ast.walk(root)
-            )  # fmt: skip
+            )
     return False
 
 

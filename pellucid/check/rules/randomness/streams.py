@@ -1,4 +1,6 @@
-"""Random numbers that are not: the same mask at every step, the same stream in every worker, seeds that do not cover what is drawn."""
+"""Random numbers that are not: the same mask at every step, the same stream in every worker, seeds
+that do not cover what is drawn.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ from ...rule import Rule
 from ..source.places import Place, Repeated, assigned_before, assignments, function_around
 from ..source.places import tree as parsed
 
-DROPOUT = frozenset("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout".split())
+DROPOUT = frozenset(
+    "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout".split()
+)
 SEEN = 32  # elements that a draw must have to be compared
 _TABLES = ("getitem", "index_select", "matmul", "mm", "linear", "embedding")
 FETCHING = ("__getitem__", "__iter__", "__getitems__")
@@ -51,7 +55,9 @@ def own_stream(op: Op) -> bool:
 
 
 class _Print:
-    """What was drawn: a digest of the values, or of dropout which elements were kept, as far as that can be seen."""
+    """What was drawn: a digest of the values, or of dropout which elements were kept, as far as
+    that can be seen.
+    """
 
     __slots__ = ("digest", "dropped", "known")
 
@@ -67,11 +73,15 @@ class _Print:
         if self.dropped.shape != other.dropped.shape:
             return False
         first = slice(0, 64)  # most draws differ at once
-        if ((self.dropped[first] != other.dropped[first]) & self.known[first] & other.known[first]).any():
+        if (
+            (self.dropped[first] != other.dropped[first]) & self.known[first] & other.known[first]
+        ).any():
             return False
         both = self.known & other.known
         return (
-            int(both.sum()) >= SEEN and bool((self.dropped[both] == other.dropped[both]).all()) and bool(self.dropped[both].any())
+            int(both.sum()) >= SEEN
+            and bool((self.dropped[both] == other.dropped[both]).all())
+            and bool(self.dropped[both].any())
         )
 
 
@@ -83,7 +93,11 @@ def _print(op: Op) -> _Print | None:
         return None
     array = array.reshape(-1)[:2048]
     if op.name not in DROPOUT:
-        return _Print(hashlib.blake2b(array.tobytes(), digest_size=12).digest()) if array.min() != array.max() else None
+        return (
+            _Print(hashlib.blake2b(array.tobytes(), digest_size=12).digest())
+            if array.min() != array.max()
+            else None
+        )
     x = op.args.get("input")
     before = x.numpy() if isinstance(x, Value) and not op.inplace else None
     if before is None:
@@ -110,7 +124,9 @@ class _Drawn:
 def _cached(mask: Value) -> Any:
     """The decorator that keeps the result of the function in which something was drawn."""
     for made in lineage(mask, VIEWS | {"gt", "lt", "ge", "le", "div", "mul", "bernoulli"}, 30):
-        function = function_around(made.site.file, made.site.line) if made.site is not None else None
+        function = (
+            function_around(made.site.file, made.site.line) if made.site is not None else None
+        )
         for decorator in function.decorator_list if function is not None else ():
             if "cache" in ast.unparse(decorator):
                 return Place(made.site.file, decorator.lineno)
@@ -132,9 +148,12 @@ class SameMask(Rule):
 
     def __init__(self) -> None:
         self._places: dict[Any, _Drawn] = {}
-        self._fresh: dict[int, _Drawn] = {}  # by number of a draw, until a backward has gone through it
-        self._masks: dict[int, list[int]] = {}  # by number of the Value: steps in which it was used; [-1]: no mask
-        self._met: dict[int, set[bytes]] = {}  # by number of the Value: what data of a batch's shape it was multiplied with
+        # by number of a draw, until a backward has gone through it
+        self._fresh: dict[int, _Drawn] = {}
+        # by number of the Value: steps in which it was used; [-1]: no mask
+        self._masks: dict[int, list[int]] = {}
+        # by number of the Value: what data of a batch's shape it was multiplied with
+        self._met: dict[int, set[bytes]] = {}
         self._trained: list[_Drawn] = []  # draws of this step that are trained with
         self._seed: Site | None = None  # where the stream was seeded last
         self._seeds: dict[Site | None, int] = {}
@@ -142,13 +161,16 @@ class SameMask(Rule):
         self._begun: dict[
             Any, tuple[Any, int, int]
         ] = {}  # by line: the seed that a stream began with, how often in a row, since which step
-        self._samples: dict[Any, tuple[bytes, int]] = {}  # by line in a data set: what was drawn last, how often in a row
+        # by line in a data set: what was drawn last, how often in a row
+        self._samples: dict[Any, tuple[bytes, int]] = {}
 
     def on_call(self, event: Called) -> None:
         """A stream is made: with the same seed again and again it gives the same numbers."""
         given = [*event.args, *event.kwargs.values()]
         if event.name != "hash" and given and all(isinstance(a, (int, str, tuple)) for a in given):
-            self._begins(event.site, (event.name, *given), f"makes a stream with the same seed, {given[0]}")
+            self._begins(
+                event.site, (event.name, *given), f"makes a stream with the same seed, {given[0]}"
+            )
 
     def _begins(self, site: Site | None, seed: Any, what: str) -> None:
         if site is None:
@@ -157,8 +179,17 @@ class SameMask(Rule):
         count, since = (count + 1, since) if last == seed else (1, self.step)
         self._begun[site.key] = seed, count, since
         steps = self.step - since
-        if count == 400 or count >= 8 and steps >= 6 and count >= 0.8 * steps and count & (count - 1) == 0:
-            if steps < 3 or any(word in site.function.lower() for word in ("eval", "valid", "test", "plot", "sample_grid")):
+        if (
+            count == 400
+            or count >= 8
+            and steps >= 6
+            and count >= 0.8 * steps
+            and count & (count - 1) == 0
+        ):
+            if steps < 3 or any(
+                word in site.function.lower()
+                for word in ("eval", "valid", "test", "plot", "sample_grid")
+            ):
                 return
             self.report(
                 site,
@@ -170,7 +201,9 @@ class SameMask(Rule):
     def on_seed(self, event: Seeded) -> None:
         """Where the stream begins anew."""
         if event.library in ("numpy", "random") and event.seed is not None:
-            self._begins(event.site, (event.library, event.seed), f"seeds the stream with {event.seed}")
+            self._begins(
+                event.site, (event.library, event.seed), f"seeds the stream with {event.seed}"
+            )
         if event.library == "torch":
             self._seed = event.site
             self._seeds[event.site] = self._seeds.get(event.site, 0) + 1
@@ -226,7 +259,9 @@ class SameMask(Rule):
             )
 
     def _fixed_noise(self, op: Op) -> None:
-        """Noise of the shape of a batch that is new in each step, drawn once: as the default of an argument, before the loop."""
+        """Noise of the shape of a batch that is new in each step, drawn once: as the default of an
+        argument, before the loop.
+        """
         for x, noise in (op.inputs, op.inputs[::-1]):
             if (
                 x.requires_grad
@@ -272,21 +307,35 @@ class SameMask(Rule):
         return True
 
     def _varies(self, x: Value, base: Value) -> bool:
-        """Whether a value is made of rows that are others in each step, and not of the fixed numbers themselves."""
+        """Whether a value is made of rows that are others in each step, and not of the fixed
+        numbers themselves.
+        """
         varies = False
         for op in ancestors([x], limit=60):
             if any(v.id == base.id for v in op.inputs):
                 return False
-            new = op.step == self.step and (op.name in RANDOM or op.name in ("getitem", "index_select"))
-            varies = varies or new or any(v.producer is None and not v.requires_grad and v.step == self.step for v in op.inputs)
+            new = op.step == self.step and (
+                op.name in RANDOM or op.name in ("getitem", "index_select")
+            )
+            varies = (
+                varies
+                or new
+                or any(
+                    v.producer is None and not v.requires_grad and v.step == self.step
+                    for v in op.inputs
+                )
+            )
         return varies
 
     def _times(self, op: Op) -> None:
-        """Activations times a dropout mask (zeros and one number above 1) that was drawn in an earlier step."""
+        """Activations times a dropout mask (zeros and one number above 1) that was drawn in an
+        earlier step.
+        """
         if not op.grad_enabled or len(op.inputs) != 2:
             return
         for x, mask in (op.inputs, op.inputs[::-1]):
-            switched = op.site is not None and "training" in op.site.code.co_names  # a dropout of the program's own
+            # a dropout of the program's own
+            switched = op.site is not None and "training" in op.site.code.co_names
             whole = x.shape == mask.shape and mask.numel >= SEEN or switched and mask.numel >= 8
             if (
                 not x.requires_grad
@@ -296,7 +345,11 @@ class SameMask(Rule):
                 and mask.is_floating_point
                 and not mask.requires_grad
             ):
-                if mask.step < self.step and self._masks.get(mask.number) != [-1] and self._other(x, mask):
+                if (
+                    mask.step < self.step
+                    and self._masks.get(mask.number) != [-1]
+                    and self._other(x, mask)
+                ):
                     self._again(mask, op, self._is_mask)
             if (
                 not x.requires_grad
@@ -307,23 +360,49 @@ class SameMask(Rule):
             ):
                 continue
             self._again(
-                mask, op, lambda drawn, meant=not switched: self._is_mask(drawn) and not (meant and self._registered(drawn))
+                mask,
+                op,
+                lambda drawn, meant=not switched: (
+                    self._is_mask(drawn) and not (meant and self._registered(drawn))
+                ),
             )
 
     def _rescaled(self, op: Op) -> None:
-        """`x * keep / (1 - p)`: the factor that makes up for what a mask of zeros and ones drops stands behind the product."""
+        """`x * keep / (1 - p)`: the factor that makes up for what a mask of zeros and ones drops
+        stands behind the product.
+        """
         made, factor = op.inputs[0].producer if len(op.inputs) == 1 else None, op.args.get("other")
-        if made is None or made.name != "mul" or len(made.inputs) != 2 or not isinstance(factor, float) or not 0 < factor < 1:
+        if (
+            made is None
+            or made.name != "mul"
+            or len(made.inputs) != 2
+            or not isinstance(factor, float)
+            or not 0 < factor < 1
+        ):
             return
         for x, mask in (made.inputs, made.inputs[::-1]):
-            if x.requires_grad and not x.is_leaf and not mask.requires_grad and mask.is_floating_point and mask.numel >= 8:
+            if (
+                x.requires_grad
+                and not x.is_leaf
+                and not mask.requires_grad
+                and mask.is_floating_point
+                and mask.numel >= 8
+            ):
                 self._again(mask, made, self._plain, ~mask.number)  # it was no mask to the product
 
     def _noise(self, op: Op) -> None:
-        """Activations plus noise of their own shape that was drawn in an earlier step, in a model in train mode."""
+        """Activations plus noise of their own shape that was drawn in an earlier step, in a model
+        in train mode.
+        """
         if op.grad_enabled and len(op.inputs) == 2 and op.direct:
             self._fixed_noise(op)
-        if not op.grad_enabled or len(op.inputs) != 2 or op.module is None or not op.module.training or not op.direct:
+        if (
+            not op.grad_enabled
+            or len(op.inputs) != 2
+            or op.module is None
+            or not op.module.training
+            or not op.direct
+        ):
             return
         for x, noise in (op.inputs, op.inputs[::-1]):
             if (
@@ -338,18 +417,28 @@ class SameMask(Rule):
 
     def _is_noise(self, noise: Value) -> bool:
         drawn = [o.name for o in lineage(noise, VIEWS | {"mul", "div"}, 30)]
-        return bool({"randn", "randn_like", "normal", "rand", "rand_like", "uniform"} & set(drawn)) and not self._registered(noise)
+        return bool(
+            {"randn", "randn_like", "normal", "rand", "rand_like", "uniform"} & set(drawn)
+        ) and not self._registered(noise)
 
     def _plain(self, mask: Value) -> bool:
         """A mask of zeros and ones that was drawn."""
-        drawn = {o.name for o in lineage(mask, VIEWS | {"gt", "lt", "ge", "le", "bernoulli", "sub"}, 30)}
-        if "bernoulli" not in drawn and not ({"rand", "rand_like"} & drawn and {"gt", "lt", "ge", "le"} & drawn):
+        drawn = {
+            o.name for o in lineage(mask, VIEWS | {"gt", "lt", "ge", "le", "bernoulli", "sub"}, 30)
+        }
+        if "bernoulli" not in drawn and not (
+            {"rand", "rand_like"} & drawn and {"gt", "lt", "ge", "le"} & drawn
+        ):
             return False
         array = mask.numpy()
         return array is not None and set(np.unique(array.reshape(-1)[:2048])) == {0.0, 1.0}
 
     def _registered(self, value: Value) -> bool:
-        return any(b is value.tensor for m in self.session.recorder.names.alive() for b in m._buffers.values())
+        return any(
+            b is value.tensor
+            for m in self.session.recorder.names.alive()
+            for b in m._buffers.values()
+        )
 
     def _again(self, mask: Value, op: Op, kind: Any, key: int | None = None) -> None:
         """Note a use of something that may have been drawn once; report it at the fourth step."""
@@ -368,12 +457,20 @@ class SameMask(Rule):
                 _cached(mask) or op.site,
                 f"this {what} is the same in each of 4 steps: it was drawn once, before.",
                 evidence={"shape": list(mask.shape), "steps": steps, "mask": mask.name},
-                fix="draw it in every forward" + (", or use nn.Dropout" if op.name != "add" else ""),
+                fix="draw it in every forward"
+                + (", or use nn.Dropout" if op.name != "add" else ""),
             )
 
     def _is_mask(self, mask: Value) -> bool:
-        drawn = [o.name for o in lineage(mask, VIEWS | {"gt", "lt", "ge", "le", "div", "mul", "bernoulli", "sub"}, 30)]
-        if "bernoulli" not in drawn and not ({"rand", "rand_like"} & set(drawn) and {"gt", "lt", "ge", "le"} & set(drawn)):
+        drawn = [
+            o.name
+            for o in lineage(
+                mask, VIEWS | {"gt", "lt", "ge", "le", "div", "mul", "bernoulli", "sub"}, 30
+            )
+        ]
+        if "bernoulli" not in drawn and not (
+            {"rand", "rand_like"} & set(drawn) and {"gt", "lt", "ge", "le"} & set(drawn)
+        ):
             return False
         array = mask.numpy()
         if array is None:
@@ -387,15 +484,21 @@ class SameMask(Rule):
             made = list(ancestors(event.roots))
             used: set[int] = set()
             waiting = [(v.producer, op) for op in made for v in op.inputs if v.producer is not None]
-            for source, op in waiting:  # a table that rows are taken from, or that is multiplied with, is data and no noise
+            # a table that rows are taken from, or that is multiplied with, is data and no noise
+            for source, op in waiting:
                 if op.name not in _TABLES and len(op.inputs) > 1:
                     used.add(source.number)
-            for op in sorted(made, key=lambda op: -op.number):  # a value computed from a single draw counts as that draw
+            # a value computed from a single draw counts as that draw
+            for op in sorted(made, key=lambda op: -op.number):
                 if op.number in used and len(op.inputs) == 1 and op.inputs[0].producer is not None:
                     used.add(op.inputs[0].producer.number)
             for op in made:
                 held = self._fresh.get(op.number)
-                if held is not None and held not in self._trained and (op.number in used or not own_stream(op)):
+                if (
+                    held is not None
+                    and held not in self._trained
+                    and (op.number in used or not own_stream(op))
+                ):
                     self._trained.append(held)
             self._fresh.clear()
 
@@ -411,9 +514,13 @@ class SameMask(Rule):
         for held in self._trained:
             if held.told or not held.now:
                 continue
-            if held.optimizer is not optimizer:  # another run, or the other optimizer of two: compared among its own
+            # another run, or the other optimizer of two: compared among its own
+            if held.optimizer is not optimizer:
                 held.optimizer, held.before, held.repeats = optimizer, [], 0
-            again = any(len(b) == len(held.now) and all(x.same(y) for x, y in zip(b, held.now)) for b in held.before)
+            again = any(
+                len(b) == len(held.now) and all(x.same(y) for x, y in zip(b, held.now))
+                for b in held.before
+            )
             held.repeats = held.repeats + 1 if again else 0
             held.before = [*held.before[1 - self.KEPT :], held.now] if not again else held.before
             held.now = []
@@ -425,7 +532,11 @@ class SameMask(Rule):
     def _tell(self, op: Op) -> None:
         what = f"the mask of {op.name}" if op.name in DROPOUT else f"what {op.name} draws"
         place = f" ({op.module.path})" if op.module is not None and not op.direct else ""
-        evidence = {"drawn_at": op.site, "shape": list(op.output.shape) if op.output else None, "step": self.step}
+        evidence = {
+            "drawn_at": op.site,
+            "shape": list(op.output.shape) if op.output else None,
+            "step": self.step,
+        }
         if self._seeds.get(self._seed, 0) > 1 and "Generator" not in str(op.args.get("generator")):
             self.report(
                 self._seed_calls.place(self._seed),
@@ -450,7 +561,9 @@ class SameMask(Rule):
 
 
 def _drawn(value: Value) -> Value | None:
-    """The random numbers that a value is, up to a factor and its shape; None when it is something else."""
+    """The random numbers that a value is, up to a factor and its shape; None when it is something
+    else.
+    """
     for _ in range(8):
         made = value.producer
         if made is None:
@@ -465,8 +578,21 @@ def _drawn(value: Value) -> Value | None:
 
 # ---- workers ---------------------------------------------------------------------------------------------------------
 _STREAMS = (np.random.Generator, np.random.RandomState, random.Random)
-SEEDING = frozenset({"seed", "manual_seed", "default_rng", "seed_all", "seed_everything", "RandomState", "Random", "set_seed"})
-_OWN = frozenset("initial_seed get_worker_info getpid urandom time time_ns seed randint entropy SeedSequence".split())
+SEEDING = frozenset(
+    {
+        "seed",
+        "manual_seed",
+        "default_rng",
+        "seed_all",
+        "seed_everything",
+        "RandomState",
+        "Random",
+        "set_seed",
+    }
+)
+_OWN = frozenset(
+    "initial_seed get_worker_info getpid urandom time time_ns seed randint entropy SeedSequence".split()
+)
 
 
 def _is_stream(thing: Any) -> bool:
@@ -482,7 +608,11 @@ def _reached(thing: Any, depth: int = 4, path: str = "") -> Iterator[tuple[str, 
     if _is_stream(thing):
         yield path, thing
         return
-    if depth == 0 or isinstance(thing, (str, bytes, int, float, np.ndarray)) or type(thing).__name__ in ("Tensor", "Parameter"):
+    if (
+        depth == 0
+        or isinstance(thing, (str, bytes, int, float, np.ndarray))
+        or type(thing).__name__ in ("Tensor", "Parameter")
+    ):
         return
     if isinstance(thing, (list, tuple)):
         for k, item in enumerate(thing[:16]):
@@ -495,7 +625,11 @@ def _reached(thing: Any, depth: int = 4, path: str = "") -> Iterator[tuple[str, 
 def _codes(thing: Any, method: bool = True) -> Iterator[tuple[CodeType, dict[str, Any]]]:
     """Code that makes samples: `__getitem__` and what it calls on itself, transforms."""
     kinds = (
-        [k for k in type(thing).__mro__ if k.__module__.partition(".")[0] not in ("torch", "builtins", "pellucid")]
+        [
+            k
+            for k in type(thing).__mro__
+            if k.__module__.partition(".")[0] not in ("torch", "builtins", "pellucid")
+        ]
         if method
         else []
     )
@@ -517,19 +651,27 @@ class SameWorkerSeed(Rule):
     summary = "the same random stream in every data worker"
 
     def __init__(self) -> None:
-        self._given: dict[int, list[bytes]] = {}  # by number of a loader: digests of the last batches of this pass
+        # by number of a loader: digests of the last batches of this pass
+        self._given: dict[int, list[bytes]] = {}
         self._equal: dict[int, int] = {}
         self._kinds: dict[int, type] = {}  # classes of data sets, by number of a loader
 
     def on_batch(self, event: Batch) -> None:
         """The same batch from one worker after another."""
         loader = event.loader
-        if loader.workers < 2 or event.position >= 64 or not event.values or self._equal.get(loader.number, 0) > 1:
+        if (
+            loader.workers < 2
+            or event.position >= 64
+            or not event.values
+            or self._equal.get(loader.number, 0) > 1
+        ):
             return
         arrays = [a for v in event.values if (a := v.numpy()) is not None and a.size]
         if not any(a.dtype.kind == "f" and a.size >= 4 and a.min() < a.max() for a in arrays):
             return
-        digest = hashlib.blake2b(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays), digest_size=12).digest()
+        digest = hashlib.blake2b(
+            b"".join(np.ascontiguousarray(a).tobytes() for a in arrays), digest_size=12
+        ).digest()
         known = self._given.setdefault(loader.number, [])
         if not event.position:
             known.clear()
@@ -537,7 +679,8 @@ class SameWorkerSeed(Rule):
             self._equal[loader.number] = count = self._equal.get(loader.number, 0) + 1
             if count == 2:
                 self.report(
-                    _seeded_in(self._kinds.get(loader.number), self.session.recorder) or loader.site,
+                    _seeded_in(self._kinds.get(loader.number), self.session.recorder)
+                    or loader.site,
                     f"the {loader.workers} workers of this loader return the same batches, one after another: each iterates over the same numbers.",
                     evidence={"workers": loader.workers, "loader_at": loader.site},
                     fix="let each worker take its share, and seed it with its number: `torch.utils.data.get_worker_info().id`",
@@ -574,7 +717,11 @@ class SameWorkerSeed(Rule):
     def _streams(self, dataset: Any) -> Iterator[tuple[str, Any]]:
         while type(dataset).__name__ == "Subset":
             dataset = dataset.dataset
-        things = [dataset, *[t for t in vars(dataset).values() if callable(t)]] if hasattr(dataset, "__dict__") else [dataset]
+        things = (
+            [dataset, *[t for t in vars(dataset).values() if callable(t)]]
+            if hasattr(dataset, "__dict__")
+            else [dataset]
+        )
         used: set[str] = set()
         for thing in things:
             for code, scope in _codes(thing):
@@ -586,7 +733,13 @@ class SameWorkerSeed(Rule):
                     if _is_stream(scope.get(name)):
                         yield (
                             f"`{name}`",
-                            next((Place(code.co_filename, n.lineno) for n in assignments(code.co_filename, name)), None),
+                            next(
+                                (
+                                    Place(code.co_filename, n.lineno)
+                                    for n in assignments(code.co_filename, name)
+                                ),
+                                None,
+                            ),
                         )
         for path, _ in _reached(dataset):
             parts = path.replace("[", ".").split(".")
@@ -595,14 +748,20 @@ class SameWorkerSeed(Rule):
 
 
 def _seeded_in(kind: Any, recorder: Any) -> Place | None:
-    """The line in a data set's own code that makes a stream, or else the function that gives its samples."""
+    """The line in a data set's own code that makes a stream, or else the function that gives its
+    samples.
+    """
     for name in ("__iter__", "__getitem__"):
         code = getattr(getattr(kind, name, None), "__code__", None)
         if code is None or recorder.is_library(code.co_filename):
             continue
         tree = parsed(code.co_filename)
         owner = _definition(tree, code) if tree is not None else None
-        calls = [n for n in ast.walk(owner) if isinstance(n, ast.Call) and called(n) in SEEDING] if owner is not None else []
+        calls = (
+            [n for n in ast.walk(owner) if isinstance(n, ast.Call) and called(n) in SEEDING]
+            if owner is not None
+            else []
+        )
         return Place(code.co_filename, calls[0].lineno if calls else code.co_firstlineno)
     return None
 
@@ -614,14 +773,18 @@ def _assigned(owner: Any, parts: list[str]) -> Place | None:
     for kind in type(owner).__mro__:
         code = getattr(vars(kind).get("__init__"), "__code__", None)
         if code is not None:
-            found = next(assignments(code.co_filename, f"self.{parts[-1]}", code.co_firstlineno), None)
+            found = next(
+                assignments(code.co_filename, f"self.{parts[-1]}", code.co_firstlineno), None
+            )
             if found is not None:
                 return Place(code.co_filename, found.lineno)
     return None
 
 
 def _constant_seed(function: Any) -> tuple[Site, str] | None:
-    """A seeding call in a `worker_init_fn` whose argument does not depend on the worker: (place, what is called)."""
+    """A seeding call in a `worker_init_fn` whose argument does not depend on the worker: (place,
+    what is called).
+    """
     while isinstance(function, functools.partial):
         function = function.func
     code = getattr(function, "__code__", None)
@@ -634,12 +797,16 @@ def _constant_seed(function: Any) -> tuple[Site, str] | None:
     if owner is None:
         return None
     arguments = owner.args
-    own = {a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]} - {"self"}
+    own = {a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]} - {
+        "self"
+    }
     statements = owner.body if isinstance(owner.body, list) else [owner.body]
     nodes = [n for statement in statements for n in ast.walk(statement)]
     for node in nodes:  # names made of what is the worker's own, in order
         if isinstance(node, ast.Assign) and _depends(node.value, own):
-            own |= {t.id for target in node.targets for t in ast.walk(target) if isinstance(t, ast.Name)}
+            own |= {
+                t.id for target in node.targets for t in ast.walk(target) if isinstance(t, ast.Name)
+            }
     seeds = [n for n in nodes if isinstance(n, ast.Call) and called(n) in SEEDING and n.args]
     if not seeds or any(_depends(a, own) for n in seeds for a in n.args):
         return None

@@ -23,14 +23,25 @@ def mismatch(job: Job) -> dict[int, Call] | None:
 
 
 def missing(job: Job) -> tuple[list[Call], list[Rank]] | None:
-    """(calls that were begun and never ended, the ranks that did not come to them); None where there are none."""
+    """(calls that were begun and never ended, the ranks that did not come to them); None where
+    there are none.
+    """
     found: list[tuple[list[Call], list[Rank]]] = []
     for by_rank in job.groups().values():
-        counts = {rank: max((c.number or 0 for c in calls), default=0) for rank, calls in by_rank.items()}
+        counts = {
+            rank: max((c.number or 0 for c in calls), default=0) for rank, calls in by_rank.items()
+        }
         most = max(counts.values(), default=0)
-        late = [held for rank, n in counts.items() if n < most and (held := job.rank(rank)) is not None]
+        late = [
+            held for rank, n in counts.items() if n < most and (held := job.rank(rank)) is not None
+        ]
         first = min((counts[rank.rank] for rank in late), default=most) + 1
-        waiting = [c for calls in by_rank.values() for c in calls if c.number == first and (c.end is None or c.error)]
+        waiting = [
+            c
+            for calls in by_rank.values()
+            for c in calls
+            if c.number == first and (c.end is None or c.error)
+        ]
         if late and waiting:
             found.append((waiting, late))
     return min(found, key=lambda each: each[0][0].begin) if found else None
@@ -46,7 +57,9 @@ def alone(calls: dict[int, Call]) -> tuple[list[int], Call]:
 
 
 def job_order(ranks: list[int]) -> int:
-    """Of two parts of one size the one with the higher ranks is the odd one: rank 0 is what people look at."""
+    """Of two parts of one size the one with the higher ranks is the odd one: rank 0 is what people
+    look at.
+    """
     return -min(ranks)
 
 
@@ -91,7 +104,12 @@ class RankMissing(RankRule):
     id = "D002"
     severity = "error"
     summary = "ranks wait in a collective that another rank does not call"
-    symptom_of = ("collectives-differ", "collective-under-rank-condition", "rank-failed", "unequal-batches")
+    symptom_of = (
+        "collectives-differ",
+        "collective-under-rank-condition",
+        "rank-failed",
+        "unequal-batches",
+    )
 
     def compare(self, job: Job) -> None:
         found = missing(job)
@@ -104,14 +122,26 @@ class RankMissing(RankRule):
             if rank.error is not None and rank.error["kind"] not in _ECHO:
                 continue  # D003 tells of it
             place = rank.line_at(end) or rank.place(rank.all("init")[0]["s"])
-            last = max((c for c in rank.calls if c.group == call.group), key=lambda c: c.begin, default=None)
-            before = f"its last one was {last.words} number {last.number} at {last.place}" if last else "it has called none before"
+            last = max(
+                (c for c in rank.calls if c.group == call.group),
+                key=lambda c: c.begin,
+                default=None,
+            )
+            before = (
+                f"its last one was {last.words} number {last.number} at {last.place}"
+                if last
+                else "it has called none before"
+            )
             has = "had ended" if rank.ended else f"was at {place}"
             self.report(
                 place,
                 f"{listed({c.rank for c in waiting})} waited {end - begun:.1f} s in {call.words} number {call.number} of {call.group} at "
                 f"{call.place} for rank {rank.rank}, which {has}; {before}.",
-                evidence={"waiting": sorted({c.rank for c in waiting}), "missing": rank.rank, "number": call.number},
+                evidence={
+                    "waiting": sorted({c.rank for c in waiting}),
+                    "missing": rank.rank,
+                    "number": call.number,
+                },
                 fix="have every rank of the group make the call, or none",
             )
 
@@ -125,23 +155,37 @@ class RankFailed(RankRule):
     summary = "a rank raised an exception or died while others waited for it"
 
     def compare(self, job: Job) -> None:
-        own = {r.rank: r.error for r in job.ranks if r.error is not None and r.error["kind"] not in _ECHO and not _echo(r)}
-        places = {(own[r.rank]["kind"], r.place(own[r.rank]["s"])) for r in job.ranks if r.rank in own}
+        own = {
+            r.rank: r.error
+            for r in job.ranks
+            if r.error is not None and r.error["kind"] not in _ECHO and not _echo(r)
+        }
+        places = {
+            (own[r.rank]["kind"], r.place(own[r.rank]["s"])) for r in job.ranks if r.rank in own
+        }
         if len(own) == len(job.ranks) and len(places) == 1:
             return  # the script's own failure, the same on all ranks
         told = [r for r in job.ranks if r.error is not None and r.rank not in own]
         for rank in job.ranks:
             if rank.rank in own:
                 error = own[rank.rank]
-                place, what = rank.place(error["s"]), f"raised {error['kind']}: {error['text'].rstrip('.')}"
+                place, what = (
+                    rank.place(error["s"]),
+                    f"raised {error['kind']}: {error['text'].rstrip('.')}",
+                )
             elif told and not rank.all("end") and rank.error is None and job.stalled is None:
-                place, what = rank.line_at(rank.end), "ended without a word (killed, or out of memory)"
+                place, what = (
+                    rank.line_at(rank.end),
+                    "ended without a word (killed, or out of memory)",
+                )
             else:
                 continue
             others = [r.rank for r in job.ranks if r is not rank]
             waited = next((c for r in told for c in r.calls[-1:]), None)
             where = (
-                f" while {listed({r.rank for r in told})} waited in {waited.name} at {waited.place}" if waited is not None else ""
+                f" while {listed({r.rank for r in told})} waited in {waited.name} at {waited.place}"
+                if waited is not None
+                else ""
             )
             self.report(
                 place,
@@ -156,7 +200,8 @@ def _echo(rank: Rank) -> bool:
     text = rank.error["text"] if rank.error is not None else ""
     return bool(
         re.search(
-            r"is gone|has left|closed by peer|Detected mismatch|Timed out|timed out|in which an earlier collective failed", text
+            r"is gone|has left|closed by peer|Detected mismatch|Timed out|timed out|in which an earlier collective failed",
+            text,
         )
     )
 
@@ -178,7 +223,10 @@ class CollectiveUnderRankCondition(RankRule):
             waiting = [first, *(c for r, c in calls.items() if r not in odd)]
         else:
             found = missing(job)
-            if found is None or any(r.error is not None and not _echo(r) and r.error["kind"] not in _ECHO for r in found[1]):
+            if found is None or any(
+                r.error is not None and not _echo(r) and r.error["kind"] not in _ECHO
+                for r in found[1]
+            ):
                 return
             waiting = found[0]
         told = _conditional(waiting)
@@ -189,7 +237,12 @@ class CollectiveUnderRankCondition(RankRule):
             place,
             f"`{call.name}` at {call.place} is called by rank {call.rank} under the condition `{text}`, which other ranks do not meet: "
             "they never make this call, and the calls after it no longer fit together.",
-            evidence={"collective": call.words, "called at": str(call.place), "rank": call.rank, "condition": text},
+            evidence={
+                "collective": call.words,
+                "called at": str(call.place),
+                "rank": call.rank,
+                "condition": text,
+            },
             fix="call the collective on all ranks, outside of the condition, and keep only printing and saving inside",
             covers=[c.place for c in waiting],
         )
@@ -201,7 +254,9 @@ class WorkNotWaitedFor(RankRule):
     slug = "work-not-waited-for"
     id = "D018"
     severity = "error"
-    summary = "the tensor of an asynchronous collective is read before wait(), or nobody waits at all"
+    summary = (
+        "the tensor of an asynchronous collective is read before wait(), or nobody waits at all"
+    )
 
     def compare(self, job: Job) -> None:
         for rank in job.ranks:
@@ -209,12 +264,20 @@ class WorkNotWaitedFor(RankRule):
                 place, at = rank.place(event["s"]), rank.place(event["at"])
                 if at is None:
                     self.report(
-                        place, f"nobody waits for this {event['name']}: its result may never arrive, and its errors are not seen.",
-                        evidence={"rank": rank.rank}, fix="keep what the call returns, and call `wait()` on it", severity="warning",
-                    )  # fmt: skip
+                        place,
+                        f"nobody waits for this {event['name']}: its result may never arrive, and its errors are not seen.",
+                        evidence={"rank": rank.rank},
+                        fix="keep what the call returns, and call `wait()` on it",
+                        severity="warning",
+                    )
                 else:
                     self.report(
-                        at, f"the tensor of the {event['name']} begun at {place} is read here before `wait()`: it may still hold old values.",
-                        evidence={"rank": rank.rank, "begun at": str(place), "read by": event["reads"]},
+                        at,
+                        f"the tensor of the {event['name']} begun at {place} is read here before `wait()`: it may still hold old values.",
+                        evidence={
+                            "rank": rank.rank,
+                            "begun at": str(place),
+                            "read by": event["reads"],
+                        },
                         fix="call `wait()` on what the collective returned before the tensor is read",
-                    )  # fmt: skip
+                    )

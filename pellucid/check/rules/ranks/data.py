@@ -1,4 +1,6 @@
-"""Data of ranks: the same batches everywhere, the same order each epoch, too many or too few, random numbers, metrics."""
+"""Data of ranks: the same batches everywhere, the same order each epoch, too many or too few,
+random numbers, metrics.
+"""
 
 from __future__ import annotations
 
@@ -31,16 +33,25 @@ class SameData(RankRule):
     _enough = 3
 
     def compare(self, job: Job) -> None:
-        forwards = {r.rank: [e for e in r.all("forward") if e["training"] and e["rows"]] for r in job.ranks}
+        forwards = {
+            r.rank: [e for e in r.all("forward") if e["training"] and e["rows"]] for r in job.ranks
+        }
         for a in job.ranks:
             for b in job.ranks[a.rank + 1 :]:
                 pairs = list(zip(forwards[a.rank], forwards[b.rank], strict=False))
                 same = sum(x["crc"] == y["crc"] for x, y in pairs)
-                if same < self._enough or same < len(pairs) or len({x["crc"] for x, _ in pairs}) < 2:
+                if (
+                    same < self._enough
+                    or same < len(pairs)
+                    or len({x["crc"] for x, _ in pairs}) < 2
+                ):
                     continue
                 first = pairs[0][0]
                 loader = first["batch"]
-                made = next((p for p in a.all("pass") if loader is not None and p["loader"] == loader[0]), None)
+                made = next(
+                    (p for p in a.all("pass") if loader is not None and p["loader"] == loader[0]),
+                    None,
+                )
                 place = a.place(made["s"]) if made is not None else a.place(first["s"])
                 has = (
                     f"The loader has a {made['sampler']} and no DistributedSampler."
@@ -50,15 +61,23 @@ class SameData(RankRule):
                 ranks = [
                     r.rank
                     for r in job.ranks
-                    if all(x["crc"] == y["crc"] for x, y in zip(forwards[a.rank], forwards[r.rank], strict=False))
+                    if all(
+                        x["crc"] == y["crc"]
+                        for x, y in zip(forwards[a.rank], forwards[r.rank], strict=False)
+                    )
                 ]
                 self.report(
                     place,
                     f"{listed(ranks)} train on the same batches ({same} of {len(pairs)} are equal bit for bit). {has}",
-                    evidence={"ranks": ranks, "equal batches": same, "first used at": str(a.place(first["s"]))},
+                    evidence={
+                        "ranks": ranks,
+                        "equal batches": same,
+                        "first used at": str(a.place(first["s"])),
+                    },
                     fix="give the DataLoader sampler=DistributedSampler(dataset) instead of shuffle=True"
-                    if made is not None else "take another part of the data, or seed the stream of data with the rank",
-                )  # fmt: skip
+                    if made is not None
+                    else "take another part of the data, or seed the stream of data with the rank",
+                )
                 return
 
 
@@ -75,7 +94,9 @@ class SetEpochForgotten(RankRule):
             batches = _batches(rank)
             before: dict[int, dict[str, Any]] = {}
             for event in rank.all("pass"):
-                if not event.get("shuffled") or not _trains(batches.get((event["loader"], event["p"]), [])):
+                if not event.get("shuffled") or not _trains(
+                    batches.get((event["loader"], event["p"]), [])
+                ):
                     continue
                 held = before.get(event["loader"])
                 before[event["loader"]] = event
@@ -108,10 +129,17 @@ class SamplesOverlap(RankRule):
             events = [p[key] for p in passes]
             first = events[0]
             alike = len({(e["samples"], e["sampler"]) for e in events}) == 1 and (
-                first["data"] is not None and len({e["data"] for e in events}) == 1 or "epoch" in first
+                first["data"] is not None
+                and len({e["data"] for e in events}) == 1
+                or "epoch" in first
             )
             lists = [[i for e in b.get(key, []) for i in e["taken"] or ()] for b in batches]
-            if not alike or not all(lists) or not _trains(batches[0][key]) or any(len(set(x)) < len(x) for x in lists):
+            if (
+                not alike
+                or not all(lists)
+                or not _trains(batches[0][key])
+                or any(len(set(x)) < len(x) for x in lists)
+            ):
                 continue
             sets = [set(x) for x in lists]
             union = set().union(*sets)
@@ -119,7 +147,10 @@ class SamplesOverlap(RankRule):
             padding = max(0, -(-first["samples"] // len(sets)) * len(sets) - first["samples"])
             if double <= max(padding, len(sets)):
                 continue
-            whole = all(any(e["loader"] == key[0] and e["p"] == key[1] for e in r.all("passend")) for r in job.ranks)
+            whole = all(
+                any(e["loader"] == key[0] and e["p"] == key[1] for e in r.all("passend"))
+                for r in job.ranks
+            )
             left = (
                 f" {first['samples'] - len(union)} of {first['samples']} samples nobody gets."
                 if whole and len(union) < first["samples"]
@@ -155,7 +186,10 @@ class UnequalBatches(RankRule):
         passes = [{(e["loader"], e["p"]): e for e in rank.all("pass")} for rank in job.ranks]
         batches = [_batches(rank) for rank in job.ranks]
         for key in sorted(set(passes[0]).intersection(*passes[1:])):
-            counts = [self._count(rank, p[key], b.get(key, []), key) for rank, p, b in zip(job.ranks, passes, batches, strict=True)]
+            counts = [
+                self._count(rank, p[key], b.get(key, []), key)
+                for rank, p, b in zip(job.ranks, passes, batches, strict=True)
+            ]
             if None in counts or len(set(counts)) < 2 or not self._communicates(job, key, batches):
                 continue
             ranks = {listed([r.rank]): c for r, c in zip(job.ranks, counts, strict=True)}
@@ -171,7 +205,9 @@ class UnequalBatches(RankRule):
             return
 
     @staticmethod
-    def _count(rank: Rank, event: dict[str, Any], batches: list[dict[str, Any]], key: tuple[int, int]) -> int | None:
+    def _count(
+        rank: Rank, event: dict[str, Any], batches: list[dict[str, Any]], key: tuple[int, int]
+    ) -> int | None:
         """How many batches a pass has: as many as there were, or as the loader says."""
         if any(e["loader"] == key[0] and e["p"] == key[1] for e in rank.all("passend")):
             return len(batches)
@@ -183,7 +219,9 @@ class UnequalBatches(RankRule):
         for rank, held in zip(job.ranks, batches, strict=True):
             times = [e["t"] for e in held.get(key, [])]
             calls = [c.begin for c in rank.calls] + [e["t"] for e in rank.all("reduced")]
-            between = sum(any(a < t < b for t in calls) for a, b in zip(times, times[1:], strict=False))
+            between = sum(
+                any(a < t < b for t in calls) for a, b in zip(times, times[1:], strict=False)
+            )
             if len(times) > 1 and between >= max(1, (len(times) - 1) // 2):
                 return True
             if len(times) == 1 and any(t > times[0] for t in calls) and rank.all("reduced"):
@@ -213,7 +251,11 @@ class SameRandomNumbers(RankRule):
                 self.report(
                     place,
                     f"{listed(r.rank for r in job.ranks)} draw the same numbers here ({len(rows)} times out of {len(rows)}), each for its own data.",
-                    evidence={"operation": rows[0][0]["name"], "shape": rows[0][0]["shape"], "draws": len(rows)},
+                    evidence={
+                        "operation": rows[0][0]["name"],
+                        "shape": rows[0][0]["shape"],
+                        "draws": len(rows),
+                    },
                     fix="seed with the rank, `torch.manual_seed(seed + rank)`, after the model is made",
                 )
 
@@ -246,8 +288,14 @@ class MetricOfOneRank(RankRule):
         for event in printed[rank.rank]:
             if event["reduced"]:
                 continue
-            seen = {r.rank: [e["crc"] for e in r.all("eval") if e["step"] == event["step"]] for r in job.ranks}
-            mine, others = seen[rank.rank], [crcs for number, crcs in seen.items() if number != rank.rank]
+            seen = {
+                r.rank: [e["crc"] for e in r.all("eval") if e["step"] == event["step"]]
+                for r in job.ranks
+            }
+            mine, others = (
+                seen[rank.rank],
+                [crcs for number, crcs in seen.items() if number != rank.rank],
+            )
             if mine and others and all(o and o != mine for o in others):
                 self.report(
                     rank.place(event["s"]),

@@ -9,7 +9,9 @@ from ...ranks.rule import RankRule
 
 
 def _weights(rank: Rank) -> dict[tuple[int, int], dict[str, Any]]:
-    """By (step, 0 before or 1 after it): what was digested. After step n - 1 is before step n, and told apart."""
+    """By (step, 0 before or 1 after it): what was digested. After step n - 1 is before step n, and
+    told apart.
+    """
     return {(e["step"], 0 if e["when"] == "before" else -1): e for e in rank.all("weights")}
 
 
@@ -23,8 +25,11 @@ class ReplicasDiverged(RankRule):
     symptom_of = ("forward-past-wrapper", "learning-rates-differ", "gradients-never-reduced")
 
     def compare(self, job: Job) -> None:
-        if len(job.ranks) < 2 or any(r.all("ddp") and any(d["ranks"] is not None and len(d["ranks"]) < job.size for d in r.all("ddp"))
-                                     for r in job.ranks):  # fmt: skip
+        if len(job.ranks) < 2 or any(
+            r.all("ddp")
+            and any(d["ranks"] is not None and len(d["ranks"]) < job.size for d in r.all("ddp"))
+            for r in job.ranks
+        ):
             return
         by = [_weights(r) for r in job.ranks]
         common = sorted(set(by[0]).intersection(*by[1:]))
@@ -39,8 +44,14 @@ class ReplicasDiverged(RankRule):
             previous = key
 
     def _tell(
-        self, job: Job, key: tuple[int, int], previous: tuple[int, int] | None, differ: list[str], total: int, by: list[Any]
-    ) -> None:  # fmt: skip
+        self,
+        job: Job,
+        key: tuple[int, int],
+        previous: tuple[int, int] | None,
+        differ: list[str],
+        total: int,
+        by: list[Any],
+    ) -> None:
         name, step = differ[0], key[0]
         values: dict[int, list[int]] = {}
         for rank, weights in zip(job.ranks, by, strict=True):
@@ -54,12 +65,18 @@ class ReplicasDiverged(RankRule):
         written = next((w[key]["written"][name] for r, w in zip(job.ranks, by, strict=True)
                         if r is rank and name in (w[key].get("written") or {})), None)  # fmt: skip
         if key[1] == 0 and written is not None:
-            how = "they were made with different numbers" if step == 0 else "they were written to outside of the optimizer"
+            how = (
+                "they were made with different numbers"
+                if step == 0
+                else "they were written to outside of the optimizer"
+            )
             place = rank.place(written)
         elif key[1] == -1 and steps and all(before):
             place = rank.place(steps[0]["s"])
             grads = [b["grads"] for b in before if b is not None]
-            different = [n for n in grads[0] if all(n in g for g in grads) and len({g[n] for g in grads}) > 1]
+            different = [
+                n for n in grads[0] if all(n in g for g in grads) and len({g[n] for g in grads}) > 1
+            ]
             how = (
                 f"the gradients of this step differed ({', '.join(different[:3])})"
                 if different
@@ -72,13 +89,24 @@ class ReplicasDiverged(RankRule):
         else:
             last = [e for e in rank.all("step") if e["n"] < step]
             place = rank.place(last[-1]["s"]) if last else None
-        since = "since before the first step" if step == 0 or previous is None else f"since step {step}" if previous[0] >= step - 1 else \
-            f"since one of the steps {previous[0] + 1} to {step}"  # fmt: skip
+        since = (
+            "since before the first step"
+            if step == 0 or previous is None
+            else f"since step {step}"
+            if previous[0] >= step - 1
+            else f"since one of the steps {previous[0] + 1} to {step}"
+        )
         self.report(
             place,
             f"the replicas are no longer equal {since}: {len(differ)} of {total} parameters differ, the first is {name}; "
             f"{listed(odd)} stand{'s' if len(odd) == 1 else ''} alone{': ' + how if how else ''}.",
-            evidence={"parameter": name, "step": step, "ranks": sorted(odd), "differ": len(differ), "of": total},
+            evidence={
+                "parameter": name,
+                "step": step,
+                "ranks": sorted(odd),
+                "differ": len(differ),
+                "of": total,
+            },
             fix="change parameters only through gradients that all ranks have reduced, with the same optimizer on all ranks; begin with the "
             "same values (DistributedDataParallel gives all ranks those of rank 0)",
         )
@@ -106,14 +134,21 @@ class UnusedParameters(RankRule):
                     False: "its module was not called",
                 }
                 named = [f"{name}: {why[called]}" for name, called in event["names"].items()]
-                homes = {home: wrapper["made"].get(home) for home in (name.rpartition(".")[0] for name in event["names"])}
+                homes = {
+                    home: wrapper["made"].get(home)
+                    for home in (name.rpartition(".")[0] for name in event["names"])
+                }
                 made = {home: str(rank.place(n)) for home, n in homes.items() if n is not None}
                 self.report(
                     rank.place(wrapper["s"]),
                     f"{len(named)} of {len(wrapper['names'])} parameters had no gradient after the backward at {rank.place(event['s'])} "
                     f"(step {event['step']}, rank {rank.rank}), so their bucket is never reduced and the next forward raises.\n"
                     + "\n".join(named[:5]),
-                    evidence={"rank": rank.rank, "parameters": list(event["names"])[:20], "made at": made},
+                    evidence={
+                        "rank": rank.rank,
+                        "parameters": list(event["names"])[:20],
+                        "made at": made,
+                    },
                     fix="leave these modules out, use what they compute in the loss, or pass find_unused_parameters=True",
                     covers=[rank.place(n) for n in homes.values()],
                 )
@@ -141,7 +176,11 @@ class LocalBatchNorm(RankRule):
                     rank.place(wrapper["s"]),
                     f"{len(wrapper['norms'])} BatchNorm module{'s' if len(wrapper['norms']) > 1 else ''} ({', '.join(wrapper['norms'][:3])}) "
                     f"compute mean and variance over the {rows} rows of one rank, not over the {rows * job.size} of all.",
-                    evidence={"rows of a rank": rows, "ranks": job.size, "modules": wrapper["norms"][:10]},
+                    evidence={
+                        "rows of a rank": rows,
+                        "ranks": job.size,
+                        "modules": wrapper["norms"][:10],
+                    },
                     fix="model = torch.nn.SyncBatchNorm.convert_sync_batchnorm(model) before it is wrapped, or larger batches",
                     severity="warning" if rows < self._few // 2 else "info",
                 )
@@ -172,9 +211,15 @@ class LearningRatesDiffer(RankRule):
                     odd.place(made["made"]) if key[0] == 0 else odd.place(made["s"]),
                     "at step {} the ranks step with different learning rates: {}. Their replicas drift apart.".format(
                         key[0],
-                        "; ".join(f"{listed(ranks)} {', '.join(f'{r:g}' for r in rate)}" for rate, ranks in sorted(values.items())),
+                        "; ".join(
+                            f"{listed(ranks)} {', '.join(f'{r:g}' for r in rate)}"
+                            for rate, ranks in sorted(values.items())
+                        ),
                     ),
-                    evidence={"step": key[0], "rates": {listed(r): list(rate) for rate, r in values.items()}},
+                    evidence={
+                        "step": key[0],
+                        "rates": {listed(r): list(rate) for rate, r in values.items()},
+                    },
                     fix="compute the learning rate from what is the same on all ranks (steps, a reduced metric), not from this rank's numbers",
                 )
                 return
@@ -186,7 +231,9 @@ class ForwardPastWrapper(RankRule):
     slug = "forward-past-wrapper"
     id = "D013"
     severity = "error"
-    summary = "the model is called past its DistributedDataParallel, so its gradients are not reduced"
+    summary = (
+        "the model is called past its DistributedDataParallel, so its gradients are not reduced"
+    )
 
     def compare(self, job: Job) -> None:
         for rank in job.ranks:
@@ -223,17 +270,20 @@ class GradientsNeverReduced(RankRule):
                 self.report(
                     rank.place(event["s"]),
                     "this backward runs inside `no_sync()`, but its forward ran outside: the gradients are reduced all the same.",
-                    evidence={"rank": rank.rank}, fix="put the forward into the `with model.no_sync():` block, too", severity="warning",
-                )  # fmt: skip
+                    evidence={"rank": rank.rank},
+                    fix="put the forward into the `with model.no_sync():` block, too",
+                    severity="warning",
+                )
             again = [e for e in rank.all("reduced") if e["n"] > 1 and e["onto"]]
             if len(again) >= 2:
                 most = max(e["n"] for e in again)
                 self.report(
                     rank.place(again[0]["s"]),
                     f"gradients are reduced {most} times for one optimizer step: all reductions but the last could be left out.",
-                    evidence={"reductions per step": most}, severity="info",
+                    evidence={"reductions per step": most},
+                    severity="info",
                     fix="accumulate inside `with model.no_sync():` and let only the last backward before the step reduce",
-                )  # fmt: skip
+                )
             if any(True for _ in again):
                 break
 
@@ -253,7 +303,11 @@ class ClippedBeforeReduction(RankRule):
                 if by_hand is not None and (not by_hand or event.get("averaged")):
                     continue
                 at = rank.place(event["local"])
-                where = f"the backward at {at} has not reduced them" if at is not None else "they are reduced after this line"
+                where = (
+                    f"the backward at {at} has not reduced them"
+                    if at is not None
+                    else "they are reduced after this line"
+                )
                 self.report(
                     rank.place(event["s"]),
                     f"the gradients that are clipped here are this rank's alone ({where}): each rank scales by another norm.",

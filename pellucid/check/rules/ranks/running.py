@@ -34,14 +34,22 @@ class CheckpointRace(RankRule):
                         fix="save on rank 0 alone (`if rank == 0:`), or in a file for each rank",
                     )
                     break
-                readers = [(r, e) for r, e in events if e["k"] == "r" and r is not rank and e["clock"] == event["clock"]]
+                readers = [
+                    (r, e)
+                    for r, e in events
+                    if e["k"] == "r" and r is not rank and e["clock"] == event["clock"]
+                ]
                 if readers:
                     other, read = readers[0]
                     self.report(
                         other.place(read["s"]),
                         f"rank {other.rank} reads {path}, which rank {rank.rank} writes at {rank.place(event['s'])} with nothing between that "
                         "makes one wait for the other.",
-                        evidence={"path": path, "writer": rank.rank, "readers": sorted({r.rank for r, _ in readers})},
+                        evidence={
+                            "path": path,
+                            "writer": rank.rank,
+                            "readers": sorted({r.rank for r, _ in readers}),
+                        },
                         fix="call `dist.barrier()` on all ranks after the file is written and before it is read",
                     )
                     break
@@ -64,14 +72,24 @@ class Straggler(RankRule):
             return
         gaps = [b - a for a, b in zip(starts[1:], starts[2:], strict=False)]
         step = median(gaps)
-        together = [calls for calls in job.together() if len(calls) == len(job.ranks) and calls[0].why != "wrapper"]
+        together = [
+            calls
+            for calls in job.together()
+            if len(calls) == len(job.ranks) and calls[0].why != "wrapper"
+        ]
         rows = [[(c.begin, c.rank) for c in calls] for calls in together]
         if not any(
             calls[0].why == "gradients" for calls in together
         ):  # PyTorch's reductions cannot be seen: backward is where ranks meet
-            spans = [[e["b"] for e in rank.all("span") if e["k"] == "backward"] for rank in job.ranks]
-            rows = [[(b, rank.rank) for b, rank in zip(row, job.ranks, strict=True)] for row in zip(*spans, strict=False)]
-        rows = [row for row in rows if min(row)[0] > starts[1]]  # the first steps make what is made once
+            spans = [
+                [e["b"] for e in rank.all("span") if e["k"] == "backward"] for rank in job.ranks
+            ]
+            rows = [
+                [(b, rank.rank) for b, rank in zip(row, job.ranks, strict=True)]
+                for row in zip(*spans, strict=False)
+            ]
+        # the first steps make what is made once
+        rows = [row for row in rows if min(row)[0] > starts[1]]
         last: dict[int, list[float]] = {}
         for row in rows:
             when, late = max(row)
@@ -96,19 +114,27 @@ class Straggler(RankRule):
                     if place is not None
                     else ""
                 ),
-                evidence={"rank": number, "last in": f"{len(lateness)} of {len(rows)}", "milliseconds": round(1000 * by, 1)},
+                evidence={
+                    "rank": number,
+                    "last in": f"{len(lateness)} of {len(rows)}",
+                    "milliseconds": round(1000 * by, 1),
+                },
                 fix="give this rank less to do, or do it on all ranks; look at the timeline (--timeline) for what it does meanwhile",
             )
 
     @staticmethod
     def _queued(rank: Rank) -> float:
-        """Seconds a step in which the rank waited for a processor that another process had: that is the machine's doing."""
+        """Seconds a step in which the rank waited for a processor that another process had: that is
+        the machine's doing.
+        """
         waited = [e.get("queued", 0.0) for e in rank.all("step")]
         return max(0.0, median(b - a for a, b in zip(waited[1:], waited[2:], strict=False)))
 
     @staticmethod
     def _line(job: Job, rank: Rank, begin: float) -> tuple[Place | None, float, float]:
-        """(the line at which the rank spends more time than the others, seconds a step there, seconds of the others)."""
+        """(the line at which the rank spends more time than the others, seconds a step there,
+        seconds of the others).
+        """
         waited = {r.rank: sorted(w for c in r.calls for w in c.waits) for r in job.ranks}
         spent: dict[int, dict[Place, float]] = {}
         for r in job.ranks:
@@ -119,8 +145,15 @@ class Straggler(RankRule):
             spent[r.rank] = found
         steps = max(1, len(rank.all("step")) - 1)
         others = [r.rank for r in job.ranks if r is not rank]
-        extra = {p: s - sum(spent[o].get(p, 0.0) for o in others) / len(others) for p, s in spent[rank.rank].items()}
+        extra = {
+            p: s - sum(spent[o].get(p, 0.0) for o in others) / len(others)
+            for p, s in spent[rank.rank].items()
+        }
         if not extra:
             return None, 0.0, 0.0
         place = max(extra, key=lambda p: extra[p])
-        return place, spent[rank.rank][place] / steps, (spent[rank.rank][place] - extra[place]) / steps
+        return (
+            place,
+            spent[rank.rank][place] / steps,
+            (spent[rank.rank][place] - extra[place]) / steps,
+        )

@@ -9,12 +9,29 @@ from ...events import Backward, Converted, Failure, Op, Site, Value
 from ...rule import Rule, cause_site
 
 _RESHAPES = ("view", "reshape", "view_as", "reshape_as", "flatten", "unflatten")
-_SAME_ORDER = frozenset((*_RESHAPES, "squeeze", "unsqueeze", "contiguous", "clone", "detach", "to", "float", "double", "ravel"))
+_SAME_ORDER = frozenset(
+    (
+        *_RESHAPES,
+        "squeeze",
+        "unsqueeze",
+        "contiguous",
+        "clone",
+        "detach",
+        "to",
+        "float",
+        "double",
+        "ravel",
+    )
+)
 _MADE_TO_MEASURE = ("arange", "linspace", "zeros", "ones", "full", "eye")
 
 
-def groups(before: tuple[int, ...], after: tuple[int, ...]) -> list[tuple[list[int], list[int], list[int]]]:
-    """The smallest runs of axes that a reshape turns into each other, axes of 1 left out: (sizes before, sizes after, axes after)."""
+def groups(
+    before: tuple[int, ...], after: tuple[int, ...]
+) -> list[tuple[list[int], list[int], list[int]]]:
+    """The smallest runs of axes that a reshape turns into each other, axes of 1 left out: (sizes
+    before, sizes after, axes after).
+    """
     a = [n for n in before if n != 1]
     b = [(n, k) for k, n in enumerate(after) if n != 1]
     found: list[tuple[list[int], list[int], list[int]]] = []
@@ -74,9 +91,17 @@ class ReshapeNotTranspose(Rule):
         if made is None or made.producer is not op or not op.inputs or made.numel < 2:
             return
         source = first = op.inputs[0]
-        while first.producer is not None and first.producer.name in _SAME_ORDER and first.producer.inputs:
+        while (
+            first.producer is not None
+            and first.producer.name in _SAME_ORDER
+            and first.producer.inputs
+        ):
             first = first.producer.inputs[0]
-        if not made.requires_grad and first.producer is not None and first.producer.name in _MADE_TO_MEASURE:
+        if (
+            not made.requires_grad
+            and first.producer is not None
+            and first.producer.name in _MADE_TO_MEASURE
+        ):
             return
         sizes = self._sizes(op, made)
         found = self._exchanged(source, made, sizes, False)
@@ -97,7 +122,12 @@ class ReshapeNotTranspose(Rule):
             (
                 cause_site(op),
                 message,
-                {"from": list(source.shape), "to": list(made.shape), "operation": op.name, "of": written},
+                {
+                    "from": list(source.shape),
+                    "to": list(made.shape),
+                    "operation": op.name,
+                    "of": written,
+                },
                 "swap axes with `transpose` or `permute`" + _how(source.shape, made.shape),
             )
         )
@@ -138,12 +168,18 @@ class ReshapeNotTranspose(Rule):
                     self._tell()
                 return
 
-    def _exchanged(self, source: Value, made: Value, texts: list[str], wholly: bool) -> tuple[list[int], list[int]] | None:
+    def _exchanged(
+        self, source: Value, made: Value, texts: list[str], wholly: bool
+    ) -> tuple[list[int], list[int]] | None:
         """Sizes after and before of the axes that got mixed, None when none did."""
         if source.shape == made.shape or source.ndim < 2:
             return None
         for ins, outs, axes in groups(source.shape, made.shape):
-            if len(ins) > 1 and len(outs) > 1 and _mixes(ins, outs, [texts[k] for k in axes], made.requires_grad and not wholly):
+            if (
+                len(ins) > 1
+                and len(outs) > 1
+                and _mixes(ins, outs, [texts[k] for k in axes], made.requires_grad and not wholly)
+            ):
                 return outs, ins
         return None
 
@@ -153,9 +189,17 @@ class ReshapeNotTranspose(Rule):
         texts = list(call.arguments) if call is not None else []
         if call is not None and not op.method:
             texts = texts[1:]
-        if len(texts) == 1 and texts[0][:1] in "([" and texts[0].count("(") + texts[0].count("[") == 1:
+        if (
+            len(texts) == 1
+            and texts[0][:1] in "(["
+            and texts[0].count("(") + texts[0].count("[") == 1
+        ):
             texts = texts[0].strip("()[]").split(",")
-        return texts if len(texts) == made.ndim and not any(t.startswith("*") for t in texts) else [""] * made.ndim
+        return (
+            texts
+            if len(texts) == made.ndim and not any(t.startswith("*") for t in texts)
+            else [""] * made.ndim
+        )
 
     def on_backward_begin(self, event: Backward) -> None:
         """The program trains."""
@@ -180,11 +224,18 @@ def _mixes(ins: list[int], outs: list[int], texts: list[str], learned: bool) -> 
     both = sorted({*_cuts(ins), *_cuts(outs)})
     if any(b % a for a, b in zip(both, both[1:], strict=False)):
         return True
-    # The sizes also allow another reading, as frames that are stacked: (8, 4) to (4, 8) may be (8 // 2, 2 * 4). Then what is written decides.
+    # The sizes also allow another reading, as frames that are stacked: (8, 4) to (4, 8) may be (8
+    # // 2, 2 * 4). Then what is written decides.
     if any("//" in text for text in texts):
         return False
     for k, (size, text) in enumerate(zip(outs, texts, strict=True)):
-        if size in ins and _straddles(ins, outs, k) and "*" not in text and "/" not in text and text.strip() != "-1":
+        if (
+            size in ins
+            and _straddles(ins, outs, k)
+            and "*" not in text
+            and "/" not in text
+            and text.strip() != "-1"
+        ):
             return True
     return False
 

@@ -1,4 +1,6 @@
-"""Types of numbers: float64 beside float32, integers that wrap, fractions that integers or 16 bits cannot hold."""
+"""Types of numbers: float64 beside float32, integers that wrap, fractions that integers or 16 bits
+cannot hold.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Batch, Computed, Converted, Failure, LoaderInfo, Op, Step, Value, Written
+from ...events import (
+    VIEWS,
+    Batch,
+    Computed,
+    Converted,
+    Failure,
+    LoaderInfo,
+    Op,
+    Step,
+    Value,
+    Written,
+)
 from ...rule import Rule, cause_site
 from ..losses.labels import _CASTS as CASTS
 from ..losses.labels import _before as before_cast
@@ -18,15 +31,56 @@ from ..losses.origin import SCORES, Sampled
 from ..source.places import Place, assigned_before, attribute_place, tree, written_to
 
 _ARITHMETIC = (
-    "add", "sub", "mul", "div", "where", "cat", "stack", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss", "gaussian_nll_loss", "soft_margin_loss", "hinge_embedding_loss",
-    "cosine_similarity", "maximum", "minimum", "pow", "addcmul", "lerp",
-)  # fmt: skip
-_WHOLE = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-(1 << 15), (1 << 15) - 1), "int32": (-(1 << 31), (1 << 31) - 1)}
-_COMPUTED = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "square": np.square}
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "where",
+    "cat",
+    "stack",
+    "mse_loss",
+    "l1_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "kl_div",
+    "poisson_nll_loss",
+    "gaussian_nll_loss",
+    "soft_margin_loss",
+    "hinge_embedding_loss",
+    "cosine_similarity",
+    "maximum",
+    "minimum",
+    "pow",
+    "addcmul",
+    "lerp",
+)
+_WHOLE = {
+    "uint8": (0, 255),
+    "int8": (-128, 127),
+    "int16": (-(1 << 15), (1 << 15) - 1),
+    "int32": (-(1 << 31), (1 << 31) - 1),
+}
+_COMPUTED = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "neg": np.negative,
+    "square": np.square,
+}
 _SHORT = ("float16", "bfloat16")
 _SUMS = ("index_add", "scatter_add")
-_FILLS = ("setitem", "copy", "fill", "full_like", "new_full", "masked_fill", "index_fill", "scatter")
+_FILLS = (
+    "setitem",
+    "copy",
+    "fill",
+    "full_like",
+    "new_full",
+    "masked_fill",
+    "index_fill",
+    "scatter",
+)
 _PERIODIC = ("remainder", "fmod", "sin", "cos")
 _SEEN = 1 << 18  # elements: larger tensors are not compared
 
@@ -38,26 +92,46 @@ class DeviceDtypeMixed(Rule):
     id = "PL111"
     severity = "warning"
     summary = "dtypes mixed silently"
-    ops = (*dict.fromkeys((*_ARITHMETIC, *_FILLS, *_COMPUTED, *CASTS, "bitwise_not", *_SUMS, *_PERIODIC, "from_numpy")),)
+    ops = (
+        *dict.fromkeys(
+            (
+                *_ARITHMETIC,
+                *_FILLS,
+                *_COMPUTED,
+                *CASTS,
+                "bitwise_not",
+                *_SUMS,
+                *_PERIODIC,
+                "from_numpy",
+            )
+        ),
+    )
     wants_updates = True
 
     def __init__(self) -> None:
-        self._mixed: set[int] = set()  # numbers of operations with a result that is float64 for a reason that was told
+        # numbers of operations with a result that is float64 for a reason that was told
+        self._mixed: set[int] = set()
         self._told: set[str] = set()
         self._sampled = Sampled()
-        self._flattened: dict[int, tuple[Op, list[float]]] = {}  # by number of a cast that left one number of many
-        self._sums: dict[Any, tuple[Any, int]] = {}  # by place and tensor: a 16-bit sum as it was, in how many visits it stayed
-        self._exact: dict[int, tuple[Any, int]] = {}  # by tensor: what a 16-bit sum should be, how many terms
+        # by number of a cast that left one number of many
+        self._flattened: dict[int, tuple[Op, list[float]]] = {}
+        # by place and tensor: a 16-bit sum as it was, in how many visits it stayed
+        self._sums: dict[Any, tuple[Any, int]] = {}
+        # by tensor: what a 16-bit sum should be, how many terms
+        self._exact: dict[int, tuple[Any, int]] = {}
         self._told_sums: set[Any] = set()
         self._short: Op | None = None  # the cast of a model to 16 bits
-        self._single: dict[Any, set[float]] = {}  # by place: large numbers of which a tensor each was made
+        # by place: large numbers of which a tensor each was made
+        self._single: dict[Any, set[float]] = {}
         self._stuck: dict[int, int] = {}  # by optimizer: steps that changed nothing
-        self._sources: dict[int, Value | LoaderInfo] = {}  # id of a tensor of a batch -> the data set's tensor, or the loader
+        # id of a tensor of a batch -> the data set's tensor, or the loader
+        self._sources: dict[int, Value | LoaderInfo] = {}
         self._tensors: dict[int, list[Value] | None] = {}
         self._arrays: list[
             tuple[Any, Any, float]
         ] = []  # (weak reference, place, a number) of arrays that fractions were cut off in
-        self._cut: dict[int, tuple[Any, float]] = {}  # by number of the operation that made a tensor of such an array
+        # by number of the operation that made a tensor of such an array
+        self._cut: dict[int, tuple[Any, float]] = {}
 
     # ---- events ------------------------------------------------------------------------------------------------------
     def on_op(self, op: Op) -> None:
@@ -106,7 +180,9 @@ class DeviceDtypeMixed(Rule):
             dataset = dataset.dataset
         tensors = getattr(dataset, "tensors", None)
         value = self.session.recorder.value
-        self._tensors[event.number] = [value(t) for t in tensors] if isinstance(tensors, (tuple, list)) else None
+        self._tensors[event.number] = (
+            [value(t) for t in tensors] if isinstance(tensors, (tuple, list)) else None
+        )
 
     def on_batch(self, event: Batch) -> None:
         """Which of them a batch's tensors come from."""
@@ -116,7 +192,9 @@ class DeviceDtypeMixed(Rule):
         for k, given in enumerate(event.values):
             if given.producer is None:
                 known = tensors is not None and len(tensors) == len(event.values)
-                self._sources[given.id] = tensors[k] if known and tensors is not None else event.loader
+                self._sources[given.id] = (
+                    tensors[k] if known and tensors is not None else event.loader
+                )
 
     # ---- float64 beside float32 --------------------------------------------------------------------------------------
     def _promoted(self, op: Op, made: Value) -> None:
@@ -182,19 +260,30 @@ class DeviceDtypeMixed(Rule):
             return
         self._told.add(key)
         name = next((t for key, v in op.args.items() if v is wide and (t := op.written(key))), None)
-        what = f"{name} ({wide.dtype}{list(wide.shape)})" if name else f"a {wide.dtype} value of shape {list(wide.shape)}"
+        what = (
+            f"{name} ({wide.dtype}{list(wide.shape)})"
+            if name
+            else f"a {wide.dtype} value of shape {list(wide.shape)}"
+        )
         self.report(
             place,
             f"{op.name} gets {what} where the model has {narrow.dtype}{list(narrow.shape)}: "
-            + ("the operation does not convert between them." if raised else f"the result and everything computed from it become {wide.dtype}."),
+            + (
+                "the operation does not convert between them."
+                if raised
+                else f"the result and everything computed from it become {wide.dtype}."
+            ),
             evidence={
-                "operation": op.name, "wide": f"{wide.dtype}{list(wide.shape)}", "narrow": f"{narrow.dtype}{list(narrow.shape)}",
-                "made_by": None if made is None else made.name, "used_at": str(op.site),
+                "operation": op.name,
+                "wide": f"{wide.dtype}{list(wide.shape)}",
+                "narrow": f"{narrow.dtype}{list(narrow.shape)}",
+                "made_by": None if made is None else made.name,
+                "used_at": str(op.site),
             },
             fix="convert it where it is created: `.float()`, or `dtype=torch.float32` (NumPy's numbers are float64)"
             if wide.dtype == "float64"
             else f"convert it where it is created: `.to(torch.{narrow.dtype})`",
-        )  # fmt: skip
+        )
 
     # ---- integers ----------------------------------------------------------------------------------------------------
     def _wraps(self, op: Op, made: Value) -> None:
@@ -204,12 +293,21 @@ class DeviceDtypeMixed(Rule):
         operands = [op.args.get("input")] + ([op.args["other"]] if "other" in op.args else [])
         arrays = [v.numpy() if isinstance(v, Value) else v for v in operands]
         after = made.numpy()
-        if after is None or any(a is None or isinstance(a, float) or not isinstance(a, (int, np.ndarray)) for a in arrays):
+        if after is None or any(
+            a is None or isinstance(a, float) or not isinstance(a, (int, np.ndarray))
+            for a in arrays
+        ):
             return
         low, high = _WHOLE[made.dtype]
         if op.name == "bitwise_not":
             given = arrays[0]
-            if not op.inplace and given.size and given.max() <= 1 and given.min() >= 0 and made.dtype != "bool":
+            if (
+                not op.inplace
+                and given.size
+                and given.max() <= 1
+                and given.min() >= 0
+                and made.dtype != "bool"
+            ):
                 self.report(
                     cause_site(op),
                     f"`~` of 0 and 1 in {made.dtype} gives {int(after.max())} and {int(after.min())}: both count as true.",
@@ -221,7 +319,11 @@ class DeviceDtypeMixed(Rule):
         if op.inplace:  # what was there is gone: what came out must lead back to it
             if op.name not in ("add", "sub") or len(exact) != 2:
                 return
-            past = after.astype(np.int64) - exact[1] if op.name == "add" else after.astype(np.int64) + exact[1]
+            past = (
+                after.astype(np.int64) - exact[1]
+                if op.name == "add"
+                else after.astype(np.int64) + exact[1]
+            )
             wrong = (past < low) | (past > high)
             values = past + exact[1] if op.name == "add" else past - exact[1]
             count = int(np.sum(wrong))
@@ -230,12 +332,21 @@ class DeviceDtypeMixed(Rule):
             count = int(np.sum((values < low) | (values > high)))
         if count:
             k = int(np.argmax((values < low) | (values > high))) if not op.inplace else 0
-            example = "" if op.inplace else f" ({int(values.reshape(-1)[k])} becomes {int(after.reshape(-1)[k])})"
+            example = (
+                ""
+                if op.inplace
+                else f" ({int(values.reshape(-1)[k])} becomes {int(after.reshape(-1)[k])})"
+            )
             self.report(
                 cause_site(op),
                 f"{op.name} overflows {made.dtype}, which holds {low} to {high}, in {count} of {made.numel} elements, so they wrap "
                 f"around{example}.",
-                evidence={"operation": op.name, "dtype": made.dtype, "elements": count, "of": made.numel},
+                evidence={
+                    "operation": op.name,
+                    "dtype": made.dtype,
+                    "elements": count,
+                    "of": made.numel,
+                },
                 fix="convert before the arithmetic, not after it: `.float()` or `.long()`",
             )
 
@@ -243,7 +354,12 @@ class DeviceDtypeMixed(Rule):
         """Fractions that are written into a tensor of integers."""
         target = op.inputs[0] if op.inputs else None
         value = op.args.get("value", op.args.get("src", op.args.get("fill_value")))
-        if target is None or target.is_floating_point or target.dtype == "bool" or "complex" in target.dtype:
+        if (
+            target is None
+            or target.is_floating_point
+            or target.dtype == "bool"
+            or "complex" in target.dtype
+        ):
             return
         made = op.output
         if not op.inplace and (made is None or made.is_floating_point or made.dtype == "bool"):
@@ -284,7 +400,12 @@ class DeviceDtypeMixed(Rule):
                 event.site,
                 f"`{event.sign}` overflows {event.result.dtype}, which holds {low} to {high}, in {count} of {exact.size} elements, which wrap "
                 f"around ({int(exact.reshape(-1)[k])} becomes {int(event.result.reshape(-1)[k])}).",
-                evidence={"operation": event.sign, "dtype": str(event.result.dtype), "elements": count, "of": int(exact.size)},
+                evidence={
+                    "operation": event.sign,
+                    "dtype": str(event.result.dtype),
+                    "elements": count,
+                    "of": int(exact.size),
+                },
                 fix="convert before the arithmetic, not after it: `.astype(np.float32)`",
             )
 
@@ -294,13 +415,22 @@ class DeviceDtypeMixed(Rule):
         if value is None or event.inplace or target.dtype.kind not in "iu" or target.ndim < 1:
             return
         array = np.asarray(value) if isinstance(value, (float, np.floating, np.ndarray)) else None
-        if array is None or array.dtype.kind != "f" or not 0 < array.size <= _SEEN or not np.all(np.isfinite(array)):
+        if (
+            array is None
+            or array.dtype.kind != "f"
+            or not 0 < array.size <= _SEEN
+            or not np.all(np.isfinite(array))
+        ):
             return
         wrong = array != np.floor(array)
         if not wrong.any() or any(held() is target for held, _, _ in self._arrays):
             return
         name = written_to(event.site)
-        made = assigned_before(event.site, name) if name is not None and event.site is not None else None
+        made = (
+            assigned_before(event.site, name)
+            if name is not None and event.site is not None
+            else None
+        )
         number = float(array.reshape(-1)[int(np.argmax(wrong.reshape(-1)))])
         self._arrays = [*self._arrays[-20:], (weakref.ref(target), made or event.site, number)]
 
@@ -313,7 +443,11 @@ class DeviceDtypeMixed(Rule):
             given = given.base
         if place is None and op.inputs and op.inputs[0].producer is not None:
             value = op.inputs[0]
-            while value.producer is not None and value.producer.name in VIEWS and value.producer.inputs:
+            while (
+                value.producer is not None
+                and value.producer.name in VIEWS
+                and value.producer.inputs
+            ):
                 value = value.producer.inputs[0]
             place = self._cut.get(value.producer.number) if value.producer is not None else None
         if place is None or made is None:
@@ -356,23 +490,39 @@ class DeviceDtypeMixed(Rule):
         ):
             self._one(op, float(op.args["data"]))
             return
-        if made.numel > _SEEN or made.requires_grad or made.dtype == "bool" or not self._sampled.due(op.site):
+        if (
+            made.numel > _SEEN
+            or made.requires_grad
+            or made.dtype == "bool"
+            or not self._sampled.due(op.site)
+        ):
             return
         before = before_cast(op)
         after = made.numpy()
-        if before is None or after is None or before.shape != after.shape or before.dtype.kind not in "fiu" or before.size < 2:
+        if (
+            before is None
+            or after is None
+            or before.shape != after.shape
+            or before.dtype.kind not in "fiu"
+            or before.size < 2
+        ):
             return
         if not np.all(np.isfinite(before)):
             return
         whole = bool(np.all(before == np.floor(before)))
         if not made.is_floating_point:
             if not whole and before.min() != before.max() and after.min() == after.max():
-                self._flattened[op.number] = op, [float(before.min()), float(before.max()), float(after.min())]
+                self._flattened[op.number] = (
+                    op,
+                    [float(before.min()), float(before.max()), float(after.min())],
+                )
         else:
             self._merges(cause_site(op), before, after, whole)
 
     def _beyond_digits(self, op: Op) -> None:
-        """What is left of a number after a division, or its sine, where its last digit is larger than what is asked for."""
+        """What is left of a number after a division, or its sine, where its last digit is larger
+        than what is asked for.
+        """
         x, divisor = op.args.get("input"), op.args.get("other", 2 * math.pi)
         if (
             not isinstance(x, Value)
@@ -393,7 +543,13 @@ class DeviceDtypeMixed(Rule):
                 cause_site(op),
                 f"{op.name} of {x.dtype} numbers as large as {size:.0f}, which are {digit:.3g} apart: the result "
                 f"for a period of {abs(divisor):.3g} is rounding error.",
-                evidence={"operation": op.name, "dtype": x.dtype, "size": size, "digit": digit, "period": abs(divisor)},
+                evidence={
+                    "operation": op.name,
+                    "dtype": x.dtype,
+                    "size": size,
+                    "digit": digit,
+                    "period": abs(divisor),
+                },
                 fix="take the remainder in int64 or float64, and convert what is left",
             )
 
@@ -406,14 +562,26 @@ class DeviceDtypeMixed(Rule):
             seen.add(number)
             if len(seen) in (16, 64):
                 before = np.array(sorted(seen))
-                self._merges(cause_site(op), before, before.astype(np.float32), bool(np.all(before == np.floor(before))))
+                self._merges(
+                    cause_site(op),
+                    before,
+                    before.astype(np.float32),
+                    bool(np.all(before == np.floor(before))),
+                )
 
     def _merges(self, site: Any, before: Any, after: Any, whole: bool) -> None:
-        """Large numbers, as times in seconds are, that differ and no longer do after a cast to fewer digits."""
+        """Large numbers, as times in seconds are, that differ and no longer do after a cast to
+        fewer digits.
+        """
         to = str(after.dtype)
         short = to in _SHORT
         largest = float(np.abs(before).max())
-        if largest <= {"float16": 1 << 11, "bfloat16": 1 << 8}.get(to, 1 << 24) or short and not whole or to == "float64":
+        if (
+            largest <= {"float16": 1 << 11, "bfloat16": 1 << 8}.get(to, 1 << 24)
+            or short
+            and not whole
+            or to == "float64"
+        ):
             return
         distinct, left = np.unique(before).size, np.unique(after).size
         if left < 0.9 * distinct:
@@ -427,7 +595,12 @@ class DeviceDtypeMixed(Rule):
     def on_convert(self, event: Converted) -> None:
         """The same by NumPy."""
         after = event.after
-        if not isinstance(after, np.ndarray) or after.dtype.kind != "f" or after.dtype.itemsize > 4 or not 2 <= after.size <= _SEEN:
+        if (
+            not isinstance(after, np.ndarray)
+            or after.dtype.kind != "f"
+            or after.dtype.itemsize > 4
+            or not 2 <= after.size <= _SEEN
+        ):
             return
         try:
             before = np.asarray(event.before)
@@ -448,7 +621,11 @@ class DeviceDtypeMixed(Rule):
         self.report(
             cause_site(op),
             f"numbers from {low:.3g} to {high:.3g} all become {left:g} here: an integer has no fraction.",
-            evidence={"operation": op.name, "to": made.dtype if made is not None else None, "from": [low, high]},
+            evidence={
+                "operation": op.name,
+                "to": made.dtype if made is not None else None,
+                "from": [low, high],
+            },
             fix="keep fractions in float32",
         )
 
@@ -473,18 +650,28 @@ class DeviceDtypeMixed(Rule):
             before = target.numpy()
         if before is not None and before.shape == now.shape:
             moved = np.broadcast_to(added - before if op.name == "lerp" else added, now.shape) != 0
-            count = count + 1 if moved.any() and np.sum((before == now) & moved) >= 0.5 * np.sum(moved) else 0
+            count = (
+                count + 1
+                if moved.any() and np.sum((before == now) & moved) >= 0.5 * np.sum(moved)
+                else 0
+            )
         self._sums[key] = (now.copy() if op.inplace else None), count
         if count == 3 and len(self._sums) < 1000:
             self.report(
                 cause_site(op),
                 f"{op.name} changes nothing here: the added value is smaller than the last digit of a {made.dtype} number of this size.",
-                evidence={"dtype": made.dtype, "shape": list(made.shape), "largest": float(np.abs(now).max())},
+                evidence={
+                    "dtype": made.dtype,
+                    "shape": list(made.shape),
+                    "largest": float(np.abs(now).max()),
+                },
                 fix="accumulate in float32",
             )
 
     def _drifts(self, op: Op, made: Value) -> None:
-        """A sum in 16 bits beside the same sum in 64: after many terms its digits no longer hold what is added."""
+        """A sum in 16 bits beside the same sum in 64: after many terms its digits no longer hold
+        what is added.
+        """
         before = op.inputs[0] if op.inputs else None
         if (
             before is None
@@ -541,15 +728,27 @@ class DeviceDtypeMixed(Rule):
                     kept += int(np.sum((moved != 0) & wanted))
                     lost += int(np.sum((moved == 0) & wanted))
         number = event.optimizer.number
-        others = sum(v.dtype == "float32" and v.ndim > 1 and v.requires_grad for v in event.optimizer.params()) if lost else 0
-        if lost > 9 * kept or others and lost > 0.5 * kept:  # beside layers of 32 bits: one that was left over
+        others = (
+            sum(
+                v.dtype == "float32" and v.ndim > 1 and v.requires_grad
+                for v in event.optimizer.params()
+            )
+            if lost
+            else 0
+        )
+        # beside layers of 32 bits: one that was left over
+        if lost > 9 * kept or others and lost > 0.5 * kept:
             self._stuck[number] = count = self._stuck.get(number, 0) + 1
             if count == 3:
                 self.report(
                     cause_site(self._short) if self._short is not None else event.optimizer.site,
                     f"{'some of ' if others else ''}the weights have 16 bits, and {'many updates are' if others else 'nearly every update is'} "
                     "smaller than their last digit and rounded away.",
-                    evidence={"elements_unchanged": lost, "changed": kept, "optimizer": str(event.optimizer.site)},
+                    evidence={
+                        "elements_unchanged": lost,
+                        "changed": kept,
+                        "optimizer": str(event.optimizer.site),
+                    },
                     fix="keep the weights in float32 and compute in 16 bits with torch.autocast",
                 )
 
@@ -557,15 +756,27 @@ class DeviceDtypeMixed(Rule):
 def _added(op: Op, total: Any) -> Any:
     """A sum with one more term, in 64 bits."""
     given = op.args.get("args")
-    named = dict(zip(("dim", "index", "source"), given, strict=False)) if isinstance(given, (tuple, list)) else op.args
+    named = (
+        dict(zip(("dim", "index", "source"), given, strict=False))
+        if isinstance(given, (tuple, list))
+        else op.args
+    )
     other = named.get("other", named.get("source", named.get("src")))
-    array = other.numpy() if isinstance(other, Value) else np.asarray(other) if isinstance(other, (int, float)) else None
+    array = (
+        other.numpy()
+        if isinstance(other, Value)
+        else np.asarray(other)
+        if isinstance(other, (int, float))
+        else None
+    )
     factor = op.args.get("alpha", 1)
     if array is None or not isinstance(factor, (int, float)):
         return None
     array = factor * array.astype(np.float64)
     if op.name == "add":
-        return total + array if np.broadcast_shapes(total.shape, array.shape) == total.shape else None
+        return (
+            total + array if np.broadcast_shapes(total.shape, array.shape) == total.shape else None
+        )
     index, dim = named.get("index"), named.get("dim")
     places = index.numpy() if isinstance(index, Value) else None
     if places is None or not isinstance(dim, int):
@@ -584,12 +795,18 @@ def _sample_line(dataset: Any, recorder: Any) -> Any:
     """The line of a data set's `__getitem__` that gives a sample."""
     while type(dataset).__name__ == "Subset":
         dataset = dataset.dataset
-    code = getattr(inspect.unwrap(getattr(type(dataset), "__getitem__", None) or len), "__code__", None)
+    code = getattr(
+        inspect.unwrap(getattr(type(dataset), "__getitem__", None) or len), "__code__", None
+    )
     if code is None or recorder.is_library(code.co_filename):
         return None
     root = tree(code.co_filename)
     for node in ast.walk(root) if root is not None else ():
-        if isinstance(node, ast.FunctionDef) and node.name == "__getitem__" and abs(node.lineno - code.co_firstlineno) <= 2:
+        if (
+            isinstance(node, ast.FunctionDef)
+            and node.name == "__getitem__"
+            and abs(node.lineno - code.co_firstlineno) <= 2
+        ):
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Return):
                     return Place(code.co_filename, inner.lineno)

@@ -1,5 +1,6 @@
-"""Where a number or a name that a call was given is written: through variables, parameters, defaults, attributes, dictionaries and the
-command line's defaults. Read off the source of the call's own file.
+"""Where a number or a name that a call was given is written: through variables, parameters,
+defaults, attributes, dictionaries and the command line's defaults. Read off the source of the
+call's own file.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ _DEPTH = 12
 
 
 def written_at(site: Any, keyword: str, position: int, value: float | None = None) -> Place | None:
-    """The line at which an argument's value is written or computed; None when that is the call's own, or not certain.
+    """The line at which an argument's value is written or computed; None when that is the call's
+    own, or not certain.
 
     Args:
         site: the place of a call.
@@ -32,13 +34,15 @@ def written_at(site: Any, keyword: str, position: int, value: float | None = Non
 
 
 def value_at(file: str, root: ast.Module, expression: ast.expr) -> Place | None:
-    """The line at which the value of an expression of a file is written; None when that is its own, or not certain."""
+    """The line at which the value of an expression of a file is written; None when that is its own,
+    or not certain.
+    """
     return _Tracer(file, root).place(expression, None)
 
 
 def called_at(site: Any) -> Place | None:
-    """The line that chooses what a call calls: the name of an activation in a configuration, `getattr(nn, kind)()`; None when the call
-    says so itself."""
+    """The line that chooses what a call calls: the name of an activation in a configuration,
+    `getattr(nn, kind)()`; None when the call says so itself."""
     tracer, call = _tracer(site)
     if tracer is None or not isinstance(call, ast.Call) or isinstance(call.func, ast.Attribute):
         return None
@@ -46,15 +50,30 @@ def called_at(site: Any) -> Place | None:
 
 
 def defaulted(site: Any) -> Place | None:
-    """The default of an argument that decides in an `if` around a place; None where the program writes what decides itself."""
+    """The default of an argument that decides in an `if` around a place; None where the program
+    writes what decides itself.
+    """
     root = tree(site.file)
-    around = [
-        n for n in ast.walk(root) if isinstance(n, ast.If) and n.body[0].lineno <= site.line <= (n.body[-1].end_lineno or 0)
-    ] if root is not None else []  # fmt: skip
+    around = (
+        [
+            n
+            for n in ast.walk(root)
+            if isinstance(n, ast.If)
+            and n.body[0].lineno <= site.line <= (n.body[-1].end_lineno or 0)
+        ]
+        if root is not None
+        else []
+    )
     if root is None or not around or not isinstance(around[-1].test, (ast.Name, ast.Attribute)):
         return None
     found = _Tracer(site.file, root)._trace(around[-1].test, _DEPTH)
-    defaults = [d for n in ast.walk(root) if isinstance(n, ast.arguments) for d in (*n.defaults, *n.kw_defaults) if d is not None]
+    defaults = [
+        d
+        for n in ast.walk(root)
+        if isinstance(n, ast.arguments)
+        for d in (*n.defaults, *n.kw_defaults)
+        if d is not None
+    ]
     return Place(site.file, found.lineno) if any(found is d for d in defaults) else None  # type: ignore[attr-defined]
 
 
@@ -62,11 +81,16 @@ def factor_at(site: Any) -> Place | None:
     """Where the factor of a manual update is written: `lr` of `w -= lr * w.grad`."""
     root = tree(site.file)
     for node in ast.walk(root) if root is not None else ():
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and node.lineno == site.line:
+        if (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Mult)
+            and node.lineno == site.line
+        ):
             plain = [
                 x
                 for x in (node.left, node.right)
-                if isinstance(x, (ast.Name, ast.Attribute, ast.Subscript)) and "grad" not in ast.unparse(x)
+                if isinstance(x, (ast.Name, ast.Attribute, ast.Subscript))
+                and "grad" not in ast.unparse(x)
             ]
             if len(plain) == 1:
                 return _Tracer(site.file, root).place(plain[0], None)
@@ -74,13 +98,18 @@ def factor_at(site: Any) -> Place | None:
 
 
 def number_called(files: list[str], value: float, name: Any) -> Place | None:
-    """The only line of some files that writes a number under a name that matches a pattern: `lr=0.1`, `{"lr": 0.1}`, `add_argument("--lr",
-    default=0.1)`; None when there is none, or several."""
+    """The only line of some files that writes a number under a name that matches a pattern:
+    `lr=0.1`, `{"lr": 0.1}`, `add_argument("--lr", default=0.1)`; None when there is none, or
+    several."""
     found: set[tuple[str, int]] = set()
 
     def note(file: str, title: Any, node: ast.AST | None) -> None:
         number = _number(node) if node is not None else None
-        if isinstance(title, str) and name.match(title.lstrip("-").replace("-", "_")) and isinstance(number, (int, float)):
+        if (
+            isinstance(title, str)
+            and name.match(title.lstrip("-").replace("-", "_"))
+            and isinstance(number, (int, float))
+        ):
             if math.isclose(number, value, rel_tol=1e-9):
                 found.add((file, node.lineno))  # type: ignore[union-attr]
 
@@ -106,7 +135,11 @@ def number_called(files: list[str], value: float, name: Any) -> Place | None:
                 if getattr(n.func, "attr", "") == "add_argument":
                     for flag in n.args:
                         for keyword in n.keywords:
-                            note(file, _number(flag) if keyword.arg == "default" else None, keyword.value)
+                            note(
+                                file,
+                                _number(flag) if keyword.arg == "default" else None,
+                                keyword.value,
+                            )
     return Place(*found.pop()) if len(found) == 1 else None
 
 
@@ -132,7 +165,12 @@ def _argument(call: ast.Call, keyword: str, position: int) -> ast.expr | None:
         if k.arg == keyword:
             return k.value
     given = call.args
-    return given[position] if position < len(given) and not any(isinstance(a, ast.Starred) for a in given[: position + 1]) else None
+    return (
+        given[position]
+        if position < len(given)
+        and not any(isinstance(a, ast.Starred) for a in given[: position + 1])
+        else None
+    )
 
 
 def _number(node: ast.AST) -> Any:
@@ -154,15 +192,25 @@ class _Tracer:
             if isinstance(n, (ast.Import, ast.ImportFrom))
             for a in n.names
         }
-        self.parents: dict[ast.AST, ast.AST] = {child: node for node in ast.walk(root) for child in ast.iter_child_nodes(node)}
+        self.parents: dict[ast.AST, ast.AST] = {
+            child: node for node in ast.walk(root) for child in ast.iter_child_nodes(node)
+        }
 
     def place(self, expression: ast.expr, value: float | None) -> Place | None:
         """The line, unless it is the expression's own."""
         found = self._trace(expression, _DEPTH)
-        if found is None or found is expression or getattr(found, "lineno", None) in (None, expression.lineno):
+        if (
+            found is None
+            or found is expression
+            or getattr(found, "lineno", None) in (None, expression.lineno)
+        ):
             return None
         number = _number(found)
-        if value is not None and isinstance(number, (int, float)) and not math.isclose(number, value, rel_tol=1e-6):
+        if (
+            value is not None
+            and isinstance(number, (int, float))
+            and not math.isclose(number, value, rel_tol=1e-6)
+        ):
             return None
         return Place(self.file, found.lineno)  # type: ignore[attr-defined]
 
@@ -198,7 +246,9 @@ class _Tracer:
         scope = self._scope(node)
         while True:
             assigned = [
-                value for value in self._assigned(scope or self.root, node.id) if getattr(value, "lineno", 0) <= node.lineno
+                value
+                for value in self._assigned(scope or self.root, node.id)
+                if getattr(value, "lineno", 0) <= node.lineno
             ]
             if assigned:
                 return self._trace(assigned[-1], depth - 1)
@@ -225,7 +275,9 @@ class _Tracer:
                         and len(target.elts) == len(node.value.elts)
                     ):
                         found += [
-                            v for t, v in zip(target.elts, node.value.elts, strict=True) if isinstance(t, ast.Name) and t.id == name
+                            v
+                            for t, v in zip(target.elts, node.value.elts, strict=True)
+                            if isinstance(t, ast.Name) and t.id == name
                         ]
         return sorted(found, key=lambda n: getattr(n, "lineno", 0))
 
@@ -241,7 +293,11 @@ class _Tracer:
         given: list[ast.expr | None] = []
         for node in ast.walk(self.root):
             if isinstance(node, ast.Call):
-                title = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", None)
+                title = (
+                    node.func.id
+                    if isinstance(node.func, ast.Name)
+                    else getattr(node.func, "attr", None)
+                )
                 if title == called:
                     given.append(_argument(node, name, names.index(name)))
         calls = [g for g in given if g is not None]
@@ -251,7 +307,9 @@ class _Tracer:
         default = _default(function, name)
         if not calls:
             return default
-        return next(iter(traced.values())) if len(traced) == 1 and len(calls) == len(given) else None
+        return (
+            next(iter(traced.values())) if len(traced) == 1 and len(calls) == len(given) else None
+        )
 
     def _attribute(self, node: ast.Attribute, depth: int) -> ast.AST | None:
         name = node.attr
@@ -262,18 +320,29 @@ class _Tracer:
                 keywords += [
                     k.value
                     for k in n.keywords
-                    if k.arg == name and (title[:1].isupper() and title not in _OPTIMIZERS or title == "replace")
+                    if k.arg == name
+                    and (title[:1].isupper() and title not in _OPTIMIZERS or title == "replace")
                 ]
-                if title == "add_argument" and any(_number(a) in (f"--{name}", f"--{name.replace('_', '-')}") for a in n.args):
+                if title == "add_argument" and any(
+                    _number(a) in (f"--{name}", f"--{name.replace('_', '-')}") for a in n.args
+                ):
                     keywords += [k.value for k in n.keywords if k.arg == "default"]
         fields = [n.value for n in self._fields(name)]
         own = [
-            n.value for n in ast.walk(self.root)
-            if isinstance(n, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr == name for t in n.targets)
-        ]  # fmt: skip
-        own = [value for value in own if value.lineno <= node.lineno or self._scope(value) is not self._scope(node)]
+            n.value
+            for n in ast.walk(self.root)
+            if isinstance(n, ast.Assign)
+            and any(isinstance(t, ast.Attribute) and t.attr == name for t in n.targets)
+        ]
+        own = [
+            value
+            for value in own
+            if value.lineno <= node.lineno or self._scope(value) is not self._scope(node)
+        ]
         for found in (keywords, own, fields):
-            traced = {id(t): t for value in found if (t := self._trace(value, depth - 1)) is not None}
+            traced = {
+                id(t): t for value in found if (t := self._trace(value, depth - 1)) is not None
+            }
             if len(traced) == 1:
                 return next(iter(traced.values()))
             if found:
@@ -290,7 +359,9 @@ class _Tracer:
                         and ast.unparse(statement.target) == name
                     ):
                         yield statement
-                    elif isinstance(statement, ast.Assign) and any(ast.unparse(t) == name for t in statement.targets):
+                    elif isinstance(statement, ast.Assign) and any(
+                        ast.unparse(t) == name for t in statement.targets
+                    ):
                         yield statement
 
     def _subscript(self, node: ast.Subscript, depth: int) -> ast.AST | None:
@@ -302,13 +373,19 @@ class _Tracer:
         found: list[ast.expr] = []
         for n in ast.walk(self.root):
             if isinstance(n, ast.Dict):
-                found += [v for k, v in zip(n.keys, n.values, strict=True) if isinstance(k, ast.Constant) and k.value == key.value]
+                found += [
+                    v
+                    for k, v in zip(n.keys, n.values, strict=True)
+                    if isinstance(k, ast.Constant) and k.value == key.value
+                ]
             elif isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "dict":
                 found += [k.value for k in n.keywords if k.arg == key.value]
         return self._trace(found[0], depth - 1) if len(found) == 1 else None
 
 
-_OPTIMIZERS = frozenset("SGD Adam AdamW Adagrad Adadelta Adamax NAdam RAdam RMSprop Rprop LBFGS ASGD SparseAdam Adafactor".split())
+_OPTIMIZERS = frozenset(
+    "SGD Adam AdamW Adagrad Adadelta Adamax NAdam RAdam RMSprop Rprop LBFGS ASGD SparseAdam Adafactor".split()
+)
 
 
 def _parameters(function: Any) -> list[str]:

@@ -1,4 +1,6 @@
-"""Lines of the user's source that no event stands at: where an attribute was assigned, where something was put into a list."""
+"""Lines of the user's source that no event stands at: where an attribute was assigned, where
+something was put into a list.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,11 @@ def assignments(
     root = tree(file)
     for node in ast.walk(root) if root is not None else ():
         if isinstance(node, ast.Assign):
-            targets = [t for x in node.targets for t in (x.elts if isinstance(x, (ast.Tuple, ast.List)) else [x])]
+            targets = [
+                t
+                for x in node.targets
+                for t in (x.elts if isinstance(x, (ast.Tuple, ast.List)) else [x])
+            ]
         elif isinstance(node, (ast.AnnAssign, ast.AugAssign)) and node.value is not None:
             targets = [node.target]
         else:
@@ -64,40 +70,70 @@ def assignments(
 
 
 def function_around(file: str, line: int, first: int | None = None) -> ast.FunctionDef | None:
-    """The innermost function around a line (that begins at line `first`, decorators included, if given)."""
+    """The innermost function around a line (that begins at line `first`, decorators included, if
+    given).
+    """
     root = tree(file)
     best: ast.FunctionDef | None = None
     for node in ast.walk(root) if root is not None else ():
         if isinstance(node, ast.FunctionDef):
             begins = min([node.lineno, *[d.lineno for d in node.decorator_list]])
-            if first is not None and begins == first or first is None and begins <= line <= (node.end_lineno or 0):
+            if (
+                first is not None
+                and begins == first
+                or first is None
+                and begins <= line <= (node.end_lineno or 0)
+            ):
                 best = node if best is None or node.lineno > best.lineno else best
     return best
 
 
 def chooser(recorder: Any) -> Any:
-    """Where it is chosen what an operation that runs now is done to: the call of the function that it stands in, when that function does the
-    same to whatever it is given; else its own place."""
+    """Where it is chosen what an operation that runs now is done to: the call of the function that
+    it stands in, when that function does the same to whatever it is given; else its own place."""
     sites = recorder.callers()
     for site, outer in zip(sites, sites[1:], strict=False):
         function = function_around(site.file, site.line)
         own = (
-            {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+            {
+                a.arg
+                for a in (
+                    *function.args.posonlyargs,
+                    *function.args.args,
+                    *function.args.kwonlyargs,
+                )
+            }
             if function is not None
             else set()
         )
-        inside = [] if function is None else [n for n in ast.walk(function) if isinstance(n, (ast.If, ast.IfExp, ast.Compare))]
-        slices = [] if function is None else [n for n in ast.walk(function) if isinstance(n, ast.Slice)]
-        if function is None or function.name == "__init__" or not own - {"self"} or inside or slices or site.file != outer.file:
+        inside = (
+            []
+            if function is None
+            else [n for n in ast.walk(function) if isinstance(n, (ast.If, ast.IfExp, ast.Compare))]
+        )
+        slices = (
+            [] if function is None else [n for n in ast.walk(function) if isinstance(n, ast.Slice)]
+        )
+        if (
+            function is None
+            or function.name == "__init__"
+            or not own - {"self"}
+            or inside
+            or slices
+            or site.file != outer.file
+        ):
             return site
     return sites[-1] if sites else None
 
 
 class Repeated:
-    """Lines that run again and again, and who called them: of a helper that several lines call, the call that repeats is what to change."""
+    """Lines that run again and again, and who called them: of a helper that several lines call, the
+    call that repeats is what to change.
+    """
 
     def __init__(self) -> None:
-        self._callers: dict[Any, dict[Any, int]] = {}  # by place: how often each place outside of its function led to it
+        # by place: how often each place outside of its function led to it
+        self._callers: dict[Any, dict[Any, int]] = {}
         self._last: dict[Any, list[Any]] = {}
 
     def add(self, site: Any, stack: list[Any]) -> None:
@@ -121,14 +157,18 @@ def written_to(site: Any) -> str | None:
     """What a statement at a place writes into: `rows` of `rows[i] = x` and of `rows -= x`."""
     root = tree(site.file) if site is not None else None
     for node in ast.walk(root) if root is not None else ():
-        if isinstance(node, (ast.Assign, ast.AugAssign)) and node.lineno <= site.line <= (node.end_lineno or 0):
+        if isinstance(node, (ast.Assign, ast.AugAssign)) and node.lineno <= site.line <= (
+            node.end_lineno or 0
+        ):
             target: Any = node.targets[0] if isinstance(node, ast.Assign) else node.target
             return ast.unparse(target.value if isinstance(target, ast.Subscript) else target)
     return None
 
 
 def assigned_before(site: Any, name: str) -> Place | None:
-    """The last line before a place, in the same function, that assigns a variable or attribute; None when there is none."""
+    """The last line before a place, in the same function, that assigns a variable or attribute;
+    None when there is none.
+    """
     function = function_around(site.file, site.line)
     first = function.lineno if function is not None else 1
     lines = [node.lineno for node in assignments(site.file, name, first, site.line - 1)]
@@ -142,7 +182,9 @@ _PASSES = frozenset(
 
 
 def rows_chosen(site: Any, expression: str | None) -> Place | None:
-    """The line that chose the rows of an expression, followed through assignments: of `x[val_rows]` the one that makes `val_rows`."""
+    """The line that chose the rows of an expression, followed through assignments: of `x[val_rows]`
+    the one that makes `val_rows`.
+    """
     root = tree(site.file)
     try:
         node: Any = ast.parse(expression or "", mode="eval").body
@@ -152,8 +194,12 @@ def rows_chosen(site: Any, expression: str | None) -> Place | None:
     for _ in range(12):
         if isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            of = node.func.value if isinstance(node.func, ast.Attribute) else None  # whose method it is
-            if of is not None and (name in ("DataLoader", "TensorDataset") or ast.unparse(of) in ("torch", "np", "numpy")):
+            # whose method it is
+            of = node.func.value if isinstance(node.func, ast.Attribute) else None
+            if of is not None and (
+                name in ("DataLoader", "TensorDataset")
+                or ast.unparse(of) in ("torch", "np", "numpy")
+            ):
                 of = None
             if name not in _PASSES or of is None and not node.args:
                 return Place(site.file, line) if numbers else found
@@ -174,20 +220,33 @@ def rows_chosen(site: Any, expression: str | None) -> Place | None:
     return found
 
 
-def _assigned_to(root: ast.Module | None, file: str, name: str, line: int) -> tuple[int, ast.expr] | None:
-    """(line, value) of the last assignment to a name before a line, in the same function or outside of any."""
+def _assigned_to(
+    root: ast.Module | None, file: str, name: str, line: int
+) -> tuple[int, ast.expr] | None:
+    """(line, value) of the last assignment to a name before a line, in the same function or outside
+    of any.
+    """
     function = function_around(file, line)
     best: tuple[int, ast.expr] | None = None
     for node in ast.walk(root) if root is not None else ():
         if not isinstance(node, ast.Assign) or node.lineno >= line and function is None:
             continue
         around = function_around(file, node.lineno)
-        if around is not None and around is not function or node.lineno >= line and around is function:
+        if (
+            around is not None
+            and around is not function
+            or node.lineno >= line
+            and around is function
+        ):
             continue
         for target in node.targets:
             pairs = [(target, node.value)]
             if isinstance(target, (ast.Tuple, ast.List)):
-                values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value] * len(target.elts)
+                values = (
+                    node.value.elts
+                    if isinstance(node.value, ast.Tuple)
+                    else [node.value] * len(target.elts)
+                )
                 pairs = list(zip(target.elts, values, strict=False))
             for part, value in pairs:
                 if ast.unparse(part) == name and (best is None or node.lineno > best[0]):
@@ -196,20 +255,25 @@ def _assigned_to(root: ast.Module | None, file: str, name: str, line: int) -> tu
 
 
 def uncalled(files: list[str], method: str, owner: str | None = None) -> Place | None:
-    """A statement that only names a method and does not call it: `optimizer.step` without the parentheses. With `owner` that of a variable
-    or attribute with this name alone."""
+    """A statement that only names a method and does not call it: `optimizer.step` without the
+    parentheses. With `owner` that of a variable or attribute with this name alone."""
     for file in files:
         root = tree(file)
         for node in ast.walk(root) if root is not None else ():
             named = node.value if isinstance(node, ast.Expr) else None
             if isinstance(named, ast.Attribute) and named.attr == method:
-                if owner is None or ast.unparse(named.value).rpartition(".")[2] == owner.rpartition(".")[2]:
+                if (
+                    owner is None
+                    or ast.unparse(named.value).rpartition(".")[2] == owner.rpartition(".")[2]
+                ):
                     return Place(file, named.lineno)
     return None
 
 
 def loop_test(site: Any) -> Place | None:
-    """Where a statement on the variable of a loop chooses what it is done to: the `if` around it, inside of that loop."""
+    """Where a statement on the variable of a loop chooses what it is done to: the `if` around it,
+    inside of that loop.
+    """
     root = tree(site.file)
     best: tuple[int, ast.AST] | None = None
     for loop in ast.walk(root) if root is not None else ():
@@ -218,13 +282,17 @@ def loop_test(site: Any) -> Place | None:
         for node in ast.walk(loop):
             if isinstance(node, ast.If) and node.lineno < site.line <= (node.end_lineno or 0):
                 own = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
-                if own & {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)} and (best is None or node.lineno > best[0]):
+                if own & {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)} and (
+                    best is None or node.lineno > best[0]
+                ):
                     best = node.lineno, node
     return Place(site.file, best[0]) if best is not None else None
 
 
 def scopes(recorder: Any, script: str) -> list[tuple[dict[str, Any], str]]:
-    """(variables, file) of the script, of the functions that run, and of the objects of the user's that these hold."""
+    """(variables, file) of the script, of the functions that run, and of the objects of the user's
+    that these hold.
+    """
     found: list[tuple[dict[str, Any], str]] = []
     frame: Any = sys._getframe(1)
     while frame is not None:
@@ -238,17 +306,29 @@ def scopes(recorder: Any, script: str) -> list[tuple[dict[str, Any], str]]:
     for scope, _ in tuple(found):
         for thing in list(scope.values()):
             inside = getattr(thing, "__dict__", None)
-            if isinstance(inside, dict) and not isinstance(thing, (type, ModuleType)) and id(thing) not in seen and len(seen) < 200:
+            if (
+                isinstance(inside, dict)
+                and not isinstance(thing, (type, ModuleType))
+                and id(thing) not in seen
+                and len(seen) < 200
+            ):
                 seen.add(id(thing))
                 code = getattr(type(thing).__init__, "__code__", None)
                 if code is not None and not recorder.is_library(code.co_filename):
                     children = inside.get("_modules")
-                    found.append(({**inside, **children} if isinstance(children, dict) else inside, code.co_filename))
+                    found.append(
+                        (
+                            {**inside, **children} if isinstance(children, dict) else inside,
+                            code.co_filename,
+                        )
+                    )
     return found
 
 
 def attribute_place(recorder: Any, owner: Any, name: str) -> Any:
-    """Where the class of a module assigns `self.<name>` (a child or a parameter), else where the child was made."""
+    """Where the class of a module assigns `self.<name>` (a child or a parameter), else where the
+    child was made.
+    """
     for kind in type(owner).__mro__:
         code = getattr(vars(kind).get("__init__"), "__code__", None)
         if code is None or recorder.is_library(code.co_filename):
@@ -260,14 +340,25 @@ def attribute_place(recorder: Any, owner: Any, name: str) -> Any:
                 and node.name == kind.__name__
                 and node.lineno <= code.co_firstlineno <= (node.end_lineno or 0)
             ):
-                found = next(assignments(code.co_filename, f"self.{name}", node.lineno, node.end_lineno or 0), None)
+                found = next(
+                    assignments(
+                        code.co_filename, f"self.{name}", node.lineno, node.end_lineno or 0
+                    ),
+                    None,
+                )
                 if found is not None:
                     return Place(code.co_filename, found.lineno)
                 for call in ast.walk(node):
                     if (
                         isinstance(call, ast.Call)
                         and isinstance(call.func, ast.Attribute)
-                        and call.func.attr in ("register_parameter", "register_buffer", "add_module", "register_module")
+                        and call.func.attr
+                        in (
+                            "register_parameter",
+                            "register_buffer",
+                            "add_module",
+                            "register_module",
+                        )
                         and call.args
                         and getattr(call.args[0], "value", None) == name
                     ):
@@ -285,7 +376,9 @@ def is_users(recorder: Any, module: Any) -> bool:
 
 
 def member_place(recorder: Any, root: Any, path: str) -> Any:
-    """Where the child or parameter at a path below a root ("blocks.0.fc.weight") was put there, as deep as a line is known."""
+    """Where the child or parameter at a path below a root ("blocks.0.fc.weight") was put there, as
+    deep as a line is known.
+    """
     parts = path.split(".")
     owner, best = root, None
     for part in parts:
@@ -299,8 +392,8 @@ def member_place(recorder: Any, root: Any, path: str) -> Any:
 
 
 def loop_without(recorder: Any, root: Any, path: str) -> Any:
-    """Of the last of several layers in a list: the loop that goes over the others, `zip(self.convs, self.norms)` where there are fewer norms, or
-    `self.convs[:-1]`."""
+    """Of the last of several layers in a list: the loop that goes over the others,
+    `zip(self.convs, self.norms)` where there are fewer norms, or `self.convs[:-1]`."""
     parts = path.split(".")
     at = next((k for k, part in enumerate(parts) if part.isdigit() and k), None)
     if at is None or int(parts[at]) == 0:
@@ -309,21 +402,36 @@ def loop_without(recorder: Any, root: Any, path: str) -> Any:
     code = getattr(type(owner).forward, "__code__", None)
     if code is None or recorder.is_library(code.co_filename):
         return None
-    function, name = function_around(code.co_filename, code.co_firstlineno + 1, code.co_firstlineno), f"self.{parts[at - 1]}"
+    function, name = (
+        function_around(code.co_filename, code.co_firstlineno + 1, code.co_firstlineno),
+        f"self.{parts[at - 1]}",
+    )
     for node in ast.walk(function) if function is not None else ():
         if isinstance(node, (ast.For, ast.comprehension)):
             zipped = [
-                n for n in ast.walk(node.iter) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "zip" and len(n.args) > 1
+                n
+                for n in ast.walk(node.iter)
+                if isinstance(n, ast.Call)
+                and getattr(n.func, "id", "") == "zip"
+                and len(n.args) > 1
             ]
-            cut = [n for n in ast.walk(node.iter) if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice)]
-            given = [ast.unparse(a) for z in zipped for a in z.args] + [ast.unparse(c.value) for c in cut]
+            cut = [
+                n
+                for n in ast.walk(node.iter)
+                if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Slice)
+            ]
+            given = [ast.unparse(a) for z in zipped for a in z.args] + [
+                ast.unparse(c.value) for c in cut
+            ]
             if name in given:
                 return Place(code.co_filename, node.iter.lineno)
     return None
 
 
 def overridden(recorder: Any, root: Any, path: str) -> bool:
-    """Whether a member is a base class's own, whose forward uses it, and the class of the module has a forward that leaves it out: it was meant."""
+    """Whether a member is a base class's own, whose forward uses it, and the class of the module
+    has a forward that leaves it out: it was meant.
+    """
     parts = path.split(".")
     for k in range(len(parts)):
         owner = root.get_submodule(".".join(parts[:k]))
@@ -339,13 +447,19 @@ def overridden(recorder: Any, root: Any, path: str) -> bool:
             )
             if other is None or made is None or recorder.is_library(other.co_filename):
                 continue
-            if parts[k] in other.co_names and parts[k] in made.co_names and parts[k] not in code.co_names:
+            if (
+                parts[k] in other.co_names
+                and parts[k] in made.co_names
+                and parts[k] not in code.co_names
+            ):
                 return True
     return False
 
 
 def birthplace(recorder: Any, value: Any) -> Any:
-    """Where a parameter got the values that training began with: the line that drew, scaled or loaded it, else the one that made it."""
+    """Where a parameter got the values that training began with: the line that drew, scaled or
+    loaded it, else the one that made it.
+    """
     written = recorder.filled.get(value.id)
     if written is not None and written.site is not None:
         return written.site
@@ -355,26 +469,40 @@ def birthplace(recorder: Any, value: Any) -> Any:
     for module in recorder.names.alive():
         for name, p in module._parameters.items():
             if p is tensor and tensor is not None:
-                return attribute_place(recorder, module, name) if is_users(recorder, module) else recorder.names.site_of(module)
+                return (
+                    attribute_place(recorder, module, name)
+                    if is_users(recorder, module)
+                    else recorder.names.site_of(module)
+                )
     return None
 
 
 def given(recorder: Any, value: Any) -> Any:
-    """The line on which the program gave a parameter values of its own, in the place of those that its module began with; None when it has
-    not, or when they were loaded."""
+    """The line on which the program gave a parameter values of its own, in the place of those that
+    its module began with; None when it has not, or when they were loaded."""
     written = recorder.filled.get(value.id)
     if written is None or written.site is None or written.site in recorder.names.sites:
         return None
     call = written.site.call
-    return None if call is not None and "load" in (call.function or "") else recorder.fillers.get(value.id, written.site)
+    return (
+        None
+        if call is not None and "load" in (call.function or "")
+        else recorder.fillers.get(value.id, written.site)
+    )
 
 
 def handed_in(recorder: Any, op: Any, argument: str, made: Any) -> Any:
-    """Where the function in which an operation stands was called, if it was given what the operation gets, which was made outside of it."""
+    """Where the function in which an operation stands was called, if it was given what the
+    operation gets, which was made outside of it.
+    """
     if op.site is None or made.site is None or made.site.code is op.site.code:
         return None
     written, code = op.written(argument), op.site.code
-    names = {n.id for n in ast.walk(ast.parse(written, mode="eval")) if isinstance(n, ast.Name)} if written else set()
+    names = (
+        {n.id for n in ast.walk(ast.parse(written, mode="eval")) if isinstance(n, ast.Name)}
+        if written
+        else set()
+    )
     own = set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - {"self"}
     if not names & own:
         return None
@@ -382,7 +510,9 @@ def handed_in(recorder: Any, op: Any, argument: str, made: Any) -> Any:
 
 
 def dropped_at(op: Op) -> Any:
-    """The line that throws a result away: `loss, _ = f(...)`, where it was made in f or in a model that is called so."""
+    """The line that throws a result away: `loss, _ = f(...)`, where it was made in f or in a model
+    that is called so.
+    """
     sites = [op.site] if op.site is not None else []
     call = op.module
     while call is not None:
@@ -392,58 +522,84 @@ def dropped_at(op: Op) -> Any:
         root = tree(site.file)
         for node in ast.walk(root) if root is not None else ():
             if not isinstance(node, ast.Assign) or not any(
-                isinstance(t, ast.Tuple) and any(isinstance(e, ast.Name) and e.id.startswith("_") for e in t.elts)
+                isinstance(t, ast.Tuple)
+                and any(isinstance(e, ast.Name) and e.id.startswith("_") for e in t.elts)
                 for t in node.targets
             ):
                 continue
             here = node.lineno <= site.line <= (node.end_lineno or 0)
-            called = {getattr(c.func, "attr", getattr(c.func, "id", None)) for c in ast.walk(node.value) if isinstance(c, ast.Call)}
+            called = {
+                getattr(c.func, "attr", getattr(c.func, "id", None))
+                for c in ast.walk(node.value)
+                if isinstance(c, ast.Call)
+            }
             if here or site.code.co_name in called:
                 return Place(site.file, node.lineno)
     return op.site
 
 
 def chosen(recorder: Any, op: Op) -> Any:
-    """The line to change when an operation should not be there, `cause_site`; of a module whose class was handed to the function that made it,
-    the call of that function."""
-    module = op.module.module if op.module is not None and not op.direct and op.module.made is not None else None
+    """The line to change when an operation should not be there, `cause_site`; of a module whose
+    class was handed to the function that made it, the call of that function."""
+    module = (
+        op.module.module
+        if op.module is not None and not op.direct and op.module.made is not None
+        else None
+    )
     return (recorder.names.chosen_at(module) if module is not None else None) or cause_site(op)
 
 
 def ended_at(recorder: Any, code: Any) -> Place | None:
-    """The last `return` of a function of the program's; None for one of the library, or without source."""
+    """The last `return` of a function of the program's; None for one of the library, or without
+    source.
+    """
     if code is None or recorder.is_library(code.co_filename):
         return None
     function = function_around(code.co_filename, code.co_firstlineno, code.co_firstlineno)
     inner = (
-        {id(n) for f in ast.walk(function) if f is not function and isinstance(f, ast.FunctionDef) for n in ast.walk(f)}
+        {
+            id(n)
+            for f in ast.walk(function)
+            if f is not function and isinstance(f, ast.FunctionDef)
+            for n in ast.walk(f)
+        }
         if function
         else set()
     )
     lines = (
-        [n.lineno for n in ast.walk(function) if isinstance(n, ast.Return) and id(n) not in inner] if function is not None else []
+        [n.lineno for n in ast.walk(function) if isinstance(n, ast.Return) and id(n) not in inner]
+        if function is not None
+        else []
     )
     return Place(code.co_filename, max(lines)) if lines else None
 
 
 def left_early(site: Any, name: str) -> Place | None:
-    """The `return` of a function that gives back what is made at a place, in a branch of its own, where another one goes on with a function of that
-    name: `if self.training: return z`, before `return z.log_softmax(-1)`."""
+    """The `return` of a function that gives back what is made at a place, in a branch of its own,
+    where another one goes on with a function of that name: `if self.training: return z`, before
+    `return z.log_softmax(-1)`."""
     function = function_around(site.file, site.line)
-    returns = [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None] if function is not None else []
+    returns = (
+        [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
+        if function is not None
+        else []
+    )
     with_it = [n for n in returns if name in ast.unparse(n)]
     others = [n for n in returns if n not in with_it and n.lineno >= site.line]
     return Place(site.file, others[0].lineno) if with_it and len(others) == 1 else None
 
 
 def aliased(site: Any) -> Any:
-    """Where what a call calls was given arguments beforehand: `make = partial(Categorical, None)` of `make(scores)`; else the place itself."""
+    """Where what a call calls was given arguments beforehand: `make = partial(Categorical, None)`
+    of `make(scores)`; else the place itself.
+    """
     call = getattr(site, "call", None)
     name = (call.function or "") if call is not None else ""
     found = [
         node.lineno
         for node in (assignments(site.file, name) if name else ())
-        if isinstance(node.value, ast.Call) and ast.unparse(node.value.func).rpartition(".")[2] == "partial"
+        if isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func).rpartition(".")[2] == "partial"
     ]
     return Place(site.file, found[0]) if len(found) == 1 else site
 
@@ -463,21 +619,33 @@ _SAYS_PROBABILITIES = re.compile(r"proba?s?($|_)|predict|probabilit")
 
 
 def promised(found: Any) -> Any:
-    """Where a function whose name promises probabilities calls the model that made scores, if it gives them back as they are."""
+    """Where a function whose name promises probabilities calls the model that made scores, if it
+    gives them back as they are.
+    """
     call = found.op.module
     site = call.root.site if call is not None else None
-    return site if site is not None and _SAYS_PROBABILITIES.search(site.code.co_name) and "return" in site.text else None
+    return (
+        site
+        if site is not None
+        and _SAYS_PROBABILITIES.search(site.code.co_name)
+        and "return" in site.text
+        else None
+    )
 
 
 @functools.lru_cache(maxsize=256)
 def asked_for(site: Site) -> bool:
-    """Whether an argument of the function that a line stands in decides that it runs: `if probabilities:`, `... if squash else ...`."""
+    """Whether an argument of the function that a line stands in decides that it runs:
+    `if probabilities:`, `... if squash else ...`.
+    """
     function = function_around(site.file, site.line)
     if function is None:
         return False
     own = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)} - {"self"}
     for node in ast.walk(function):
-        if isinstance(node, (ast.If, ast.IfExp)) and node.lineno <= site.line <= (node.end_lineno or 0):
+        if isinstance(node, (ast.If, ast.IfExp)) and node.lineno <= site.line <= (
+            node.end_lineno or 0
+        ):
             if isinstance(node.test, ast.Name) and node.test.id in own:
                 chosen = node.body if isinstance(node.body, list) else [node.body]
                 return any(part.lineno <= site.line <= (part.end_lineno or 0) for part in chosen)
@@ -485,8 +653,8 @@ def asked_for(site: Site) -> bool:
 
 
 def note_caller(recorder: Any, op: Any, held: dict[int, Any]) -> None:
-    """Remember, by number of the operation, who called the function that squashes scores, when its name promises probabilities: then the call
-    is what has to go, not the squashing."""
+    """Remember, by number of the operation, who called the function that squashes scores, when its
+    name promises probabilities: then the call is what has to go, not the squashing."""
     site = op.site
     if site is None or not op.direct:
         return
@@ -496,5 +664,6 @@ def note_caller(recorder: Any, op: Any, held: dict[int, Any]) -> None:
     if len(held) > 256:
         held.clear()
     caller = called_from(site.code, recorder)
-    if caller is not None and (asked or site.code.co_name in caller.text):  # not a hook, which no line calls
+    # not a hook, which no line calls
+    if caller is not None and (asked or site.code.co_name in caller.text):
         held[op.number] = caller

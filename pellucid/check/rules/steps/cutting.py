@@ -1,4 +1,6 @@
-"""What keeps gradients from arriving: values that backward needs and that were overwritten, and places where the graph is cut."""
+"""What keeps gradients from arriving: values that backward needs and that were overwritten, and
+places where the graph is cut.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...events import Backward, Failure, ModuleCall, Op, OptimizerInfo, Read, Site, Step, Value, Written, ancestors
+from ...events import (
+    Backward,
+    Failure,
+    ModuleCall,
+    Op,
+    OptimizerInfo,
+    Read,
+    Site,
+    Step,
+    Value,
+    Written,
+    ancestors,
+)
 from ...rule import Rule, cause_site
 from ..memory.graphs import carried
 from ..source.places import Place, function_around, member_place
@@ -23,8 +37,12 @@ _SAME_MEMORY = frozenset(
     """view reshape flatten unflatten squeeze unsqueeze transpose permute t T mT H mH movedim swapaxes expand expand_as view_as contiguous
     detach getitem select narrow chunk split unbind tensor_split as_strided ravel diagonal real unfold""".split()
 )
-_OVERWRITTEN = re.compile(r"\[[\w.]*Tensor \[([\d, ]*)\]\].* is at version (\d+); expected version (\d+)")
-_SAVES_RESULT = frozenset("relu sigmoid tanh exp sqrt rsqrt softmax log_softmax reciprocal tan expm1 elu selu norm".split())
+_OVERWRITTEN = re.compile(
+    r"\[[\w.]*Tensor \[([\d, ]*)\]\].* is at version (\d+); expected version (\d+)"
+)
+_SAVES_RESULT = frozenset(
+    "relu sigmoid tanh exp sqrt rsqrt softmax log_softmax reciprocal tan expm1 elu selu norm".split()
+)
 _SAVES_BOTH = frozenset(
     "mul div matmul mm bmm linear conv1d conv2d conv3d einsum addmm baddbmm mse_loss atan2 dot mv outer".split()
 )
@@ -32,7 +50,14 @@ _SAVES_INPUT = frozenset(
     "pow log log1p log2 log10 sin cos abs square silu gelu softplus layer_norm batch_norm group_norm prod std var leaky_relu mish erf "
     "hardtanh relu6 smooth_l1_loss huber_loss l1_loss cosine_similarity".split()
 )
-_SHOWN = {"setitem": "an assignment to an index", "add": "+=", "sub": "-=", "mul": "*=", "div": "/=", "relu": "relu in place"}
+_SHOWN = {
+    "setitem": "an assignment to an index",
+    "add": "+=",
+    "sub": "-=",
+    "mul": "*=",
+    "div": "/=",
+    "relu": "relu in place",
+}
 
 
 class _Write(NamedTuple):
@@ -72,7 +97,8 @@ class InplaceBreaksBackward(Rule):
         self._steps: deque[tuple[int, Site | None, str]] = deque(maxlen=8)
         self._hidden = False
         self._looked: dict[Any, int] = {}
-        self._shared: deque[tuple[Any, Value]] = deque(maxlen=16)  # (weak reference to an array, a tensor of the same memory)
+        # (weak reference to an array, a tensor of the same memory)
+        self._shared: deque[tuple[Any, Value]] = deque(maxlen=16)
 
     def on_read(self, event: Read) -> None:
         """`h.detach().numpy()` is the same memory."""
@@ -80,7 +106,9 @@ class InplaceBreaksBackward(Rule):
             self._shared.append((event.array, event.value))
 
     def on_write(self, event: Written) -> None:
-        """The program writes into an array that is the memory of a tensor: backward does not notice."""
+        """The program writes into an array that is the memory of a tensor: backward does not
+        notice.
+        """
         for ref, value in self._shared:
             array = ref()
             if array is not None and event.target.size and np.may_share_memory(array, event.target):
@@ -139,7 +167,9 @@ class InplaceBreaksBackward(Rule):
 
     def on_step(self, event: Step) -> None:
         """Optimizers write parameters."""
-        self._steps.append((self.session.recorder.count, event.site, event.optimizer.name or "optimizer"))
+        self._steps.append(
+            (self.session.recorder.count, event.site, event.optimizer.name or "optimizer")
+        )
 
     # ---- refused -----------------------------------------------------------------------------------------------------
     def on_error(self, failure: Failure) -> None:
@@ -174,7 +204,9 @@ class InplaceBreaksBackward(Rule):
         families = {family(v) for o in graph for v in (*o.inputs, *o.outputs)}
         oldest = min((o.number for o in graph), default=0)
         writes = [w for w in self._writes if w.number > oldest and w.family in families]
-        found = [w for w in writes if w.version == expected] or [w for w in writes if w.version > expected]
+        found = [w for w in writes if w.version == expected] or [
+            w for w in writes if w.version > expected
+        ]
         exact = [w for w in found if w.shape == shape] or found
         updated = [s for s in self._steps if s[0] > oldest]
         if exact:
@@ -183,7 +215,11 @@ class InplaceBreaksBackward(Rule):
                 write.site,
                 f"{_shown(write.name)} overwrites a value of shape {list(shape)} that an earlier operation saved for backward, "
                 "and backward fails.",
-                evidence={"operation": write.name, "shape": list(shape), "backward": str(backward.site)},
+                evidence={
+                    "operation": write.name,
+                    "shape": list(shape),
+                    "backward": str(backward.site),
+                },
                 fix=_repair(write),
             )
         elif updated:
@@ -198,7 +234,9 @@ class InplaceBreaksBackward(Rule):
 
     # ---- not noticed: through .data ----------------------------------------------------------------------------------
     def on_backward_begin(self, event: Backward) -> None:
-        """Values that were written through `.data` after an operation had saved them: backward uses the wrong numbers."""
+        """Values that were written through `.data` after an operation had saved them: backward uses
+        the wrong numbers.
+        """
         if not self._hidden:
             return
         looked = self._looked[event.site] = self._looked.get(event.site, 0) + 1
@@ -216,7 +254,12 @@ class InplaceBreaksBackward(Rule):
                     write.site,
                     f"{_shown(write.name)} changes a value through {write.hidden} after an operation saved it for backward: autograd does not "
                     "notice, and gradients are computed with the wrong numbers.",
-                    evidence={"operation": write.name, "shape": list(write.shape), "backward": str(event.site), "step": self.step},
+                    evidence={
+                        "operation": write.name,
+                        "shape": list(write.shape),
+                        "backward": str(event.site),
+                        "step": self.step,
+                    },
                     fix=_repair(write),
                 )
 
@@ -228,7 +271,11 @@ def _saved(op: Op) -> list[Value]:
     if op.name in _SAVES_RESULT:
         return [v for v in op.outputs if v.requires_grad]
     if op.name in _SAVES_BOTH:
-        return [v for v in op.inputs[:2] if any(w.requires_grad for w in op.inputs if w is not v) or op.inputs.count(v) > 1]
+        return [
+            v
+            for v in op.inputs[:2]
+            if any(w.requires_grad for w in op.inputs if w is not v) or op.inputs.count(v) > 1
+        ]
     return [v for v in op.inputs[:1] if v.requires_grad] if op.name in _SAVES_INPUT else []
 
 
@@ -244,7 +291,8 @@ def _repair(write: _Write) -> str:
         return "do not write into a tensor that is part of the graph: collect the parts in a list and `torch.stack` them, or use `torch.where`"
     if (
         write.text is not None
-        and (found := re.match(r"([\w.\[\]]+)\s*([-+*/@]|//|\*\*)=\s*(.+?)\s*(#.*)?$", write.text)) is not None
+        and (found := re.match(r"([\w.\[\]]+)\s*([-+*/@]|//|\*\*)=\s*(.+?)\s*(#.*)?$", write.text))
+        is not None
     ):
         return f"make a new tensor: `{found[1]} = {found[1]} {found[2]} {found[3]}`"
     if write.text is None:
@@ -254,7 +302,18 @@ def _repair(write: _Write) -> str:
 
 
 # ---- cuts ------------------------------------------------------------------------------------------------------------
-_THROUGH = _SAME_MEMORY | {"data", "cpu", "to", "float", "double", "half", "clone", "numpy", "requires_grad", "type"}
+_THROUGH = _SAME_MEMORY | {
+    "data",
+    "cpu",
+    "to",
+    "float",
+    "double",
+    "half",
+    "clone",
+    "numpy",
+    "requires_grad",
+    "type",
+}
 _MADE = frozenset(
     """tensor as_tensor from_numpy asarray Tensor FloatTensor DoubleTensor new_tensor full full_like scalar_tensor new_full Variable
     fill copy setitem Parameter""".split()
@@ -265,7 +324,9 @@ _LOOKS = 3  # backward calls of each line that are looked at, then every 2**k-th
 
 
 class _Cut(NamedTuple):
-    """A place where a graph ends on the way from parameters to a loss: `how` it is cut, and the parameters before it."""
+    """A place where a graph ends on the way from parameters to a loss: `how` it is cut, and the
+    parameters before it.
+    """
 
     site: Any
     how: str
@@ -292,7 +353,9 @@ def leaves_before(values: list[Value], limit: int = 20_000) -> dict[int, Value]:
 
 
 class GradientCut(Rule):
-    """Parameters that are trained never get a gradient, because the graph is cut between them and the loss."""
+    """Parameters that are trained never get a gradient, because the graph is cut between them and
+    the loss.
+    """
 
     slug = "gradient-cut"
     id = "PL307"
@@ -303,7 +366,8 @@ class GradientCut(Rule):
     def __init__(self) -> None:
         self._cuts: dict[Any, _Cut] = {}  # by place
         self._fed: set[int] = set()
-        self._waited: dict[int, int] = {}  # by id of a parameter behind a cut: steps of its optimizer
+        # by id of a parameter behind a cut: steps of its optimizer
+        self._waited: dict[int, int] = {}
         self._reads: deque[tuple[Read, dict[int, Value]]] = deque(maxlen=64)
         self._read_at: dict[Any, int] = {}
         self._looked: dict[Any, int] = {}
@@ -311,11 +375,15 @@ class GradientCut(Rule):
         self._backwards = 0
         self._steps: dict[Any, set[int]] = {}  # places of steps: the parameters stepped on
         self._numbers = NumbersRead()
-        self._doubted: list[tuple[Any, str, Value, dict[int, Value]]] = []  # in the graph of the backward that runs
-        self._again: dict[int, tuple[Op, list[Any]]] = {}  # checkpoints without a graph before them, and what is trained in them
+        # in the graph of the backward that runs
+        self._doubted: list[tuple[Any, str, Value, dict[int, Value]]] = []
+        # checkpoints without a graph before them, and what is trained in them
+        self._again: dict[int, tuple[Op, list[Any]]] = {}
         self._lost: set[int] = set()  # parameters of which a loss was made that no backward ran on
-        self._flat: dict[Any, int] = {}  # by place: backward calls in which nothing has arrived behind it
-        self._bare: set[Any] = set()  # places where `autograd.grad` was called without `create_graph`
+        # by place: backward calls in which nothing has arrived behind it
+        self._flat: dict[Any, int] = {}
+        # places where `autograd.grad` was called without `create_graph`
+        self._bare: set[Any] = set()
 
     # ---- what has left the graph as a number or an array ---------------------------------------------------------------
     def on_read(self, read: Read) -> None:
@@ -324,7 +392,12 @@ class GradientCut(Rule):
             return
         value = read.value
         for _ in range(16):
-            if is_hot(value) or value.producer is None or value.producer.name not in _THROUGH or not value.producer.inputs:
+            if (
+                is_hot(value)
+                or value.producer is None
+                or value.producer.name not in _THROUGH
+                or not value.producer.inputs
+            ):
                 break
             value = value.producer.inputs[0]
         if not is_hot(value):
@@ -360,7 +433,12 @@ class GradientCut(Rule):
             terms = list(cold_terms(root))
             if not terms:
                 continue
-            passed = {v.number for o in ancestors([root]) if (o.output is None or o.output.requires_grad) for v in o.inputs}
+            passed = {
+                v.number
+                for o in ancestors([root])
+                if (o.output is None or o.output.requires_grad)
+                for v in o.inputs
+            }
             for op, term in terms:
                 if isinstance(term, Value) and (slope := self._slope(term)) is not None:
                     site, source = slope.site, term
@@ -386,17 +464,25 @@ class GradientCut(Rule):
                     self.report(
                         site,
                         f"a term of the loss {how} here: it changes the loss but no gradient, so nothing learns from it.",
-                        evidence={"added_at": str(op.site), "backward": str(event.site), "shape": list(source.shape)},
+                        evidence={
+                            "added_at": str(op.site),
+                            "backward": str(event.site),
+                            "shape": list(source.shape),
+                        },
                         fix=_way_on(how),
                     )
 
     def _slope(self, term: Value) -> Op | None:
         """The gradients that a term is made of and that no gradient flows into: a penalty on them."""
-        made = (op for op in ancestors([term], limit=200) if op.name == "grad" and op.site is not None)
+        made = (
+            op for op in ancestors([term], limit=200) if op.name == "grad" and op.site is not None
+        )
         return next((op for op in made if op.site.key in self._bare), None) if self._bare else None
 
     def _drawn(self, roots: tuple[Value, ...]) -> None:
-        """Samples that a trained layer takes in: of a loss that leads to what they were drawn from by another way (a divergence), too."""
+        """Samples that a trained layer takes in: of a loss that leads to what they were drawn from
+        by another way (a divergence), too.
+        """
         graph = list(ancestors(roots, limit=5000))
         for o in graph:
             out = o.output
@@ -411,10 +497,15 @@ class GradientCut(Rule):
             hot = [v for v in o.inputs if is_hot(v) and not v.is_leaf]
             users = [u for u in graph if any(v.producer is o for v in u.inputs)]
             layers = [
-                u for u in users if u.name in ("linear", "conv1d", "conv2d", "matmul", "addmm") and any(is_hot(v) for v in u.inputs)
+                u
+                for u in users
+                if u.name in ("linear", "conv1d", "conv2d", "matmul", "addmm")
+                and any(is_hot(v) for v in u.inputs)
             ]
             likely = any(
-                v.requires_grad and not v.is_leaf and v.producer is not o for u in users for v in u.inputs
+                v.requires_grad and not v.is_leaf and v.producer is not o
+                for u in users
+                for v in u.inputs
             )  # its log_prob, or a way around it
             if not hot or not layers or likely:
                 continue
@@ -441,16 +532,27 @@ class GradientCut(Rule):
                         around = _way_around(o, v, graph)
                         how = f"goes through `{o.name}`, whose derivative is zero everywhere"
                         place = cause_site(o) if around is None else cause_site(around)
-                        self._doubted.append((place, how if around is None else f"{how}, and the path around it is cut", v, leaves))
+                        self._doubted.append(
+                            (
+                                place,
+                                how if around is None else f"{how}, and the path around it is cut",
+                                v,
+                                leaves,
+                            )
+                        )
             elif o.name in custom:
                 given = arguments_of(o)
                 for k, v in enumerate(given):
                     if isinstance(v, Value) and v.requires_grad and (leaves := leaves_before([v])):
                         place = returned_at(custom[o.name], k) or o.site
-                        self._doubted.append((place, f"gets no gradient from the backward of `{o.name}`", v, leaves))
+                        self._doubted.append(
+                            (place, f"gets no gradient from the backward of `{o.name}`", v, leaves)
+                        )
 
     def _settle(self, event: Backward) -> None:
-        """Whether all that lies behind a doubtful operation has got nothing, while something else has."""
+        """Whether all that lies behind a doubtful operation has got nothing, while something else
+        has.
+        """
         if not any(not is_empty(a.value) for a in event.accumulated[:50]):
             return
         explained: set[int] = set()  # what lies behind an operation nearer to the loss
@@ -465,19 +567,29 @@ class GradientCut(Rule):
             count = self._flat[place] = self._flat.get(place, 0) + 1
             if count == _LOOKS:
                 self._tell(
-                    _Cut(place, how, leaves, _first_name(leaves), value.shape, event.site), leaves, "and nothing arrives", ()
+                    _Cut(place, how, leaves, _first_name(leaves), value.shape, event.site),
+                    leaves,
+                    "and nothing arrives",
+                    (),
                 )
 
     def _find(self, roots: tuple[Value, ...], loss: Site | None) -> list[_Cut]:
         graph = sorted(ancestors(roots), key=lambda o: o.number)
         any_hot = any(is_hot(v) for v in roots)
         found: dict[Any, _Cut] = {}
-        last: dict[int, int] = {}  # by number of an operation: whether its result takes part without a graph
+        # by number of an operation: whether its result takes part without a graph
+        last: dict[int, int] = {}
         for v in (*roots, *(v for o in graph for v in o.inputs)):
             if v.producer is not None and not is_hot(v):
                 last[v.producer.number] = 1
         for o in graph:
-            if o.number not in last or o.name == "grad" or o.inplace and o.inputs and o.inputs[0].is_leaf:
+            if (
+                o.number not in last
+                or o.name == "grad"
+                or o.inplace
+                and o.inputs
+                and o.inputs[0].is_leaf
+            ):
                 continue  # a gradient; a parameter's first values
             hot = [v for v in o.inputs if is_hot(v)]
             leaves = leaves_before(hot)
@@ -487,7 +599,11 @@ class GradientCut(Rule):
         for o in graph if self._reads else ():
             if o.step != self.step:
                 continue
-            new = [v for v in o.inputs if v.producer is None and v.step == o.step and not v.requires_grad and v.numel > 1]
+            new = [
+                v
+                for v in o.inputs
+                if v.producer is None and v.step == o.step and not v.requires_grad and v.numel > 1
+            ]
             if not new and self._known(o):
                 continue
             for read, leaves in reversed(self._reads):
@@ -498,7 +614,17 @@ class GradientCut(Rule):
                             if read.how in ("numpy", "array")
                             else f"is turned into plain numbers by `{read.how}`"
                         )
-                        self._add(found, _Cut(read.site, how, dict(leaves), _first_name(leaves), read.value.shape, loss))
+                        self._add(
+                            found,
+                            _Cut(
+                                read.site,
+                                how,
+                                dict(leaves),
+                                _first_name(leaves),
+                                read.value.shape,
+                                loss,
+                            ),
+                        )
                         break
         return list(found.values())
 
@@ -529,7 +655,9 @@ class GradientCut(Rule):
             self._doubted.clear()
 
     def on_op(self, op: Op) -> None:
-        """Gradients asked for with `autograd.grad`; a part that is computed again in the backward, if that comes so far."""
+        """Gradients asked for with `autograd.grad`; a part that is computed again in the backward,
+        if that comes so far.
+        """
         if op.name == "grad":
             self._fed.update(v.id for v in op.inputs)
         elif op.grad_enabled and not any(v.requires_grad for v in op.inputs):
@@ -545,15 +673,32 @@ class GradientCut(Rule):
             leaves = {v.id: v for p in held if (v := value(p)).id not in self._fed}
             count = self._flat[op.site] = self._flat.get(op.site, 0) + 1
             if leaves and count == _LOOKS:
-                self._tell(_Cut(op.site, "is checkpointed reentrantly, and none of the inputs requires a gradient,", leaves,
-                                _first_name(leaves), (), event.site), leaves, "so its backward never runs", ())  # fmt: skip
+                self._tell(
+                    _Cut(
+                        op.site,
+                        "is checkpointed reentrantly, and none of the inputs requires a gradient,",
+                        leaves,
+                        _first_name(leaves),
+                        (),
+                        event.site,
+                    ),
+                    leaves,
+                    "so its backward never runs",
+                    (),
+                )
 
     def _copied(self, event: Backward) -> None:
-        """Layers that are copied in every forward: the copies get the gradients, and are thrown away."""
+        """Layers that are copied in every forward: the copies get the gradients, and are thrown
+        away.
+        """
         recorder = self.session.recorder
         for a in event.accumulated:
             tensor = a.value.tensor
-            place = recorder.copied(tensor) if tensor is not None and id(tensor) in recorder.copies_within and not a.onto else None
+            place = (
+                recorder.copied(tensor)
+                if tensor is not None and id(tensor) in recorder.copies_within and not a.onto
+                else None
+            )
             if place is None or self._flat.get(("copy", place), -1) == event.number:
                 continue
             self._flat["copy", place] = event.number
@@ -599,18 +744,36 @@ class GradientCut(Rule):
             self._left_out({v.id for v in values if v.id not in self._fed})
 
     def _left_out(self, wanted: set[int]) -> None:
-        """Parameters that another number beside the loss leads to, without a cut: what is missing is its backward."""
+        """Parameters that another number beside the loss leads to, without a cut: what is missing
+        is its backward.
+        """
         recorder = self.session.recorder
-        cut = {v.number for op in recorder.ops_of_step() if op.output is None or not is_hot(op.output) for v in op.inputs}
-        cut.update(read.value.number for read, _ in self._reads)  # what goes on to the loss as a number is told where it is cut
+        cut = {
+            v.number
+            for op in recorder.ops_of_step()
+            if op.output is None or not is_hot(op.output)
+            for v in op.inputs
+        }
+        # what goes on to the loss as a number is told where it is cut
+        cut.update(read.value.number for read, _ in self._reads)
         for value in tuple(recorder.values.values()):
-            if value.numel == 1 and value.number not in cut and is_hot(value) and not value.is_leaf and value.tensor is not None:
+            if (
+                value.numel == 1
+                and value.number not in cut
+                and is_hot(value)
+                and not value.is_leaf
+                and value.tensor is not None
+            ):
                 self._lost |= wanted & leaves_before([value]).keys()
 
     def on_error(self, failure: Failure) -> None:
         """A loss without any graph."""
         op = failure.op
-        if op is None or op.name != "backward" or "does not require grad" not in str(failure.exception):
+        if (
+            op is None
+            or op.name != "backward"
+            or "does not require grad" not in str(failure.exception)
+        ):
             return
         cuts = self._find(op.inputs, op.site)
         for cut in cuts[-1:]:
@@ -619,20 +782,27 @@ class GradientCut(Rule):
     def finish(self) -> None:
         """Parameters that never got a gradient although what they made took part in a loss."""
         for cut in self._cuts.values():
-            waited = {i: v for i, v in cut.leaves.items() if i not in self._fed and i not in self._lost}
+            waited = {
+                i: v for i, v in cut.leaves.items() if i not in self._fed and i not in self._lost
+            }
             if self._optimizers:
                 waited = {i: v for i, v in waited.items() if self._waited.get(i, 0) >= 2}
             elif self._backwards < 2:
                 continue
             explicit = "detach" in cut.how and any(
-                other is not cut and "detach" not in other.how and other.leaves.keys() >= waited.keys()
+                other is not cut
+                and "detach" not in other.how
+                and other.leaves.keys() >= waited.keys()
                 for other in self._cuts.values()
             )
-            if waited and not explicit:  # beside another cut, a detach is meant: one term of several
+            # beside another cut, a detach is meant: one term of several
+            if waited and not explicit:
                 idle = [site for site, ids in self._steps.items() if not ids & self._fed]
                 self._tell(cut, waited, "and they never get a gradient", tuple(idle))
 
-    def _tell(self, cut: _Cut, leaves: dict[int, Value], result: str, covers: tuple[Any, ...]) -> None:
+    def _tell(
+        self, cut: _Cut, leaves: dict[int, Value], result: str, covers: tuple[Any, ...]
+    ) -> None:
         one = f"`{cut.name}`" if cut.name is not None else "a parameter"
         others = len(leaves) - 1
         whose = one + (f" (and {others} other parameter{'s' * (others > 1)})" if others else "")
@@ -652,8 +822,9 @@ class GradientCut(Rule):
 
 
 def _way_around(flat: Op, value: Value, graph: list[Op]) -> Op | None:
-    """The detach that cuts what was to carry the gradient past an operation without one: in `q + (x - x.detach()).detach()`, and in
-    `q + (x - q).detach()`, where x and q have changed places."""
+    """The detach that cuts what was to carry the gradient past an operation without one: in
+    `q + (x - x.detach()).detach()`, and in `q + (x - q).detach()`, where x and q have changed
+    places."""
     results = {flat.number}
     for op in reversed(graph):  # from the oldest on
         if any(v.producer is not None and v.producer.number in results for v in op.inputs):
@@ -662,7 +833,12 @@ def _way_around(flat: Op, value: Value, graph: list[Op]) -> Op | None:
             elif op.name in ("add", "sub"):
                 for other in op.inputs:
                     made = other.producer
-                    if made is not None and made.name == "detach" and made.inputs and is_hot(made.inputs[0]):
+                    if (
+                        made is not None
+                        and made.name == "detach"
+                        and made.inputs
+                        and is_hot(made.inputs[0])
+                    ):
                         before = ancestors([made.inputs[0]], limit=20)
                         if any(v.number == value.number for o in before for v in o.inputs):
                             return made
@@ -679,7 +855,9 @@ def _trained_in(part: Any) -> list[Any]:
 def _hook_line(code: Any) -> Any:
     """The line of a hook that says what becomes of the gradient: its only `return`."""
     function = function_around(code.co_filename, code.co_firstlineno, code.co_firstlineno)
-    returns = [n for n in ast.walk(function) if isinstance(n, ast.Return)] if function is not None else []
+    returns = (
+        [n for n in ast.walk(function) if isinstance(n, ast.Return)] if function is not None else []
+    )
     return Place(code.co_filename, returns[0].lineno) if len(returns) == 1 else None
 
 
@@ -735,9 +913,11 @@ def _frozen(op: Op, value: Value) -> bool:
 
 
 def _enters(op: Op, read: Read, nothing_else: bool) -> bool:
-    """Whether an operation may take in what was read: it makes a tensor of an array or a number, or has the very number as an argument.
+    """Whether an operation may take in what was read: it makes a tensor of an array or a number, or
+    has the very number as an argument.
 
-    Where nothing else leads from parameters to the loss, any number will do: what was read may have been computed with meanwhile.
+    Where nothing else leads from parameters to the loss, any number will do: what was read may have
+    been computed with meanwhile.
     """
     if nothing_else and op.name in _MADE and not any(v.requires_grad for v in op.inputs[1:]):
         return True
@@ -747,12 +927,20 @@ def _enters(op: Op, read: Read, nothing_else: bool) -> bool:
         )
     if op.name in _MADE and any(_has(a, read.result) for a in op.args.values()):
         return True
-    return read.result is not None and any(isinstance(a, float) and a == read.result for a in op.args.values())
+    return read.result is not None and any(
+        isinstance(a, float) and a == read.result for a in op.args.values()
+    )
 
 
 def _is_copy(value: Value, read: Read) -> bool:
-    """Whether a tensor of unknown origin, as `torch.Tensor(numbers)` makes one, has the numbers that were read before."""
-    if read.how not in ("numpy", "array", "tolist") or value.shape != read.value.shape or value.number < read.number:
+    """Whether a tensor of unknown origin, as `torch.Tensor(numbers)` makes one, has the numbers
+    that were read before.
+    """
+    if (
+        read.how not in ("numpy", "array", "tolist")
+        or value.shape != read.value.shape
+        or value.number < read.number
+    ):
         return False
     now, then = value.numpy(), read.value.numpy()
     return now is None or then is None or bool(np.array_equal(now, then))

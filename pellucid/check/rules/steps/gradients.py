@@ -24,8 +24,10 @@ class _Used:
         self.step = step
         self.stale: Site | None = None  # the backward that added to it
         self.last: Site | None = None  # the last that did
-        self.between = False  # another optimizer has stepped since: the first was meant for that one
-        self.cleared: list[tuple[Site | None, set[int]]] = []  # what was cleared before that backward: where, which leaves
+        # another optimizer has stepped since: the first was meant for that one
+        self.between = False
+        # what was cleared before that backward: where, which leaves
+        self.cleared: list[tuple[Site | None, set[int]]] = []
 
 
 class MissingZeroGrad(Rule):
@@ -40,7 +42,8 @@ class MissingZeroGrad(Rule):
     def __init__(self) -> None:
         self._used: dict[int, _Used] = {}  # by `Value.id` of the parameter
         self._clears: list[tuple[Site | None, set[int]]] = []  # since the last backward
-        self._wrong: Site | None = None  # a clearing right before the last backward, of nothing that it reaches
+        # a clearing right before the last backward, of nothing that it reaches
+        self._wrong: Site | None = None
 
     def on_op(self, op: Op) -> None:
         """Gradients zeroed through `.data` or `detach()`, which PyTorch does not count as a write."""
@@ -74,8 +77,14 @@ class MissingZeroGrad(Rule):
             if used is None or used.stale is not None:
                 continue
             gradient = a.value.gradient
-            # One write since the step is this backward's own; with more, or another tensor, somebody has treated the gradient.
-            if a.onto and gradient is not None and self._same(used, gradient) and version(gradient) <= used.version + 1:
+            # One write since the step is this backward's own; with more, or another tensor,
+            # somebody has treated the gradient.
+            if (
+                a.onto
+                and gradient is not None
+                and self._same(used, gradient)
+                and version(gradient) <= used.version + 1
+            ):
                 used.stale, used.cleared = event.site, clears
             else:
                 del self._used[a.value.id]
@@ -84,15 +93,24 @@ class MissingZeroGrad(Rule):
         return used.gradient() is gradient
 
     def on_step_begin(self, event: Step) -> None:
-        """A step that uses a gradient with parts from before the last one; a closure may still clear it."""
+        """A step that uses a gradient with parts from before the last one; a closure may still
+        clear it.
+        """
         if event.closure:
             return
-        self._check(event.optimizer.params(), event.site, event.optimizer.class_name, event.optimizer.name)
+        self._check(
+            event.optimizer.params(), event.site, event.optimizer.class_name, event.optimizer.name
+        )
 
     def on_step(self, event: Step) -> None:
         """The gradients are used now."""
         if event.closure:  # its backward has run inside of the step
-            self._check(event.optimizer.params(), event.site, event.optimizer.class_name, event.optimizer.name)
+            self._check(
+                event.optimizer.params(),
+                event.site,
+                event.optimizer.class_name,
+                event.optimizer.name,
+            )
         own = {v.id for v in event.optimizer.params()}
         for key, used in self._used.items():
             used.between = used.between or used.stale is not None and key not in own
@@ -113,8 +131,14 @@ class MissingZeroGrad(Rule):
         if gradient is not None:
             self._used[value.id] = _Used(gradient, self.session.engine.version(gradient), self.step)
 
-    def _check(self, values: list[Value], site: Site | None, who: str, optimizer: str | None) -> None:
-        stale = [(v, used) for v in values if (used := self._used.get(v.id)) is not None and used.stale is not None]
+    def _check(
+        self, values: list[Value], site: Site | None, who: str, optimizer: str | None
+    ) -> None:
+        stale = [
+            (v, used)
+            for v in values
+            if (used := self._used.get(v.id)) is not None and used.stale is not None
+        ]
         if not stale:
             return
         value, used = stale[0]
@@ -132,7 +156,12 @@ class MissingZeroGrad(Rule):
                 f"zero_grad is mentioned here but not called (the parentheses are missing): the gradients of {who} are "
                 "never cleared, so each step uses the sum of "
                 "all gradients so far.",
-                evidence={"step": self.step, "parameters": len(stale), "added_at": str(used.stale), "used_at": str(site)},
+                evidence={
+                    "step": self.step,
+                    "parameters": len(stale),
+                    "added_at": str(used.stale),
+                    "used_at": str(site),
+                },
                 fix="call it: `zero_grad()`",
             )
             return
@@ -153,7 +182,14 @@ class MissingZeroGrad(Rule):
             )
             return
         own, left = {v.id for v in values}, {v.id for v, _ in stale}
-        part = next((site for site, ids in used.cleared if site is not None and ids & own and not ids & left), None)
+        part = next(
+            (
+                site
+                for site, ids in used.cleared
+                if site is not None and ids & own and not ids & left
+            ),
+            None,
+        )
         if part is not None and all(not ids & left for _, ids in used.cleared):
             self.report(
                 part,
@@ -207,18 +243,24 @@ def is_clipping(op: Op) -> bool:
     """Whether a gradient is only read to be clipped or unscaled."""
     call = op.site.call if op.site is not None else None
     written = call.function if call is not None else None
-    return written is not None and ("clip_grad" in written or written.endswith(("unscale_", ".step")))
+    return written is not None and (
+        "clip_grad" in written or written.endswith(("unscale_", ".step"))
+    )
 
 
 class _Gradients(Rule):
-    """Follows gradients from the backward that made them to the step that uses them or the clearing that drops them."""
+    """Follows gradients from the backward that made them to the step that uses them or the clearing
+    that drops them.
+    """
 
     ops = ("grad", "zero", "fill", "mul")
 
     def __init__(self) -> None:
         self.leaves: dict[int, Value] = {}
-        self.fresh: dict[int, list[_Pass]] = {}  # by id of the leaf: backward calls whose gradients are in it, unused
-        self.lost: dict[int, tuple[list[_Pass], Site | None]] = {}  # cleared before a use, and where
+        # by id of the leaf: backward calls whose gradients are in it, unused
+        self.fresh: dict[int, list[_Pass]] = {}
+        # cleared before a use, and where
+        self.lost: dict[int, tuple[list[_Pass], Site | None]] = {}
 
     def on_backward(self, event: Backward) -> None:
         """New gradients."""
@@ -244,7 +286,9 @@ class _Gradients(Rule):
             return
         gradient = zeroed(op)
         if gradient is not None:
-            for leaf in [v for v in self.leaves.values() if v.id in self.fresh and v.gradient is gradient]:
+            for leaf in [
+                v for v in self.leaves.values() if v.id in self.fresh and v.gradient is gradient
+            ]:
                 for p in self.fresh[leaf.id]:
                     p.read.discard(leaf.id)
                 self.clear([leaf], op.site)
@@ -280,16 +324,28 @@ class _Gradients(Rule):
 
 
 def zeroed(op: Op) -> Any:
-    """The tensor that an operation fills with zeros in place, itself or through `.data` or `detach()`; None when it does not."""
+    """The tensor that an operation fills with zeros in place, itself or through `.data` or
+    `detach()`; None when it does not.
+    """
     if not op.inplace or not op.inputs:
         return None
     factor = (
-        op.args.get("other") if op.name == "mul" else op.args.get("value") if op.name == "fill" else 0 if op.name == "zero" else 1
+        op.args.get("other")
+        if op.name == "mul"
+        else op.args.get("value")
+        if op.name == "fill"
+        else 0
+        if op.name == "zero"
+        else 1
     )
     if not isinstance(factor, (int, float)) or factor != 0:
         return None
     value = op.inputs[0]
-    while value.producer is not None and value.producer.name in ("data", "detach") and value.producer.inputs:
+    while (
+        value.producer is not None
+        and value.producer.name in ("data", "detach")
+        and value.producer.inputs
+    ):
         value = value.producer.inputs[0]
     return value.tensor
 
@@ -311,8 +367,10 @@ class ZeroBetweenBackwardAndStep(_Gradients):
         self._good: set[int] = set()  # optimizers that have stepped with gradients
         self._bad: dict[int, int] = {}  # by optimizer: steps in a row with cleared gradients
         self._thrown: list[tuple[_Pass, Site | None]] = []  # since the last step
-        self._inside: dict[int, int] = {}  # by optimizer: steps that cleared their own gradients before they used them
-        self._rounds: dict[Any, tuple[int, int]] = {}  # by place: number of the last step, steps so far
+        # by optimizer: steps that cleared their own gradients before they used them
+        self._inside: dict[int, int] = {}
+        # by place: number of the last step, steps so far
+        self._rounds: dict[Any, tuple[int, int]] = {}
 
     def dropped(self, passes: list[_Pass], site: Site | None) -> None:
         """Remembered until the next step."""
@@ -320,7 +378,9 @@ class ZeroBetweenBackwardAndStep(_Gradients):
         del self._thrown[:-256]
 
     def on_step_begin(self, event: Step) -> None:
-        """A step on nothing, because what there was has been cleared; or on the last of several backward calls."""
+        """A step on nothing, because what there was has been cleared; or on the last of several
+        backward calls.
+        """
         values, number = event.optimizer.params(), event.optimizer.number
         if event.closure:
             return
@@ -329,7 +389,11 @@ class ZeroBetweenBackwardAndStep(_Gradients):
             self._bad[number] = 0
             self._micro_batches(values, event)
             return
-        lost = [self.lost[v.id] for v in values if v.id in self.lost and not any(p.used for p in self.lost[v.id][0])]
+        lost = [
+            self.lost[v.id]
+            for v in values
+            if v.id in self.lost and not any(p.used for p in self.lost[v.id][0])
+        ]
         if not lost or not all(is_empty(v) for v in values):
             return
         self._bad[number] = self._bad.get(number, 0) + 1
@@ -345,7 +409,9 @@ class ZeroBetweenBackwardAndStep(_Gradients):
             if p.used or p.read or p in used or not p.leaves & own:
                 continue
             if str(p.site) not in sites and any(p in self.fresh.get(leaf, ()) for leaf in p.leaves):
-                continue  # another part of it is still to be used, as of a generator that goes through its critic
+                # another part of it is still to be used, as of a generator that goes through its
+                # critic
+                continue
             key = (str(p.site), str(cleared))
             held = self._rounds.get(key, (-1, 0))
             if held[0] != event.number:
@@ -353,7 +419,12 @@ class ZeroBetweenBackwardAndStep(_Gradients):
             if held[1] >= max(
                 2 if str(p.site) in sites else 4, event.optimizer.steps
             ):  # at every step so far: not a batch that is dropped now and then
-                self._tell(p, cleared, event, "so only the last of several backward calls counts for the step")
+                self._tell(
+                    p,
+                    cleared,
+                    event,
+                    "so only the last of several backward calls counts for the step",
+                )
                 return
 
     def _tell(self, lost: _Pass, cleared: Site | None, event: Step, result: str) -> None:
@@ -361,7 +432,12 @@ class ZeroBetweenBackwardAndStep(_Gradients):
         self.report(
             cleared,
             f"gradients are cleared here after backward and before the step that should use them, {result}.",
-            evidence={"step": self.step, "backward": str(lost.site), "used_at": str(event.site), "parameters": len(lost.leaves)},
+            evidence={
+                "step": self.step,
+                "backward": str(lost.site),
+                "used_at": str(event.site),
+                "parameters": len(lost.leaves),
+            },
             fix=f"clear them before `backward()`, or right after `{title}.step()`",
             covers=[event.site, lost.site],
         )
@@ -375,7 +451,11 @@ class ZeroBetweenBackwardAndStep(_Gradients):
             if lost and self._inside[number] == 2:
                 self._tell(lost[-1], event.cleared, event, "so the step that runs this finds none")
         self.use(event.optimizer.params())
-        self._thrown = [(p, s) for p, s in self._thrown if not p.used and not p.leaves & {v.id for v in event.optimizer.params()}]
+        self._thrown = [
+            (p, s)
+            for p, s in self._thrown
+            if not p.used and not p.leaves & {v.id for v in event.optimizer.params()}
+        ]
 
     def on_exception(self, failure: Failure) -> None:
         """PyTorch's gradient scaler refuses an optimizer that has no gradients."""
@@ -392,7 +472,12 @@ class ZeroBetweenBackwardAndStep(_Gradients):
     def on_update(self, event: Update) -> None:
         """A manual update with a gradient that was cleared."""
         held = self.lost.get(event.value.id)
-        if held is not None and event.value.id not in self.fresh and is_empty(event.value) and event.value.gradient is not None:
+        if (
+            held is not None
+            and event.value.id not in self.fresh
+            and is_empty(event.value)
+            and event.value.gradient is not None
+        ):
             passes, cleared = held
             self.report(
                 cleared,
@@ -456,17 +541,29 @@ class StepWithoutBackward(_Gradients):
         some[0] += 1
         before, self._since[key[0]] = self._since.get(key[0], -1), self._backwards
         if before != self._backwards and any(v.gradient is None for v in values if v.requires_grad):
-            return  # a backward has run, be it for another part of the model, and here the step does nothing
+            # a backward has run, be it for another part of the model, and here the step does
+            # nothing
+            return
         if any(v.id in self.fresh for v in values) or not all(is_empty(v) for v in values):
             return
         some[1] += 1
-        if key in self._good and key not in self._told and some[1] >= 3 and some[1] >= 0.1 * some[0]:
+        if (
+            key in self._good
+            and key not in self._told
+            and some[1] >= 3
+            and some[1] >= 0.1 * some[0]
+        ):
             self._told.add(key)
             title = event.optimizer.name or "optimizer"
             self.report(
                 event.site,
                 f"{title} steps here without gradients in {some[1]} of {some[0]} steps: they are cleared, and no backward comes before the step.",
-                evidence={"step": event.number, "steps": some[0], "without_gradients": some[1], "last_backward": str(self._last)},
+                evidence={
+                    "step": event.number,
+                    "steps": some[0],
+                    "without_gradients": some[1],
+                    "last_backward": str(self._last),
+                },
                 fix=f"call `{title}.step()` only after `backward()`",
             )
 
@@ -488,7 +585,10 @@ class StepWithoutBackward(_Gradients):
         title = event.optimizer.name or "optimizer"
         bare = uncalled(self.session.recorder.files(self.session.script), "backward")
         if self._last is None:
-            seen, fix = "no backward has run at all", f"call `loss.backward()` before `{title}.step()`"
+            seen, fix = (
+                "no backward has run at all",
+                f"call `loss.backward()` before `{title}.step()`",
+            )
         else:
             seen = "no backward has reached its parameters since they were cleared"
             fix = f"call `loss.backward()` before `{title}.step()`, on a loss that is computed from these parameters"
@@ -513,7 +613,9 @@ def _unmet(site: Site | None, optimizer: str) -> Place | None:
         if isinstance(node, ast.If) and lines and min(lines) <= node.lineno <= max(lines):
             for part in node.body:
                 for call in ast.walk(part):
-                    if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(f"{optimizer.split('.')[-1]}.step"):
+                    if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(
+                        f"{optimizer.split('.')[-1]}.step"
+                    ):
                         return Place(site.file, node.lineno)
     return None
 
@@ -532,7 +634,8 @@ class BackwardWithoutStep(_Gradients):
         self._calls: dict[str, int] = {}
         self._stepped: set[int] = set()
         self._optimizers: list[OptimizerInfo] = []
-        self._held: dict[int, tuple[OptimizerInfo, str | None]] = {}  # leaf -> the optimizer that has it, its name
+        # leaf -> the optimizer that has it, its name
+        self._held: dict[int, tuple[OptimizerInfo, str | None]] = {}
         self._cleared = False
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
@@ -551,7 +654,10 @@ class BackwardWithoutStep(_Gradients):
             for info in self._optimizers:
                 for value in info.params():
                     if value.id in gradients.leaves and value.id not in self._held:
-                        self._held[value.id] = info, info.name or self.session.recorder.names.variable(info.optimizer)
+                        self._held[value.id] = (
+                            info,
+                            info.name or self.session.recorder.names.variable(info.optimizer),
+                        )
 
     def dropped(self, passes: list[_Pass], site: Site | None) -> None:
         """Somebody clears: a training loop."""
@@ -575,7 +681,12 @@ class BackwardWithoutStep(_Gradients):
                     or not any(p.used for p in passes)
                 ):
                     continue
-                title = next((name for held, name in self._held.values() if held is info and name), None) or info.class_name
+                title = (
+                    next(
+                        (name for held, name in self._held.values() if held is info and name), None
+                    )
+                    or info.class_name
+                )
                 bare = uncalled(self.session.recorder.files(self.session.script), "step", title)
                 self.report(
                     bare or reached[0].site,
@@ -607,7 +718,12 @@ class BackwardWithoutStep(_Gradients):
         for site, passes in self._sites.items():
             leaves = {leaf for p in passes for leaf in p.leaves}
             held = [leaf for leaf in leaves if leaf in self._held]
-            if not passes or not held or leaves & self._stepped or any(p.read or p.used for p in passes):
+            if (
+                not passes
+                or not held
+                or leaves & self._stepped
+                or any(p.read or p.used for p in passes)
+            ):
                 continue
             calls = self._calls[site]
             if calls < 2 and not self._cleared:
@@ -624,6 +740,10 @@ class BackwardWithoutStep(_Gradients):
                 condition or passes[0].site,
                 f"backward computes gradients{'' if condition is not None else ' here'} and nothing applies them: {title} never steps"
                 f"{why if condition is not None else ''}.",
-                evidence={"backward_calls": calls, "parameters": len(leaves), "optimizer": f"{info.class_name} at {info.site}"},
+                evidence={
+                    "backward_calls": calls,
+                    "parameters": len(leaves),
+                    "optimizer": f"{info.class_name} at {info.site}",
+                },
                 fix=f"call `{title}.step()` after this backward",
             )

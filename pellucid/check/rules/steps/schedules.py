@@ -64,7 +64,9 @@ class SchedulerBeforeOptimizer(Rule):
         if held is not None and not event.closure and event.optimizer.steps == 0:
             self._tell(held, event.optimizer, "between backward and the step", event.site)
 
-    def _tell(self, early: SchedulerStep, info: OptimizerInfo, when: str, site: Site | None) -> None:
+    def _tell(
+        self, early: SchedulerStep, info: OptimizerInfo, when: str, site: Site | None
+    ) -> None:
         title = info.name or "optimizer"
         self.report(
             early.site,
@@ -92,7 +94,8 @@ class _Rates:
     __slots__ = ("largest", "seen")
 
     def __init__(self) -> None:
-        self.seen: list[tuple[int, float, float]] = []  # step of the optimizer, update / weights, learning rate
+        # step of the optimizer, update / weights, learning rate
+        self.seen: list[tuple[int, float, float]] = []
         self.largest = 0.0  # rate of all steps
 
 
@@ -104,11 +107,15 @@ class _Scheduled:
     def __init__(self, event: SchedulerStep) -> None:
         self.event = event
         scheduler = event.ref() if event.ref is not None else None
-        self.base = max([float(x) for x in getattr(scheduler, "base_lrs", [])] or event.before, default=0.0)
+        self.base = max(
+            [float(x) for x in getattr(scheduler, "base_lrs", [])] or event.before, default=0.0
+        )
 
 
 class LrAbsurd(Rule):
-    """An update as large as the weights themselves throws away what they are; one below their rounding changes nothing."""
+    """An update as large as the weights themselves throws away what they are; one below their
+    rounding changes nothing.
+    """
 
     slug = "lr-absurd"
     id = "PL311"
@@ -125,7 +132,8 @@ class LrAbsurd(Rule):
     """Optimizers that move each weight by about the learning rate itself, whatever the gradient."""
 
     def __init__(self) -> None:
-        self._losses: dict[int, list[float]] = {}  # by optimizer: before the steps that are looked at
+        # by optimizer: before the steps that are looked at
+        self._losses: dict[int, list[float]] = {}
         self._groups: dict[tuple[int, int], _Rates] = {}  # by optimizer and group
         self._schedules: dict[int, _Scheduled] = {}  # by optimizer
         self._infos: dict[int, OptimizerInfo] = {}
@@ -133,7 +141,8 @@ class LrAbsurd(Rule):
         self._loss: float | None = None
         self._rates: dict[int, list[float]] = {}  # by optimizer: the largest rate of each step
         self._curve: dict[int, list[float]] = {}  # by optimizer: the loss of each step
-        self._doubted: dict[int, tuple[OptimizerInfo, _Rates, list[float]]] = {}  # losses that have grown, and may come down again
+        # losses that have grown, and may come down again
+        self._doubted: dict[int, tuple[OptimizerInfo, _Rates, list[float]]] = {}
         self._replayed: dict[
             int, tuple[Any, int, float, int]
         ] = {}  # by optimizer: schedule steps without a step of its own in between
@@ -186,12 +195,16 @@ class LrAbsurd(Rule):
         root = event.roots[0] if event.roots else None
         if root is not None and root.numel == 1 and event.how == "backward":
             array = root.numpy()
-            self._loss = None if array is None else float(np.asarray(array, dtype=np.float64).reshape(()))
+            self._loss = (
+                None if array is None else float(np.asarray(array, dtype=np.float64).reshape(()))
+            )
 
     def on_scheduler_step(self, event: SchedulerStep) -> None:
         """Which schedule an optimizer has."""
         if event.optimizer is not None and event.before and event.after:
-            site, count, first, step = self._replayed.get(event.optimizer.number, (None, 0, event.before[0], -1))
+            site, count, first, step = self._replayed.get(
+                event.optimizer.number, (None, 0, event.before[0], -1)
+            )
             count, first = (count + 1, first) if step == event.step else (1, event.before[0])
             if site is None or count < 8 or step == event.step:
                 kept = event.site if count >= 8 and event.after[0] < 0.1 * first else site
@@ -234,7 +247,8 @@ class LrAbsurd(Rule):
                 if ratio is None:
                     continue
                 if math.isnan(ratio) and not any(r > self.TOO_LARGE for _, r, _ in held.seen):
-                    self._told.add(info.number)  # NaN out of small updates: no matter of the rate, unless it grows and grows
+                    # NaN out of small updates: no matter of the rate, unless it grows and grows
+                    self._told.add(info.number)
                     if held.seen and abs(float(group["lr"])) > 10 * held.seen[0][2] > 0:
                         self._grown(info, held, abs(float(group["lr"])))
                     return
@@ -256,7 +270,9 @@ class LrAbsurd(Rule):
             )
 
     def _moved(self, event: Step, value: Value) -> float | None:
-        """The size of an update by that of the weights; NaN for gradients that are none, None where there is nothing to be seen."""
+        """The size of an update by that of the weights; NaN for gradients that are none, None where
+        there is nothing to be seen.
+        """
         before = event.before.get(value.id)
         if before is None or before.ndim < 2 or before.dtype.kind != "f":
             return None
@@ -277,8 +293,14 @@ class LrAbsurd(Rule):
         ratios = [r for _, r, _ in seen]
         first = losses[0]
         grown = 2 if len(seen) > 3 else 10
-        worse = all(not math.isfinite(x) or x > 2 * abs(first) + 1e-6 for x in losses[-2:]) and not losses[-1] <= grown * abs(first)
-        stays = len(losses) > 3 and float(np.median(ratios)) > self.TOO_LARGE and not losses[-1] < 0.7 * first
+        worse = all(
+            not math.isfinite(x) or x > 2 * abs(first) + 1e-6 for x in losses[-2:]
+        ) and not losses[-1] <= grown * abs(first)
+        stays = (
+            len(losses) > 3
+            and float(np.median(ratios)) > self.TOO_LARGE
+            and not losses[-1] < 0.7 * first
+        )
         if worse and any(r > self.TOO_LARGE for r in ratios) or stays:
             if not any(
                 finding.name == "exploding-gradient" for finding, _ in self.session.found.values()
@@ -290,12 +312,12 @@ class LrAbsurd(Rule):
             self._told.add(info.number)
 
     def _as_large(self, info: OptimizerInfo, held: _Rates, losses: list[float]) -> None:
-        message = (
-            f"with a learning rate of {held.seen[0][2]:g} the updates of {info.class_name} are as large as the weights themselves"
-        )
+        message = f"with a learning rate of {held.seen[0][2]:g} the updates of {info.class_name} are as large as the weights themselves"
         self._rate(info, held, losses, message, "lower")
 
-    def _rate(self, info: OptimizerInfo, held: _Rates, losses: list[float], message: str, way: str) -> None:
+    def _rate(
+        self, info: OptimizerInfo, held: _Rates, losses: list[float], message: str, way: str
+    ) -> None:
         seen = held.seen
         if (
             way == "lower"
@@ -320,9 +342,11 @@ class LrAbsurd(Rule):
                 return
         rate = seen[0][2] if seen else held.largest
         evidence = {
-            "lr": rate, "steps": [n for n, *_ in seen],
-            "update_to_weight": [float(f"{r:.3g}") for _, r, _ in seen], "losses": [float(f"{x:.4g}") for x in losses[-4:]],
-        }  # fmt: skip
+            "lr": rate,
+            "steps": [n for n, *_ in seen],
+            "update_to_weight": [float(f"{r:.3g}") for _, r, _ in seen],
+            "losses": [float(f"{x:.4g}") for x in losses[-4:]],
+        }
         self._tell(
             info,
             "lr",
@@ -348,23 +372,44 @@ class LrAbsurd(Rule):
         if keyword == "lr" and replayed is not None and replayed[0] is not None and "raise" in fix:
             self.report(
                 replayed[0],
-                message + f": the schedule is stepped {replayed[1]} times here, and nothing is trained in between.",
+                message
+                + f": the schedule is stepped {replayed[1]} times here, and nothing is trained in between.",
                 evidence={**evidence, "optimizer_at": info.site},
                 fix="load the schedule's state, or step it as often as before; not both, and not once per batch",
             )
             return
-        place: Any = info.loaded if keyword == "lr" and info.steps and info.number not in self._schedules else None
+        place: Any = (
+            info.loaded
+            if keyword == "lr" and info.steps and info.number not in self._schedules
+            else None
+        )
         if place is None and info.site is not None and not _mistaken(info.site, keyword, position):
             place = written_at(info.site, keyword, position, value)
-            if place is None and keyword == "lr" and value is not None and not _literal(info.site, keyword, position):
-                place = number_called(self.session.recorder.files(self.session.script), value, _RATE)
-        self.report(place or info.site, message + ".", evidence={**evidence, "optimizer_at": info.site}, fix=fix)
+            if (
+                place is None
+                and keyword == "lr"
+                and value is not None
+                and not _literal(info.site, keyword, position)
+            ):
+                place = number_called(
+                    self.session.recorder.files(self.session.script), value, _RATE
+                )
+        self.report(
+            place or info.site,
+            message + ".",
+            evidence={**evidence, "optimizer_at": info.site},
+            fix=fix,
+        )
 
     # ---- at the end --------------------------------------------------------------------------------------------------------
     def finish(self) -> None:
-        """Rates that were too small all the time, by the optimizer's own setting or by a schedule; losses that did not come down again."""
+        """Rates that were too small all the time, by the optimizer's own setting or by a schedule;
+        losses that did not come down again.
+        """
         for number, (info, held, losses) in self._doubted.items():
-            last = self._curve.get(number, losses)[-max(1, len(self._curve.get(number, losses)) // 10) :]
+            last = self._curve.get(number, losses)[
+                -max(1, len(self._curve.get(number, losses)) // 10) :
+            ]
             if not float(np.mean(last)) < 0.7 * losses[0]:
                 self._as_large(info, held, losses)
         for number, info in self._infos.items():
@@ -374,7 +419,9 @@ class LrAbsurd(Rule):
             if number not in self._told:
                 self._no_rate(info, self._rates.get(number, []))
             if number not in self._told:
-                self._no_progress(info, [held for (n, k), held in self._groups.items() if n == number])
+                self._no_progress(
+                    info, [held for (n, k), held in self._groups.items() if n == number]
+                )
             groups = [(k, held) for (n, k), held in self._groups.items() if n == number]
             for k, held in groups if number not in self._told else ():
                 ratios = [r for _, r, _ in held.seen]
@@ -382,10 +429,13 @@ class LrAbsurd(Rule):
                     continue
                 which = f" of group {k}" if len(groups) > 1 else ""
                 self._rate(
-                    info, held, self._losses.get(number, []),
+                    info,
+                    held,
+                    self._losses.get(number, []),
                     f"with a learning rate of {held.largest:.3g}{which} the updates of {info.class_name} are so small that they are lost in "
-                    "rounding or would take millions of steps", "raise",
-                )  # fmt: skip
+                    "rounding or would take millions of steps",
+                    "raise",
+                )
                 break
 
     def _no_rate(self, info: OptimizerInfo, rates: list[float]) -> None:
@@ -400,16 +450,22 @@ class LrAbsurd(Rule):
         )
         message = f"the learning rate of {info.class_name} is 0 in the first {zeros} of {len(rates)} steps: they change nothing"
         if place is None:
-            self._tell(info, "lr", 1, 0.0, message, "set the intended learning rate", {"steps": zeros})
+            self._tell(
+                info, "lr", 1, 0.0, message, "set the intended learning rate", {"steps": zeros}
+            )
             return
         self._told.add(info.number)
         self.report(
-            place, message + ".", evidence={"steps": zeros, "of": len(rates), "optimizer_at": info.site},
+            place,
+            message + ".",
+            evidence={"steps": zeros, "of": len(rates), "optimizer_at": info.site},
             fix="let the schedule start above 0: `(step + 1) / warmup`, with `/` and not `//`",
-        )  # fmt: skip
+        )
 
     def _no_progress(self, info: OptimizerInfo, groups: list[_Rates]) -> None:
-        """All steps together have hardly moved any weight, or the first ones have thrown them away, and the loss is where it was."""
+        """All steps together have hardly moved any weight, or the first ones have thrown them away,
+        and the loss is where it was.
+        """
         seen = [entry for held in groups for entry in held.seen]
         losses = self._curve.get(info.number, [])
         if not seen or len(losses) < 60 or not all(math.isfinite(x) for x in losses):
@@ -424,18 +480,26 @@ class LrAbsurd(Rule):
         moved = max(r for _, r, _ in seen) * info.steps
         if moved < 0.01 and 0 < rate <= (2e-5 if info.class_name in self.ADAPTIVE else 1e-5):
             self._rate(
-                info, held, losses, f"with a learning rate of {rate:.3g} all {info.steps} steps of {info.class_name} together have moved the weights "
-                f"by {moved:.2g} of their size, and the loss is where it was", "raise",
-            )  # fmt: skip
+                info,
+                held,
+                losses,
+                f"with a learning rate of {rate:.3g} all {info.steps} steps of {info.class_name} together have moved the weights "
+                f"by {moved:.2g} of their size, and the loss is where it was",
+                "raise",
+            )
         elif (
             info.class_name in self.ADAPTIVE
             and len(early := [r for n, r, _ in held.seen if n < 2]) == 2
             and min(early) > self.TOO_LARGE
         ):
             self._rate(
-                info, held, losses, f"with a learning rate of {rate:g} the first updates of {info.class_name} are as large as the weights "
-                "themselves, and the loss never recovers", "lower",
-            )  # fmt: skip
+                info,
+                held,
+                losses,
+                f"with a learning rate of {rate:g} the first updates of {info.class_name} are as large as the weights "
+                "themselves, and the loss never recovers",
+                "lower",
+            )
 
     def _scheduled(self, info: OptimizerInfo, held: _Scheduled | None, rates: list[float]) -> None:
         base = held.base if held is not None else rates[0] if rates else 0.0
@@ -447,9 +511,12 @@ class LrAbsurd(Rule):
             held.event.scheduler if held is not None else "what is assigned to it here",
         )
         evidence = {
-            "first_lr": base, "largest": float(f"{largest:.3g}"), "last": float(f"{rates[-1]:.3g}"), "optimizer_steps": info.steps,
+            "first_lr": base,
+            "largest": float(f"{largest:.3g}"),
+            "last": float(f"{rates[-1]:.3g}"),
+            "optimizer_steps": info.steps,
             "stepped_at": held.event.site if held is not None else None,
-        }  # fmt: skip
+        }
         if (
             held is not None
             and held.event.scheduler == "LambdaLR"
@@ -461,7 +528,9 @@ class LrAbsurd(Rule):
             functions = getattr(scheduler, "lr_lambdas", [])
             self._told.add(info.number)
             self.report(
-                _returned(functions[0] if functions else None) or held.event.made or held.event.site,
+                _returned(functions[0] if functions else None)
+                or held.event.made
+                or held.event.site,
                 f"the function of LambdaLR returns a rate, at most {largest / base:.3g}, but the result is multiplied by "
                 f"the optimizer's rate of {base:g}: "
                 f"the rate used is {largest:.3g} at most.",
@@ -472,8 +541,14 @@ class LrAbsurd(Rule):
             place = self._changed(info)
             if place is None:
                 return
-            if held is not None and held.event.scheduler in _BY_EPOCH and held.event.site is not None and _nested(held.event.site):
-                place = held.event.site  # it stands in the loop over batches, and belongs into the one around it
+            if (
+                held is not None
+                and held.event.scheduler in _BY_EPOCH
+                and held.event.site is not None
+                and _nested(held.event.site)
+            ):
+                # it stands in the loop over batches, and belongs into the one around it
+                place = held.event.site
             self._told.add(info.number)
             self.report(
                 place,
@@ -484,16 +559,26 @@ class LrAbsurd(Rule):
             )
 
     def _changed(self, info: OptimizerInfo) -> Any:
-        """Where the rate is changed: the line that makes the scheduler, or an assignment to a group's rate."""
+        """Where the rate is changed: the line that makes the scheduler, or an assignment to a
+        group's rate.
+        """
         held = self._schedules.get(info.number)
         if held is not None:
             return held.event.made or held.event.site
         root = tree(info.site.file) if info.site is not None else None
         for node in ast.walk(root) if root is not None else ():
             for target in (
-                node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+                node.targets
+                if isinstance(node, ast.Assign)
+                else [node.target]
+                if isinstance(node, ast.AugAssign)
+                else []
             ):
-                if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value == "lr":
+                if (
+                    isinstance(target, ast.Subscript)
+                    and isinstance(target.slice, ast.Constant)
+                    and target.slice.value == "lr"
+                ):
                     return Place(info.site.file, target.lineno)
         return None
 
@@ -510,7 +595,9 @@ class LrAbsurd(Rule):
             ratio = float(np.linalg.norm(moved) / np.linalg.norm(now + moved))
         held.seen.append((event.step, ratio if math.isfinite(ratio) else math.inf, self._loss))
         losses = [loss for *_, loss in held.seen]
-        worse = len(losses) > 2 and all(not math.isfinite(x) or x > 2 * abs(losses[0]) + 1e-6 for x in losses[-2:])
+        worse = len(losses) > 2 and all(
+            not math.isfinite(x) or x > 2 * abs(losses[0]) + 1e-6 for x in losses[-2:]
+        )
         if worse and any(r > self.TOO_LARGE / 2 for _, r, _ in held.seen):
             held.largest = 1.0
             self.report(
@@ -526,8 +613,12 @@ class LrAbsurd(Rule):
 
 
 _BY_EPOCH = ("ExponentialLR", "StepLR", "MultiStepLR", "MultiplicativeLR")
-_RATE = re.compile(r"(\w*_)?(lr|learning_?rate|rate|eta|step_?size|alpha)(_\w+|\d*)$", re.IGNORECASE)
-_OTHER = re.compile(r"\w*(decay|wd|momentum|eps|beta|gamma|batch|epochs|steps|dropout)\w*$", re.IGNORECASE)
+_RATE = re.compile(
+    r"(\w*_)?(lr|learning_?rate|rate|eta|step_?size|alpha)(_\w+|\d*)$", re.IGNORECASE
+)
+_OTHER = re.compile(
+    r"\w*(decay|wd|momentum|eps|beta|gamma|batch|epochs|steps|dropout)\w*$", re.IGNORECASE
+)
 
 
 def info_free(event: OptimizerInfo, told: set[int]) -> bool:
@@ -544,7 +635,9 @@ def _given(site: Site, keyword: str, position: int) -> str | None:
 
 
 def _mistaken(site: Site, keyword: str, position: int) -> bool:
-    """Whether a positional argument is called like another one than that in whose place it stands: `AdamW(params, cfg.weight_decay)`."""
+    """Whether a positional argument is called like another one than that in whose place it stands:
+    `AdamW(params, cfg.weight_decay)`.
+    """
     text = _given(site, keyword, position)
     name = text.split(".")[-1].strip("]'\"") if text is not None else ""
     return keyword == "lr" and bool(_OTHER.match(name)) and not _RATE.match(name)

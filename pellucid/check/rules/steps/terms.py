@@ -1,4 +1,6 @@
-"""Terms of a loss that no gradient can come from, and derivatives that are zero or missing, beside gradients that arrive another way."""
+"""Terms of a loss that no gradient can come from, and derivatives that are zero or missing, beside
+gradients that arrive another way.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,17 @@ def is_hot(value: Value) -> bool:
     """Whether gradients can flow into a value and on."""
     made = value.producer
     return value.requires_grad and (
-        not value.is_leaf or made is None or made.inplace and made.name not in ("requires_grad", "data")
+        not value.is_leaf
+        or made is None
+        or made.inplace
+        and made.name not in ("requires_grad", "data")
     )
 
 
 def cold_terms(root: Value) -> Iterator[tuple[Op, Any]]:
-    """(operation, operand) of what is added to a loss and has no graph: tensors of one element and Python numbers."""
+    """(operation, operand) of what is added to a loss and has no graph: tensors of one element and
+    Python numbers.
+    """
     waiting: list[Value] = [root]
     seen: set[int] = set()
     while waiting and len(seen) < 200:
@@ -50,12 +57,20 @@ def cold_terms(root: Value) -> Iterator[tuple[Op, Any]]:
             for v in op.inputs:
                 if is_hot(v) and (v.numel == 1 or op.name in ("sum", "mean") and v.numel <= 16):
                     waiting.append(v)
-                elif op.name == "stack" and v.numel == 1 and v.is_floating_point and v.producer is not None and not v.requires_grad:
+                elif (
+                    op.name == "stack"
+                    and v.numel == 1
+                    and v.is_floating_point
+                    and v.producer is not None
+                    and not v.requires_grad
+                ):
                     yield op, v
 
 
 def cut_in(term: Value) -> tuple[Op, Value] | None:
-    """The last operation before a term that got values with a graph and gave one without, and the value that it got."""
+    """The last operation before a term that got values with a graph and gave one without, and the
+    value that it got.
+    """
     for op in sorted(ancestors([term], limit=2000), key=lambda o: -o.number):
         out = op.output
         if op.name == "grad":
@@ -68,7 +83,9 @@ def cut_in(term: Value) -> tuple[Op, Value] | None:
 
 
 class NumbersRead:
-    """Numbers that values with a graph became in this step, by place, to be found again as terms of a loss."""
+    """Numbers that values with a graph became in this step, by place, to be found again as terms of
+    a loss.
+    """
 
     def __init__(self) -> None:
         self._sums: dict[
@@ -85,8 +102,18 @@ class NumbersRead:
             return
         with np.errstate(all="ignore"):
             flat = array.reshape(-1).astype(np.float64)
-            found = np.array([flat.sum(), np.abs(flat).sum(), flat @ flat, math.sqrt(flat @ flat), flat.mean(), (flat @ flat) / flat.size,
-                              np.abs(flat).mean(), flat.max()])  # fmt: skip
+            found = np.array(
+                [
+                    flat.sum(),
+                    np.abs(flat).sum(),
+                    flat @ flat,
+                    math.sqrt(flat @ flat),
+                    flat.mean(),
+                    (flat @ flat) / flat.size,
+                    np.abs(flat).mean(),
+                    flat.max(),
+                ]
+            )
         held = self._sums.get(read.site)
         total = found if held is None or held[0] != read.step else held[1] + found
         self._sums[read.site] = read.step, total, read
@@ -106,7 +133,11 @@ class NumbersRead:
                     seen.append((number / total, total))
                 ratios, totals = [r for r, _ in seen], [t for _, t in seen]
                 varies = max(totals) - min(totals) > 1e-4 * max(abs(t) for t in totals)
-                if len(seen) >= _VISITS and varies and max(ratios) - min(ratios) <= 1e-5 * abs(ratios[0]):
+                if (
+                    len(seen) >= _VISITS
+                    and varies
+                    and max(ratios) - min(ratios) <= 1e-5 * abs(ratios[0])
+                ):
                     return read
         return None
 
@@ -121,16 +152,24 @@ def arguments_of(op: Op) -> list[Any]:
 
 
 def returned_at(kind: Any, index: int) -> Any:
-    """The line of a custom function's `backward` that returns None for an argument, else its last return."""
+    """The line of a custom function's `backward` that returns None for an argument, else its last
+    return.
+    """
     function = inspect.unwrap(vars(kind).get("backward", kind.backward))
     code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
     root = tree(code.co_filename) if code is not None else None
     best = None
     for node in ast.walk(root) if root is not None and code is not None else ():
-        if isinstance(node, ast.FunctionDef) and node.name == "backward" and abs(node.lineno - code.co_firstlineno) <= 4:
+        if (
+            isinstance(node, ast.FunctionDef)
+            and node.name == "backward"
+            and abs(node.lineno - code.co_firstlineno) <= 4
+        ):
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Return) and inner.value is not None:
-                    parts = inner.value.elts if isinstance(inner.value, ast.Tuple) else [inner.value]
+                    parts = (
+                        inner.value.elts if isinstance(inner.value, ast.Tuple) else [inner.value]
+                    )
                     if index < len(parts) and ast.unparse(parts[index]) == "None":
                         return Place(code.co_filename, inner.lineno)
                     best = Place(code.co_filename, inner.lineno)
@@ -140,27 +179,47 @@ def returned_at(kind: Any, index: int) -> Any:
 # ---- where gradients were switched off -------------------------------------------------------------------------------
 def _switches_off(node: ast.AST) -> bool:
     text = ast.unparse(node)
-    return "no_grad" in text or "inference_mode" in text or "set_grad_enabled(" in text and "True" not in text
+    return (
+        "no_grad" in text
+        or "inference_mode" in text
+        or "set_grad_enabled(" in text
+        and "True" not in text
+    )
 
 
 def _decided(file: str, root: ast.Module, line: int) -> Place | None:
     """Where the flag of `with torch.set_grad_enabled(flag):` is written."""
     for node in ast.walk(root):
-        if isinstance(node, ast.Call) and node.lineno == line and node.args and "set_grad_enabled" in ast.unparse(node.func):
+        if (
+            isinstance(node, ast.Call)
+            and node.lineno == line
+            and node.args
+            and "set_grad_enabled" in ast.unparse(node.func)
+        ):
             return value_at(file, root, node.args[0])
     return None
 
 
 def off_at(file: str, line: int, function: str, depth: int = 3) -> Any:
-    """The line that switches gradients off for a place: the `with` or the decorator around it, or around a call of its function."""
+    """The line that switches gradients off for a place: the `with` or the decorator around it, or
+    around a call of its function.
+    """
     root = tree(file)
     if root is None:
         return None
     found: list[tuple[int, int]] = []  # (line of the block's begin, line to show)
     for node in ast.walk(root):
-        if isinstance(node, (ast.With, ast.AsyncWith)) and node.lineno <= line <= (node.end_lineno or 0):
-            found += [(node.lineno, node.lineno) for item in node.items if _switches_off(item.context_expr)]
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= (node.end_lineno or 0):
+        if isinstance(node, (ast.With, ast.AsyncWith)) and node.lineno <= line <= (
+            node.end_lineno or 0
+        ):
+            found += [
+                (node.lineno, node.lineno)
+                for item in node.items
+                if _switches_off(item.context_expr)
+            ]
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= (
+            node.end_lineno or 0
+        ):
             found += [(node.lineno, d.lineno) for d in node.decorator_list if _switches_off(d)]
     if found:
         shown = max(found)[1]
@@ -181,12 +240,20 @@ def off_at(file: str, line: int, function: str, depth: int = 3) -> Any:
 
 
 def _functions(root: ast.AST, line: int) -> list[ast.FunctionDef]:
-    around = [n for n in ast.walk(root) if isinstance(n, ast.FunctionDef) and n.lineno <= line <= (n.end_lineno or 0)]
+    around = [
+        n
+        for n in ast.walk(root)
+        if isinstance(n, ast.FunctionDef) and n.lineno <= line <= (n.end_lineno or 0)
+    ]
     return sorted(around, key=lambda n: -n.lineno)
 
 
 def switched_off(root: ast.AST, file: str, line: int) -> Any:
     """The statement `torch.set_grad_enabled(False)`, where there is one."""
-    lines = [n.lineno for n in ast.walk(root) if isinstance(n, ast.Expr) and "set_grad_enabled(" in ast.unparse(n.value)]
+    lines = [
+        n.lineno
+        for n in ast.walk(root)
+        if isinstance(n, ast.Expr) and "set_grad_enabled(" in ast.unparse(n.value)
+    ]
     before = [n for n in lines if n <= line]
     return Place(file, max(before)) if before else Place(file, lines[0]) if lines else None

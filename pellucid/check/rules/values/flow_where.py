@@ -1,4 +1,6 @@
-"""To which line gradients owe that they grow or shrink, and how much of one arrives through a recurrence, element by element."""
+"""To which line gradients owe that they grow or shrink, and how much of one arrives through a
+recurrence, element by element.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from ..source.origins import called_at
 from ..source.places import birthplace, ended_at, given
 from .units import LAYERS
 
-_KEEPS = frozenset("clone contiguous to float double view reshape squeeze unsqueeze flatten".split())
+_KEEPS = frozenset(
+    "clone contiguous to float double view reshape squeeze unsqueeze flatten".split()
+)
 LARGEST = 1 << 16  # elements of a state that is followed element by element
 
 
@@ -32,7 +36,9 @@ class Share:
 
 
 def shares(flow: Any, made: list[Op], chain: list[Any]) -> list[Share]:
-    """The lines that the layers between the first and the last, their activations, factors and sums owe their values to."""
+    """The lines that the layers between the first and the last, their activations, factors and sums
+    owe their values to.
+    """
     found: dict[Any, Share] = {}
 
     def add(kind: str, place: Any, number: int, factor: float, default: bool = False) -> None:
@@ -44,14 +50,27 @@ def shares(flow: Any, made: list[Op], chain: list[Any]) -> list[Share]:
 
     for layer in chain[1:]:
         written = given(flow.recorder, layer.weight)
-        add("weights", written or birthplace(flow.recorder, layer.weight), layer.number, layer.gain, written is None)
+        add(
+            "weights",
+            written or birthplace(flow.recorder, layer.weight),
+            layer.number,
+            layer.gain,
+            written is None,
+        )
     first, last = chain[0].number, chain[-1].number
     numbers = {op.number for op in made if first < op.number < last}
     for kind, table in (("activation", flow.acts), ("factor", flow.scales), ("sum", flow.sums)):
         for number, (op, factor) in table.items():
             if number in numbers:
                 site = cause_site(op)
-                add(kind, (called_at(site) or site) if kind == "activation" and site is not None else site, number, factor)
+                add(
+                    kind,
+                    (called_at(site) or site)
+                    if kind == "activation" and site is not None
+                    else site,
+                    number,
+                    factor,
+                )
     recorder = flow.recorder
     for op in made:  # what the program itself does to gradients, in a function's backward or a hook
         factor = recorder.passed.get(op.name) if op.name in recorder.custom else None
@@ -59,7 +78,9 @@ def shares(flow: Any, made: list[Op], chain: list[Any]) -> list[Share]:
         if first < op.number < last:
             if factor is not None:
                 kind = recorder.custom[op.name]
-                code = getattr(inspect.unwrap(vars(kind).get("backward", kind.backward)), "__code__", None)
+                code = getattr(
+                    inspect.unwrap(vars(kind).get("backward", kind.backward)), "__code__", None
+                )
                 wrong = None if op.name in recorder.unchanging else ended_at(recorder, code)
                 add("gradient", wrong or op.site, op.number, factor)
             if hook is not None and hook.factor is not None:
@@ -68,20 +89,23 @@ def shares(flow: Any, made: list[Op], chain: list[Any]) -> list[Share]:
 
 
 def most(found: list[Share], way: int) -> Share | None:
-    """The line with the greatest part in a growth (`way` 1) or a shrinking (-1). Weights that are as the library draws them give way to a
-    line that does half as much."""
+    """The line with the greatest part in a growth (`way` 1) or a shrinking (-1). Weights that are
+    as the library draws them give way to a line that does half as much."""
     parts = sorted((s for s in found if s.total * way > 0), key=lambda s: -s.total * way)
     if not parts:
         return None
     best = parts[0]
     if best.default:
-        best = next((s for s in parts if not s.default and s.total * way > 0.5 * best.total * way), best)
+        best = next(
+            (s for s in parts if not s.default and s.total * way > 0.5 * best.total * way), best
+        )
     return best
 
 
 def followed(flow: Any, between: dict[int, Op], first: int, last: int) -> float | None:
-    """How much of a gradient of random numbers at the last use of a matrix arrives at the first, through the derivatives of this very forward
-    pass; None where an operation is on the way whose derivative is not kept."""
+    """How much of a gradient of random numbers at the last use of a matrix arrives at the first,
+    through the derivatives of this very forward pass; None where an operation is on the way whose
+    derivative is not kept."""
     flowing: dict[int, Any] = {}
     stream = np.random.default_rng(0)
     for v in between[last].inputs:
@@ -102,7 +126,12 @@ def followed(flow: Any, between: dict[int, Op], first: int, last: int) -> float 
                 return None
             for v, part in sent:
                 made = v.producer
-                if made is not None and made.number in between and v.requires_grad and made.number != number:
+                if (
+                    made is not None
+                    and made.number in between
+                    and v.requires_grad
+                    and made.number != number
+                ):
                     if part.shape != v.shape:
                         return None
                     held = flowing.get(made.number)
@@ -127,19 +156,27 @@ def _sent(flow: Any, op: Op, g: Any) -> list[tuple[Any, Any]] | None:
         return [(v, g) for v in op.inputs if v.shape == g.shape and v.requires_grad]
     if name in _KEEPS and op.inputs:
         return [(op.inputs[0], g.reshape(op.inputs[0].shape))]
-    if (name in ("mul", "div") and len(op.inputs) == 1 or number in flow.acts) and number in flow.gains:
+    if (
+        name in ("mul", "div") and len(op.inputs) == 1 or number in flow.acts
+    ) and number in flow.gains:
         return [(op.inputs[0], g * flow.gains[number])]
     return None
 
 
 def forgotten(recorder: Any, layer: Any) -> tuple[float | None, int, Any]:
-    """Of gates whose biases the program wrote itself: how much of the state is left at the end by these biases, after how many steps, and
-    where they were written."""
+    """Of gates whose biases the program wrote itself: how much of the state is left at the end by
+    these biases, after how many steps, and where they were written."""
     op, params = layer.op, layer.op.args.get("params") or []
     module = op.module.module if op.module is not None else None
     shape = op.inputs[0].shape if op.inputs else ()
     if op.name in ("lstm", "gru"):
-        times = shape[1 if op.args.get("batch_first") else 0] if len(shape) == 3 else shape[0] if shape else 0
+        times = (
+            shape[1 if op.args.get("batch_first") else 0]
+            if len(shape) == 3
+            else shape[0]
+            if shape
+            else 0
+        )
     else:
         times = layer.count
     if module is None or len(params) < 4 or times < 2:
@@ -150,13 +187,21 @@ def forgotten(recorder: Any, layer: Any) -> tuple[float | None, int, Any]:
     if place is None or any(a is None for a in arrays):
         return None, times, None
     width = int(module.hidden_size)
-    opened = np.sum([a[width : 2 * width] for a in arrays], axis=0, dtype=np.float64)  # the gate that keeps the state is the second
-    return float((1 / (1 + np.exp(-np.mean(opened)))) ** (times - 1)) if np.mean(opened) < -1 else None, times, place
+    # the gate that keeps the state is the second
+    opened = np.sum([a[width : 2 * width] for a in arrays], axis=0, dtype=np.float64)
+    return (
+        float((1 / (1 + np.exp(-np.mean(opened)))) ** (times - 1))
+        if np.mean(opened) < -1
+        else None,
+        times,
+        place,
+    )
 
 
 def saturated(flow: Any, op: Op) -> tuple[float | None, Any]:
-    """Of the activation of a trained layer: the share of its results at which its derivative is zero, and the line to change: the one that
-    drew the matrix, or the call that hands in numbers that are not scaled."""
+    """Of the activation of a trained layer: the share of its results at which its derivative is
+    zero, and the line to change: the one that drew the matrix, or the call that hands in numbers
+    that are not scaled."""
     layer = next((o for o in lineage(op.args.get("input"), VIEWS, 6) if o.name in LAYERS), None)
     held = flow.made.get(layer.number) if layer is not None else None
     out, y = op.output, op.output.numpy() if op.output is not None else None
@@ -173,19 +218,25 @@ def saturated(flow: Any, op: Op) -> tuple[float | None, Any]:
     call = op.module
     while call is not None and call.parent is not None and call.parent.made is not None:
         call = call.parent  # out of containers of the library, to where the program calls them
-    return share, call.site if call is not None and call.made is not None and not op.direct else layer.site
+    return (
+        share,
+        call.site if call is not None and call.made is not None and not op.direct else layer.site,
+    )
 
 
 def hard_attention(op: Op) -> tuple[float | None, Any, bool]:
-    """Of the softmax of attention, whose scores are products of two trained results: the share of rows in which one element has everything, and
-    the line to change: the factor that makes the scores large (then True), or else the product."""
+    """Of the softmax of attention, whose scores are products of two trained results: the share of
+    rows in which one element has everything, and the line to change: the factor that makes the
+    scores large (then True), or else the product."""
     x, y = op.args.get("input"), op.output.numpy() if op.output is not None else None
     if x is None or not x.requires_grad or y is None or y.ndim < 2 or y.size < 64:
         return None, None, False
     between = []
     for made in lineage(x, VIEWS | {"mul", "div", "masked_fill", "add", "where"}, 12):
         if made.name in ("matmul", "bmm", "mm", "einsum"):
-            if len(made.inputs) < 2 or any(not v.requires_grad or v.is_leaf for v in made.inputs[:2]):
+            if len(made.inputs) < 2 or any(
+                not v.requires_grad or v.is_leaf for v in made.inputs[:2]
+            ):
                 return None, None, False
             break
         between.append(made)
@@ -198,7 +249,11 @@ def hard_attention(op: Op) -> tuple[float | None, Any, bool]:
     share = float(np.mean(y.max(axis=axis) > 0.9995))
     for o in between:
         factor = o.args.get("other")
-        if isinstance(factor, (int, float)) and factor and (factor > 1 if o.name == "mul" else o.name == "div" and factor < 1):
+        if (
+            isinstance(factor, (int, float))
+            and factor
+            and (factor > 1 if o.name == "mul" else o.name == "div" and factor < 1)
+        ):
             return share, cause_site(o), True
     return share, cause_site(made), False
 
@@ -207,12 +262,17 @@ def one_step(op: Op) -> bool:
     """Whether an operation takes a single time step: `states[:, -1]`."""
     index = op.args.get("index")
     return op.name in ("getitem", "select") and (
-        op.name == "select" or isinstance(index, int) or isinstance(index, tuple) and any(isinstance(i, int) for i in index)
+        op.name == "select"
+        or isinstance(index, int)
+        or isinstance(index, tuple)
+        and any(isinstance(i, int) for i in index)
     )
 
 
 def late(made: list[Op], layer: Any, flow: Any) -> bool:
-    """Whether a loss sees the first half of a recurrence through its last state only, and no gates carry it through."""
+    """Whether a loss sees the first half of a recurrence through its last state only, and no gates
+    carry it through.
+    """
     first, middle, last = layer.uses[0], layer.uses[len(layer.uses) // 2], layer.uses[-1]
     states: set[int] = {first}  # what depends on the first use
     for op in made:
@@ -238,7 +298,10 @@ def late(made: list[Op], layer: Any, flow: Any) -> bool:
         if op.number in behind or op.number <= first:
             continue
         if any(
-            v.producer is not None and v.producer.number in states and v.producer.number <= middle and v.requires_grad
+            v.producer is not None
+            and v.producer.number in states
+            and v.producer.number <= middle
+            and v.requires_grad
             for v in op.inputs
         ):
             return False
@@ -246,8 +309,9 @@ def late(made: list[Op], layer: Any, flow: Any) -> bool:
 
 
 def gated(flow: Any, made: list[Op]) -> tuple[float, int, Op] | None:
-    """A state that is multiplied step by step with another result: by how much a gradient grows through these products when that is more than
-    ten thousand times (and the state grows with it), in how many, and the operation that makes the other factor."""
+    """A state that is multiplied step by step with another result: by how much a gradient grows
+    through these products when that is more than ten thousand times (and the state grows with it),
+    in how many, and the operation that makes the other factor."""
     places: dict[Any, list[Op]] = {}
     for op in made:
         if op.number in flow.crossed and op.site is not None:

@@ -53,23 +53,30 @@ class LossAtChance(Rule):
 
     def __init__(self) -> None:
         self._curves: dict[tuple[Site | None, int], _Curve] = {}
-        self._looked: dict[int, tuple[float, int, bool]] = {}  # by number of the loss: chance, classes, labels drawn anew
-        self._loaders: dict[int, list[bool]] = {}  # by number of a loader: which of its tensors are random labels
+        # by number of the loss: chance, classes, labels drawn anew
+        self._looked: dict[int, tuple[float, int, bool]] = {}
+        # by number of a loader: which of its tensors are random labels
+        self._loaders: dict[int, list[bool]] = {}
         self._drawn: set[int] = set()
         self._taken: set[int] = set()  # ids of tensors whose numbers were read before training
         self._unrelated: dict[
             int, bool
-        ] = {}  # by number of the operation that drew labels: whether the inputs are not made of them
+            # by number of the operation that drew labels: whether the inputs are not made of them
+        ] = {}
         self._visits: dict[Site | None, int] = {}
         self._last = False
-        self._memory: list[tuple[Any, Any]] = []  # weak references to arrays that tensors were made of, and to these
+        # weak references to arrays that tensors were made of, and to these
+        self._memory: list[tuple[Any, Any]] = []
         self._turned: Any = None  # where such an array was shuffled or sorted in place
-        self._wiped: Any = None  # where a norm over one element makes the same number of every input
+        # where a norm over one element makes the same number of every input
+        self._wiped: Any = None
         self._wiped_steps: set[int] = set()  # the steps in which it did
         self._weightless: Any = None  # where weights of classes were made that are all zero
         self._alike: dict[
             int, tuple[Any, bool, int, float, bool]
-        ] = {}  # by `Value.id`: where it was made, whether its rows are still alike, when, its first number, whether it has moved
+            # by `Value.id`: where it was made, whether its rows are still alike, when, its first
+            # number, whether it has moved
+        ] = {}
 
     def on_backward(self, event: Backward) -> None:
         """Note the loss that backward is called on."""
@@ -90,7 +97,8 @@ class LossAtChance(Rule):
             self._constant(event)
         op = loss if loss is not None else root.producer
         site = op.site if op is not None else event.site
-        key = (site, event.accumulated[0].value.id if event.accumulated else 0)  # several models may be trained on one line
+        # several models may be trained on one line
+        key = (site, event.accumulated[0].value.id if event.accumulated else 0)
         curve = self._curves.get(key)
         if curve is None:
             if len(self._curves) >= 20:
@@ -107,13 +115,28 @@ class LossAtChance(Rule):
             curve.fresh |= looked[2]
 
     def _constant(self, event: Backward) -> None:
-        """Matrices that begin with the same number everywhere, two or more in a row: no unit ever differs from the others."""
-        if not self._alike and self.step > 2 or len(self._alike) > 64 or self.step & (self.step - 1) and self.step > 2:
+        """Matrices that begin with the same number everywhere, two or more in a row: no unit ever
+        differs from the others.
+        """
+        if (
+            not self._alike
+            and self.step > 2
+            or len(self._alike) > 64
+            or self.step & (self.step - 1)
+            and self.step > 2
+        ):
             return
         recorder = self.session.recorder
         for a in event.accumulated:
             value, known = a.value, self._alike.get(a.value.id)
-            if value.ndim < 2 or value.shape[0] < 2 or known is None and self.step > 2 or known is not None and not known[1]:
+            if (
+                value.ndim < 2
+                or value.shape[0] < 2
+                or known is None
+                and self.step > 2
+                or known is not None
+                and not known[1]
+            ):
                 continue
             array = value.numpy()
             same = array is not None and bool((array == array[:1]).all())
@@ -130,14 +153,20 @@ class LossAtChance(Rule):
         while type(dataset).__name__ == "Subset":
             dataset = dataset.dataset
         tensors = getattr(dataset, "tensors", ())
-        values = [self.session.recorder.value(t) for t in tensors] if isinstance(tensors, (tuple, list)) else []
+        values = (
+            [self.session.recorder.value(t) for t in tensors]
+            if isinstance(tensors, (tuple, list))
+            else []
+        )
         drawn = [self._by_chance(v, [o for o in values if o is not v], -1) for v in values]
         self._loaders[event.number] = drawn
 
     def on_batch(self, event: Batch) -> None:
         """Which tensors of the batch are such labels."""
         drawn = self._loaders.get(event.loader.number, [])
-        self._drawn = {value.id for value, random in zip(event.values, drawn, strict=False) if random}
+        self._drawn = {
+            value.id for value, random in zip(event.values, drawn, strict=False) if random
+        }
 
     def on_op(self, op: Op) -> None:
         """What guessing would give: the entropy of the labels in this batch."""
@@ -158,16 +187,27 @@ class LossAtChance(Rule):
         weight = op.args.get("weight")
         if visits == 1 and isinstance(weight, Value) and weight.producer is not None:
             weights = weight.numpy()
-            self._weightless = weight.producer.site if weights is not None and not weights.any() else None
+            self._weightless = (
+                weight.producer.site if weights is not None and not weights.any() else None
+            )
         labels = target.numpy()
         if labels is None or not labels.size:
             return
         if op.name == "mse_loss":  # the mean of the targets is the best guess
-            if labels.dtype.kind == "f" and labels.ndim and len(labels) > 1 and labels.shape == scores.shape:
+            if (
+                labels.dtype.kind == "f"
+                and labels.ndim
+                and len(labels) > 1
+                and labels.shape == scores.shape
+            ):
                 if len(self._looked) > 16:
                     self._looked.clear()
                 fresh = self._by_chance(target, [scores], op.step)
-                self._looked[op.number] = float(np.mean(np.var(labels, axis=0, dtype=np.float64))), 0, fresh
+                self._looked[op.number] = (
+                    float(np.mean(np.var(labels, axis=0, dtype=np.float64))),
+                    0,
+                    fresh,
+                )
             return
         if op.name in ("cross_entropy", "nll_loss"):
             if labels.dtype.kind not in "iu":
@@ -189,7 +229,9 @@ class LossAtChance(Rule):
         )
 
     def on_read(self, event: Read) -> None:
-        """Numbers that the program takes out of a tensor before it trains: inputs may be made of them."""
+        """Numbers that the program takes out of a tensor before it trains: inputs may be made of
+        them.
+        """
         if event.step == 0 and event.how != "repr" and len(self._taken) < 1000:
             self._taken.add(event.value.id)
 
@@ -212,7 +254,11 @@ class LossAtChance(Rule):
         """`rng.shuffle(labels)`, which are the memory of a tensor."""
         if event.value is None and event.inplace and self._turned is None:
             arrays = [a for ref, _ in self._memory if (a := ref()) is not None]
-            if len(arrays) > 1 and any(np.may_share_memory(a, event.target) for a in arrays) and event.target.ndim == 1:
+            if (
+                len(arrays) > 1
+                and any(np.may_share_memory(a, event.target) for a in arrays)
+                and event.target.ndim == 1
+            ):
                 self._turned = event.site
 
     def _apart(self, file: str) -> Any:
@@ -223,7 +269,11 @@ class LossAtChance(Rule):
         """Judge, when nothing else was found and training went on for a while."""
         if self.session.failure is not None:
             return
-        held = [(place, moved) for place, same, step, _, moved in self._alike.values() if same and step >= 8 and place is not None]
+        held = [
+            (place, moved)
+            for place, same, step, _, moved in self._alike.values()
+            if same and step >= 8 and place is not None
+        ]
         alike = [place for place, _ in held]
         if len(alike) >= 2 or any(moved for _, moved in held):
             self.report(
@@ -260,7 +310,11 @@ class LossAtChance(Rule):
         size = float(np.abs(losses).max())
         if not size and self._weightless is not None:
             self._tell(
-                curve, losses, "the loss is 0 in every step: all of its class or sample weights are zero.", {}, self._weightless
+                curve,
+                losses,
+                "the loss is 0 in every step: all of its class or sample weights are zero.",
+                {},
+                self._weightless,
             )
             return
         if size > 1e-6 and float(np.ptp(losses)) <= 1e-6 * size:
@@ -271,7 +325,12 @@ class LossAtChance(Rule):
                 {},
             )
             return
-        if losses.size < _STEPS_CHANCE or len(curve.chance) < 3 or curve.fresh or curve.classes == 1:
+        if (
+            losses.size < _STEPS_CHANCE
+            or len(curve.chance) < 3
+            or curve.fresh
+            or curve.classes == 1
+        ):
             return
         marginal = float(np.mean(curve.chance))
         chance = max(marginal, 0.0)
@@ -284,10 +343,12 @@ class LossAtChance(Rule):
         first, last = losses[:third], losses[-third:]
         noise = float(np.sqrt(first.var() / third + last.var() / third))
         drop = float(first.mean() - last.mean())
-        mixed = self._apart(curve.site.file) if curve.site is not None else None  # then a loss that falls a little learns by heart
+        # then a loss that falls a little learns by heart
+        mixed = self._apart(curve.site.file) if curve.site is not None else None
         if last.mean() < (0.85 if mixed is not None else 0.97) * chance:
             return
-        flat = last.mean() > 0.998 * chance and _is_flat(last)  # it came down to chance, and stays there
+        # it came down to chance, and stays there
+        flat = last.mean() > 0.998 * chance and _is_flat(last)
         if mixed is None and drop > max(2 * noise, 0.01 * chance) and not flat:
             return
         if last.mean() > 1.25 * max(chance, math.log(curve.classes)):
@@ -298,13 +359,16 @@ class LossAtChance(Rule):
         if mixed is None and slope < -3 * spread and drop > 0.002 * chance and not flat:
             return
         self._tell(
-            curve, losses,
+            curve,
+            losses,
             f"after {losses.size} steps the loss is {last.mean():.4g}, no better than guessing: with these labels chance gives {chance:.4g}.",
             {"chance": chance, "classes": curve.classes},
-        )  # fmt: skip
+        )
 
     def _judge_guess(self, curve: _Curve, losses: Any, chance: float) -> None:
-        """A squared error no better than that of the targets' mean, where inputs and targets are ordered apart."""
+        """A squared error no better than that of the targets' mean, where inputs and targets are
+        ordered apart.
+        """
         place = self._apart(curve.site.file) if curve.site is not None else None
         third = losses.size // 3
         first, last = losses[:third], losses[-third:]
@@ -317,17 +381,31 @@ class LossAtChance(Rule):
         ):
             return
         self._tell(
-            curve, losses,
+            curve,
+            losses,
             f"after {losses.size} steps the loss is {last.mean():.4g}, no better than guessing the mean of the targets, which gives {chance:.4g}.",
             {"chance": chance},
-        )  # fmt: skip
+        )
 
-    def _tell(self, curve: _Curve, losses: Any, message: str, evidence: dict[str, Any], place: Any = None) -> None:
+    def _tell(
+        self, curve: _Curve, losses: Any, message: str, evidence: dict[str, Any], place: Any = None
+    ) -> None:
         shown = [float(f"{v:.5g}") for v in losses[np.linspace(0, losses.size - 1, 6).astype(int)]]
         self.report(
-            place or (self._apart(curve.site.file) or self._wiped or curve.site if curve.site is not None else None),
+            place
+            or (
+                self._apart(curve.site.file) or self._wiped or curve.site
+                if curve.site is not None
+                else None
+            ),
             message,
-            evidence={"loss": curve.name, "loss_at": curve.site, "steps": int(losses.size), "losses": shown, **evidence},
+            evidence={
+                "loss": curve.name,
+                "loss_at": curve.site,
+                "steps": int(losses.size),
+                "losses": shown,
+                **evidence,
+            },
             fix="check whether the model can overfit a few examples; if not, look at the gradients (`pellucid.explain`), "
             "the initialization, the learning rate, and whether inputs and labels still match",
         )
@@ -340,7 +418,13 @@ def _over_one(op: Op) -> bool:
         return False
     if op.name == "layer_norm":
         shape = op.args.get("normalized_shape")
-        sizes = [shape] if isinstance(shape, int) else list(shape) if isinstance(shape, (tuple, list)) else [2]
+        sizes = (
+            [shape]
+            if isinstance(shape, int)
+            else list(shape)
+            if isinstance(shape, (tuple, list))
+            else [2]
+        )
         return all(size == 1 for size in sizes)
     groups = op.args.get("num_groups") if op.name == "group_norm" else value.shape[1]
     return isinstance(groups, int) and groups * value.shape[0] == value.numel
@@ -354,8 +438,8 @@ def _is_flat(losses: Any) -> bool:
 
 
 def _drawn(value: Value, step: int, limit: int = 200) -> Op | None:
-    """The operation that drew labels which are random numbers themselves, or are made of random numbers of this step; which rows are drawn
-    does not count."""
+    """The operation that drew labels which are random numbers themselves, or are made of random
+    numbers of this step; which rows are drawn does not count."""
     waiting = [(value, True)]
     while waiting and limit > 0:
         limit -= 1
@@ -363,17 +447,29 @@ def _drawn(value: Value, step: int, limit: int = 200) -> Op | None:
         op = current.producer
         if op is None:
             continue
-        if op.name in RANDOM and (step > 0 and op.step == step or plain and op.name in ("randint", "bernoulli", "multinomial")):
+        if op.name in RANDOM and (
+            step > 0
+            and op.step == step
+            or plain
+            and op.name in ("randint", "bernoulli", "multinomial")
+        ):
             return op
         plain = plain and op.name in VIEWS
         waiting.extend(
-            (v, plain) for v in (op.inputs[:1] if op.name in ("getitem", "index_select", "gather", "take") else op.inputs)
+            (v, plain)
+            for v in (
+                op.inputs[:1]
+                if op.name in ("getitem", "index_select", "gather", "take")
+                else op.inputs
+            )
         )
     return None
 
 
 def _only_loss(root: Value) -> Op | None:
-    """The classification loss that the root is, but for a mean of several of the same size; None for sums of others."""
+    """The classification loss that the root is, but for a mean of several of the same size; None
+    for sums of others.
+    """
     value: Value | None = root
     for _ in range(10):
         op = value.producer if value is not None else None

@@ -1,4 +1,6 @@
-"""Where inputs and labels are put into different orders, read off the source. It says where to look when a loss does not fall."""
+"""Where inputs and labels are put into different orders, read off the source. It says where to look
+when a loss does not fall.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,11 @@ def _shuffled(root: ast.AST) -> list[int]:
         calls = []
         for statement in body:
             value = getattr(statement, "value", None)
-            if _called(value) in _SHUFFLES and value.args and isinstance(value.args[0], (ast.Name, ast.Attribute)):
+            if (
+                _called(value) in _SHUFFLES
+                and value.args
+                and isinstance(value.args[0], (ast.Name, ast.Attribute))
+            ):
                 calls.append((statement.lineno, ast.unparse(value.args[0])))
             elif "seed" in _called(value) or "set_state" in _called(value):
                 calls.clear()
@@ -71,14 +77,22 @@ def _indexed(root: ast.AST) -> list[int]:
         made: dict[str, int] = {}
         used: dict[Any, tuple[set[str], int]] = {}
         for statement in body:
-            if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.For, ast.While, ast.If, ast.With)):
+            if isinstance(
+                statement, (ast.FunctionDef, ast.ClassDef, ast.For, ast.While, ast.If, ast.With)
+            ):
                 continue
             value = getattr(statement, "value", None)
             if isinstance(statement, ast.Assign) and _called(value) in _PERMUTATIONS:
                 made |= {ast.unparse(t): statement.lineno for t in statement.targets}
             for n in ast.walk(statement):
                 if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load):
-                    key = ast.unparse(n.slice) if ast.unparse(n.slice) in made else n if _called(n.slice) in _PERMUTATIONS else None
+                    key = (
+                        ast.unparse(n.slice)
+                        if ast.unparse(n.slice) in made
+                        else n
+                        if _called(n.slice) in _PERMUTATIONS
+                        else None
+                    )
                     if key is not None:
                         used.setdefault(key, (set(), statement.lineno))[0].add(ast.unparse(n.value))
         groups = [(names, line) for names, line in used.values()]
@@ -94,11 +108,16 @@ def _indexed(root: ast.AST) -> list[int]:
 def _zipped(root: ast.AST) -> list[int]:
     """`zip(loader_x, loader_y)` of two loaders that shuffle each for itself."""
     loaders = {
-        ast.unparse(t) for n in ast.walk(root) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)
+        ast.unparse(t)
+        for n in ast.walk(root)
+        if isinstance(n, ast.Assign)
+        and isinstance(n.value, ast.Call)
         and _called(n.value) == "DataLoader"
-        and any(k.arg == "shuffle" and getattr(k.value, "value", None) is True for k in n.value.keywords)
+        and any(
+            k.arg == "shuffle" and getattr(k.value, "value", None) is True for k in n.value.keywords
+        )
         for t in n.targets
-    }  # fmt: skip
+    }
     zips = [n for n in ast.walk(root) if isinstance(n, ast.Call) and _called(n) == "zip"]
     return [n.lineno for n in zips if len({ast.unparse(a) for a in n.args} & loaders) >= 2]
 
@@ -107,16 +126,27 @@ def _items(root: ast.AST) -> list[int]:
     """`return self.x[i], self.y[i + 1]` of a `__getitem__`."""
     found = []
     for function in ast.walk(root):
-        if not isinstance(function, ast.FunctionDef) or function.name != "__getitem__" or len(function.args.args) < 2:
+        if (
+            not isinstance(function, ast.FunctionDef)
+            or function.name != "__getitem__"
+            or len(function.args.args) < 2
+        ):
             continue
         index = function.args.args[1].arg
         for n in ast.walk(function):
             if isinstance(n, ast.Return) and isinstance(n.value, ast.Tuple):
                 picked = [
-                    (ast.unparse(s.value), ast.unparse(s.slice)) for e in n.value.elts for s in ast.walk(e)
-                    if isinstance(s, ast.Subscript) and not isinstance(s.slice, _PARTS) and index in ast.unparse(s.slice)
-                ]  # fmt: skip
-                if len({key for _, key in picked}) >= 2 and len({array for array, _ in picked}) >= 2:
+                    (ast.unparse(s.value), ast.unparse(s.slice))
+                    for e in n.value.elts
+                    for s in ast.walk(e)
+                    if isinstance(s, ast.Subscript)
+                    and not isinstance(s.slice, _PARTS)
+                    and index in ast.unparse(s.slice)
+                ]
+                if (
+                    len({key for _, key in picked}) >= 2
+                    and len({array for array, _ in picked}) >= 2
+                ):
                     found.append(n.lineno)
     return found
 
@@ -143,11 +173,16 @@ def _partly(root: ast.AST) -> list[int]:
     }
     found = []
     for n in ast.walk(root):
-        given = n.args if isinstance(n, ast.Call) and _called(n) in ("TensorDataset", "zip", "fit") else ()
+        given = (
+            n.args
+            if isinstance(n, ast.Call) and _called(n) in ("TensorDataset", "zip", "fit")
+            else ()
+        )
         ordered = [
             a
             for a in given
-            if isinstance(a, ast.Subscript) and (ast.unparse(a.slice) in orders or _called(a.slice) in _PERMUTATIONS)
+            if isinstance(a, ast.Subscript)
+            and (ast.unparse(a.slice) in orders or _called(a.slice) in _PERMUTATIONS)
         ]
         if isinstance(n, ast.Call) and ordered and len(ordered) < len(given):
             found.append(n.lineno)
@@ -155,7 +190,9 @@ def _partly(root: ast.AST) -> list[int]:
 
 
 def _by_length(root: ast.AST) -> list[int]:
-    """`batch.sort(key=len)`, `xs = sorted(xs, key=len)`: sequences in another order than what was listed beside them."""
+    """`batch.sort(key=len)`, `xs = sorted(xs, key=len)`: sequences in another order than what was
+    listed beside them.
+    """
     found = []
     for n in ast.walk(root):
         if not isinstance(n, ast.Call) or _called(n) not in ("sort", "sorted"):
@@ -163,7 +200,13 @@ def _by_length(root: ast.AST) -> list[int]:
         key = next((k.value for k in n.keywords if k.arg == "key"), None)
         if isinstance(key, ast.Lambda) and len(key.args.args) == 1:
             own, text = key.args.args[0].arg, ast.unparse(key.body)
-            whole = text in (f"len({own})", f"{own}.shape[0]", f"{own}.size(0)", f"-len({own})", f"-{own}.shape[0]")
+            whole = text in (
+                f"len({own})",
+                f"{own}.shape[0]",
+                f"{own}.size(0)",
+                f"-len({own})",
+                f"-{own}.shape[0]",
+            )
         else:
             whole = isinstance(key, ast.Name) and key.id == "len"
         if whole:

@@ -10,21 +10,26 @@ from ...events import Backward, Cleared, Failure, Op, Read, Step, Update, Value,
 from ...rule import Rule
 from ..losses.origin import origin
 
-LOOKED_AT = 1 << 16  # elements; larger results are looked at in the first three steps and at powers of two
+# elements; larger results are looked at in the first three steps and at powers of two
+LOOKED_AT = 1 << 16
 KEPT = 20_000
 
-# Operations that put a number from the program into a tensor: an infinity made by them is a mask, a bound or a missing value.
+# Operations that put a number from the program into a tensor: an infinity made by them is a mask, a
+# bound or a missing value.
 PUT = frozenset(
     "masked_fill full full_like new_full fill tensor as_tensor from_numpy where setitem masked_scatter index_fill copy".split()
 )
 # Operations whose result is whatever lay in memory, which may look like NaN until it is filled.
-UNFILLED = frozenset("empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_".split())
+UNFILLED = frozenset(
+    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_".split()
+)
 # Operations that leave the range of numbers only when what goes in is huge already.
 GROWTH = frozenset(
     "linear matmul mm bmm addmm baddbmm mv dot einsum bilinear mul add sub square sum cumsum prod cumprod mse_loss l1_loss smooth_l1_loss "
     "huber_loss conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d rnn lstm gru batch_norm layer_norm norm".split()
 )
-# Operations whose derivative is infinite at a point where their value is finite: name -> (argument, test, words).
+# Operations whose derivative is infinite at a point where their value is finite: name -> (argument,
+# test, words).
 SINGULAR: dict[str, tuple[Any, str]] = {
     "sqrt": (lambda x: x == 0, "the derivative of sqrt is infinite at 0"),
     "acos": (lambda x: np.abs(x) == 1, "the derivative of acos is infinite at -1 and 1"),
@@ -33,7 +38,10 @@ SINGULAR: dict[str, tuple[Any, str]] = {
     "atan2": (lambda x: x == 0, "atan2 has no derivative at (0, 0)"),
     "pow": (lambda x: x == 0, "the derivative of a power below 1 is infinite at 0"),
     "log": (lambda x: np.abs(x) < 1e-30, "its derivative 1 / x overflows this close to 0"),
-    "reciprocal": (lambda x: np.abs(x) < 1e-15, "its derivative 1 / x**2 overflows this close to 0"),
+    "reciprocal": (
+        lambda x: np.abs(x) < 1e-15,
+        "its derivative 1 / x**2 overflows this close to 0",
+    ),
     "rsqrt": (lambda x: np.abs(x) < 1e-20, "its derivative overflows this close to 0"),
     "div": (lambda x: np.abs(x) < 1e-15, "its derivative 1 / x**2 overflows this close to 0"),
 }
@@ -89,7 +97,9 @@ class _Cause:
 
     __slots__ = ("evidence", "fix", "growth", "message", "site")
 
-    def __init__(self, site: Any, message: str, evidence: dict[str, Any], fix: str, growth: bool) -> None:
+    def __init__(
+        self, site: Any, message: str, evidence: dict[str, Any], fix: str, growth: bool
+    ) -> None:
         self.site = site
         self.message = message
         self.evidence = evidence
@@ -98,14 +108,18 @@ class _Cause:
 
 
 class _Waiting:
-    """A backward call whose loss or gradients are no numbers, and the leaves that it reached: nobody has used them yet."""
+    """A backward call whose loss or gradients are no numbers, and the leaves that it reached:
+    nobody has used them yet.
+    """
 
     __slots__ = ("cause", "leaves", "loss")
 
     def __init__(self, cause: _Cause, loss: bool) -> None:
         self.cause = cause
         self.loss = (
-            loss  # the loss itself is none; its gradients may well be finite: the derivative of log is 1 / x below zero, too
+            # the loss itself is none; its gradients may well be finite: the derivative of log is 1
+            # / x below zero, too
+            loss
         )
         self.leaves: set[int] = set()
 
@@ -139,7 +153,12 @@ class NanBorn(Rule):
                 array = v.numpy()
                 if array is not None and not _finite(array):
                     self._note(op, v, array)
-        if op.name in SINGULAR and op.grad_enabled and op.number not in self._bad and not op.inplace:
+        if (
+            op.name in SINGULAR
+            and op.grad_enabled
+            and op.number not in self._bad
+            and not op.inplace
+        ):
             self._point(op)
 
     def _looks(self, numel: int) -> bool:
@@ -152,7 +171,9 @@ class NanBorn(Rule):
         nan = int(np.isnan(array).sum())
         kind = "nan" if nan else "inf"
         self._kinds[v.number] = kind
-        bad = self._bad.setdefault(op.number, _Bad(op, kind, nan or int(np.isinf(array).sum()), array.size))
+        bad = self._bad.setdefault(
+            op.number, _Bad(op, kind, nan or int(np.isinf(array).sum()), array.size)
+        )
         names = {id(x): k for k, x in op.args.items() if isinstance(x, Value)}
         for x in op.inputs:
             known = self._kinds.get(x.number)
@@ -171,7 +192,9 @@ class NanBorn(Rule):
     def _point(self, op: Op) -> None:
         """A value at which the derivative is infinite."""
         x = op.arg("other" if op.name == "div" else "input")
-        if op.name == "pow" and not (isinstance(op.arg("exponent"), float) and 0 < op.args["exponent"] < 1):
+        if op.name == "pow" and not (
+            isinstance(op.arg("exponent"), float) and 0 < op.args["exponent"] < 1
+        ):
             return
         if not isinstance(x, Value) or not x.requires_grad or not self._looks(x.numel):
             return
@@ -179,7 +202,11 @@ class NanBorn(Rule):
         if array is None:
             return
         there = test(array)
-        if op.name == "atan2" and isinstance(op.arg("other"), Value) and (other := op.args["other"].numpy()) is not None:
+        if (
+            op.name == "atan2"
+            and isinstance(op.arg("other"), Value)
+            and (other := op.args["other"].numpy()) is not None
+        ):
             there = there & (other == 0)
         if there.any():
             if len(self._singular) >= KEPT:
@@ -194,7 +221,9 @@ class NanBorn(Rule):
             before = sorted(bad.bad_inputs, key=lambda k: k[0] != "nan")
             kind, x = before[0] if before else ("", None)
             made = x.producer if x is not None else None
-            if x is None or (made is not None and made.name in PUT and kind == "inf" and bad.kind == "nan"):
+            if x is None or (
+                made is not None and made.name in PUT and kind == "inf" and bad.kind == "nan"
+            ):
                 return self._born(bad, what)
             if made is None or made.number not in self._bad:
                 return self._came_in(bad, kind, x, what)
@@ -212,13 +241,30 @@ class NanBorn(Rule):
                 False,
             )
         masked = any(kind == "inf" for kind, _ in bad.bad_inputs)
-        told = ", ".join(f"{k} from {_short(low)} to {_short(high)}" for k, (low, high) in bad.ranges.items())
-        why = "an entire row of its input is infinite" if masked else told and f"its arguments: {told}"
-        growth = op.name in GROWTH and not masked and max((abs(x) for r in bad.ranges.values() for x in r), default=0.0) > 1e4
+        told = ", ".join(
+            f"{k} from {_short(low)} to {_short(high)}" for k, (low, high) in bad.ranges.items()
+        )
+        why = (
+            "an entire row of its input is infinite"
+            if masked
+            else told and f"its arguments: {told}"
+        )
+        growth = (
+            op.name in GROWTH
+            and not masked
+            and max((abs(x) for r in bad.ranges.values() for x in r), default=0.0) > 1e4
+        )
         return _Cause(
             _of_parameters(op) or op.site,
             f"{word} appears in {op.name}, in {bad.count} of {bad.total} elements{': ' + why if why else ''}; {what}.",
-            {"operation": op.name, "kind": word, "elements": bad.count, "of": bad.total, "ranges": bad.ranges, "step": op.step},
+            {
+                "operation": op.name,
+                "kind": word,
+                "elements": bad.count,
+                "of": bad.total,
+                "ranges": bad.ranges,
+                "step": op.step,
+            },
             DIVERGED if growth else _fix(op),
             growth,
         )
@@ -226,14 +272,27 @@ class NanBorn(Rule):
     def _came_in(self, bad: _Bad, kind: str, x: Value, what: str) -> _Cause:
         word, name = "NaN" if kind == "nan" else "Inf", x.name
         made = x.producer
-        data = next((b for b in self._bad.values() if b.op.name in PUT and b.kind == kind and not b.bad_inputs), None)
+        data = next(
+            (
+                b
+                for b in self._bad.values()
+                if b.op.name in PUT and b.kind == kind and not b.bad_inputs
+            ),
+            None,
+        )
         if made is None and data is not None and kind == "nan":  # it came through a loader
             return self._born(data, what)
         site = made.site if made is not None and made.name in PUT else bad.op.site
         return _Cause(
             site,
             f"{word} is already in {name or 'a tensor of shape ' + str(list(x.shape))}, which {bad.op.name} uses; {what}.",
-            {"operation": bad.op.name, "kind": word, "tensor": name, "shape": list(x.shape), "step": bad.op.step},
+            {
+                "operation": bad.op.name,
+                "kind": word,
+                "tensor": name,
+                "shape": list(x.shape),
+                "step": bad.op.step,
+            },
             CLEAN,
             False,
         )
@@ -258,7 +317,11 @@ class NanBorn(Rule):
         waiting = {leaf for w in self._waiting for leaf in w.leaves}
         if held is None:
             for a in event.accumulated:
-                gradient = a.value.grad() if self._looks(a.value.numel) and a.value.id not in waiting else None
+                gradient = (
+                    a.value.grad()
+                    if self._looks(a.value.numel) and a.value.id not in waiting
+                    else None
+                )
                 if gradient is not None and not _finite(gradient):
                     held = _Waiting(self._in_backward(event, a.value, gradient), False)
                     break
@@ -272,8 +335,13 @@ class NanBorn(Rule):
         made = sorted(ancestors(event.roots), key=lambda op: -op.number)
         name = leaf.name
         evidence = {"kind": word, "parameter": name, "step": event.step, "backward_at": event.site}
-        point = next((self._singular[op.number] for op in made if op.number in self._singular), None)
-        hidden = next((self._bad[op.number] for op in made if op.number in self._bad and op.name not in PUT), None)
+        point = next(
+            (self._singular[op.number] for op in made if op.number in self._singular), None
+        )
+        hidden = next(
+            (self._bad[op.number] for op in made if op.number in self._bad and op.name not in PUT),
+            None,
+        )
         if point is not None and (hidden is None or point[0].number > hidden.op.number):
             op, words, count = point
             return _Cause(
@@ -292,7 +360,10 @@ class NanBorn(Rule):
             cause.evidence |= evidence
             cause.growth = False
             if hidden.op.name in FIX:
-                cause.fix = FIX[hidden.op.name] + " before it, not only its result after it (torch.where around the argument)"
+                cause.fix = (
+                    FIX[hidden.op.name]
+                    + " before it, not only its result after it (torch.where around the argument)"
+                )
             return cause
         return _Cause(
             event.site,
@@ -313,7 +384,9 @@ class NanBorn(Rule):
         self._waiting = [held for held in self._waiting if held.leaves]
 
     def on_step(self, event: Step) -> None:
-        """Gradients are used. A GradScaler leaves out steps with gradients that are not finite, which is as it should be."""
+        """Gradients are used. A GradScaler leaves out steps with gradients that are not finite,
+        which is as it should be.
+        """
         if self._waiting:
             self._used(event.optimizer.params())
 
@@ -325,7 +398,9 @@ class NanBorn(Rule):
     def _used(self, values: list[Value]) -> None:
         for held in self._waiting:
             used = [v for v in values if v.id in held.leaves]
-            if used and (held.loss or any((g := v.grad()) is not None and not _finite(g) for v in used)):
+            if used and (
+                held.loss or any((g := v.grad()) is not None and not _finite(g) for v in used)
+            ):
                 self._tell(held.cause)
                 break
         self._forget({v.id for v in values})
@@ -340,7 +415,12 @@ class NanBorn(Rule):
     # ---- programs that do not train ----------------------------------------------------------------------------------
     def on_read(self, event: Read) -> None:
         """A number that is none is looked at."""
-        if not self._done and not self._backwards and event.result is not None and event.result != event.result:
+        if (
+            not self._done
+            and not self._backwards
+            and event.result is not None
+            and event.result != event.result
+        ):
             self._last = event.value
 
     def on_exception(self, event: Failure) -> None:
@@ -368,7 +448,9 @@ class NanBorn(Rule):
             self.report(cause.site, cause.message, evidence=cause.evidence, fix=cause.fix)
 
     def _diverged(self) -> bool:
-        """Whether the numbers had grown beyond all measure before, which is told by the rule that saw it."""
+        """Whether the numbers had grown beyond all measure before, which is told by the rule that
+        saw it.
+        """
         return any(finding.name in _GROW for finding, _ in self.session.found.values())
 
 
@@ -378,23 +460,31 @@ def _fix(op: Op) -> str:
         made = origin(op.args.get("input"))
         if made is not None and made.probabilities:
             one, loss = (
-                ("log_softmax", "cross_entropy") if made.kind == "softmax" else ("logsigmoid", "binary_cross_entropy_with_logits")
+                ("log_softmax", "cross_entropy")
+                if made.kind == "softmax"
+                else ("logsigmoid", "binary_cross_entropy_with_logits")
             )
             return f"compute the logarithm from the scores, `F.{one}(scores)` (or {loss}, which does): {made.op.name} rounds to 0 before the log"
     return FIX.get(op.name, GENERAL)
 
 
 def _of_parameters(op: Op) -> Any:
-    """Where a module of the library's was made that computes a weight of nothing but parameters, as weight_norm does; None elsewhere."""
+    """Where a module of the library's was made that computes a weight of nothing but parameters, as
+    weight_norm does; None elsewhere.
+    """
     call = op.module
     if op.direct or call is None or call.made is None:
         return None
-    leaves = [v for o in (op, *ancestors(op.inputs, limit=50)) for v in o.inputs if v.producer is None]
+    leaves = [
+        v for o in (op, *ancestors(op.inputs, limit=50)) for v in o.inputs if v.producer is None
+    ]
     return call.made if leaves and all(v.is_leaf and v.requires_grad for v in leaves) else None
 
 
 def _finite(array: Any) -> bool:
-    """Whether all elements are finite; the sum says it at the cost of one pass, unless it overflows itself."""
+    """Whether all elements are finite; the sum says it at the cost of one pass, unless it overflows
+    itself.
+    """
     with np.errstate(all="ignore"):
         total = array.sum(dtype=np.float64 if array.dtype.itemsize < 4 else None)
     return bool(np.isfinite(total)) or bool(np.isfinite(array).all())

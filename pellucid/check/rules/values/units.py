@@ -1,4 +1,6 @@
-"""Units that never answer, and gradients that shrink or grow on their way through the layers or through time."""
+"""Units that never answer, and gradients that shrink or grow on their way through the layers or
+through time.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from ...rule import Rule, cause_site
 from ..source.origins import called_at
 from ..source.places import given
 
-CONVOLUTIONS = frozenset("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d".split())
+CONVOLUTIONS = frozenset(
+    "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d".split()
+)
 LAYERS = CONVOLUTIONS | {"linear", "matmul", "mm", "addmm", "bmm"}
 RECURRENT = frozenset({"rnn", "lstm", "gru", "rnn_cell", "lstm_cell", "gru_cell"})
 BETWEEN = VIEWS | frozenset(
@@ -23,7 +27,9 @@ LOOKED_AT = 1 << 16
 
 
 def looked_at(step: int, numel: int = LOOKED_AT + 1) -> bool:
-    """Whether values of so many elements are read in this step: small ones always, others in the first three and at powers of two."""
+    """Whether values of so many elements are read in this step: small ones always, others in the
+    first three and at powers of two.
+    """
     return numel <= LOOKED_AT or step < 3 or step & (step - 1) == 0
 
 
@@ -31,7 +37,8 @@ def weight_of(op: Op) -> Value | None:
     """The trained matrix of a layer: a leaf among the operands that wants a gradient."""
     if op.name in RECURRENT:
         params = op.args.get("params") or []
-        return params[0] if params else None  # that of the input: what arrives at the first time step is in its gradient
+        # that of the input: what arrives at the first time step is in its gradient
+        return params[0] if params else None
     return next((v for v in op.inputs if v.ndim >= 2 and v.requires_grad and v.is_leaf), None)
 
 
@@ -46,45 +53,75 @@ class _Unit:
         self.looks: list[tuple[int, Any]] = []
         self.rows = 0
         self.first: Any = None  # which units answered at the first look
-        self.bias: Value | None = None  # of the layer, or of a norm after it: one that begins below zero
+        # of the layer, or of a norm after it: one that begins below zero
+        self.bias: Value | None = None
         self.below: str | None = None  # the operation before it that gives nothing above zero
         self.low: float = 0  # what is not above it is cut off
         self.final = False  # nothing but the loss comes after the activation
 
 
 class DeadUnits(Rule):
-    """A ReLU whose input is negative for every row passes neither values nor gradients, and cannot come back."""
+    """A ReLU whose input is negative for every row passes neither values nor gradients, and cannot
+    come back.
+    """
 
     slug = "dead-units"
     id = "PL604"
     severity = "warning"
     summary = "most units of a layer are zero for all inputs"
-    ops = ("relu", "relu6", "clamp", "clamp_min", "threshold", "hardtanh", "maximum", "mul", "where")
+    ops = (
+        "relu",
+        "relu6",
+        "clamp",
+        "clamp_min",
+        "threshold",
+        "hardtanh",
+        "maximum",
+        "mul",
+        "where",
+    )
     supersedes = ("loss-at-chance",)
 
     LOOKS = 6
-    SHARE = 0.75  # half of the units are off for all inputs where the bias outweighs a signal that has become small
-    FEW, MOST = 24, 0.85  # units, and the share of those that must be off where there are no more of them
+    # half of the units are off for all inputs where the bias outweighs a signal that has become
+    # small
+    SHARE = 0.75
+    # units, and the share of those that must be off where there are no more of them
+    FEW, MOST = 24, 0.85
     NARROW = 16  # units; of narrower layers all must be off
     ROWS = 64
 
     def __init__(self) -> None:
         self._layers: dict[Any, _Unit] = {}
-        self._owners: dict[int, Site | None] = {}  # by `Value.id` of a parameter: where its optimizer was made
+        # by `Value.id` of a parameter: where its optimizer was made
+        self._owners: dict[int, Site | None] = {}
         self._now: dict[int, _Unit] = {}  # by number of the operation, since the last backward
         self._judged = 0
-        self._flat: dict[Site | None, list[int]] = {}  # by place of a ReLU of numbers that cannot be above zero: the steps
+        # by place of a ReLU of numbers that cannot be above zero: the steps
+        self._flat: dict[Site | None, list[int]] = {}
 
     def on_op(self, op: Op) -> None:
         """Which units are on."""
         out, x = op.output, op.args.get("input")
         if op.name in ("maximum", "mul", "where"):
             x = _by_hand(op)
-        if out is not None and out.requires_grad and isinstance(x, Value) and op.name in ("relu", "relu6") and _never_above(x):
+        if (
+            out is not None
+            and out.requires_grad
+            and isinstance(x, Value)
+            and op.name in ("relu", "relu6")
+            and _never_above(x)
+        ):
             steps = self._flat.setdefault(op.site, [])
             if steps[-1:] != [self.step]:
                 steps.append(self.step)
-        if out is None or not out.requires_grad or not isinstance(x, Value) or out.ndim < 2 or not looked_at(self.step, out.numel):
+        if (
+            out is None
+            or not out.requires_grad
+            or not isinstance(x, Value)
+            or out.ndim < 2
+            or not looked_at(self.step, out.numel)
+        ):
             return
         low = op.args.get("threshold", op.args.get("min_val", op.args.get("min", 0)))
         low = 0 if op.name in ("relu", "relu6", "maximum", "mul", "where") else low
@@ -115,7 +152,9 @@ class DeadUnits(Rule):
             made = next((o.name for o in passed if o.name not in VIEWS), None)
             held.below = made if made in NEVER_ABOVE else None
             biases = [b for o in passed if isinstance(b := o.args.get("bias"), Value)]
-            low = [b for b in biases if (a := b.numpy()) is not None and a.size and float(a.mean()) < 0]
+            low = [
+                b for b in biases if (a := b.numpy()) is not None and a.size and float(a.mean()) < 0
+            ]
             held.bias = low[0] if low else None
         if held.looks and held.looks[-1][0] == self.step:
             held.looks[-1] = (self.step, held.looks[-1][1] | on)
@@ -178,19 +217,25 @@ class DeadUnits(Rule):
                 f"{dead} of {len(on)} units of this {op.name} are {state} for every input of the last {len(looks)} sampled steps"
                 f"{' (the layer is ' + name + ')' if name else ''}: they pass no gradient, so they stay that way.",
                 evidence={
-                    "dead": dead, "units": len(on), "rows_per_step": held.rows, "steps": [s for s, _ in looks],
-                    "layer": name, "called_at": op.site, "dead_at_first": int((~held.first).sum()),
+                    "dead": dead,
+                    "units": len(on),
+                    "rows_per_step": held.rows,
+                    "steps": [s for s, _ in looks],
+                    "layer": name,
+                    "called_at": op.site,
+                    "dead_at_first": int((~held.first).sum()),
                 },
                 fix="find what pushes the layer's input below zero: a bias that starts far below zero, inputs that are not scaled, or "
                 "a learning rate that is too large; nn.LeakyReLU or nn.GELU keep a gradient there",
-            )  # fmt: skip
+            )
 
     def _place(self, held: _Unit) -> Any:
-        """Where it began: the line that gave the layer its values, when its units were off from the beginning; the optimizer, when they went
-        off in training; else the activation."""
+        """Where it began: the line that gave the layer its values, when its units were off from the
+        beginning; the optimizer, when they went off in training; else the activation."""
         if held.final:
             site, names = cause_site(held.op), self.session.recorder.names
-            several = sum(names.site_of(m) == site for m in names.alive()) > 1  # what is wrong is that the last layer has one, too
+            # what is wrong is that the last layer has one, too
+            several = sum(names.site_of(m) == site for m in names.alive()) > 1
             return site if several else called_at(site) or site
         if held.low != 0 and (~held.first).mean() >= self.SHARE:
             return cause_site(held.op)  # the bound is the unusual thing
@@ -229,14 +274,28 @@ def _by_hand(op: Op) -> Value | None:
         x, other = op.args.get("input"), op.args.get("other")
         made = other.producer if isinstance(other, Value) and not other.requires_grad else None
         return (
-            x if made is not None and made.name in ("zeros", "zeros_like", "new_zeros", "tensor") and isinstance(x, Value) else None
+            x
+            if made is not None
+            and made.name in ("zeros", "zeros_like", "new_zeros", "tensor")
+            and isinstance(x, Value)
+            else None
         )
     for mask in op.inputs:
         made = mask.producer
-        if mask.dtype == "bool" or op.name == "mul" and made is not None and made.name in ("float", "to", "type_as"):
+        if (
+            mask.dtype == "bool"
+            or op.name == "mul"
+            and made is not None
+            and made.name in ("float", "to", "type_as")
+        ):
             if made is not None and mask.dtype != "bool" and made.inputs:
                 made = made.inputs[0].producer
-            if made is not None and made.name in ("gt", "ge") and made.args.get("other") == 0 and made.inputs:
+            if (
+                made is not None
+                and made.name in ("gt", "ge")
+                and made.args.get("other") == 0
+                and made.inputs
+            ):
                 x = made.inputs[0]
                 others = [v for v in op.inputs if v is not mask and v.number == x.number]
                 return x if others else None

@@ -37,7 +37,9 @@ def pass_result_wrapper(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @compatibility(is_backward_compatible=False)
-def this_before_that_pass_constraint(this: Callable[..., Any], that: Callable[..., Any]) -> Callable[..., bool]:
+def this_before_that_pass_constraint(
+    this: Callable[..., Any], that: Callable[..., Any]
+) -> Callable[..., bool]:
     """A constraint: of two passes, the first must not stand after the second."""
     return lambda a, b: not (a == that and b == this)
 
@@ -105,10 +107,22 @@ class PassManager:
         ordered: list[Callable[..., Any]] = []
         while left:
             free = next(
-                (one for one in left if all(c(one, other) for c in self.constraints for other in left if other is not one)), None
+                (
+                    one
+                    for one in left
+                    if all(
+                        c(one, other)
+                        for c in self.constraints
+                        for other in left
+                        if other is not one
+                    )
+                ),
+                None,
             )
             if free is None:
-                raise RuntimeError(f"Circular dependency detected within the following passes: {[p.__name__ for p in left]}")
+                raise RuntimeError(
+                    f"Circular dependency detected within the following passes: {[p.__name__ for p in left]}"
+                )
             left.remove(free)
             ordered.append(free)
         self.passes = ordered
@@ -151,7 +165,10 @@ class PassManager:
                             f"The result of the pass {name} should be type PassResult.Please wrap it with pass_result_wrapper()"
                         )
                 except Exception as error:
-                    before = [p.__name__ if inspect.isfunction(p) else type(p).__name__ for p in self.passes[:number]]
+                    before = [
+                        p.__name__ if inspect.isfunction(p) else type(p).__name__
+                        for p in self.passes[:number]
+                    ]
                     raise Exception(
                         f"An error occurred when running the '{name}' pass after the following passes: {before}"
                     ) from error

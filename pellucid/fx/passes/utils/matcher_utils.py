@@ -76,8 +76,12 @@ class SubgraphMatcher:
             raise ValueError("SubgraphMatcher cannot be initialized with an empty pattern")
         for node in pattern.nodes:
             if node.op != "output" and not node.is_impure() and not node.users:
-                raise AssertionError("SubgraphMatcher cannot be initialized with an pattern with dead code")
-        self.pattern_placeholder_nodes = [node for node in pattern.nodes if node.op == "placeholder"]
+                raise AssertionError(
+                    "SubgraphMatcher cannot be initialized with an pattern with dead code"
+                )
+        self.pattern_placeholder_nodes = [
+            node for node in pattern.nodes if node.op == "placeholder"
+        ]
         output = next(iter(reversed(pattern.nodes)))
         self.pattern_returning_nodes: list[Node] = output.all_input_nodes
         self.pattern_anchors: list[Node] = []
@@ -116,21 +120,29 @@ class SubgraphMatcher:
                 return match.nodes_map[pn] == gn
             match.nodes_map[pn] = gn
             return True
-        return not isinstance(gn, Node) and (self.ignore_literals or type(gn) is type(pn) and gn == pn)
+        return not isinstance(gn, Node) and (
+            self.ignore_literals or type(gn) is type(pn) and gn == pn
+        )
 
     def _match_values(self, pn: Any, gn: Any, match: InternalMatch, node_name_match: str) -> bool:
         if isinstance(pn, Node) and isinstance(gn, Node):
             return self._match_nodes(pn, gn, match, node_name_match)
         if isinstance(pn, (list, tuple)) and isinstance(gn, (list, tuple)):
-            return len(pn) == len(gn) and all(self._match_values(p, g, match, node_name_match) for p, g in zip(pn, gn))
+            return len(pn) == len(gn) and all(
+                self._match_values(p, g, match, node_name_match) for p, g in zip(pn, gn)
+            )
         if isinstance(pn, dict) and isinstance(gn, dict):
-            return pn.keys() == gn.keys() and all(self._match_values(pn[key], gn[key], match, node_name_match) for key in pn)
+            return pn.keys() == gn.keys() and all(
+                self._match_values(pn[key], gn[key], match, node_name_match) for key in pn
+            )
         if isinstance(pn, slice) and isinstance(gn, slice):
             parts = lambda s: (s.start, s.stop, s.step)
             return self._match_values(parts(pn), parts(gn), match, node_name_match)
         return self._match_literals(pn, gn, match)
 
-    def _match_nodes(self, pn: Node, gn: Node, match: InternalMatch, node_name_match: str = "") -> bool:
+    def _match_nodes(
+        self, pn: Node, gn: Node, match: InternalMatch, node_name_match: str = ""
+    ) -> bool:
         if pn in match.nodes_map:
             return match.nodes_map[pn] is gn
         if gn in match.nodes_map.values() or not self._nodes_are_equal(pn, gn, node_name_match):
@@ -146,7 +158,8 @@ class SubgraphMatcher:
             match.nodes_map = before
         return found
 
-    # -- the whole pattern --------------------------------------------------------------------------
+    # -- the whole pattern
+    # --------------------------------------------------------------------------
     def _is_contained(self, nodes_map: dict[Node, Node]) -> bool:
         """Whether what the pattern does not return is used inside of the match only."""
         inside = {gn: pn for pn, gn in nodes_map.items() if pn.op != "placeholder"}
@@ -161,7 +174,9 @@ class SubgraphMatcher:
         kept: list[InternalMatch] = []
         taken: set[Node] = set()
         for match in matches:
-            own = {gn for pn, gn in match.nodes_map.items() if pn.op not in ("placeholder", "output")}
+            own = {
+                gn for pn, gn in match.nodes_map.items() if pn.op not in ("placeholder", "output")
+            }
             if not own & taken:
                 kept.append(match)
                 taken |= own
@@ -175,14 +190,23 @@ class SubgraphMatcher:
             node_name_match: a node whose name has this in it looks like any node of the pattern.
         """
         candidates = [
-            (anchor, [node for node in graph.nodes if self._nodes_are_equal(anchor, node, node_name_match)])
+            (
+                anchor,
+                [
+                    node
+                    for node in graph.nodes
+                    if self._nodes_are_equal(anchor, node, node_name_match)
+                ],
+            )
             for anchor in self.pattern_anchors
         ]
         matches: list[InternalMatch] = []
 
         def search(at: int, match: InternalMatch) -> None:
             if at == len(candidates):
-                match.placeholder_nodes = [match.nodes_map[pn] for pn in self.pattern_placeholder_nodes]
+                match.placeholder_nodes = [
+                    match.nodes_map[pn] for pn in self.pattern_placeholder_nodes
+                ]
                 match.returning_nodes = [match.nodes_map[pn] for pn in self.pattern_returning_nodes]
                 matches.append(match)
                 return
@@ -194,4 +218,8 @@ class SubgraphMatcher:
 
         search(0, InternalMatch(anchors=self.pattern_anchors))
         matches = [match for match in matches if self._is_contained(match.nodes_map)]
-        return self._remove_overlapping_matches(matches) if self.remove_overlapping_matches else matches
+        return (
+            self._remove_overlapping_matches(matches)
+            if self.remove_overlapping_matches
+            else matches
+        )

@@ -10,9 +10,16 @@ from .....nn.modules import conv
 def arguments(mod: Any) -> tuple[Any, ...]:
     """How a convolution was made."""
     return (
-        mod.in_channels, mod.out_channels, mod.kernel_size, mod.stride, mod.padding, mod.dilation, mod.groups, mod.bias is not None,
+        mod.in_channels,
+        mod.out_channels,
+        mod.kernel_size,
+        mod.stride,
+        mod.padding,
+        mod.dilation,
+        mod.groups,
+        mod.bias is not None,
         mod.padding_mode,
-    )  # fmt: skip
+    )
 
 
 def _rounding(base: Any, name: str) -> Any:
@@ -20,10 +27,31 @@ def _rounding(base: Any, name: str) -> Any:
         _FLOAT_MODULE = base
 
         def __init__(
-            self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
-            bias: bool = True, padding_mode: str = "zeros", qconfig: Any = None, device: Any = None, dtype: Any = None,
-        ) -> None:  # fmt: skip
-            super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode)
+            self,
+            in_channels: int,
+            out_channels: int,
+            kernel_size: Any,
+            stride: Any = 1,
+            padding: Any = 0,
+            dilation: Any = 1,
+            groups: int = 1,
+            bias: bool = True,
+            padding_mode: str = "zeros",
+            qconfig: Any = None,
+            device: Any = None,
+            dtype: Any = None,
+        ) -> None:
+            super().__init__(
+                in_channels,
+                out_channels,
+                kernel_size,
+                stride,
+                padding,
+                dilation,
+                groups,
+                bias,
+                padding_mode,
+            )
             if not qconfig:
                 raise AssertionError("qconfig must be provided for QAT module")
             self.qconfig = qconfig

@@ -14,8 +14,14 @@ class Linear(linear.Linear):
     _FLOAT_MODULE = linear.Linear
 
     def __init__(
-        self, in_features: int, out_features: int, bias: bool = True, qconfig: Any = None, device: Any = None, dtype: Any = None
-    ) -> None:  # fmt: skip
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        qconfig: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(in_features, out_features, bias, device=device, dtype=dtype)
         if not qconfig:
             raise AssertionError("qconfig must be provided for QAT module")
@@ -23,7 +29,9 @@ class Linear(linear.Linear):
         self.weight_fake_quant = qconfig.weight()
 
     def forward(self, input: Any) -> Any:
-        return FUNCTIONS["nn.functional"]["linear"](input, self.weight_fake_quant(self.weight), self.bias)
+        return FUNCTIONS["nn.functional"]["linear"](
+            input, self.weight_fake_quant(self.weight), self.bias
+        )
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:

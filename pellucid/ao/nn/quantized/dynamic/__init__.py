@@ -1,4 +1,6 @@
-"""`torch.ao.nn.quantized.dynamic`: modules that quantise their input on the way, with float results."""
+"""`torch.ao.nn.quantized.dynamic`: modules that quantise their input on the way, with float
+results.
+"""
 
 from __future__ import annotations
 

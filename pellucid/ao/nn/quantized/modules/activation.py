@@ -77,7 +77,9 @@ class ELU(Module):
 class LeakyReLU(_Scaled):
     """As `nn.LeakyReLU`, of quantised tensors."""
 
-    def __init__(self, scale: float, zero_point: int, negative_slope: float = 1e-2, inplace: bool = False) -> None:
+    def __init__(
+        self, scale: float, zero_point: int, negative_slope: float = 1e-2, inplace: bool = False
+    ) -> None:
         super().__init__(scale, zero_point)
         self.negative_slope, self.inplace = negative_slope, inplace
 
@@ -114,7 +116,9 @@ class Softmax(Module):
         self.dim, self.scale, self.zero_point = dim, scale, zero_point
 
     def forward(self, input: Any) -> Any:
-        return operators.softmax(input, -1 if self.dim is None else self.dim, self.scale, self.zero_point)
+        return operators.softmax(
+            input, -1 if self.dim is None else self.dim, self.scale, self.zero_point
+        )
 
     def _get_name(self) -> str:
         return "QuantizedSoftmax"

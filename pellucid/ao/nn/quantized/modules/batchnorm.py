@@ -20,9 +20,15 @@ def _scaled(module: Any) -> None:
 
 def _normalize(module: Any, operator: str, x: Any) -> Any:
     return getattr(operators, operator)(
-        x, module.weight, module.bias, module.running_mean, module.running_var, module.eps, float(number(module.scale)),
+        x,
+        module.weight,
+        module.bias,
+        module.running_mean,
+        module.running_var,
+        module.eps,
+        float(number(module.scale)),
         int(number(module.zero_point)),
-    )  # fmt: skip
+    )
 
 
 def _from_float(cls: Any, mod: Any) -> Any:
@@ -32,7 +38,10 @@ def _from_float(cls: Any, mod: Any) -> Any:
     made = cls(mod.num_features, mod.eps)
     for name in ("weight", "bias", "running_mean", "running_var"):
         setattr(made, name, getattr(mod, name))
-    made.scale, made.zero_point = make_tensor(np.asarray(scale, np.float32)), make_tensor(np.asarray(zero_point, np.int64))
+    made.scale, made.zero_point = (
+        make_tensor(np.asarray(scale, np.float32)),
+        make_tensor(np.asarray(zero_point, np.int64)),
+    )
     return made
 
 
@@ -41,7 +50,14 @@ class BatchNorm2d(_BatchNorm2d):
 
     _OP = "batch_norm2d"
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(num_features, eps, momentum)
         _scaled(self)
 
@@ -62,7 +78,14 @@ class BatchNorm3d(_BatchNorm3d):
 
     _OP = "batch_norm3d"
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(num_features, eps, momentum)
         _scaled(self)
 

@@ -11,7 +11,15 @@ from .....core.tensor import make_tensor
 from .....dtypes import NAMED_ONLY
 from .....nn.utils import fusion
 from .....quantized import _empty_affine_quantized
-from .utils import WeightedQuantizedModule, activation_parameters, number, observed, operators, quantize_weight, scalar
+from .utils import (
+    WeightedQuantizedModule,
+    activation_parameters,
+    number,
+    observed,
+    operators,
+    quantize_weight,
+    scalar,
+)
 
 
 def _tuple(value: Any, dims: int) -> tuple[int, ...]:
@@ -24,24 +32,53 @@ class _ConvNd(WeightedQuantizedModule):
     _TRANSPOSED = False
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
-        bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None, *, output_padding: Any = 0,
-    ) -> None:  # fmt: skip
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        output_padding: Any = 0,
+    ) -> None:
         super().__init__()
         dims = self._DIMS
         if padding_mode not in ("zeros", "reflect") or padding_mode == "reflect" and dims == 3:
-            raise ValueError(f"'padding_mode' {padding_mode} is not supported by quantized convolution")
+            raise ValueError(
+                f"'padding_mode' {padding_mode} is not supported by quantized convolution"
+            )
         if in_channels % groups:
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups:
             raise ValueError("out_channels must be divisible by groups")
-        self.in_channels, self.out_channels, self.groups, self.padding_mode = in_channels, out_channels, groups, padding_mode
-        self.kernel_size, self.stride, self.dilation = (_tuple(v, dims) for v in (kernel_size, stride, dilation))
+        self.in_channels, self.out_channels, self.groups, self.padding_mode = (
+            in_channels,
+            out_channels,
+            groups,
+            padding_mode,
+        )
+        self.kernel_size, self.stride, self.dilation = (
+            _tuple(v, dims) for v in (kernel_size, stride, dilation)
+        )
         self.padding = padding if isinstance(padding, str) else _tuple(padding, dims)
         self.output_padding, self.transposed = _tuple(output_padding, dims), self._TRANSPOSED
-        shape = [in_channels, out_channels // groups] if self.transposed else [out_channels, in_channels // groups]
-        weight = _empty_affine_quantized([*shape, *self.kernel_size], scale=1, zero_point=0, dtype=NAMED_ONLY["qint8"])
-        self.set_weight_bias(weight, make_tensor(np.zeros(out_channels, np.float32)) if bias else None)
+        shape = (
+            [in_channels, out_channels // groups]
+            if self.transposed
+            else [out_channels, in_channels // groups]
+        )
+        weight = _empty_affine_quantized(
+            [*shape, *self.kernel_size], scale=1, zero_point=0, dtype=NAMED_ONLY["qint8"]
+        )
+        self.set_weight_bias(
+            weight, make_tensor(np.zeros(out_channels, np.float32)) if bias else None
+        )
         self.scale: Any = 1.0
         self.zero_point: Any = 0
 
@@ -54,7 +91,9 @@ class _ConvNd(WeightedQuantizedModule):
         padding: Any = (0,) * self._DIMS if self.padding_mode != "zeros" else self.padding
         prepack = getattr(operators, f"{self._name_of_operator}_prepack")
         extra = (self.output_padding,) if self.transposed else ()
-        self._packed_params = prepack(w, b, self.stride, padding, *extra, self.dilation, self.groups)
+        self._packed_params = prepack(
+            w, b, self.stride, padding, *extra, self.dilation, self.groups
+        )
 
     def _weight_bias(self) -> Any:
         return self._packed_params.unpack()
@@ -69,7 +108,11 @@ class _ConvNd(WeightedQuantizedModule):
 
     def forward(self, input: Any) -> Any:
         if input.ndim != self._DIMS + 2:
-            raise ValueError("Input shape must be `(N, C, " + {1: "L", 2: "H, W", 3: "D, H, W"}[self._DIMS] + ")`!")
+            raise ValueError(
+                "Input shape must be `(N, C, "
+                + {1: "L", 2: "H, W", 3: "D, H, W"}[self._DIMS]
+                + ")`!"
+            )
         if self.padding_mode != "zeros":
             twice = [p for size in reversed(self.padding) for p in (size, size)]
             input = FUNCTIONS["nn.functional"]["pad"](input, twice, mode=self.padding_mode)
@@ -101,12 +144,21 @@ class _ConvNd(WeightedQuantizedModule):
         destination[prefix + "zero_point"] = scalar(self.zero_point, np.int64)
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, unexpected_keys: Any, error_msgs: Any
-    ) -> None:  # fmt: skip
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
+    ) -> None:
         self.set_weight_bias(state_dict.pop(prefix + "weight"), state_dict.pop(prefix + "bias"))
         self.scale = float(number(state_dict.pop(prefix + "scale")))
         self.zero_point = int(number(state_dict.pop(prefix + "zero_point")))
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs
+        )
 
     @classmethod
     def _made(cls, mod: Any, dtype: Any = None) -> Any:
@@ -114,20 +166,31 @@ class _ConvNd(WeightedQuantizedModule):
         rest = (mod.dilation, mod.groups, mod.bias is not None, mod.padding_mode)
         if cls._TRANSPOSED:
             return cls(
-                mod.in_channels, mod.out_channels, mod.kernel_size, *how, mod.output_padding, mod.groups, mod.bias is not None,
-                mod.dilation, mod.padding_mode,
-            )  # fmt: skip
+                mod.in_channels,
+                mod.out_channels,
+                mod.kernel_size,
+                *how,
+                mod.output_padding,
+                mod.groups,
+                mod.bias is not None,
+                mod.dilation,
+                mod.padding_mode,
+            )
         return cls(mod.in_channels, mod.out_channels, mod.kernel_size, *how, *rest)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The quantised form of a module that was prepared and has seen data, or was trained with fake quantisation."""
+        """The quantised form of a module that was prepared and has seen data, or was trained with
+        fake quantisation.
+        """
         after = getattr(mod, "activation_post_process", None)
         if hasattr(mod, "weight_fake_quant"):
             weight, bias = mod.weight, mod.bias
             if hasattr(mod, "bn"):
                 n = mod.bn
-                weight, bias = fusion.fuse_conv_bn_weights(weight, bias, n.running_mean, n.running_var, n.eps, n.weight, n.bias)
+                weight, bias = fusion.fuse_conv_bn_weights(
+                    weight, bias, n.running_mean, n.running_var, n.eps, n.weight, n.bias
+                )
             observer = mod.weight_fake_quant
             if not use_precomputed_fake_quant:
                 observer(weight)
@@ -169,13 +232,34 @@ class _ConvTransposeNd(_ConvNd):
     _TRANSPOSED = True
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
-        bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype,
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
             output_padding=output_padding,
-        )  # fmt: skip
+        )
 
 
 class ConvTranspose1d(_ConvTransposeNd):

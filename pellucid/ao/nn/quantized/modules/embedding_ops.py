@@ -18,10 +18,14 @@ class EmbeddingPackedParams(Module):
 
     _version = 1
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, dtype: Any = NAMED_ONLY["quint8"]) -> None:
+    def __init__(
+        self, num_embeddings: int, embedding_dim: int, dtype: Any = NAMED_ONLY["quint8"]
+    ) -> None:
         super().__init__()
         if dtype is not NAMED_ONLY["quint8"]:
-            raise NotImplementedError(f"Unsupported dtype on quantized embedding! Supports quint8, not {dtype}")
+            raise NotImplementedError(
+                f"Unsupported dtype on quantized embedding! Supports quint8, not {dtype}"
+            )
         self.dtype = dtype
         ones, zeros = (make_tensor(np.full(num_embeddings, v, np.float32)) for v in (1, 0))
         self.set_weight(
@@ -46,11 +50,20 @@ class EmbeddingPackedParams(Module):
         destination[prefix + "_packed_weight"] = self._weight()
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, unexpected_keys: Any, error_msgs: Any
-    ) -> None:  # fmt: skip
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
+    ) -> None:
         self.dtype = state_dict.pop(prefix + "dtype")
         self.set_weight(state_dict.pop(prefix + "_packed_weight"))
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs
+        )
 
     def __repr__(self) -> str:
         return repr(self._weight())
@@ -66,9 +79,17 @@ class Embedding(Module):
     _version = 1
 
     def __init__(
-        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Any = None, dtype: Any = NAMED_ONLY["quint8"],
-    ) -> None:  # fmt: skip
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Any = None,
+        dtype: Any = NAMED_ONLY["quint8"],
+    ) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim, self.dtype = num_embeddings, embedding_dim, dtype
         self._packed_params = EmbeddingPackedParams(num_embeddings, embedding_dim, dtype)
@@ -112,7 +133,9 @@ class Embedding(Module):
                 )
             observer = observed(mod.weight, config)
         if observer.qscheme.name != "per_channel_affine_float_qparams":
-            raise AssertionError("Embedding quantization is only supported with float_qparams_weight_only_qconfig.")
+            raise AssertionError(
+                "Embedding quantization is only supported with float_qparams_weight_only_qconfig."
+            )
         return quantize_weight(mod.weight.float(), observer)
 
     @classmethod
@@ -128,21 +151,43 @@ class EmbeddingBag(Embedding):
     """As `nn.EmbeddingBag` that sums, with rows of bytes."""
 
     def __init__(
-        self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
-        mode: str = "sum", sparse: bool = False, _weight: Any = None, include_last_offset: bool = False, dtype: Any = NAMED_ONLY["quint8"],
-    ) -> None:  # fmt: skip
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "sum",
+        sparse: bool = False,
+        _weight: Any = None,
+        include_last_offset: bool = False,
+        dtype: Any = NAMED_ONLY["quint8"],
+    ) -> None:
         super().__init__(num_embeddings, embedding_dim, _weight=_weight, dtype=dtype)
         if mode != "sum":
-            raise NotImplementedError(f"a quantised EmbeddingBag sums; mode={mode!r} is not supported")
+            raise NotImplementedError(
+                f"a quantised EmbeddingBag sums; mode={mode!r} is not supported"
+            )
         self.mode, self.include_last_offset, self.pruned_weights = mode, include_last_offset, False
 
     def forward(
-        self, indices: Any, offsets: Any = None, per_sample_weights: Any = None, compressed_indices_mapping: Any = None
-    ) -> Any:  # fmt: skip
+        self,
+        indices: Any,
+        offsets: Any = None,
+        per_sample_weights: Any = None,
+        compressed_indices_mapping: Any = None,
+    ) -> Any:
         return operators.embedding_bag_byte(
-            self._packed_params._packed_weight, indices, offsets, False, 0, self.pruned_weights, per_sample_weights,
-            compressed_indices_mapping, self.include_last_offset,
-        )  # fmt: skip
+            self._packed_params._packed_weight,
+            indices,
+            offsets,
+            False,
+            0,
+            self.pruned_weights,
+            per_sample_weights,
+            compressed_indices_mapping,
+            self.include_last_offset,
+        )
 
     def _get_name(self) -> str:
         return "QuantizedEmbeddingBag"
@@ -152,7 +197,11 @@ class EmbeddingBag(Embedding):
         """The quantised form of an `nn.EmbeddingBag` with a qconfig."""
         weight = cls._quantized(mod, use_precomputed_fake_quant)
         made = cls(
-            mod.num_embeddings, mod.embedding_dim, mode=mod.mode, include_last_offset=mod.include_last_offset, dtype=weight.dtype
+            mod.num_embeddings,
+            mod.embedding_dim,
+            mode=mod.mode,
+            include_last_offset=mod.include_last_offset,
+            dtype=weight.dtype,
         )
         made.set_weight(weight)
         return made

@@ -25,7 +25,9 @@ class FloatFunctional(Module):
         self.activation_post_process: Any = Identity()
 
     def forward(self, x: Any) -> Any:
-        raise RuntimeError("FloatFunctional is not intended to use the 'forward'. Please use the underlying operation")
+        raise RuntimeError(
+            "FloatFunctional is not intended to use the 'forward'. Please use the underlying operation"
+        )
 
     def add(self, x: Any, y: Any) -> Any:
         """x + y."""
@@ -83,11 +85,20 @@ class QFunctional(Module):
         destination[prefix + "zero_point"] = scalar(self.zero_point, np.int64)
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, unexpected_keys: Any, error_msgs: Any
-    ) -> None:  # fmt: skip
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
+    ) -> None:
         self.scale = float(number(state_dict.pop(prefix + "scale")))
         self.zero_point = int(number(state_dict.pop(prefix + "zero_point")))
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs
+        )
 
     def _get_name(self) -> str:
         return "QFunctional"
@@ -96,7 +107,9 @@ class QFunctional(Module):
         return f"scale={self.scale}, zero_point={self.zero_point}"
 
     def forward(self, x: Any) -> Any:
-        raise RuntimeError("Functional is not intended to use the 'forward'. Please use the underlying operation")
+        raise RuntimeError(
+            "Functional is not intended to use the 'forward'. Please use the underlying operation"
+        )
 
     def add(self, x: Any, y: Any) -> Any:
         """x + y."""

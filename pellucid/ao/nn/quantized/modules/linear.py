@@ -10,7 +10,15 @@ from .....core.tensor import make_tensor
 from .....dtypes import NAMED_ONLY
 from .....nn.modules.module import Module
 from .....quantized import _empty_affine_quantized
-from .utils import WeightedQuantizedModule, activation_parameters, number, observed, operators, quantize_weight, scalar
+from .utils import (
+    WeightedQuantizedModule,
+    activation_parameters,
+    number,
+    observed,
+    operators,
+    quantize_weight,
+    scalar,
+)
 
 
 class LinearPackedParams(Module):
@@ -23,7 +31,9 @@ class LinearPackedParams(Module):
         if dtype is not NAMED_ONLY["qint8"]:
             raise RuntimeError("Unsupported dtype on dynamic quantized linear!")
         self.dtype = dtype
-        self.set_weight_bias(_empty_affine_quantized([1, 1], scale=1, zero_point=0, dtype=dtype), None)
+        self.set_weight_bias(
+            _empty_affine_quantized([1, 1], scale=1, zero_point=0, dtype=dtype), None
+        )
 
     def set_weight_bias(self, weight: Any, bias: Any) -> None:
         """Pack another weight and bias."""
@@ -41,8 +51,15 @@ class LinearPackedParams(Module):
         destination[prefix + "_packed_params"] = self._weight_bias()
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, unexpected_keys: Any, error_msgs: Any
-    ) -> None:  # fmt: skip
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
+    ) -> None:
         version = local_metadata.get("version", None)
         if version is None or version < 2:
             self.dtype = NAMED_ONLY["qint8"]
@@ -52,7 +69,9 @@ class LinearPackedParams(Module):
             self.set_weight_bias(state_dict.pop(prefix + "weight"), state_dict.pop(prefix + "bias"))
         else:
             self.set_weight_bias(*state_dict.pop(prefix + "_packed_params"))
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs
+        )
 
     def __repr__(self) -> str:
         return repr(self._weight_bias())
@@ -69,11 +88,19 @@ class Linear(WeightedQuantizedModule):
     _version = 3
     _OP = "linear"
 
-    def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = NAMED_ONLY["qint8"]) -> None:
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias_: bool = True,
+        dtype: Any = NAMED_ONLY["qint8"],
+    ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         bias = make_tensor(np.zeros(out_features, np.float32)) if bias_ else None
-        weight = _empty_affine_quantized([out_features, in_features], scale=1, zero_point=0, dtype=dtype)
+        weight = _empty_affine_quantized(
+            [out_features, in_features], scale=1, zero_point=0, dtype=dtype
+        )
         self._packed_params = LinearPackedParams(dtype)
         self._packed_params.set_weight_bias(weight, bias)
         self.scale: Any = 1.0
@@ -92,7 +119,9 @@ class Linear(WeightedQuantizedModule):
         return f"{self._get_name()}({self.extra_repr()})"
 
     def forward(self, x: Any) -> Any:
-        return getattr(operators, self._OP)(x, self._packed_params._packed_params, self.scale, self.zero_point)
+        return getattr(operators, self._OP)(
+            x, self._packed_params._packed_params, self.scale, self.zero_point
+        )
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
@@ -100,15 +129,26 @@ class Linear(WeightedQuantizedModule):
         destination[prefix + "zero_point"] = scalar(self.zero_point, np.int64)
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, unexpected_keys: Any, error_msgs: Any
-    ) -> None:  # fmt: skip
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
+    ) -> None:
         self.scale = float(number(state_dict.pop(prefix + "scale")))
         self.zero_point = int(number(state_dict.pop(prefix + "zero_point")))
         version = local_metadata.get("version", None)
         if version is None or version == 1:
             weight, bias = state_dict.pop(prefix + "weight"), state_dict.pop(prefix + "bias")
-            state_dict.update({prefix + "_packed_params.weight": weight, prefix + "_packed_params.bias": bias})
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs)
+            state_dict.update(
+                {prefix + "_packed_params.weight": weight, prefix + "_packed_params.bias": bias}
+            )
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs
+        )
 
     def _weight_bias(self) -> Any:
         return self._packed_params._weight_bias()
@@ -127,7 +167,9 @@ class Linear(WeightedQuantizedModule):
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The quantised form of a module that was prepared and has seen data, or was trained with fake quantisation."""
+        """The quantised form of a module that was prepared and has seen data, or was trained with
+        fake quantisation.
+        """
         if hasattr(mod, "weight_fake_quant"):
             observer = mod.weight_fake_quant
             if not use_precomputed_fake_quant:
@@ -135,7 +177,8 @@ class Linear(WeightedQuantizedModule):
             scale, zero_point = activation_parameters(mod)
         else:
             scale, zero_point = activation_parameters(mod)
-            if type(mod).__name__ == "LinearReLU" or not hasattr(mod, "weight"):  # fused, not for training
+            # fused, not for training
+            if type(mod).__name__ == "LinearReLU" or not hasattr(mod, "weight"):
                 mod = mod[0]
             observer = observed(mod.weight, mod.qconfig)
         made = cls(mod.in_features, mod.out_features, dtype=observer.dtype)

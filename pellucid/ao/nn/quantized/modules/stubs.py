@@ -59,4 +59,11 @@ class MaxPool2d(_MaxPool2d):
     @staticmethod
     def from_float(mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """Of an `nn.MaxPool2d`."""
-        return MaxPool2d(mod.kernel_size, mod.stride, mod.padding, mod.dilation, mod.return_indices, mod.ceil_mode)
+        return MaxPool2d(
+            mod.kernel_size,
+            mod.stride,
+            mod.padding,
+            mod.dilation,
+            mod.return_indices,
+            mod.ceil_mode,
+        )

@@ -1,4 +1,6 @@
-"""What quantised modules share: rounding a weight as its observer has it, and sharing what other modules have."""
+"""What quantised modules share: rounding a weight as its observer has it, and sharing what other
+modules have.
+"""
 
 from __future__ import annotations
 
@@ -35,19 +37,30 @@ class WeightedQuantizedModule(Module):
 
 
 def quantize_weight(weight: Any, observer: Any) -> Any:
-    """A float weight quantised with the parameters that an observer (or a fake quantiser) has found."""
+    """A float weight quantised with the parameters that an observer (or a fake quantiser) has
+    found.
+    """
     scale, zero_point = observer.calculate_qparams()
     weight = weight.detach()
     if observer.qscheme.name in ("per_tensor_symmetric", "per_tensor_affine"):
         return quantize_per_tensor(weight, float(scale), int(zero_point), observer.dtype)
     if observer.qscheme.name in ("per_channel_symmetric", "per_channel_affine"):
         zeros = make_tensor(zero_point._array.astype(np.int64))
-        return quantize_per_channel(weight, make_tensor(scale._array.astype(np.float64)), zeros, observer.ch_axis, observer.dtype)
+        return quantize_per_channel(
+            weight,
+            make_tensor(scale._array.astype(np.float64)),
+            zeros,
+            observer.ch_axis,
+            observer.dtype,
+        )
     if observer.qscheme.name == "per_channel_affine_float_qparams":
         return quantize_per_channel(
-            weight, make_tensor(scale._array.astype(np.float32)), make_tensor(zero_point._array.astype(np.float32)),
-            observer.ch_axis, observer.dtype,
-        )  # fmt: skip
+            weight,
+            make_tensor(scale._array.astype(np.float32)),
+            make_tensor(zero_point._array.astype(np.float32)),
+            observer.ch_axis,
+            observer.dtype,
+        )
     raise ValueError(f"Unexpected qscheme {observer.qscheme}")
 
 

@@ -18,6 +18,16 @@ from .conv_fused import (
 from .linear_relu import LinearReLU
 
 __all__ = [
-    "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d", "ConvBnReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d",
-    "LinearReLU", "freeze_bn_stats", "update_bn_stats",
-]  # fmt: skip
+    "ConvBn1d",
+    "ConvBn2d",
+    "ConvBn3d",
+    "ConvBnReLU1d",
+    "ConvBnReLU2d",
+    "ConvBnReLU3d",
+    "ConvReLU1d",
+    "ConvReLU2d",
+    "ConvReLU3d",
+    "LinearReLU",
+    "freeze_bn_stats",
+    "update_bn_stats",
+]

@@ -26,11 +26,32 @@ def _with_norm(dims: int, relu: bool) -> Any:
         _version = 2
 
         def __init__(
-            self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
-            bias: Any = None, padding_mode: str = "zeros", eps: float = 1e-05, momentum: float = 0.1, freeze_bn: bool = False,
+            self,
+            in_channels: int,
+            out_channels: int,
+            kernel_size: Any,
+            stride: Any = 1,
+            padding: Any = 0,
+            dilation: Any = 1,
+            groups: int = 1,
+            bias: Any = None,
+            padding_mode: str = "zeros",
+            eps: float = 1e-05,
+            momentum: float = 0.1,
+            freeze_bn: bool = False,
             qconfig: Any = None,
-        ) -> None:  # fmt: skip
-            super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bool(bias), padding_mode)
+        ) -> None:
+            super().__init__(
+                in_channels,
+                out_channels,
+                kernel_size,
+                stride,
+                padding,
+                dilation,
+                groups,
+                bool(bias),
+                padding_mode,
+            )
             if not qconfig:
                 raise AssertionError("qconfig must be provided for QAT module")
             self.qconfig = qconfig
@@ -44,7 +65,9 @@ def _with_norm(dims: int, relu: bool) -> Any:
                 self.freeze_bn_stats()
 
         def forward(self, input: Any) -> Any:
-            """The weight is rounded as it will be when the norm is folded into it; the result is scaled back for the norm to see."""
+            """The weight is rounded as it will be when the norm is folded into it; the result is
+            scaled back for the norm to see.
+            """
             spread = (self.bn.running_var + self.bn.eps).sqrt()
             factor = self.bn.weight / spread
             shape = [-1] + [1] * (self.weight.ndim - 1)

@@ -11,12 +11,20 @@ from ...modules.utils import observed, operators, quantize_weight
 
 
 class Linear(_Linear):
-    """A linear layer of floats that are rounded to bytes, with a weight of bytes and a float result."""
+    """A linear layer of floats that are rounded to bytes, with a weight of bytes and a float
+    result.
+    """
 
     _version = 4
     _OP = "linear_dynamic"
 
-    def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = NAMED_ONLY["qint8"]) -> None:
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias_: bool = True,
+        dtype: Any = NAMED_ONLY["qint8"],
+    ) -> None:
         super().__init__(in_features, out_features, bias_, dtype)
         self.version = 4
 
@@ -31,10 +39,19 @@ class Linear(_Linear):
         return f"{text}, qscheme={self.weight().qscheme()}"
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, unexpected_keys: Any, error_msgs: Any
-    ) -> None:  # fmt: skip
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
+    ) -> None:
         self.version = local_metadata.get("version", None)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs
+        )
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
@@ -46,9 +63,15 @@ class Linear(_Linear):
             config = mod.qconfig
         if config is None or config.weight is None:
             raise AssertionError("Input float module must have qconfig with a weight observer")
-        observer = mod.weight_fake_quant if hasattr(mod, "weight_fake_quant") else observed(mod.weight, config)
+        observer = (
+            mod.weight_fake_quant
+            if hasattr(mod, "weight_fake_quant")
+            else observed(mod.weight, config)
+        )
         if observer.dtype is not NAMED_ONLY["qint8"]:
-            raise UnsupportedError(f"dynamic quantisation to {observer.dtype} is not supported; torch.qint8 is")
+            raise UnsupportedError(
+                f"dynamic quantisation to {observer.dtype} is not supported; torch.qint8 is"
+            )
         made = cls(mod.in_features, mod.out_features, dtype=observer.dtype)
         made.set_weight_bias(quantize_weight(mod.weight.float(), observer), mod.bias)
         return made
