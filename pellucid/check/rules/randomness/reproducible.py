@@ -17,34 +17,10 @@ import numpy as np
 from ...events import Called, Op, Seeded, Site, Step
 from ...recording.signatures import RANDOM
 from ...rule import Rule
-from ..source.places import Place, birthplace
+from ..source.memory import unwritten
+from ..source.places import Place
 from ..source.places import tree as parsed
 from .streams import SEEDING, called, draws, own_stream
-
-_UNWRITTEN = frozenset(
-    {"empty", "empty_like", "new_empty", "empty_strided", "Tensor", "FloatTensor", "DoubleTensor"}
-)
-
-
-def _takes_memory(place: Any) -> bool:
-    """Whether a parameter is made on a line of memory alone: `nn.Parameter(torch.empty(3))`, and by
-    sizes `nn.Parameter(torch.Tensor(3, 4))`.
-    """
-    root = parsed(place.file)
-    for node in ast.walk(root) if root is not None else ():
-        if (
-            not isinstance(node, ast.Call)
-            or not node.args
-            or not node.lineno <= place.line <= (node.end_lineno or 0)
-        ):
-            continue
-        inner = node.args[0]
-        if ast.unparse(node.func).rpartition(".")[2] == "Parameter" and isinstance(inner, ast.Call):
-            name = ast.unparse(inner.func).rpartition(".")[2]
-            listed = any(isinstance(a, (ast.List, ast.Tuple, ast.ListComp)) for a in inner.args)
-            if name in _UNWRITTEN and not (listed and name.endswith("Tensor")):
-                return True
-    return False
 
 
 class Nondeterminism(Rule):
@@ -54,6 +30,7 @@ class Nondeterminism(Rule):
     id = "PL803"
     severity = "warning"
     summary = "a seed is set and the run is still not reproducible"
+    covered = ("nan-born",)  # of the numbers that stood in memory
     ops = (*sorted(RANDOM),)
 
     def __init__(self) -> None:
@@ -113,12 +90,7 @@ class Nondeterminism(Rule):
                         )
 
     def on_step(self, event: Step) -> None:
-        """Parameters that nobody has written, or that were drawn before the seed, and not again
-        after it.
-        """
-        if event.optimizer.number not in self._begun:
-            self._begun.add(event.optimizer.number)
-            self._unwritten(event)
+        """Parameters that were drawn before the seed, and not again after it."""
         drawn, self._drawn = self._drawn, {}
         if not drawn:
             return
@@ -136,22 +108,27 @@ class Nondeterminism(Rule):
                 )
                 return
 
-    def _unwritten(self, event: Step) -> None:
+    def on_step_begin(self, event: Step) -> None:
         """Parameters whose memory is as it was when it was taken: `nn.Parameter(torch.empty(n))`."""
+        if event.optimizer.number in self._begun:
+            return
+        self._begun.add(event.optimizer.number)
         recorder = self.session.recorder
         for value in event.optimizer.params():
-            if value.tensor is None or value.id in recorder.filled or value.producer is not None:
+            place = unwritten(recorder, value) if value.producer is None else None
+            if place is None:
                 continue
-            place = birthplace(recorder, value)
-            if place is not None and _takes_memory(place):
-                self.report(
-                    place,
-                    f"{value.parameter or 'a parameter'} is made of memory that nothing is ever written into: training begins with whatever "
-                    "stood there, which differs from run to run and may be NaN.",
-                    evidence={"shape": list(value.shape), "step": self.step},
-                    fix="initialise it: `torch.zeros`, `torch.randn`, or a function of `torch.nn.init` on it",
-                    severity="error",
-                )
+            array = value.numpy()
+            bad = 0 if array is None else int((~np.isfinite(array)).sum())
+            self.report(
+                place,
+                f"{value.parameter or 'a parameter'} is made of memory that nothing is ever written into: "
+                "training begins with whatever stood there, which differs from run to run and may be NaN.",
+                evidence={"shape": list(value.shape), "step": self.step, "not_finite": bad},
+                fix="initialise it: `torch.zeros`, `torch.randn`, or a function of `torch.nn.init` on it",
+                covers=(place,),
+                severity="error",
+            )
 
     def _late(self, event: Seeded, what: str, site: Site | None) -> None:
         self.report(

@@ -9,6 +9,7 @@ import numpy as np
 from ...events import Backward, Cleared, Failure, Op, Read, Step, Update, Value, ancestors
 from ...rule import Rule
 from ..losses.origin import origin
+from ..source.memory import UNFILLED, unwritten
 
 # elements; larger results are looked at in the first three steps and at powers of two
 LOOKED_AT = 1 << 16
@@ -18,10 +19,6 @@ KEPT = 20_000
 # bound or a missing value.
 PUT = frozenset(
     "masked_fill full full_like new_full fill tensor as_tensor from_numpy where setitem masked_scatter index_fill copy".split()
-)
-# Operations whose result is whatever lay in memory, which may look like NaN until it is filled.
-UNFILLED = frozenset(
-    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_".split()
 )
 # Operations that leave the range of numbers only when what goes in is huge already.
 GROWTH = frozenset(
@@ -75,6 +72,7 @@ _GROW = ("exploding-gradient", "lr-absurd", "nll-without-log-softmax", "missing-
 """Rules whose findings are why numbers grow until they overflow."""
 GENERAL = "keep the inputs on this line in the range where the result is finite"
 CLEAN = "clean the data (torch.isfinite, torch.nan_to_num), and check how this tensor is filled"
+UNSET = "initialise it: `torch.zeros`, `torch.randn`, or a function of `torch.nn.init` on it"
 DIVERGED = "training diverges before this line: use a smaller learning rate, or clip gradients with nn.utils.clip_grad_norm_"
 
 
@@ -272,6 +270,16 @@ class NanBorn(Rule):
     def _came_in(self, bad: _Bad, kind: str, x: Value, what: str) -> _Cause:
         word, name = "NaN" if kind == "nan" else "Inf", x.name
         made = x.producer
+        taken = unwritten(self.session.recorder, x)
+        if taken is not None:
+            return _Cause(
+                taken,
+                f"{word} stands in the memory of {name or 'this tensor'}, which nothing has written "
+                f"before {bad.op.name} uses it: {what}.",
+                {"operation": bad.op.name, "kind": word, "tensor": name, "shape": list(x.shape)},
+                UNSET,
+                False,
+            )
         data = next(
             (
                 b
