@@ -95,21 +95,23 @@ STYLE = """
 
 
 class Chart:
-    """Lines over a common axis.
+    """A line chart. Notebooks show it as a picture, and printing shows it as text.
 
-    Attributes: `svg`, the picture, complete in itself; `data`, what `page/charts.js` needs for
-    tooltips.
+    Attributes: `svg`, the complete picture; `data`, what `page/charts.js` needs for tooltips.
 
     Args:
-        title: stands above.
+        title: the title.
         series: the lines.
-        x_label, y_label: names of the axes.
-        log: logarithmic y axis; values that are not positive are left out, and counted in a note.
-        categories: names under the x axis, for x = 0, 1, ... (layers instead of steps).
+        x_label, y_label: the names of the axes.
+        log: logarithmic y axis. Values that are not positive are left out and counted in a note.
+        categories: names for x = 0, 1, ... such as layers, instead of numbers.
 
     >>> chart = Chart("loss", [Series("train", [0, 1, 2], [3.0, 2.0, 1.5])])
     >>> chart.svg.count("<polyline")
     1
+    >>> print(chart)
+    loss
+      train  █▃▁  3 to 1.5
     """
 
     def __init__(
@@ -301,8 +303,33 @@ class Chart:
             )
         return out
 
+    def __repr__(self) -> str:
+        lines = [f"{s.name}  {_bars(s.y, self.log)}  {_ends(s.y)}".strip() for s in self.series]
+        return "\n".join([self.title, *(f"  {line}" for line in lines)])
+
     def _repr_html_(self) -> str:
         return self.svg
+
+
+def _bars(y: Sequence[float], log: bool, most: int = 24) -> str:
+    """A line as a row of characters, for places that show no pictures."""
+    picked = [y[round(k * (len(y) - 1) / (most - 1))] for k in range(most)] if len(y) > most else y
+    known = [v for v in picked if math.isfinite(v) and (v > 0 or not log)]
+    if not known:
+        return ""
+    low, high = (math.log(v) if log else v for v in (min(known), max(known)))
+    scale = 7 / (high - low) if high > low else 0.0
+    return "".join(
+        "▁▂▃▄▅▆▇█"[round(((math.log(v) if log else v) - low) * scale)]
+        if math.isfinite(v) and (v > 0 or not log)
+        else "x"
+        for v in picked
+    )
+
+
+def _ends(y: Sequence[float]) -> str:
+    """The first and the last value of a line."""
+    return f"{y[0]:.4g} to {y[-1]:.4g}" if len(y) else "no values"
 
 
 def _dot(point: str) -> str:
