@@ -376,6 +376,14 @@ def no_cuda() -> Exception:
     return hinted(AssertionError("Torch not compiled with CUDA enabled"), CUDA_HINT)
 
 
+def no_pinned() -> Exception:
+    """PyTorch's error of a build that has no accelerator to pin memory for."""
+    return hinted(
+        RuntimeError("Cannot access accelerator device when none is available."),
+        "ordinary memory serves on the CPU: leave pin_memory() out, or pin only where an accelerator is there",
+    )
+
+
 def facts_of(error: BaseException) -> Facts | None:
     """The facts of an error that Pellucid raised; None for any other error."""
     known = getattr(error, "facts", None)

@@ -7,6 +7,7 @@ from . import convert as convert
 from . import display as display
 from . import gradients as gradients
 from . import layouts as layouts
+from . import legacy as legacy
 from . import new as new
 from . import notebook as notebook
 from . import settings as settings

@@ -22,7 +22,7 @@ from ..core.public import METHODS, public
 from ..core.tensor import Tensor, make_tensor, set_requires_grad
 from ..core.tracing import constant, tracer
 from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, warn_once
-from ..ops.create._factory import check_device, want_gradient
+from ..ops.create._factory import check_device, check_memory, want_gradient
 from ..ops.shape.storages import TypedStorage
 
 _CPU = dtypes.device("cpu")
@@ -187,7 +187,14 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
             and hasattr(data, "__getitem__")
             and not isinstance(data, (str, bytes, dict))
         ):
-            return to_array([data[i] for i in range(len(data))], dtype)
+            try:
+                items = [data[i] for i in range(len(data))]
+            except Exception:
+                name = type(data).__name__
+                raise ArgumentValueError(
+                    f"could not determine the shape of object type '{name}'"
+                ) from None
+            return to_array(items, dtype)
         raise _no_number(data, dtype is not None)
     try:
         array = np.array(data)
@@ -198,6 +205,11 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
         raise
     if array.dtype.kind in "OUS":
         _check_elements(data, dtype is not None)
+        wanted = dtype if dtype is not None else _mixed(data)
+        if not wanted.is_integral:  # whole numbers of any size stand for the nearest float
+            return np.array(data, np.complex128 if wanted.is_complex else np.float64).astype(
+                wanted.numpy
+            )
         raise ArgumentValueError("Overflow when unpacking long long")
     if dtype is not None:
         if array.dtype.kind == "c" and not (dtype.is_complex or dtype is dtypes.bool_):
@@ -223,6 +235,15 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
             raise ArgumentValueError("Overflow when unpacking long long")
         return array.astype(np.int64)
     return array
+
+
+def _mixed(data: Any) -> dtypes.dtype:
+    """The dtype of nested sequences of numbers of which one is too large for int64."""
+    if isinstance(data, (list, tuple)):
+        return reduce(dtypes.promote_types, map(_mixed, data))
+    if isinstance(data, complex):
+        return dtypes.get_default_dtype().to_complex()
+    return dtypes.get_default_dtype() if isinstance(data, float) else dtypes.int64
 
 
 def _check_integers(array: np.ndarray, dtype: dtypes.dtype) -> None:
@@ -262,7 +283,7 @@ def tensor(
         dtype: element type; otherwise floats take the default type and ints int64.
         device: "cpu" or "meta".
         requires_grad: record operations on it.
-        pin_memory: accepted; there is nothing to pin on a CPU.
+        pin_memory: refused; there is no accelerator to pin memory for.
 
     Raises:
         ValueError: nested lists of unequal lengths. TypeError: something that is not a number.
@@ -273,6 +294,8 @@ def tensor(
             [3, 4]])
     """
     where, dtype = check_device(device), dtypes.check_dtype(dtype, "tensor")
+    if pin_memory:
+        check_memory(None, pin_memory)
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -508,55 +531,18 @@ def scalar_tensor(
 ) -> Tensor:
     """A 0-d tensor of the default type."""
     return tensor(
-        s, dtype=dtype or dtypes.get_default_dtype(), device=device, requires_grad=requires_grad
+        s,
+        dtype=dtype or dtypes.get_default_dtype(),
+        device=device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
     )
-
-
-def _legacy_new(
-    cls: Any, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """`torch.Tensor(...)`: sizes, or data of the default type."""
-    check_device(device)
-    kind = (dtype or dtypes.get_default_dtype()).numpy
-    if not args:
-        result = make_tensor(np.empty(0, kind))
-    elif len(args) == 1 and isinstance(args[0], Tensor):
-        result = args[0].detach()
-    elif all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in args):
-        if any(a < 0 for a in args):
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {min(args)}: {list(args)}"
-            )
-        result = make_tensor(np.empty(tuple(int(a) for a in args), kind))
-    elif len(args) == 1 and isinstance(args[0], dtypes.Size):
-        result = make_tensor(np.empty(tuple(args[0]), kind))
-    elif len(args) == 1 and isinstance(args[0], TypedStorage):
-        result = make_tensor(args[0]._elements())
-    elif len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)):
-        array = to_array(args[0], None)
-        result = make_tensor(array.astype(kind))
-        if observe.observers:
-            observe.notify("made", result, list(_tensors_in(args[0])))
-    else:
-        raise ArgumentTypeError(
-            f"new(): data must be a sequence (got {type(args[0]).__name__})"
-            if len(args) == 1
-            else "new() received an invalid combination of arguments - got ("
-            + ", ".join(type(a).__name__ for a in args)
-            + ")"
-        )
-    if cls is not Tensor:
-        result.__class__ = cls
-    if requires_grad:
-        set_requires_grad(result, True)
-    return result
 
 
 def _no_init(self: Tensor, *args: Any, **kwargs: Any) -> None:
     """Construction is done in `__new__`; subclasses define their own `__init__`."""
 
 
-Tensor.__new__ = _legacy_new  # type: ignore[method-assign]
 METHODS["__init__"] = _no_init
 
 

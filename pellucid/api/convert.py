@@ -29,6 +29,7 @@ from ..errors import (
     UnsupportedError,
     foreign,
     no_cuda,
+    no_pinned,
     warn_once,
 )
 from ..ops._samples import cases
@@ -266,9 +267,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         copy = copy and result is before
     if copy and result is self:
         result = clone(self)
-    if layout is not None and layout is not dtypes.preserve_format:
-        result = result.contiguous(memory_format=layout)
-    return result
+    return _laid_out(result, layout)
 
 
 def to_device(x: Tensor, where: dtypes.device) -> Tensor:
@@ -304,6 +303,13 @@ def _shown(self: Tensor, *, memory_format: Any = None) -> Tensor:
 _SIGNATURE = inspect.signature(_shown)
 
 
+def _laid_out(x: Tensor, memory_format: Any) -> Tensor:
+    """The tensor in a memory format that was asked for."""
+    if memory_format is None or memory_format is dtypes.preserve_format:
+        return x
+    return x.contiguous(memory_format=memory_format)
+
+
 def _converter(name: str, kind: dtypes.dtype) -> None:
     def convert(self: Tensor, *args: Any, memory_format: Any = None, **kwargs: Any) -> Tensor:
         if not isinstance(self, Tensor):
@@ -318,7 +324,7 @@ def _converter(name: str, kind: dtypes.dtype) -> None:
                 f"{name}() {wrong}"
                 + ("" if kwargs else f" {'was' if len(args) == 1 else 'were'} given")
             )
-        return _to_dtype(self, kind)
+        return _laid_out(_to_dtype(self, kind), memory_format)
 
     convert.__name__ = name
     convert.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
@@ -354,6 +360,8 @@ def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **_
         if found is None:
             raise ArgumentValueError(f"invalid type: '{dtype}'")
         dtype = found
+    if dtype is Tensor:
+        dtype = dtypes.get_default_dtype()
     if hasattr(dtype, "tensor_dtype"):
         dtype = dtype.tensor_dtype
     return _to_dtype(self, dtype)
@@ -387,7 +395,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 @method()
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself: it is on the CPU."""
-    return to_device(self, dtypes.device("cpu"))
+    return _laid_out(to_device(self, dtypes.device("cpu")), memory_format)
 
 
 @method()
@@ -400,8 +408,8 @@ def cuda(
 
 @method()
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """The tensor itself; there is no other device to pin memory for."""
-    return self
+    """Refused: there is no accelerator to pin memory for."""
+    raise no_pinned()
 
 
 @method()

@@ -18,8 +18,8 @@ from ..core.public import FUNCTIONS, public
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, OperationError
 from ..ops.shape.storage import StorageBase, TypedStorage, UntypedStorage
-from .construct import _legacy_new
 from .convert import TYPE_NAMES
+from .legacy import made as _made
 
 _NAMES: dict[str, Any] = {
     "inf": math.inf,
@@ -251,12 +251,14 @@ class _TensorType(type):
 
 
 def _tensor_type(name: str, kind: dtypes.dtype) -> _TensorType:
-    def new(cls: Any, *args: Any, device: Any = None) -> Tensor:
-        if len(args) == 1 and isinstance(args[0], Tensor) and args[0].dtype is not kind:
-            raise ArgumentTypeError(f"expected {name} (got {TYPE_NAMES[args[0].dtype]})")
-        return _legacy_new(Tensor, *args, dtype=kind, device=device)
+    def new(cls: Any, *args: Any, **kwargs: Any) -> Tensor:
+        return _made(args, kwargs, kind, exact=True)
 
-    made = _TensorType(name, (), {"__new__": new, "tensor_dtype": kind, "__module__": "torch"})
+    def refuse(cls: Any, **_: Any) -> None:
+        raise ArgumentTypeError(f"type 'torch.{name}' is not an acceptable base type")
+
+    members = {"__new__": new, "tensor_dtype": kind, "__module__": "torch"}
+    made = _TensorType(name, (), {**members, "__init_subclass__": classmethod(refuse)})
     made.__doc__ = f"Old name of tensors of {kind!r}."
     return made
 
@@ -296,6 +298,7 @@ for _kind, _title in TYPE_NAMES.items():
         _NAMES[_title] = _tensor_type(_title, _kind)
         _storage = _title.replace("Tensor", "Storage")
         _NAMES[_storage] = _storage_type(_storage, _kind)
+_NAMES["Storage"] = _NAMES["FloatStorage"]
 FUNCTIONS["torch"].update(_NAMES)
 # Types of tensors that are there: PyTorch's set has those of devices and of sparse tensors, too.
 _tensor_classes = {

@@ -20,7 +20,7 @@ from ..backends.numpy_cpu import namespace_of, overlaps_itself, written
 from ..dtypes import BY_NUMPY, can_cast
 from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError
 from . import observe, source, tracing
-from .bind import record
+from .bind import OPERANDS, record
 from .display import refusals
 from .interpret import owner, thread
 from .modes import enable_grad, local, no_grad, state
@@ -416,12 +416,15 @@ def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Te
     """The in-place form (`name_`) of an out-of-place function whose first argument is the tensor."""
     # matrix products are computed before anything is written
     by_elements = not name.endswith(("mm_", "mv_"))
+    operator = name.startswith("__i")
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if not isinstance(self, Tensor):
             raise ArgumentTypeError(
                 f"{name}(): argument 'input' (position 1) must be Tensor, not {type(self).__name__}"
             )
+        if operator and not isinstance(args[0] if args else self, OPERANDS):
+            return NotImplemented  # Python asks the other operand next
         check_writable(self, name)
         if by_elements:
             check_read(self, (*args, *kwargs.values()) if kwargs else args)

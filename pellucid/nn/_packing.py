@@ -12,7 +12,13 @@ import numpy as np
 from ..backends.numpy_cpu import namespace_of
 from ..core.modes import state
 from ..core.tensor import Parameter, Tensor, make_tensor
-from ..errors import ArgumentTypeError, ArgumentValueError, IndexOutOfRangeError, OperationError
+from ..errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    IndexOutOfRangeError,
+    OperationError,
+    no_pinned,
+)
 from ._functions import T
 
 
@@ -85,8 +91,8 @@ class PackedSequence(_Packed):
         return self
 
     def pin_memory(self) -> PackedSequence:
-        """The sequences themselves; there is nothing to pin."""
-        return self
+        """Refused: there is no accelerator to pin memory for."""
+        raise no_pinned()
 
     @property
     def is_cuda(self) -> bool:

@@ -60,16 +60,8 @@ def slots(signature: str) -> tuple[Slot, ...]:
             keyword = True
         elif match := _PART.fullmatch(part):
             kind, size, nullable, name, default = match.groups()
-            found.append(
-                Slot(
-                    kind,
-                    name,
-                    default is not None,
-                    keyword,
-                    nullable is not None or default == "None",
-                    int(size or 0),
-                )
-            )
+            none = nullable is not None or default in ("None", "[]")
+            found.append(Slot(kind, name, default is not None, keyword, none, int(size or 0)))
     return tuple(found)
 
 
@@ -251,7 +243,7 @@ def shown_type(value: Any) -> str:
     kind = type(value)
     if isinstance(value, Tensor):
         return "Parameter" if isinstance(value, Parameter) else kind.__name__
-    if kind.__module__.partition(".")[0] == "pellucid":
+    if kind.__module__.partition(".")[0] in ("pellucid", "torch"):
         return f"torch.{kind.__name__}"
     return f"{kind.__module__}.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 

@@ -77,8 +77,13 @@ dtypes.device.__exit__ = _exit_device
 dtypes.device.__call__ = _decorate_device  # type: ignore[method-assign]
 
 
-def check_layout(layout: Any) -> None:
-    """Only strided tensors exist here."""
+def check_memory(layout: Any, pin_memory: Any) -> None:
+    """Only strided tensors in ordinary memory exist here."""
+    if pin_memory:
+        raise OperationError(
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory "
+            "allocator is available on this system."
+        )
     if layout is not None and layout is not dtypes.strided:
         raise UnsupportedError(f"tensors of layout {layout} are not supported")
 
@@ -140,6 +145,8 @@ def build(
     strides = None
     if memory_format in (dtypes.channels_last, dtypes.channels_last_3d):
         strides = _channels_last(shape, kind, memory_format)
+    elif memory_format is dtypes.preserve_format:
+        raise OperationError("unsupported memory format Preserve")
     if where.type == "meta":
         result = make_tensor(MetaArray(shape, kind, strides))
     else:

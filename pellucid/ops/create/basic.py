@@ -20,7 +20,7 @@ from ...core.tracing import constant
 from ...errors import ArgumentTypeError, OperationError
 from .._numbers import fitting
 from .._rules import require_tensor
-from ._factory import build, check_layout, deliver, sizes, want_gradient
+from ._factory import build, check_memory, deliver, sizes, want_gradient
 
 SPARSE = (
     devices.sparse_coo,
@@ -54,6 +54,7 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
             and device is None
             and size
             and not requires_grad
+            and not pin_memory
             and not kwargs
             and layout is None
             and memory_format is None
@@ -70,7 +71,7 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
                 name, sizes(size, name), layout, dtypes.check_dtype(dtype, name)
             )
             return want_gradient(made) if requires_grad else made
-        check_layout(layout)
+        check_memory(layout, pin_memory)
         given = dtypes.check_dtype(dtype, name)
         kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
         return deliver(
@@ -141,7 +142,7 @@ def full(
     >>> torch.full((2,), 7)
     tensor([7, 7])
     """
-    check_layout(layout)
+    check_memory(layout, pin_memory)
     given = dtypes.check_dtype(dtype, "full")
     value = _number(fill_value, "full")
     kind = given or (out.dtype if out is not None else dtypes.number_dtype(value))
@@ -190,6 +191,7 @@ def make_like(
     layout: Any,
     device: Any,
     requires_grad: bool,
+    pin_memory: bool,
     memory_format: Any,
     name: str,
 ) -> Tensor:
@@ -205,7 +207,7 @@ def make_like(
     ):
         made = package()._shape.like(input, layout, dtype, name)
         return want_gradient(made) if requires_grad else made
-    check_layout(layout)
+    check_memory(layout, pin_memory)
     kind = dtypes.check_dtype(dtype, name) or input.dtype
     if memory_format not in (None, dtypes.preserve_format):
         return build(
@@ -231,7 +233,9 @@ def _like(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tensor
         pin_memory: bool = False,
         memory_format: Any = dtypes.preserve_format,
     ) -> Tensor:
-        return make_like(input, fill, dtype, layout, device, requires_grad, memory_format, name)
+        return make_like(
+            input, fill, dtype, layout, device, requires_grad, pin_memory, memory_format, name
+        )
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""{doc}, with the shape, dtype and device of `input`.
@@ -276,7 +280,9 @@ def full_like(
     """
     kind = dtypes.check_dtype(dtype, "full_like") or require_tensor(input, "full_like").dtype
     fill = _filler(_number(fill_value, "full_like"), kind)
-    return make_like(input, fill, kind, layout, device, requires_grad, memory_format, "full_like")
+    return make_like(
+        input, fill, kind, layout, device, requires_grad, pin_memory, memory_format, "full_like"
+    )
 
 
 def _new(name: str, fill: Fill, doc: str) -> None:
@@ -292,7 +298,7 @@ def _new(name: str, fill: Fill, doc: str) -> None:
     ) -> Tensor:
         if kwargs:
             size = _only_size(size, kwargs, name)
-        check_layout(layout)
+        check_memory(layout, pin_memory)
         kind = dtypes.check_dtype(dtype, name) or self.dtype
         return build(sizes(size, name), kind, device or self.device, requires_grad, fill)
 
@@ -319,7 +325,7 @@ def new_full(
     pin_memory: bool = False,
 ) -> Tensor:
     """One number in the given size, with this tensor's dtype and device."""
-    check_layout(layout)
+    check_memory(layout, pin_memory)
     kind = dtypes.check_dtype(dtype, "new_full") or self.dtype
     if not isinstance(size, (tuple, list)):
         _refuse_size(size, "new_full")
@@ -345,7 +351,7 @@ def empty_strided(
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    check_layout(layout)
+    check_memory(layout, pin_memory)
     shape, steps = sizes((size,), "empty_strided"), sizes((stride,), "empty_strided")
     if len(shape) != len(steps):
         raise OperationError(
@@ -459,7 +465,7 @@ def eye(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    check_layout(layout)
+    check_memory(layout, pin_memory)
     m = n if m is None else m
     for name, size in (("n", n), ("m", m)):
         if not isinstance(size, (int, np.integer)) or isinstance(size, bool):

@@ -188,6 +188,14 @@ def _apply(
             fitting(value, self.dtype) if isinstance(value, (int, float, complex)) else value
             for value in made
         ]
+    wrong = next((value for value in made if isinstance(value, (str, bytes))), None)
+    if wrong is not None:  # NumPy would read a number in it
+        kind = type(wrong).__name__
+        raise ArgumentTypeError(
+            f"must be real number, not {kind}"
+            if self.dtype.is_floating_point
+            else f"'{kind}' object cannot be interpreted as an integer"
+        )
     return overwrite(
         self, make_tensor(np.array(made, self._array.dtype).reshape(self._array.shape)), name
     )

@@ -26,7 +26,7 @@ from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, facts_of
 from ...shapes import broadcast_shapes
 from .._rules import require_tensor, zero_gradient
-from ._factory import build, check_device, check_layout, deliver, sizes, want_gradient
+from ._factory import build, check_device, check_memory, deliver, sizes, want_gradient
 from .basic import empty_like
 
 Fill = Callable[[random.Generator, Any, Any], Any]
@@ -150,6 +150,7 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
             size
             and not kwargs
             and generator is dtype is out is layout is device is local.device is None
+            and not pin_memory
         ):
             made = make_tensor(
                 fill(
@@ -163,7 +164,7 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
             raise ArgumentTypeError(
                 f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'"
             )
-        check_layout(layout)
+        check_memory(layout, pin_memory)
         given = dtypes.check_dtype(dtype, name)
         kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
         source = _pick(generator)
@@ -205,13 +206,19 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
             generator is dtype is layout is device is None
             and memory_format is dtypes.preserve_format
             and type(input) is Tensor
+            and not pin_memory
         ):
             a = input._array
             if type(a) is np.ndarray and a.flags.c_contiguous:  # the everyday call
                 made = make_tensor(fill(default_generator, a.shape, 0.0, 1.0, a.dtype))
                 return want_gradient(made) if requires_grad else made
         result = empty_like(
-            input, dtype=dtype, layout=layout, device=device, memory_format=memory_format
+            input,
+            dtype=dtype,
+            layout=layout,
+            device=device,
+            memory_format=memory_format,
+            pin_memory=pin_memory,
         )
         return _new(
             result, _pick(generator), lambda g, a, k: fill(g, a, 0.0, 1.0, k), requires_grad
@@ -294,6 +301,7 @@ def randint(
         and len(args) > 1
         and generator is out is dtype is layout is device is local.device is None
         and not requires_grad
+        and not pin_memory
     ):
         low, high, size = (
             (0, *args) if len(args) == 2 else args if len(args) == 3 else (None, None, None)
@@ -305,7 +313,7 @@ def randint(
                 )
             )
     low, high, size = _bounds(args, kwargs, "randint", 1)
-    check_layout(layout)
+    check_memory(layout, pin_memory)
     if not isinstance(size, (tuple, list)):
         raise ArgumentTypeError(
             f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}"
@@ -342,7 +350,12 @@ def randint_like(
     """
     low, high, _ = _bounds(args, kwargs, "randint_like", 0)
     result = empty_like(
-        input, dtype=dtype, layout=layout, device=device, memory_format=memory_format
+        input,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        memory_format=memory_format,
+        pin_memory=pin_memory,
     )
     return _new(
         result,
@@ -371,7 +384,7 @@ def randperm(
     >>> torch.randperm(4)
     tensor([0, 1, 3, 2])
     """
-    check_layout(layout)
+    check_memory(layout, pin_memory)
     given = dtypes.check_dtype(dtype, "randperm")
     kind = given or (out.dtype if out is not None else dtypes.int64)
     source = _pick(generator)
@@ -434,7 +447,7 @@ def normal(
             if isinstance(parameter, Tensor) and parameter._rg:
                 made = sample_op.call(parameter, made)
         return deliver(_drawn("normal", (mean, std), made), out, "normal")
-    check_layout(layout)
+    check_memory(layout, pin_memory)
     kind = dtypes.check_dtype(dtype, "normal") or (
         out.dtype if out is not None else dtypes.get_default_dtype()
     )

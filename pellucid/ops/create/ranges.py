@@ -16,7 +16,7 @@ from ...core.tracing import constant, independent
 from ...errors import ArgumentTypeError, OperationError, UnsupportedError
 from .._numbers import fitting
 from .._rules import require_tensor
-from ._factory import build, check_layout, deliver
+from ._factory import build, check_memory, deliver
 
 
 def _number(value: Any, name: str, argument: str, position: int) -> Any:
@@ -96,6 +96,7 @@ def arange(
         and out is None
         and device is None
         and not requires_grad
+        and not pin_memory
         and layout is None
         and local.device is None
     ):
@@ -108,7 +109,7 @@ def arange(
                     line if dtype is None or dtype is dtypes.int64 else line.astype(dtype.numpy)
                 )
             )
-    check_layout(layout)
+    check_memory(layout, pin_memory)
     if start is None and end is None:
         raise ArgumentTypeError(
             "arange() received an invalid combination of arguments - got (), but expected (Number end)"
@@ -164,7 +165,7 @@ def range_(
         UserWarning,
         stacklevel=2,
     )
-    check_layout(layout)
+    check_memory(layout, pin_memory)
     if end is None:
         start, end = 0, start
     start, end, step = (
@@ -270,7 +271,7 @@ def linspace(
     >>> torch.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    check_layout(layout)
+    check_memory(layout, pin_memory)
     n = _check_steps(steps, "linspace")
     a, b = _ends(start, end, "linspace")
     given, kind = _line_kind("linspace", a, b, dtype, out)
@@ -304,7 +305,7 @@ def logspace(
     >>> torch.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    check_layout(layout)
+    check_memory(layout, pin_memory)
     n = _check_steps(steps, "logspace")
     a, b = _ends(start, end, "logspace")
     given, kind = _line_kind("logspace", a, b, dtype, out)
@@ -347,7 +348,7 @@ def _triangle(name: str, rule: Any, doc: str, shows: str) -> None:
         layout: Any = None,
         pin_memory: bool = False,
     ) -> Tensor:
-        check_layout(layout)
+        check_memory(layout, pin_memory)
         for position, (argument, value) in enumerate(
             (("row", row), ("col", col), ("offset", offset)), start=1
         ):

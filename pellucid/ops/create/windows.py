@@ -16,7 +16,7 @@ from ... import dtypes
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
-from ._factory import build, check_layout
+from ._factory import build, check_memory
 
 
 def _kind(dtype: Any, name: str) -> dtypes.dtype:
@@ -36,7 +36,7 @@ def _window(
     """`shape_of(n, N)`: the window's values at the places n = 0 ... N-1; a periodic window is one
     longer, cut.
     """
-    check_layout(options["layout"])
+    check_memory(options["layout"], options["pin_memory"])
     kind = _kind(options["dtype"], name)
     if isinstance(length, bool) or not hasattr(length, "__index__"):
         raise ArgumentTypeError(
@@ -76,6 +76,7 @@ def _classic(name: str, shape_of: Callable[[np.ndarray, int], np.ndarray], doc: 
         options = {
             "dtype": dtype,
             "layout": layout,
+            "pin_memory": pin_memory,
             "device": device,
             "requires_grad": requires_grad,
         }
@@ -124,7 +125,13 @@ def hamming_window(
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
-    options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    options = {
+        "dtype": dtype,
+        "layout": layout,
+        "pin_memory": pin_memory,
+        "device": device,
+        "requires_grad": requires_grad,
+    }
     return _window(
         "hamming_window",
         window_length,
@@ -157,7 +164,13 @@ def kaiser_window(
     >>> torch.kaiser_window(3, periodic=False, beta=0.0)
     tensor([1., 1., 1.])
     """
-    options = {"dtype": dtype, "layout": layout, "device": device, "requires_grad": requires_grad}
+    options = {
+        "dtype": dtype,
+        "layout": layout,
+        "pin_memory": pin_memory,
+        "device": device,
+        "requires_grad": requires_grad,
+    }
     return _window(
         "kaiser_window", window_length, periodic, lambda n, t: _kaiser(n, t, beta), options
     )

@@ -514,7 +514,9 @@ roll_op = defop(
 
 
 @public(methods="=")
-def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
+def roll(
+    input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = ()
+) -> Tensor:
     """Elements moved along dimensions, those that leave at the end put in at the start; without
     `dims`, of the flattened tensor.
 
@@ -523,6 +525,7 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] =
     tensor([3, 1, 2])
     """
     steps = tuple(shifts) if isinstance(shifts, Sequence) else (as_index(shifts),)
+    dims = () if dims is None else dims
     axes = tuple(dims) if isinstance(dims, Sequence) else (as_index(dims),)
     a = require_tensor(input, "roll")._array
     if not steps:

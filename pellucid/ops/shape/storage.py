@@ -152,7 +152,7 @@ def is_contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -
     without gaps.
     """
     a = self._array
-    if memory_format is dtypes.contiguous_format:
+    if memory_format is dtypes.contiguous_format or memory_format is dtypes.preserve_format:
         return (
             a.flags.c_contiguous
             if type(a) is ndarray
@@ -211,8 +211,22 @@ def contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -> T
     a = self._array
     if memory_format is dtypes.contiguous_format and type(a) is ndarray and a.flags.c_contiguous:
         return self
-    order = _order(memory_format, a.ndim)
-    return self if is_contiguous(self, memory_format) else contiguous_op.call(self, order=order)
+    if is_contiguous(self, memory_format):
+        return self
+    return contiguous_op.call(self, order=_order(memory_format, a.ndim))
+
+
+def suggested_format(t: Tensor) -> Any:
+    """The memory format in which a tensor lies: channels last where its strides say so, else contiguous."""
+    strides = element_strides(t._array)
+    last = (
+        t._array.ndim in (4, 5)
+        and strides[1] == 1
+        and shapes.is_channels_last(t._array.shape, strides)
+    )
+    if not last or strides[1] == strides[0] or min(strides[2:]) < t._array.shape[1]:
+        return dtypes.contiguous_format
+    return dtypes.channels_last if t._array.ndim == 4 else dtypes.channels_last_3d
 
 
 # ---- any strides -----------------------------------------------------------------------------
@@ -374,12 +388,12 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both show the same memory with the same sizes and strides."""
     a, b = self._array, tensor._array
     same = a.shape == b.shape and element_strides(a) == element_strides(b) and a.dtype == b.dtype
-    return same and data_ptr(self) == data_ptr(tensor)
+    return same and data_ptr(self) == data_ptr(tensor) != 0
 
 
 # ---- changing the geometry in place ----------------------------------------------------------
 @method()
-def resize_(self: Tensor, *sizes: Any, memory_format: Any = dtypes.contiguous_format) -> Tensor:
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Take another shape in the same storage; where that is too small, in new memory that begins
     with the old elements.
 
@@ -389,7 +403,10 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = dtypes.contiguous_fo
         raise OperationError("cannot resize variables that require grad")
     shape = shapes.checked_sizes(sizes_of(sizes, "resize_"))
     a = self._array
-    if shape == a.shape:
+    if memory_format is dtypes.preserve_format:
+        raise OperationError("Unsupported memory formatPreserve")
+    order = _order(memory_format, len(shape))
+    if shape == a.shape and memory_format is None:
         return self
     bump(self, "resize_")
     if type(a) is MetaArray:
@@ -397,7 +414,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = dtypes.contiguous_fo
         return self
     strides = shapes.contiguous_strides(shape)
     _check_sizes(shape, strides, a.dtype.itemsize)
-    if memory_format is dtypes.channels_last:
+    if order is not None:
         strides = shapes.channels_last_strides(shape)
     self._array = _placed(a, shape, strides, storage_offset_of(self))
     return self
@@ -417,11 +434,11 @@ def _check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
 
 
 @method()
-def resize_as_(
-    self: Tensor, the_template: Tensor, memory_format: Any = dtypes.contiguous_format
-) -> Tensor:
-    """`self.resize_(the_template.size())`."""
-    return resize_(self, the_template._array.shape)
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """`self.resize_(the_template.size())`; `torch.preserve_format` stands for the template's own format."""
+    if memory_format is dtypes.preserve_format:
+        memory_format = suggested_format(the_template)
+    return resize_(self, the_template._array.shape, memory_format=memory_format)
 
 
 FUNCTIONS["torch"]["resize_as_"] = resize_as_
@@ -457,8 +474,7 @@ def set_(
     elif isinstance(source, Tensor) and size is None:
         if source._array.dtype != self._array.dtype:
             raise OperationError(
-                f"Could not set tensor of type {TYPE_TEXT.get(source.dtype, source.dtype)} "
-                f"to a tensor of type {TYPE_TEXT.get(self.dtype, self.dtype)}"
+                f"Could not set tensor of type {source.dtype.c_name} to a tensor of type {self.dtype.c_name}"
             )
         self._array = source._array
     else:
@@ -473,6 +489,11 @@ def set_(
             raise ArgumentTypeError(
                 f"set_(): argument 'source' (position 1) must be Tensor, not {type(source).__name__}"
             )
+        if isinstance(source, TypedStorage) and source.dtype is not self.dtype:
+            raise OperationError(
+                f"Expected a Storage of type {self.dtype.c_name} or an UntypedStorage, but got type "
+                f"{source.dtype.scalar_type_name} for argument 1 'storage'"
+            )
         item = self._array.dtype.itemsize
         shape = tuple(size) if size is not None else (held.nbytes() // item,)
         strides = tuple(stride) if stride is not None else shapes.contiguous_strides(shape)
@@ -484,9 +505,3 @@ def set_(
     self._ver = None
     bump(self, "set_")
     return self
-
-
-TYPE_TEXT = {
-    kind: kind.scalar_type_name if hasattr(kind, "scalar_type_name") else str(kind)
-    for kind in dtypes.BY_NAME.values()
-}

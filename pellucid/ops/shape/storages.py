@@ -18,7 +18,7 @@ from ...backends.affine import held
 from ...backends.meta import MetaArray
 from ...backends.numpy_cpu import address
 from ...backends.shared_memory import map_of, new_map
-from ...errors import ArgumentTypeError, OperationError, UnsupportedError
+from ...errors import ArgumentTypeError, OperationError, UnsupportedError, no_pinned
 
 _SHARED_BY_TENSORS = (
     "UntypedStorage.resize_: memory that tensors lie in cannot change its size here"
@@ -121,6 +121,10 @@ class UntypedStorage(StorageBase):
     def nbytes(self) -> int:
         """The size in bytes."""
         return int(self._owner.nbytes)
+
+    def pin_memory(self, device: Any = None) -> UntypedStorage:
+        """Refused: there is no accelerator to pin memory for."""
+        raise no_pinned()
 
     size = nbytes
 
@@ -346,6 +350,10 @@ class TypedStorage:
         item = self.dtype.itemsize
         return raw[: len(raw) // item * item].view(held(self.dtype))
 
+    @property
+    def _cdata(self) -> int:
+        return self._untyped._cdata
+
     def untyped(self) -> UntypedStorage:
         """The storage in bytes."""
         return self._untyped
@@ -402,8 +410,8 @@ class TypedStorage:
         return False
 
     def pin_memory(self, device: Any = None) -> TypedStorage:
-        """Refused: there is no device that would need it."""
-        raise OperationError("Cannot access accelerator device when none is available.")
+        """Refused: there is no accelerator to pin memory for."""
+        raise no_pinned()
 
     def is_shared(self) -> bool:
         """Whether other processes can share the memory."""
