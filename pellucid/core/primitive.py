@@ -99,6 +99,7 @@ class Primitive:
     title: str = ""
     traits: frozenset[str] = frozenset()
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None
+    linked: tuple[tuple[str, bool], ...] = ()
     # of a Function: why gradients of some leaves alone are refused
     partial_backward: str | None = None
     call: Callable[..., Any]
@@ -232,6 +233,7 @@ def defop(
     title: str = "",
     traits: str = "",
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None,
+    linked: str = "",
     aten: Callable[..., Any] | None = None,
     call: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
 ) -> Primitive:
@@ -294,6 +296,9 @@ def defop(
             "overwrites" (the result has nothing of its input), "diagonal" (each element of the
             result depends on the element in its place), "multiplies" (it and its gradients are
             products of matrices, which some processors compute in bfloat16).
+        linked: the arguments (and "out", the result) that recorded gradients stay connected to,
+            though their values may not depend on them: a second derivative by them is zeros, or
+            None for `name?`.
         aten: `aten(A, *arguments, **params)`, the operators of aten that stand for it, called in
             the namespace `A` (`torch.ops.aten`). None: the one of its own name, with the parameters
             by their names.
@@ -315,6 +320,7 @@ def defop(
         else node + "Backward0",
         "title": title or name,
         "traits": frozenset(traits.split()),
+        "linked": tuple((w.rstrip("?"), not w.endswith("?")) for w in linked.split()),
         "batch": batch or ("elementwise" if elementwise else None),
     }
     op = Primitive(**fields)

@@ -22,15 +22,15 @@ from ..backends.numpy_cpu import as_array, namespace_of
 from ..errors import GraphError, OperationError, returned_nothing
 from ..shapes import broadcast_shapes
 from . import observe, source
-from .bind import wrap
+from .bind import record, wrap
 from .callers import tensor_of
 from .display import refusals
 from .inplace import check_writable
 from .interpret import thread
 from .modes import enable_grad, local, no_grad, state
-from .primitive import RAW, TENSORS, raw_of
-from .tape import Node, check_saved, saved_arrays, saved_tensors, value_at
-from .tensor import FAST_TYPES, OutputSlot, Tensor, make_tensor
+from .primitive import PRIMITIVES, RAW, TENSORS, raw_of
+from .tape import Node, check_saved, joined, named_type, saved_arrays, saved_tensors, value_at
+from .tensor import FAST_TYPES, OutputSlot, Tensor, collects, make_tensor
 
 _refcount = sys.getrefcount
 
@@ -286,7 +286,8 @@ class Run:
     def rules(self, node: Node, g: Any) -> Any:
         """The gradients of a node's arguments."""
         if self.tensors:
-            return node.plan.backward(TENSORS, g, saved_tensors(node), node.params)
+            gs = node.plan.backward(TENSORS, g, saved_tensors(node), node.params)
+            return linked(node, gs) if local.grad else gs
         return node.plan.backward(self.F, g, saved_arrays(node), node.params)
 
     def collect(self, node: Node, g: Any) -> None:
@@ -337,6 +338,8 @@ class Run:
         leaves.reverse()
         while leaves:
             leaf, g = leaves.pop()
+            if leaf._view is not None and not collects(leaf):
+                continue
             if leaf._x is not None and "hooks" in leaf._x:
                 tensor = g if self.tensors else tensor_of(g)
                 tensor = run_hooks(leaf._x["hooks"], tensor, self.create_graph)
@@ -357,6 +360,41 @@ class Run:
     def own(self, g: ndarray) -> ndarray:
         """The gradient in memory of its own."""
         return g if g.base is None else g.copy()
+
+
+def linked(node: Node, gs: Any) -> Any:
+    """Recorded gradients of a node, connected to the arguments that its record names (`linked`)."""
+    named, known = node.op.linked, (node.ext or {}).get("linked", ())
+    if not named and not known:
+        return gs
+    places = dict(zip(node.op.args, node.inputs, strict=False)) | {
+        "out": node if node.op.outputs == 1 else OutputSlot(node, 0)
+    }
+    ends = [
+        (edge, zeros)
+        for edge, zeros in (*((places[word], zeros) for word, zeros in named), *known)
+        if edge is not None
+    ]
+    if not ends:
+        return gs
+    op, others, made = PRIMITIVES["linked"], [], []
+    for edge, _ in ends:
+        shape, dtype = value_at(edge)
+        others.append(
+            edge
+            if isinstance(edge, Tensor)
+            else joined(np.broadcast_to(np.zeros((), dtype), shape), edge)
+        )
+    params = {"zeros": tuple([zeros for _, zeros in ends])}
+    for g in gs:
+        if g is not None:
+            t = TENSORS.alias(g)
+            new = record(op, (g, *others), (g._rg or None, *[True] * len(others)), params, [t])
+            new.__class__ = named_type(node.name().replace("Backward", "BackwardBackward", 1))
+            t._node, t._rg, t._view = new, True, None
+            g = t
+        made.append(g)
+    return made
 
 
 def _key(edge: Any) -> tuple[int, int]:
@@ -603,7 +641,7 @@ def _sum(known: Any, g: Any, key: Any, summed: set[Any]) -> Any:
     return as_array(numpy_cpu.plus(known, g))
 
 
-_HARMLESS = {"metadata", "forward_stack", "role", "module", "freed_by"}
+_HARMLESS = {"metadata", "forward_stack", "role", "module", "freed_by", "linked"}
 
 
 def backward(

@@ -137,13 +137,17 @@ def named_type(name: str) -> type:
     return kind
 
 
-def titled(result: Tensor, title: str) -> Tensor:
+def titled(result: Tensor, title: str, *linked: Tensor) -> Tensor:
     """`result`, whose node goes by the name of the function that was called (`MseLoss`), or of its
     overload (`ProdBackward1`).
+
+    `linked` are arguments of the function: what the field of that name is for a record.
     """
     node = getattr(result, "_node", None)
     if isinstance(node, Node):
         node.__class__ = named_type(title if "Backward" in title else title + "Backward0")
+        if linked:
+            node.extra()["linked"] = [(x._node or x, True) for x in linked if x._rg]
     return result
 
 

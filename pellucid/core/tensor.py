@@ -282,6 +282,18 @@ def alias(source: Tensor, cls: Any = Tensor) -> Any:
     return result
 
 
+def collects(leaf: Tensor) -> bool:
+    """Whether a leaf takes a gradient. A view made without grad mode does not: it requires one only
+    because its base does.
+    """
+    view = leaf._view
+    return view is None or not _inherits(view) or bool((leaf._x or {}).get("collects"))
+
+
+def _inherits(view: View) -> bool:
+    return view.kind in ("no_grad", "inference") and view.base._rg
+
+
 def version_of(tensor: Tensor) -> Version:
     """The tensor's write counter, made now if nobody needed it yet."""
     version = tensor._ver
@@ -306,6 +318,9 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
         raise RuntimeError(
             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
         )
+    if tensor._view is not None and _inherits(tensor._view):
+        tensor.extra()["collects"] = value
+        return
     tensor._rg = value
     if tensor._ver is not None and tensor._ver.views is not None and tensor._view is None:
         for known in tensor._ver.views:  # a view wants a gradient when its base does

@@ -28,7 +28,7 @@ from ..tape import (
     saved_tensors,
     value_at,
 )
-from ..tensor import OutputSlot, Tensor, version_of
+from ..tensor import OutputSlot, Tensor, collects, version_of
 
 
 # ---- names and edges ---------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def _as_function(edge: Any) -> tuple[Any, int]:
         return (fully_named(edge), 0)
     if type(edge) is OutputSlot:
         return (fully_named(edge.node), edge.index)
-    return (accumulator(edge), 0)
+    return (accumulator(edge) if collects(edge) else None, 0)
 
 
 # ---- what a node kept --------------------------------------------------------------------------

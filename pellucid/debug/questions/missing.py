@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core.source import Line, describe
 from ...core.tape import Node, walk
-from ...core.tensor import OutputSlot, Tensor
+from ...core.tensor import OutputSlot, Tensor, collects
 from .._names import carried
 from ..graph import shape_text
 from ..watching import DRAWING, Watch
@@ -39,14 +39,7 @@ def no_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | None) 
             node.line,
             [made],
         )
-    view = t._view
-    if (
-        not t._rg
-        or t._node is None
-        and view is not None
-        and view.kind in ("no_grad", "inference")
-        and view.base._rg
-    ):
+    if not t._rg or t._node is None and not collects(t):
         return _no_requirement(t, name, notes)
     return _missing(t, loss, name, notes)
 
@@ -146,7 +139,7 @@ def _no_requirement(t: Tensor, name: str, notes: Watch | None) -> Explanation:
                 step, name, [step], f"{name} does not require a gradient: what it was computed from"
             )
     view = t._view
-    if view is not None and view.kind in ("no_grad", "inference") and view.base._rg:
+    if view is not None and not collects(t):
         mode = f"{'inference_mode' if view.kind == 'inference' else 'no_grad'}()"
         return Explanation(
             "no-grad-block",

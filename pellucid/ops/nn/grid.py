@@ -216,6 +216,7 @@ def _record(n: int) -> Primitive:
         forward=lambda xp, x, grid, **how: kernels.windows.grid.sample(x, grid, _way(x, how)),
         aval=lambda x, grid, **how: ((*x[0][:2], *grid[0][1:-1]), x[1]),
         vjp=_sampled_vjp,
+        linked="input? grid",
         grad_name=f"GridSampler{n}D",
         samples=_samples(n),
     )

@@ -221,7 +221,7 @@ def nll_loss(
         loss = F.where(wrap(valid), loss, 0.0)
     if reduction != "none":
         loss = loss.sum() if reduction == "sum" else loss.sum() / wrap(count)
-    return titled(loss, _nll_title(x.shape))
+    return titled(loss, _nll_title(x.shape), input)
 
 
 def _weights_of_rows(

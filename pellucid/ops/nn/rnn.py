@@ -296,6 +296,7 @@ def _layer(mode: str, packed: bool) -> Any:
         aval=(lambda x, h, c, *rest, **params: [*_avals(x, h), c]) if lstm else _avals,
         vjp=_rule(mode, packed),
         title=_TITLES[mode],
+        linked="input hx w_ih w_hh b_ih b_hh" if mode == "rnn_relu" else "",
         traits="" if mode == "rnn_relu" else "saturates",
         onnx=None if packed else lambda c: _onnx_layer(c, *_ONNX_LAYERS[mode]),
         samples=_samples(mode, "packed" if packed else "layer"),
@@ -358,6 +359,7 @@ def _step(mode: str) -> Any:
         vjp=lstm_vjp if lstm else other_vjp,
         samples=_samples(mode, "step"),
         title=_TITLES[mode],
+        linked="input hx w_ih w_hh b_ih b_hh" if mode == "rnn_relu" else "",
         traits="" if mode == "rnn_relu" else "saturates",
     )
 

@@ -17,7 +17,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.streams import generator as random
 from ...core.streams.fill import uniform
-from ...core.tape import reads_later
+from ...core.tape import reads_later, titled
 from ...core.tensor import Tensor
 from ...errors import ArgumentValueError, OperationError
 from .._format import in_format
@@ -496,7 +496,8 @@ def _fractional(
         drawn = drawn[:batch]
     index = tracing.effect(_fractional_maxima, x._array, drawn, out, kernel)
     places = wrap(index)
-    result = _back(reads_later(F.pool_gather(x, index=index), places), lead)
+    result = titled(reads_later(F.pool_gather(x, index=index), places), f"FractionalMaxPool{n}D", x)
+    result = _back(result, lead)
     return (result, _back(places, lead)) if return_indices else result
 
 

@@ -113,6 +113,7 @@ relu_op = activation(
     kinds="fhi",
     saves="out",
     check=_check_relu,
+    linked="out",
     onnx="Relu",
 )
 relu = relu_op.call
@@ -151,6 +152,7 @@ hardtanh_op = activation(
     lambda m, x, *, low, high: m.minimum(m.maximum(x, low), high),
     lambda F, g, x, low, high: F.where((x <= low) | (x >= high), 0.0, g),
     traits="saturates",
+    linked="input",
     onnx=lambda c: c.clipped(c.p["low"], c.p["high"]),
     aten=lambda A, x, *, low, high: A.hardtanh(x, low, high),
     params={"low": -1.0, "high": 0.5},
@@ -199,6 +201,7 @@ leaky_op = activation(
     "leaky_relu",
     lambda m, x, *, slope: m.where(x > 0, x, x * slope),
     lambda F, g, x, slope: F.where(x > 0, g, g * slope),
+    linked="input",
     onnx=lambda c: c.emit("LeakyRelu", c[0], alpha=float(c.p["slope"])),
     aten=lambda A, x, *, slope: A.leaky_relu(x, slope),
     params={"slope": 0.1},
@@ -570,6 +573,7 @@ hardsigmoid_op = activation(
     "hardsigmoid",
     lambda m, x: m.minimum(m.maximum(x + 3, 0), 6) / 6,
     lambda F, g, x: g * ((x > -3) & (x < 3)) / 6.0,
+    linked="input",
     traits="saturates",
     onnx=lambda c: c.emit("HardSigmoid", c[0], alpha=1 / 6, beta=0.5),
 )
@@ -608,7 +612,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input` where |input| > lambd, else 0."""
     x = _floating(input, "hardshrink_cpu")
-    return F.where((x >= -lambd) & (x <= lambd), 0.0, x)
+    return titled(F.where((x >= -lambd) & (x <= lambd), 0.0, x), "Hardshrink", x)
 
 
 METHODS["hardshrink"] = hardshrink
@@ -625,7 +629,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         )
     moved = F.where(x > lambd, x - lambd, x + lambd)
     inside = (x >= -lambd) & (x <= lambd)
-    return F.where(inside, x * 0.0, moved)
+    return titled(F.where(inside, x * 0.0, moved), "Softshrink", x)
 
 
 @public(namespace="nn.functional")
@@ -678,7 +682,9 @@ def _threshold(x: Tensor, level: float, value: float) -> Tensor:
         )
     if x.dtype.is_integral:
         level, value = fitting(level, x.dtype), fitting(value, x.dtype)
-    return F.where(x <= level, wrap(constant(np.asarray(value, x._array.dtype))), x)
+    return titled(
+        F.where(x <= level, wrap(constant(np.asarray(value, x._array.dtype))), x), "Threshold", x
+    )
 
 
 @public(namespace="nn.functional torch")
@@ -748,7 +754,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         w = w.reshape((1, -1) + (1,) * (x.ndim - 2) if x.ndim > 1 else (-1,))
     else:
         w = w.reshape(())
-    return titled(F.where(x > 0, x, w * x), "PreluKernel")
+    return titled(F.where(x > 0, x, w * x), "PreluKernel", x)
 
 
 METHODS["prelu"] = prelu
@@ -758,7 +764,7 @@ def _rrelu(x: Tensor, lower: float, upper: float, training: bool) -> Tensor:
     if not training:
         return leaky_relu(x, (lower + upper) / 2)
     noise = rrelu_noise(random.default_generator, x._array, lower, upper)
-    return x * wrap(noise)
+    return titled(x * wrap(noise), "RreluWithNoise", x)
 
 
 @public(namespace="nn.functional torch")

@@ -216,7 +216,7 @@ def pad(
                 input, wrap(constant(_positions(a.shape[d], before, after, mode))), dim=d
             )
     made = _apart(input, given, mode != "circular")
-    return titled(made, f"{_TITLES[mode]}Pad{one - 1}D") if mode in _TITLES else made
+    return titled(made, f"{_TITLES[mode]}Pad{one - 1}D", given) if mode in _TITLES else made
 
 
 _TITLES = {"reflect": "Reflection", "replicate": "Replication"}  # of the nodes of a mode
