@@ -13,10 +13,37 @@ RNG = np.random.default_rng(3)
 @pytest.mark.parametrize("descending", [False, True])
 def test_sorting_is_stable_both_ways(descending):
     x = RNG.integers(0, 3, (4, 50))
-    values, indices = torch.sort(torch.from_numpy(x), dim=1, descending=descending)
+    values, indices = torch.sort(torch.from_numpy(x), dim=1, descending=descending, stable=True)
     order = np.argsort(-x if descending else x, 1, kind="stable")
     np.testing.assert_array_equal(indices.numpy(), order)
     np.testing.assert_array_equal(values.numpy(), np.take_along_axis(x, order, 1))
+
+
+def test_equals_are_where_pytorch_leaves_them():
+    # As PyTorch 2.13 printed them: lines of more than 16 are sorted by quicksort.
+    x = torch.tensor([3, 1, 2, 1, 3, 2, 2, 1, 1, 3, 2, 1, 3, 3, 1, 2, 2, 3, 1, 2])
+    up, down = (
+        [1, 18, 3, 14, 7, 8, 11, 19, 16, 15, 10, 6, 5, 2, 9, 12, 13, 4, 17, 0],
+        [17, 4, 13, 12, 0, 9, 10, 19, 16, 15, 6, 5, 2, 8, 11, 7, 14, 3, 18, 1],
+    )
+    top, unordered = [12, 4, 0, 13], [12, 4, 0, 13]
+    fifth, mode = 14, 11
+    of_bools = [1, 3, 18, 7, 8, 14, 11, 19, 0, 17, 16, 15, 13, 12, 10, 9, 6, 5, 4, 2]
+    for dtype in (
+        torch.int64,
+        torch.int8,
+        torch.uint8,
+        torch.float32,
+        torch.float64,
+        torch.bfloat16,
+    ):
+        y = x.to(dtype)
+        assert y.argsort().tolist() == up and y.argsort(descending=True).tolist() == down
+        assert y.topk(4).indices.tolist() == top
+        assert y.topk(4, sorted=False).indices.tolist() == unordered
+        assert y.kthvalue(5).indices.item() == fifth
+        assert y.mode().indices.item() == mode
+    assert (x > 1).argsort().tolist() == of_bools
 
 
 def test_nan_comes_last_or_first():

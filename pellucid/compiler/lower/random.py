@@ -447,8 +447,7 @@ def multinomial(i: Instruction, ex: Executable) -> Native | str:
             to,
             *order.numbers(n, k, 1, True, False),
         ]
-        if not few:
-            arguments.append(schedule.room(order.scratch(n, team(ex), ITEMSIZE[dtype])))
+        arguments.append(schedule.room(order.scratch(n, team(ex), ITEMSIZE[dtype])))
         schedule.native(ranked, ["team", *arguments, rows, max(1, order.GRAIN // n)], title)
 
     return Native(

@@ -45,7 +45,8 @@ def _ordered(i: Instruction, ex: Executable, dim: int, k: int, largest: bool) ->
     """The first `k` in order, with their places: by selection where they are few, else by sorting."""
     x, (values, index) = i.inputs[0], i.outputs
     dim %= len(x.shape)
-    few = 0 < k <= order.MOST and i.op != "sort"
+    how = i.params["how"]
+    few = 0 < k <= order.MOST and i.op != "sort" and how != "top unordered"
     name = ("largest" if largest else "smallest") if few else "sort"
     function = order.native(name, x.dtype)
     if function is None or not _serves(x, values, index) or not values.size:
@@ -55,9 +56,8 @@ def _ordered(i: Instruction, ex: Executable, dim: int, k: int, largest: bool) ->
 
     def emit(schedule: Schedule) -> None:
         arrays = [compact(ex, schedule, x), ex.place(values, schedule), ex.place(index, schedule)]
-        sizes: list[Any] = [*order.numbers(n, k, inner, largest, False)]
-        if not few:
-            sizes.append(schedule.room(order.scratch(n, team(ex), ITEMSIZE[x.dtype])))
+        sizes: list[Any] = [*order.numbers(n, k, inner, largest, False, how)]
+        sizes.append(schedule.room(order.scratch(n, team(ex), ITEMSIZE[x.dtype])))
         schedule.native(
             function, ["team", *arrays, *sizes, count, grain], f"{i.op} of {count} lines of {n}"
         )
@@ -97,9 +97,7 @@ def extreme(i: Instruction, ex: Executable) -> Native | str:
         return OTHER
     count, grain, inner = order.lines(shape, dim)
     numbers = (
-        order.across_numbers(shape, dim)
-        if across
-        else (*order.numbers(n, 1, inner, largest, True), count, grain)
+        order.across_numbers(shape, dim) if across else order.numbers(n, 1, inner, largest, True)
     )
 
     def emit(schedule: Schedule) -> None:
@@ -109,13 +107,16 @@ def extreme(i: Instruction, ex: Executable) -> Native | str:
             else ex.place(i.outputs[0], schedule)
         )
         arrays = [compact(ex, schedule, x), values, ex.place(i.outputs[-1], schedule)]
-        schedule.native(function, ["team", *arrays, *numbers], f"{i.op} of {count} lines of {n}")
+        rest = [] if across else [values, count, grain]
+        schedule.native(
+            function, ["team", *arrays, *numbers, *rest], f"{i.op} of {count} lines of {n}"
+        )
 
     return Native(emit, f"{i.op} of {count} lines", x.nbytes + 12 * count, x.size)
 
 
 def chosen(i: Instruction, ex: Executable) -> Native | str:
-    """kthvalue, median and nanmedian along a dimension; the medians of all elements, whose place
+    """median and nanmedian along a dimension; the medians of all elements, whose place
     nobody wants.
     """
     x, values, name = i.inputs[0], i.outputs[0], i.op.removesuffix("_all")
@@ -131,9 +132,7 @@ def chosen(i: Instruction, ex: Executable) -> Native | str:
         return OTHER
     shape, dim = ((x.size,), 0) if name != i.op else (x.shape, i.params["dim"] % len(x.shape))
     n, size = shape[dim], ITEMSIZE[x.dtype]
-    numbers = select.numbers(
-        shape, dim, "kth" if name == "kthvalue" else name, i.params.get("k", 1)
-    )
+    numbers = select.numbers(shape, dim, name)
     title = f"{i.op} of {x.size // n} lines of {n}"
 
     def emit(schedule: Schedule) -> None:
@@ -235,7 +234,6 @@ LOWERINGS: dict[str, Lowering] = {
     "cumsum": running,
     "cumprod": running,
     "cumprod_vjp": cumprod_vjp,
-    "kthvalue": chosen,
     "median": chosen,
     "nanmedian": chosen,
     "median_all": chosen,

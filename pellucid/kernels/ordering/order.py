@@ -4,7 +4,8 @@ float64, int32 and int64.
 An element and its place become one number of twice the bits: a whole number that is ordered as the
 elements are, then the place. Such numbers are all different, so the least of them is the first of
 equals, and any way of sorting keeps equals in their order. NaN comes last in ascending order and
-first in descending order, and is both the largest and the smallest element.
+first in descending order, and is both the largest and the smallest element. A line with
+equals whose order is to be PyTorch's is arranged once more, as `unstable` does it.
 
     >>> made = first(np.array([[3.0, 5.0, 5.0]], np.float32), 1, 2, largest=True)
     >>> made is None or [a.tolist() for a in made] == [[[5.0, 5.0]], [[1, 2]]]
@@ -15,12 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...llvm import jit, target, threads
 from ...llvm.emit import BYTES, Function, Module, Value, types_of, vector
+from . import unstable
 
 __all__ = ["KINDS", "MOST", "extreme", "first", "native", "numbers", "scratch", "sort"]
 
@@ -84,6 +87,20 @@ NETWORK = (
 GRAIN = 8192  # elements a chunk
 
 
+_PARAMS = {
+    "x": "ptr",
+    "values": "ptr",
+    "index": "ptr",
+    "length": "i64",
+    "k": "i64",
+    "inner": "i64",
+    "flip": "i64",
+    "nan": "i64",
+    "how": "i64",
+    "scratch": "ptr",
+}
+
+
 def _packed(f: Function, kind: Kind, x: Value, place: Value, flip: Value, nan: Value) -> Value:
     """An element and its place as one number; `flip` is -1 for descending order, and `nan` where
     NaN stands first, else 0.
@@ -122,6 +139,46 @@ def _lines(f: Function, line: Value, length: Value) -> Value:
     return line // f.inner * length * f.inner + line % f.inner
 
 
+def _equal(f: Function, kind: Kind, items: Value, count: Value) -> Value:
+    """Whether there are equals among sorted items, and the line is to be arranged once more."""
+    found = f.var("i1", 0)
+    with f.when(f.how.compare("ne", unstable.STABLE)), f.loop(1, count) as j:
+        a, b = f.load(kind.item, items, j - 1), f.load(kind.item, items, j)
+        found.set(found.get() | ((a ^ b) >> kind.bits).compare("eq", 0))
+    return found.get()
+
+
+def _arranged(f: Function, kind: Kind, line: Value, room: Value) -> None:
+    """The items of a line in PyTorch's order."""
+    base = _lines(f, line, f.length)
+
+    def item(place: Value) -> Value:
+        return _packed(
+            f, kind, f.load(kind.ctype, f.x, base + place * f.inner), place, f.flip, f.nan
+        )
+
+    # A heap needs room for what is in it alone.
+    top = f.how.compare("eq", unstable.TOP) | f.how.compare("eq", unstable.UNORDERED)
+    heap = top & (f.k * unstable.PARTIAL).compare("sle", f.length)
+    with f.loop(0, f.select(heap, f.k, f.length)) as place:
+        f.store(item(place), room, place)
+    arrange = unstable.emit(f.module, kind.item)
+
+    def by_heap() -> None:
+        zero = f.const(0, "i64")
+        f.call(arrange.heap_select, room, zero, f.k, f.k)
+        with f.loop(f.k, f.length) as place:
+            one = item(place)
+            with f.when((one >> kind.bits).compare("slt", f.load(kind.item, room) >> kind.bits)):
+                f.call(arrange.sift, room, zero, zero, f.k, one)
+        f.call(arrange.heap_sort, room, zero, f.k)
+
+    def whole() -> None:
+        f.call(arrange.whole, room, f.length, f.k, f.how)
+
+    f.branch(heap, by_heap, whole)
+
+
 def _deliver(f: Function, kind: Kind, items: Value, count: Value, base: Value, to: Value) -> None:
     """Elements and places of sorted items."""
     with f.loop(0, count) as j:
@@ -131,23 +188,16 @@ def _deliver(f: Function, kind: Kind, items: Value, count: Value, base: Value, t
 
 
 def _emit_first(module: Module, name: str, own: Kind, largest: bool) -> None:
-    params = {
-        "x": "ptr",
-        "values": "ptr",
-        "index": "ptr",
-        "n": "i64",
-        "k": "i64",
-        "inner": "i64",
-        "flip": "i64",
-        "nan": "i64",
-    }
-    f = threads.parallel_export(
-        module, name, {("length" if p == "n" else p): t for p, t in params.items()}
-    )
+    f = threads.parallel_export(module, name, _PARAMS)
     f.scalar = True
     width, better = own.width, own.better(largest)
     kind = vector(own.ctype, width)
-    items = f.buffer(own.item, MOST + 1)
+    items = f.buffer(own.item, MOST + 2)
+    room = f.at(f.scratch, f.thread * f.length * 2, own.item)
+    # One more than is asked for, to see whether the last one has equals that are left out.
+    many = f.smaller(
+        f.k + f.select(f.how.compare("eq", unstable.STABLE), f.const(0, "i64"), 1), f.length
+    )
     with f.loop(f.begin, f.end) as line:
         base, to = _lines(f, line, f.length), _lines(f, line, f.k)
         have = f.var("i64", 0)
@@ -156,18 +206,18 @@ def _emit_first(module: Module, name: str, own: Kind, largest: bool) -> None:
         def offer(place: Value) -> None:
             x = f.load(own.ctype, f.x, base + place * f.inner)
             item = _packed(f, own, x, place, f.flip, f.nan)
-            room = have.get().compare("slt", f.k)
-            worst = f.load(own.item, items, f.k - 1)
-            with f.when(room | worst.compare("sgt", item)):
-                count = f.smaller(have.get(), f.k - 1)
+            free = have.get().compare("slt", many)
+            worst = f.load(own.item, items, many - 1)
+            with f.when(free | worst.compare("sgt", item)):
+                count = f.smaller(have.get(), many - 1)
                 _insert(f, own.item, items, count, item)
                 have.set(count + 1)
-                last = _place(f, own, items, f.k - 1)
-                with f.when(have.get().compare("eq", f.k)):
+                last = _place(f, own, items, many - 1)
+                with f.when(have.get().compare("eq", many)):
                     bound.set(f.load(own.ctype, f.x, base + last * f.inner))
 
-        f.store(f.const(0, own.item), items, f.k - 1)
-        start = f.var("i64", f.smaller(f.length, f.k))
+        f.store(f.const(0, own.item), items, many - 1)
+        start = f.var("i64", many)
         with f.loop(0, start.get()) as place:
             offer(place)
         # Rows in memory: vectors without an element that is better are passed over.
@@ -183,23 +233,16 @@ def _emit_first(module: Module, name: str, own: Kind, largest: bool) -> None:
             start.set(at + width)
         with f.loop(start.get(), f.length) as place:
             offer(place)
-        _deliver(f, own, items, f.k, base, to)
+        source = f.var("ptr", items)
+        with f.when(_equal(f, own, items, many)):
+            _arranged(f, own, line, room)
+            source.set(room)
+        _deliver(f, own, source.get(), f.k, base, to)
     f.ret()
 
 
 def _emit_sort(module: Module, name: str, own: Kind) -> None:
-    params = {
-        "x": "ptr",
-        "values": "ptr",
-        "index": "ptr",
-        "length": "i64",
-        "k": "i64",
-        "inner": "i64",
-        "flip": "i64",
-        "nan": "i64",
-        "scratch": "ptr",
-    }
-    f = threads.parallel_export(module, name, params)
+    f = threads.parallel_export(module, name, _PARAMS)
     f.scalar = True
     room = f.at(f.scratch, f.thread * f.length * 2, own.item)
     other = f.at(room, f.length, own.item)
@@ -212,6 +255,9 @@ def _emit_sort(module: Module, name: str, own: Kind) -> None:
             )
 
         whole = f.length - f.length % RUN
+        known = f.var(
+            "i1", f.how.compare("sge", unstable.UNORDERED)
+        )  # that the line is arranged once more
         with f.loop(0, whole, RUN) as run:
             few = [item(run + j) for j in range(RUN)]
             for a, b in NETWORK:
@@ -219,6 +265,9 @@ def _emit_sort(module: Module, name: str, own: Kind) -> None:
                 few[a], few[b] = f.select(swap, few[b], few[a]), f.select(swap, few[a], few[b])
             for j, value in enumerate(few):
                 f.store(value, room, run + j)
+            for one, next_one in pairwise(few):
+                known.set(known.get() | ((one ^ next_one) >> own.bits).compare("eq", 0))
+        known.set(known.get() & f.how.compare("ne", unstable.STABLE))
         last = f.at(room, whole, own.item)
         with f.loop(whole, f.length) as place:
             _insert(f, own.item, last, place - whole, item(place))
@@ -226,7 +275,7 @@ def _emit_sort(module: Module, name: str, own: Kind) -> None:
         size = f.var("i64", RUN)
         with f.loop_while() as go_on:
             width = size.get()
-            go_on(width.compare("slt", f.length))
+            go_on(width.compare("slt", f.length) & (known.get() ^ 1))
             here, there = origin.get(), goal.get()
             with f.loop(0, f.length, width * 2) as left:
                 middle = f.smaller(left + width, f.length)
@@ -234,6 +283,11 @@ def _emit_sort(module: Module, name: str, own: Kind) -> None:
             origin.set(there)
             goal.set(here)
             size.set(width * 2)
+        with f.when(known.get() ^ 1):
+            known.set(_equal(f, own, origin.get(), f.smaller(f.k + 1, f.length)))
+        with f.when(known.get()):
+            _arranged(f, own, line, room)
+            origin.set(room)
         _deliver(f, own, origin.get(), f.k, base, to)
     f.ret()
 
@@ -320,7 +374,7 @@ def _build(name: str) -> str:
     return module.text(name)
 
 
-_SIGNATURES = {"largest": "paaaiiiiiii", "sort": "paaaiiiiiaii", "largest_across": "paaaiiii"}
+_SIGNATURES = {"largest": "paaaiiiiiiaii", "sort": "paaaiiiiiiaii", "largest_across": "paaaiiii"}
 _SIGNATURES |= {name.replace("largest", "smallest"): types for name, types in _SIGNATURES.items()}
 _lib = jit.Library(
     "order",
@@ -337,11 +391,14 @@ def native(name: str, dtype: str = "float32") -> int | None:
     return None if function is None else jit.address(function)
 
 
-def numbers(n: int, k: int, inner: int, largest: bool, extreme: bool) -> tuple[int, ...]:
-    """Arguments of the kernels: sizes, the order, and where NaN stands (`extreme`: first, as the
-    smallest element too).
+def numbers(
+    n: int, k: int, inner: int, largest: bool, extreme: bool, how: str = "stable"
+) -> tuple[int, ...]:
+    """Arguments of the kernels: sizes, the order, where NaN stands (`extreme`: first, as the
+    smallest element too), and the order of equals, which few of them have by themselves.
     """
-    return n, k, inner, -1 if largest else 0, -1 if largest or extreme else 0
+    number = unstable.STABLE if how == "sort" and n <= unstable.FEW else unstable.WAYS.index(how)
+    return n, k, inner, -1 if largest else 0, -1 if largest or extreme else 0, number
 
 
 def scratch(n: int, team: int, itemsize: int = 4) -> int:
@@ -374,7 +431,7 @@ _NAMES = {np.dtype(name): name for name in KINDS}
 
 
 def first(
-    x: np.ndarray, dim: int, k: int, largest: bool, extreme: bool = False
+    x: np.ndarray, dim: int, k: int, largest: bool, extreme: bool = False, how: str = "stable"
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """The `k` largest (or smallest) along a dimension in order, and their int64 places; None where
     it is not served.
@@ -388,12 +445,18 @@ def first(
         return None
     values, index = _results(x, dim, k)
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
+    room = (
+        values
+        if how == "stable"
+        else np.empty(scratch(n, threads.get_num_threads(), x.itemsize), np.uint8)
+    )
     kernel(
         threads.team(),
         x,
         values,
         index,
-        *numbers(n, k, inner, largest, extreme),
+        *numbers(n, k, inner, largest, extreme, how),
+        room,
         x.size // n,
         GRAIN // n or 1,
     )
@@ -426,7 +489,7 @@ def across_numbers(shape: Sequence[int], dim: int) -> tuple[int, ...]:
 
 
 def sort(
-    x: np.ndarray, dim: int, descending: bool, k: int | None = None
+    x: np.ndarray, dim: int, descending: bool, k: int | None = None, how: str = "stable"
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Sorted along a dimension, and the int64 places; the first `k` of them. None where it is not
     served.
@@ -438,16 +501,8 @@ def sort(
     values, index = _results(x, dim, n if k is None else k)
     count, grain, inner = lines(x.shape, dim)
     room = np.empty(scratch(n, threads.get_num_threads(), x.itemsize), np.uint8)
-    kernel(
-        threads.team(),
-        x,
-        values,
-        index,
-        *numbers(n, n if k is None else k, inner, descending, False),
-        room,
-        count,
-        grain,
-    )
+    sizes = numbers(n, n if k is None else k, inner, descending, False, how)
+    kernel(threads.team(), x, values, index, *sizes, room, count, grain)
     return values, index
 
 

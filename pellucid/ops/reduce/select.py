@@ -30,6 +30,7 @@ from ...shapes import check_nonempty_reduction, normalize_dim
 from .. import return_types
 from .._rules import require_tensor
 from .._samples import REAL, Sample, cases, draw
+from ._order import places
 from ._reduction import everyday_dim, kept, numpy_names
 from .basic import max_all_op, min_all_op, whole
 
@@ -134,7 +135,7 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
             made = kernels.ordering.select.select(
                 x, dim, "kth" if name == "kthvalue" else name, **params
             )
-            if made is not None:
+            if made is not None and (name != "kthvalue" or _alone(x, made[0], dim)):
                 return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
         index = index_rule(x, dim, **params)
         values = take_few(x, index, dim)
@@ -444,19 +445,25 @@ def _mode_index(x: Any, dim: int) -> Any:
     as frequent).
     """
     moved = np.moveaxis(x, dim, -1)
-    order = np.argsort(moved, -1, kind="stable")
+    order = places(moved, moved.ndim - 1, moved.shape[-1], False, "sort")
     ordered = np.take_along_axis(moved, order, -1)
-    places = np.arange(moved.shape[-1])
+    position = np.arange(moved.shape[-1])
     fresh = np.ones(moved.shape, bool)
     fresh[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    start = np.maximum.accumulate(np.where(fresh, places, 0), -1)
-    run = places - start  # how many equals stand before
+    start = np.maximum.accumulate(np.where(fresh, position, 0), -1)
+    run = position - start  # how many equals stand before
     last = np.argmax(run, -1, keepdims=True)
     return np.moveaxis(np.take_along_axis(order, last, -1), -1, dim)
 
 
 def _kth_index(x: Any, dim: int, k: int) -> Any:
-    return np.take(np.argsort(comparable(x), dim, kind="stable"), [k - 1], dim)
+    return np.take(places(x, dim, k, False, "choice"), [k - 1], dim)
+
+
+def _alone(x: np.ndarray, values: np.ndarray, dim: int) -> bool:
+    """Whether each line has one element only that equals its value."""
+    equal = x == values if x.dtype.kind != "f" else (x == values) | (x != x) & (values != values)
+    return int(equal.sum()) == values.size
 
 
 median_op = _choose("median", lambda x, dim: _median_index(x, dim, False))
@@ -606,7 +613,7 @@ def _quantile(
         x = x.transpose(axis, -1)
     if x._array.size == 0:
         raise OperationError(f"{name}() input tensor must be non-empty")
-    ordered = F.sort(x, dim=x._array.ndim - 1, descending=False)[0]
+    ordered = F.sort(x, dim=x._array.ndim - 1, descending=False, how="stable")[0]
     low, high, part, last, start = map(
         make_tensor,
         tracing.effect(_quantile_spots, ordered._array, q._array, interpolation, ignore_nan),

@@ -8,11 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import config, dtypes
-from ...backends.halves import HALVES, in_float32
-from ...backends.native import SMALL, kernels
-from ...backends.numpy_extra import comparable
-from ...backends.scatter import take_few
+from ... import dtypes
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -23,45 +19,13 @@ from .. import return_types
 from .._rules import require_tensor
 from .._samples import cases
 from ..pointwise.basic import underivable
+from ._order import ordered
 from ._reduction import everyday_dim, numpy_names
 from .select import chosen_grad
 
 
-def order_of(x: Any, dim: int, descending: bool) -> Any:
-    """Indices that sort `x` along `dim`, equals in their order; NaN last, or first when descending."""
-    if not descending:
-        return comparable(x).argsort(dim, kind="stable")
-    return largest_of(x, dim, x.shape[dim])
-
-
-def largest_of(x: Any, dim: int, k: int) -> Any:
-    """Indices of the k largest elements along `dim`, in falling order."""
-    # Sorting the reversed array and reading the result backwards keeps equals in their order.
-    n = x.shape[dim]
-    before = (slice(None),) * dim
-    order = comparable(x)[(*before, _BACKWARDS)].argsort(dim, kind="stable")
-    return (n - 1) - order[(*before, slice(None, n - k - 1 if k < n else None, -1))]
-
-
-_BACKWARDS = slice(None, None, -1)
-
-
-def _sort(xp: Any, x: Any, *, dim: int, descending: bool) -> Any:
-    if x.ndim == 0:
-        return x.copy(), np.zeros((), np.int64)
-    # their order is that in float32
-    if type(x) is np.ndarray and x.dtype in HALVES and x.size >= SMALL:
-        return in_float32(_sort, xp, x, dim=dim, descending=descending)
-    if type(x) is np.ndarray and x.size >= SMALL and config.kernels:
-        made = kernels.ordering.order.sort(x, dim, descending)
-        if made is not None:
-            return made
-    order = order_of(x, dim, descending)
-    return _taken(xp, x, order, dim), order
-
-
-def _taken(xp: Any, x: Any, index: Any, dim: int) -> Any:
-    return take_few(x, index, dim) if type(x) is np.ndarray else xp.take_along_axis(x, index, dim)
+def _sort(xp: Any, x: Any, *, dim: int, descending: bool, how: str) -> Any:
+    return ordered(xp, x, dim, x.shape[dim] if x.ndim else 1, descending, how)
 
 
 def _order_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int) -> Any:
@@ -81,52 +45,37 @@ def _onnx_sort(c: Any) -> Any:
     )
 
 
+def _aten_sort(A: Any, x: Any, *, dim: int, descending: bool, how: str) -> Any:
+    if how == "stable":
+        return A.sort.stable(x, stable=True, dim=dim, descending=descending)
+    return A.sort(x, dim, descending)
+
+
 defop(
     "sort",
     "input",
     forward=_sort,
     outputs=2,
     vjp={"input": _order_grad},
-    aval=lambda x, dim, descending: [x, (x[0], np.dtype(np.int64))],
+    aval=lambda x, dim, descending, how: [x, (x[0], np.dtype(np.int64))],
     batch="dims",
     onnx=_onnx_sort,
+    aten=_aten_sort,
     samples=cases(
-        *((((3, 5),), {"dim": dim, "descending": down}) for dim in (0, 1) for down in (False, True))
+        *(
+            (((3, 5),), {"dim": dim, "descending": down, "how": "sort"})
+            for dim in (0, 1)
+            for down in (False, True)
+        )
     ),
 )
 
 
-def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool) -> Any:
-    if x.ndim == 0:
-        return x.copy(), np.zeros((), np.int64)
-    n = x.shape[dim]
-    if type(x) is np.ndarray and x.dtype in HALVES and x.size >= SMALL:
-        return in_float32(_topk, xp, x, k=k, dim=dim, largest=largest)
-    if type(x) is np.ndarray and (x.size >= SMALL or k > 1) and config.kernels:
-        made = kernels.ordering.order.first(x, dim, k, largest)
-        if made is not None:
-            return made
-    if k == 1 and largest and type(x) is np.ndarray and x.dtype.kind in "fiu":
-        # the first one of equals, and a NaN before all numbers
-        index = x.argmax(dim, keepdims=True)
-        return take_few(x, index, dim), index
-    if 0 < k < n // 8 and x.dtype.kind == "f":
-        # Select first, then order the few: NaN counts as largest for argpartition as for PyTorch.
-        rough = xp.argpartition(x, n - k if largest else k - 1, dim)
-        rough = xp.take(rough, range(n - k, n) if largest else range(k), dim)
-        rough.sort(dim)
-        values = xp.take_along_axis(x, rough, dim)
-        index = xp.take_along_axis(rough, order_of(values, dim, largest), dim)
-    else:
-        index = (
-            largest_of(x, dim, k)
-            if largest
-            else order_of(x, dim, False)[(*[slice(None)] * dim, slice(k))].copy()
-        )
-    return _taken(xp, x, index, dim), index
+def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool, how: str) -> Any:
+    return ordered(xp, x, dim, k, largest, how)
 
 
-def _topk_aval(x: Any, *, k: int, dim: int, largest: bool) -> Any:
+def _topk_aval(x: Any, *, k: int, dim: int, largest: bool, how: str) -> Any:
     shape = (*x[0][:dim], k, *x[0][dim + 1 :]) if x[0] else ()
     return [(shape, x[1]), (shape, np.dtype(np.int64))]
 
@@ -152,8 +101,12 @@ defop(
     aval=_topk_aval,
     batch="dims",
     onnx=_onnx_topk,
+    aten=lambda A, x, *, k, dim, largest, how: A.topk(x, k, dim, largest, how == "top"),
     samples=cases(
-        *((((3, 40),), {"k": 3, "dim": 1, "largest": largest}) for largest in (False, True))
+        *(
+            (((3, 40),), {"k": 3, "dim": 1, "largest": largest, "how": "top"})
+            for largest in (False, True)
+        )
     ),
 )
 
@@ -188,7 +141,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
         input: real, any shape. NaN counts as largest.
         dim: the dimension that is sorted. Default: -1.
         descending: largest first. Default: False.
-        stable: keep equals in their order (always done).
+        stable: keep equals in their order; otherwise they are in PyTorch's. Default: False.
 
     Returns:
         A named tuple of `values` and `indices` (int64), both in the shape of `input`.
@@ -202,7 +155,10 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     """
     if isinstance(dim, bool):
         dim, descending = -1, dim  # type: ignore[assignment]
-    return _sorted(*F.sort(input, dim=_dim(input, "sort", dim), descending=bool(descending)))
+    how = "stable" if stable else "sort"
+    return _sorted(
+        *F.sort(input, dim=_dim(input, "sort", dim), descending=bool(descending), how=how)
+    )
 
 
 @public(methods="=", out="same")
@@ -214,7 +170,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
         input: real, any shape. NaN counts as largest.
         dim: the dimension that is sorted. Default: -1.
         descending: largest first. Default: False.
-        stable: keep equals in their order (always done).
+        stable: keep equals in their order; otherwise they are in PyTorch's. Default: False.
 
     Returns:
         int64, in the shape of `input`.
@@ -225,7 +181,8 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     """
     if isinstance(dim, bool):
         dim, descending = -1, dim  # type: ignore[assignment]
-    return F.sort(input, dim=_dim(input, "argsort", dim), descending=bool(descending))[1]
+    how = "stable" if stable else "sort"
+    return F.sort(input, dim=_dim(input, "argsort", dim), descending=bool(descending), how=how)[1]
 
 
 @public(methods="=", out="same")
@@ -236,7 +193,7 @@ def msort(input: Tensor) -> Tensor:
     >>> torch.msort(torch.tensor([3.0, 1.0, 2.0]))
     tensor([1., 2., 3.])
     """
-    return F.sort(input, dim=_dim(input, "msort", 0), descending=False)[0]
+    return F.sort(input, dim=_dim(input, "msort", 0), descending=False, how="stable")[0]
 
 
 @public(methods="=", out=True)
@@ -250,7 +207,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         k: how many.
         dim: the dimension in which they are looked for. Default: -1.
         largest: the largest elements; otherwise the smallest. Default: True.
-        sorted: accepted; the result is always in order.
+        sorted: whether they are in order; otherwise they are in the order in which PyTorch finds
+            them. Default: True.
 
     Returns:
         A named tuple of `values` and `indices` (int64), in the shape of `input` with size k in
@@ -273,7 +231,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         raise OperationError("selected index k out of range")
     if input.dtype is dtypes.bool_:
         raise DtypeError("topk does not support bool dtypes on CPU")
-    return _top(*F.topk(input, k=int(k), dim=number, largest=bool(largest)))
+    how = "top" if sorted else "top unordered"
+    return _top(*F.topk(input, k=int(k), dim=number, largest=bool(largest), how=how))
 
 
 # ---- distinct elements (no gradient) ----------------------------------------------------------

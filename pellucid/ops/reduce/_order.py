@@ -1,0 +1,97 @@
+"""The order of elements along a dimension, with equals where PyTorch leaves them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import config
+from ...backends.halves import HALVES
+from ...backends.native import SMALL, kernels
+from ...backends.numpy_extra import comparable
+from ...backends.scatter import take_few
+
+
+def order_of(x: Any, dim: int, descending: bool) -> Any:
+    """Indices that sort `x` along `dim`, equals in their order; NaN last, or first when descending."""
+    if not descending:
+        return comparable(x).argsort(dim, kind="stable")
+    return largest_of(x, dim, x.shape[dim])
+
+
+def largest_of(x: Any, dim: int, k: int) -> Any:
+    """Indices of the k largest elements along `dim`, in falling order."""
+    # Sorting the reversed array and reading the result backwards keeps equals in their order.
+    n = x.shape[dim]
+    before = (slice(None),) * dim
+    order = comparable(x)[(*before, _BACKWARDS)].argsort(dim, kind="stable")
+    return (n - 1) - order[(*before, slice(None, n - k - 1 if k < n else None, -1))]
+
+
+_BACKWARDS = slice(None, None, -1)
+
+
+def places(x: np.ndarray, dim: int, k: int, largest: bool, how: str) -> np.ndarray:
+    """Where the first `k` in order along `dim` stand, with equals as PyTorch leaves them.
+
+    `how` is what it was asked for: one of `kernels.ordering.unstable.WAYS`.
+    """
+    if how in ("stable", "sort") and (
+        how == "stable" or x.shape[dim] <= kernels.ordering.unstable.FEW
+    ):
+        order = order_of(x, dim, largest)
+        return order[(*[slice(None)] * dim, slice(k))]
+    if k == 0 or x.size == 0:
+        return np.empty((*x.shape[:dim], k, *x.shape[dim + 1 :]), np.int64)
+    keys = np.ascontiguousarray(_whole_numbers(x))
+    made = _by_kernel(keys, dim, k, largest, how) if config.kernels else None
+    if made is not None:
+        return made[1]
+    lines = np.moveaxis(keys, dim, -1)
+    found = np.empty((*lines.shape[:-1], k), np.int64)
+    for at in np.ndindex(lines.shape[:-1]):
+        ranks = np.unique(lines[at], return_inverse=True)[1].reshape(
+            -1
+        )  # NaN counts as largest, and as equal to NaN
+        found[at] = kernels.ordering.unstable.arranged(
+            (-ranks if largest else ranks).tolist(), k, how
+        )[:k]
+    return np.ascontiguousarray(np.moveaxis(found, -1, dim))
+
+
+def _by_kernel(x: np.ndarray, dim: int, k: int, largest: bool, how: str) -> Any:
+    order = kernels.ordering.order
+    if how == "top" and k <= order.MOST:
+        return order.first(x, dim, k, largest, how=how)
+    return order.sort(x, dim, largest, k, how)
+
+
+def _whole_numbers(x: np.ndarray) -> np.ndarray:
+    """Numbers that are in the same order, of a dtype that has a kernel."""
+    if x.dtype in HALVES:
+        return x.astype(np.float32)
+    if x.dtype == np.uint64:
+        return (x ^ np.uint64(1 << 63)).view(np.int64)
+    if x.dtype.kind in "biu" and x.dtype.itemsize < 4:
+        return x.astype(np.int32)
+    return x.astype(np.int64) if x.dtype == np.uint32 else x
+
+
+def ordered(xp: Any, x: Any, dim: int, k: int, largest: bool, how: str) -> Any:
+    """(values, places) of the first `k` in order."""
+    if x.ndim == 0:
+        return x.copy(), np.zeros((), np.int64)
+    if type(x) is not np.ndarray:
+        order = xp.from_host(places(xp.to_host(x), dim, k, largest, how))
+        return xp.take_along_axis(x, order, dim), order
+    if x.dtype in HALVES and x.size >= SMALL:  # their order is that in float32
+        values, order = ordered(xp, x.astype(np.float32), dim, k, largest, how)
+        return values.astype(x.dtype), order
+    few = how == "stable" or how == "sort" and x.shape[dim] <= kernels.ordering.unstable.FEW
+    if config.kernels and (x.size >= SMALL or not few) and k:
+        made = _by_kernel(x, dim, k, largest, how)
+        if made is not None:
+            return made
+    order = places(x, dim, k, largest, how)
+    return take_few(x, order, dim), order
