@@ -22,15 +22,16 @@ from ..backends.numpy_cpu import as_array, namespace_of
 from ..errors import GraphError, OperationError, returned_nothing
 from ..shapes import broadcast_shapes
 from . import observe, source
-from .bind import record, wrap
+from .bind import wrap
 from .callers import tensor_of
 from .display import refusals
 from .inplace import check_writable
 from .interpret import thread
 from .modes import enable_grad, local, no_grad, state
-from .primitive import PRIMITIVES, RAW, TENSORS, raw_of
-from .tape import Node, check_saved, joined, named_type, saved_arrays, saved_tensors, value_at
+from .primitive import RAW, TENSORS, raw_of
+from .tape import Node, check_saved, saved_arrays, saved_tensors, value_at
 from .tensor import FAST_TYPES, OutputSlot, Tensor, collects, make_tensor
+from .transforms.linking import linked
 
 _refcount = sys.getrefcount
 
@@ -360,41 +361,6 @@ class Run:
     def own(self, g: ndarray) -> ndarray:
         """The gradient in memory of its own."""
         return g if g.base is None else g.copy()
-
-
-def linked(node: Node, gs: Any) -> Any:
-    """Recorded gradients of a node, connected to the arguments that its record names (`linked`)."""
-    named, known = node.op.linked, (node.ext or {}).get("linked", ())
-    if not named and not known:
-        return gs
-    places = dict(zip(node.op.args, node.inputs, strict=False)) | {
-        "out": node if node.op.outputs == 1 else OutputSlot(node, 0)
-    }
-    ends = [
-        (edge, zeros)
-        for edge, zeros in (*((places[word], zeros) for word, zeros in named), *known)
-        if edge is not None
-    ]
-    if not ends:
-        return gs
-    op, others, made = PRIMITIVES["linked"], [], []
-    for edge, _ in ends:
-        shape, dtype = value_at(edge)
-        others.append(
-            edge
-            if isinstance(edge, Tensor)
-            else joined(np.broadcast_to(np.zeros((), dtype), shape), edge)
-        )
-    params = {"zeros": tuple([zeros for _, zeros in ends])}
-    for g in gs:
-        if g is not None:
-            t = TENSORS.alias(g)
-            new = record(op, (g, *others), (g._rg or None, *[True] * len(others)), params, [t])
-            new.__class__ = named_type(node.name().replace("Backward", "BackwardBackward", 1))
-            t._node, t._rg, t._view = new, True, None
-            g = t
-        made.append(g)
-    return made
 
 
 def _key(edge: Any) -> tuple[int, int]:

@@ -1,0 +1,51 @@
+"""Recorded gradients stay connected to arguments that their values may not depend on, as PyTorch's.
+
+Many of its gradient functions (of ReLUs, pools, convolutions) are differentiable functions of the
+gradient and of the arguments. So a second derivative by these is zeros, or None, and no error.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..bind import record
+from ..primitive import PRIMITIVES, TENSORS
+from ..tape import Node, joined, named_type, value_at
+from ..tensor import OutputSlot, Tensor
+
+
+def linked(node: Node, gs: Any) -> Any:
+    """Recorded gradients of a node, connected to the arguments that its record names (`linked`)."""
+    named, known = node.op.linked, (node.ext or {}).get("linked", ())
+    if not named and not known:
+        return gs
+    places = dict(zip(node.op.args, node.inputs, strict=False)) | {
+        "out": node if node.op.outputs == 1 else OutputSlot(node, 0)
+    }
+    ends = [
+        (edge, zeros)
+        for edge, zeros in (*((places[word], zeros) for word, zeros in named), *known)
+        if edge is not None
+    ]
+    if not ends:
+        return gs
+    op, others, made = PRIMITIVES["linked"], [], []
+    for edge, _ in ends:
+        shape, dtype = value_at(edge)
+        others.append(
+            edge
+            if isinstance(edge, Tensor)
+            else joined(np.broadcast_to(np.zeros((), dtype), shape), edge)
+        )
+    params = {"zeros": tuple([zeros for _, zeros in ends])}
+    for g in gs:
+        if g is not None:
+            t = TENSORS.alias(g)
+            new = record(op, (g, *others), (g._rg or None, *[True] * len(others)), params, [t])
+            new.__class__ = named_type(node.name().replace("Backward", "BackwardBackward", 1))
+            t._node, t._rg, t._view = new, True, None
+            g = t
+        made.append(g)
+    return made
