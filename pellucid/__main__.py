@@ -1,5 +1,5 @@
-"""`python -m pellucid SCRIPT [ARGS]`: short for `pellucid run`; with a command's name in place of
-SCRIPT, that command.
+"""`python -m pellucid SCRIPT [ARGS]` is short for `pellucid run`. A command's name in place of
+SCRIPT runs that command.
 """
 
 import difflib

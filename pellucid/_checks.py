@@ -1,4 +1,4 @@
-"""Checks that stand in models (`torch._check`, `torch._assert`), and small functions beside them."""
+"""`torch._check`, `torch._assert` and related small functions that models call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all; compressed files that are read in bounded memory."""
+"""Write files completely or not at all, and read compressed files in bounded memory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`torch._foreach_*`: one operation on each tensor of a list. Optimizers of other libraries are
-written with them.
+"""`torch._foreach_*` applies one operation to each tensor of a list. Optimizers of other libraries
+use it.
 
 >>> import pellucid as torch
 >>> torch._foreach_add([torch.ones(1), torch.zeros(1)], 2.0)

@@ -1,4 +1,4 @@
-"""Names of arguments that functions have beside their own ones: NumPy's, and `out`."""
+"""Alternative argument names that functions accept, such as NumPy's `axis`, and `out`."""
 
 from __future__ import annotations
 

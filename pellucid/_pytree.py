@@ -1,5 +1,4 @@
-"""Nested containers as lists of their leaves, and classes of programs as containers
-(`torch.utils._pytree`).
+"""Flatten nested containers to lists of leaves and rebuild them (`torch.utils._pytree`).
 
 >>> from pellucid.utils._pytree import tree_flatten, tree_map, tree_unflatten
 >>> leaves, spec = tree_flatten({"a": 1, "b": (2, 3)})

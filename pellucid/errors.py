@@ -1,12 +1,11 @@
 """The exceptions that Pellucid raises, and the one place where their text is made.
 
-An exception has the class that PyTorch raises in the same situation, and `str(error)` is PyTorch's
-whole message and nothing else, so scripts that catch, print or match it behave alike. What Pellucid
-knows beyond that stands in a note (PEP 678), which Python, pytest, IPython and Jupyter show below
-the message: what was expected and found, where the tensors were made, and what to do.
+An exception has the class that PyTorch raises in the same situation, and `str(error)` is exactly
+PyTorch's message, so scripts that catch, print or match it behave alike. Everything else is in a
+note (PEP 678), which Python, pytest, IPython and Jupyter show below the message: what was expected
+and found, where the tensors were created, and what to do.
 
-The facts stay on the exception, too (`error.facts.op`, `.operands`, `.source`, `.hint` ...), for
-tools.
+Tools find the same facts on the exception (`error.facts.op`, `.operands`, `.source`, `.hint` ...).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`torch.functional`: a part of `torch`'s functions under a second name."""
+"""`torch.functional`: some of `torch`'s functions under a second name."""
 
 from __future__ import annotations
 

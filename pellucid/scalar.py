@@ -1,10 +1,9 @@
-"""Reverse-mode automatic differentiation, the whole of it, on single numbers. It needs nothing else
-of this package.
+"""A complete reverse-mode autograd engine for single numbers. It uses nothing else of this package.
 
-A `Value` is a number that remembers how it was made: from which Values (`_prev`), by what (`_op`),
-and how a gradient is passed back to them (`_backward`). Arithmetic on Values therefore builds a
-graph while it computes. `backward()` walks the graph from the result to the inputs, once, and
-leaves in every Value's `grad` the derivative of the result with respect to it.
+A `Value` is a number that remembers how it was computed: from which Values (`_prev`), by which
+operation (`_op`), and how to pass a gradient back to them (`_backward`). So arithmetic on Values
+builds a graph while it computes. `backward()` walks the graph once, from the result to the inputs,
+and leaves the derivative of the result in the `grad` of every Value.
 
 >>> x, y = Value(2.0), Value(3.0)
 >>> f = (x + y) * x

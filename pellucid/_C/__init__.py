@@ -1,10 +1,8 @@
-"""Where PyTorch keeps what it writes in C++, as far as libraries and code made from graphs reach
-into it.
+"""Names of PyTorch's C++ module that libraries and generated code use.
 
-`torch._C._nn.gelu` is `torch.nn.functional.gelu`, `torch._C._fft.fft_rfft` is `torch.fft.rfft`:
-`pellucid.api.origins` knows which name belongs to which function. Names that say something answer
-truly; switches of compilers that are not here are taken and kept; classes of TorchScript's graphs
-exist to be compared with.
+`torch._C._nn.gelu` is `torch.nn.functional.gelu`, and `torch._C._fft.fft_rfft` is `torch.fft.rfft`;
+`pellucid.api.origins` maps names to functions. Queries give true answers, settings of missing
+compilers are accepted and ignored, and classes of TorchScript graphs exist only for `isinstance`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Automatic mixed precision: `autocast` and `GradScaler` (PyTorch's `torch.amp`)."""
+"""Automatic mixed precision: `autocast` and `GradScaler` (`torch.amp`)."""
 
 from __future__ import annotations
 

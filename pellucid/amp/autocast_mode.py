@@ -1,8 +1,8 @@
-"""Autocast: matrix products in bfloat16 or float16, losses and factorisations in float32,
-everything else as it comes.
+"""Autocast runs matrix products in bfloat16 or float16, losses and factorizations in float32, and
+everything else in the dtype of its inputs.
 
-The policy is that of PyTorch's CPU backend. An operation's record says which group it belongs to
-(`autocast=` in `defop`).
+The policy is that of PyTorch's CPU backend. An operation's record names its group (`autocast=` in
+`defop`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Gradient scaling for float16: small gradients are lifted above the smallest number, and steps
-with overflow are skipped.
+"""Gradient scaling for float16: scale the loss up so that small gradients do not underflow, and
+skip steps that overflow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PyTorch's surface: Tensor methods attached from the registry, torch-named composites, namespaces."""
+"""PyTorch's public API: Tensor methods, functions with PyTorch's names, and namespaces."""
 
 from ..core.display import nodes as nodes
 from . import array_api as array_api

@@ -1,4 +1,4 @@
-"""Making tensors from Python data and other libraries' arrays: tensor, as_tensor, from_numpy,
+"""Create tensors from Python data and other libraries' arrays: `tensor`, `as_tensor`, `from_numpy`,
 DLPack, the Tensor constructor.
 """
 
@@ -339,8 +339,13 @@ def as_tensor(
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`data` as a tensor, sharing memory with a tensor or NumPy array where dtype and device allow
-    it.
+    """Convert `data` to a tensor. Memory is shared with a tensor or NumPy array where dtype and
+    device allow it.
+
+    Args:
+        data: numbers, nested lists, a NumPy array or a tensor.
+        dtype: the dtype. Default: that of `data`.
+        device: where the tensor lives. Default: where `data` lives, or the CPU.
 
     >>> import numpy as np, pellucid as torch
     >>> a = np.zeros(2)
@@ -407,10 +412,20 @@ def from_file(
 
 @public()
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """A tensor that shares the memory of a NumPy array.
+    """A tensor that shares its memory with a NumPy array: changing one changes the other.
+
+    Args:
+        ndarray: an array of numbers or bools. Its dtype becomes the tensor's.
 
     Raises:
-        TypeError: not an array, or of a type without a counterpart. ValueError: negative strides.
+        TypeError: not an array, or a dtype without a counterpart. ValueError: negative strides.
+
+    >>> import numpy as np, pellucid as torch
+    >>> a = np.zeros(2)
+    >>> t = torch.from_numpy(a)
+    >>> a[0] = 5
+    >>> t
+    tensor([5., 0.], dtype=torch.float64)
     """
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentTypeError(f"expected np.ndarray (got {type(ndarray).__name__})")

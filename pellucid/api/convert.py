@@ -1,4 +1,6 @@
-"""Tensors as other things: dtypes, Python numbers and lists, NumPy arrays, DLPack, copies, pickles."""
+"""Convert tensors to other dtypes, Python numbers, lists, NumPy arrays, DLPack capsules, copies and
+pickles.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,11 @@ clone_op = defop(
 
 @public(methods="=")
 def clone(input: Tensor, *, memory_format: Any = dtypes.preserve_format) -> Tensor:
-    """A copy with memory of its own, part of the graph.
+    """Copy a tensor. The copy has its own memory, and gradients flow back through it.
+
+    Args:
+        input: any shape and dtype.
+        memory_format: the order of the copy in memory. Default: that of `input`.
 
     >>> import pellucid as torch
     >>> x = torch.tensor([1.0, 2.0])
@@ -388,7 +394,12 @@ TYPE_NAMES = {
 
 @method()
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of `other`."""
+    """Convert to the dtype of another tensor.
+
+    >>> import pellucid as torch
+    >>> torch.arange(2).type_as(torch.zeros(1))
+    tensor([0., 1.])
+    """
     return _to_dtype(self, other.dtype)
 
 
@@ -448,7 +459,15 @@ def _read(x: Tensor, how: str) -> np.ndarray:
 
 @method()
 def item(self: Tensor) -> Any:
-    """The value of a one-element tensor as a Python number."""
+    """The value of a tensor with one element, as a Python number. It has no gradient.
+
+    Raises:
+        RuntimeError: the tensor has no element, or several.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([2.5]).item()
+    2.5
+    """
     if type(self) is Tensor and not state.slow and type(self._array) is np.ndarray:
         array = self._array
         if array.size == 1 and array.dtype.char in "fdl?":  # the everyday call
@@ -469,7 +488,12 @@ def item(self: Tensor) -> Any:
 
 @method()
 def tolist(self: Tensor) -> Any:
-    """The values as nested Python lists (a number for a 0-d tensor)."""
+    """The values as nested Python lists. A tensor without dimensions gives a number.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [3, 4]]
+    """
     array = _read(self, "tolist")
     if array.dtype not in _NATIVE:
         array = array.astype(np.float32)

@@ -1,4 +1,4 @@
-"""How tensors print."""
+"""Print tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensor methods of autograd: backward, detaching, leaf flags, hooks."""
+"""Autograd methods of tensors: `backward`, detaching, leaf flags, hooks."""
 
 from __future__ import annotations
 
@@ -101,7 +101,14 @@ def backward(
 
 @public(methods="=")
 def detach(input: Tensor) -> Tensor:
-    """A tensor on the same memory, outside the graph. Writes to one are seen by the other."""
+    """The same values without their history: a tensor that shares this memory and counts as a
+    constant.
+
+    >>> import pellucid as torch
+    >>> w = torch.ones(2, requires_grad=True)
+    >>> (w * 2).detach().requires_grad
+    False
+    """
     result = alias(input)
     if (
         type(input) is not Tensor
@@ -137,7 +144,15 @@ def detach_(input: Tensor) -> Tensor:
 
 @method()
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Set `requires_grad` in place and return the tensor."""
+    """Set `requires_grad` in place, and return the tensor.
+
+    Args:
+        requires_grad: record operations on the tensor. Default: True.
+
+    >>> import pellucid as torch
+    >>> torch.zeros(2).requires_grad_()
+    tensor([0., 0.], requires_grad=True)
+    """
     _refuse_in_transforms("requires_grad_")
     if not isinstance(requires_grad, bool):
         raise ArgumentTypeError(

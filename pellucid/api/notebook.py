@@ -1,5 +1,5 @@
-"""How notebooks show tensors and modules: HTML that needs no script, and that costs nothing until
-it is asked for.
+"""HTML for tensors and modules in notebooks. It needs no script, and nothing is computed until it
+is shown.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Settings of the library under PyTorch's names: threads, determinism, precision, default types,
-and tensor types by name.
-"""
+"""Global settings under PyTorch's names: threads, determinism, precision, default dtypes."""
 
 from __future__ import annotations
 

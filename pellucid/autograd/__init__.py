@@ -1,5 +1,5 @@
-"""Differentiation: backward, grad, custom functions, checks, and modes (PyTorch's
-`torch.autograd`).
+"""Differentiation: `backward`, `grad`, custom functions, gradient checks and gradient modes
+(`torch.autograd`).
 """
 
 from __future__ import annotations

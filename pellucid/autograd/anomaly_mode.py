@@ -1,4 +1,4 @@
-"""Anomaly mode: the first NaN or Inf of a backward is traced to the forward line that led to it."""
+"""Anomaly mode traces the first NaN or Inf of a backward pass to the forward line that caused it."""
 
 from __future__ import annotations
 

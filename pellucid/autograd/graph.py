@@ -1,4 +1,4 @@
-"""The graph's read interface and hooks on what it saves (`torch.autograd.graph`)."""
+"""Inspect the recorded graph, and hook into what it saves (`torch.autograd.graph`)."""
 
 from __future__ import annotations
 

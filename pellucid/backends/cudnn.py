@@ -1,5 +1,5 @@
-"""NVIDIA's cuDNN, which Pellucid does not use: its switches can be set, as portable scripts do, and
-change nothing.
+"""cuDNN's settings. Pellucid does not use cuDNN, so setting them changes nothing; portable scripts
+set them anyway.
 
 >>> import pellucid as torch
 >>> torch.backends.cudnn.deterministic = True

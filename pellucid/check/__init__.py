@@ -1,6 +1,4 @@
-"""`pellucid check`: finds bugs in a training script by observing its run, on Pellucid or on
-PyTorch.
-"""
+"""`pellucid check` finds bugs in a training script by observing its run, on Pellucid or on PyTorch."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""A check inside a training that PyTorch Lightning or the Hugging Face Trainer runs, and its series
-for TensorBoard and W&B.
+"""Attach a check to a training run by PyTorch Lightning or the Hugging Face Trainer, and export its
+measurements to TensorBoard and W&B.
 
     trainer = lightning.Trainer(callbacks=[callbacks.lightning(max_steps=200)])
     trainer = transformers.Trainer(model, args, callbacks=[callbacks.transformers(max_steps=200)])
 
-The check begins with the training and ends with it, or after `max_steps` optimizer steps: what
-follows runs at full speed. The findings are printed to stderr then, and `callback.result` has them.
-The engine is what `torch` is in the process. For a loop of your own there is `watching`.
+The check ends with the training or after `max_steps` optimizer steps; after that, training runs at
+full speed. The findings are then printed to stderr, and `callback.result` has them. The engine is
+whichever library `torch` is in this process. In your own loop, use `watching`.
 """
 
 from __future__ import annotations

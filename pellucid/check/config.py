@@ -1,7 +1,7 @@
-"""Which rules run and how loud they are: options, `PELLUCID_CHECK`, `[tool.pellucid.check]` in
+"""Which rules run and their severity: options, `PELLUCID_CHECK`, `[tool.pellucid.check]` in
 pyproject.toml, comments in the code.
 
-Options win over the environment variable, the environment variable over pyproject.toml.
+Options take precedence over the environment variable, and that over pyproject.toml.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What rules are told: tensors, operations, module calls, backward calls and optimizer steps, the
-same for every engine.
+"""The events that rules receive: tensors, operations, module calls, backward calls and optimizer
+steps, the same on every engine.
 
 Nothing here holds a tensor's data. A `Value` refers to its tensor weakly and reads it when a rule
 asks.

@@ -1,5 +1,5 @@
-"""The operations that led to a loss, as something that `debug.draw` and the report page can draw,
-whichever engine ran them.
+"""The operations that led to a loss, in a form that `debug.draw` and the report page can draw, for
+either engine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the report page shows besides findings: losses and gradient norms by step, time and memory
 by operation and line.
 
-Gathered only when a report was asked for, since it reads values at every step.
+It reads values at every step, so it is collected only for a report.
 """
 
 from __future__ import annotations

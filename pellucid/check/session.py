@@ -1,5 +1,5 @@
-"""One watched run: engine, recorder, hooks and rules put together; findings gathered, thinned out
-and sorted.
+"""One watched run: engine, recorder, hooks and rules; its findings are collected, filtered and
+sorted.
 """
 
 from __future__ import annotations

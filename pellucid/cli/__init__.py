@@ -28,13 +28,13 @@ COMMANDS = {
 
 _EXAMPLES = """\
 examples:
-  pellucid run train.py --epochs 5    run train.py; its `import torch` gets Pellucid
-  pellucid run -m package.train       run a module
-  pellucid check train.py             run it and report bugs: what is wrong, where, and how to fix it
-  pellucid explain train.py --expr model.fc.weight.grad    why it is None, zero, huge or NaN
-  pellucid compat train.py            what will not work, by line, before anything runs
-  pellucid stand-in install           libraries that require torch run on Pellucid, without PyTorch
-  pellucid COMMAND --help             the options of one command
+  pellucid run train.py --epochs 5         its `import torch` gets Pellucid
+  pellucid check train.py                  report bugs: what, where, and the fix
+  pellucid explain train.py --expr model.fc.weight.grad
+                                           why it is None, zero, huge or NaN
+  pellucid compat train.py                 what will not work, by line
+  pellucid stand-in install                run libraries that require PyTorch
+  pellucid COMMAND --help                  the options of one command
 """
 
 

@@ -32,17 +32,24 @@ from ..core.display.notebook import place
 Show = Callable[[Any, Any, int], int]
 
 _EPILOG = """\
-The script runs as with `pellucid run` (or, with --engine torch, as with `python`), and its output is not changed. The findings come
-after it: text on stderr, the other formats on stdout on a line of their own (use --output to keep them apart from the script's output).
-A folder without __main__.py is a folder of submissions: each .py and .ipynb file in it is checked in a separate process, and a
-table (or, with --format json, a list) shows the results.
+The script runs as with `pellucid run` (with --engine torch, as with `python`),
+and its output does not change. The findings come after it: text on stderr,
+other formats on one line of stdout. Use --output to write them to a file.
+A folder without a __main__.py is a folder of submissions. Each .py and .ipynb
+file in it is checked in its own process, and a table shows the results (with
+--format json, a list).
 
-exit status:  0  no finding of severity error     1  a finding of severity error (--strict: any), or an exception in the script
-              2  wrong usage                      a script that exits with another status keeps it
+exit status:
+  0  no finding of severity error
+  1  a finding of severity error (with --strict: any finding), or an exception
+  2  wrong usage
+  A script that exits with another status keeps it.
 
-silence a finding:  # pellucid: ignore[missing-zero-grad]      on its line or the line above; ignore-file for the whole file
-                    [tool.pellucid.check] in pyproject.toml     select, ignore, severity, per-file-ignores
-                    PELLUCID_CHECK=-dead-units,-PL6             for one run
+silence a finding:
+  # pellucid: ignore[missing-zero-grad]    on its line, or on the line above
+  # pellucid: ignore-file[PL101]           in the whole file
+  [tool.pellucid.check] in pyproject.toml  for a project
+  PELLUCID_CHECK=-dead-units,-PL6          for one run
 
 examples:
   pellucid check train.py --epochs 1
@@ -236,7 +243,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pellucid check",
         usage="pellucid check [options] (SCRIPT | FOLDER | -m MODULE | -c CODE) [ARGS ...]",
-        description="Run a PyTorch training script and report its bugs: what was seen, why it is wrong, and how to fix it.",
+        description="Run a PyTorch training script and report its bugs, with their fixes.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

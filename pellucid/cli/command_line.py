@@ -1,5 +1,5 @@
-"""What `run`, `check` and `explain` have in common on the command line: what is run, its own
-arguments, and how long.
+"""What `run`, `check` and `explain` share on the command line: the target, its own arguments, and
+limits.
 """
 
 from __future__ import annotations

@@ -35,11 +35,13 @@ from ..core.display.notebook import is_notebook, place, source_of
 from ..core.tensor import Tensor
 
 _EPILOG = """\
-The script is not run. Imports are followed into modules next to it and, with --packages, into installed packages
-that the script imports. Code behind a check is skipped: inside `if torch.cuda.is_available():`, `if hasattr(torch, ...):`,
+The script is not run. Imports are followed into modules next to it and, with
+--packages, into installed packages that the script imports. Code behind a test
+is skipped: inside `if torch.cuda.is_available():`, `if hasattr(torch, ...):`,
 `if TYPE_CHECKING:` or `try: ... except (ImportError, AttributeError):`.
 
-The exit status is 0 when nothing was found, 1 when something was, and 2 when the script cannot be read.
+The exit status is 0 when nothing was found, 1 when something was found, and 2
+when the script cannot be read.
 
 examples:
   pellucid compat train.py

@@ -1,6 +1,4 @@
-"""`pellucid completion`: a script that teaches a shell the commands, their options and the names of
-rules.
-"""
+"""`pellucid completion` prints a script that completes commands, options and rule names in a shell."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""`pellucid doctor`: what this machine offers Pellucid, and whether the parts that make it fast
-work here.
-"""
+"""`pellucid doctor` shows what this machine offers Pellucid, and tests the parts that make it fast."""
 
 from __future__ import annotations
 
@@ -27,7 +25,8 @@ from ..kernels.matmul import blas
 from ..llvm import cache, jit, target, threads
 
 _EPILOG = """\
-The exit status is 0 when native kernels work and 1 when NumPy has to do everything (correct, but slower).
+The exit status is 0 when native kernels work, and 1 when NumPy has to do
+everything (correct, but slower).
 
 examples:
   pellucid doctor

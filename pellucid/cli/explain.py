@@ -29,13 +29,18 @@ from . import run
 from .command_line import Enough, add_common, flush, silencing, split, stopping_after, target
 
 _EPILOG = """\
-SCRIPT runs unmodified; its `import torch` gets Pellucid. Recording makes it several times slower. Its output goes to standard
-output first; the answer follows, with --format json on its own line. Options of explain may come before or after SCRIPT; all other
-arguments after it, and everything after --, belong to the script. Without --expr and --exception, the exception is explained if one
-ended the script, otherwise the models and optimizers are examined.
+SCRIPT runs unmodified, and its `import torch` gets Pellucid. Recording makes it
+several times slower. Its output comes first, then the answer (with --format
+json on a line of its own). Options of explain may come before or after SCRIPT.
+All other arguments after it, and everything after --, belong to the script.
+Without --expr and --exception, explain answers for the exception that ended the
+script, or else for its models and optimizers.
 
-The exit status is 0 when there is an answer, 1 when there is none (the expression cannot be evaluated, no exception was raised,
-the cause cannot be determined), and 2 when the script cannot be found.
+exit status:
+  0  there is an answer
+  1  there is none: the expression cannot be evaluated, there was no exception,
+     or the cause cannot be determined
+  2  the script cannot be found
 
 examples:
   pellucid explain train.py --expr model.fc.weight.grad
@@ -43,11 +48,11 @@ examples:
   pellucid explain train.py --expr "losses[0]" --question alive
   pellucid explain train.py --expr optimizer --question memory
   pellucid explain train.py --exception
-  pellucid explain train.py --expr hidden --frame 0          in the innermost frame of the exception
-  pellucid explain train.py --expr model.weight --in train   as it was when the function train returned
+  pellucid explain train.py --expr hidden --frame 0         where it was raised
+  pellucid explain train.py --expr model.weight --in train  when train returned
   pellucid explain --max-steps 2 --format json --quiet train.py --epochs 100
   pellucid explain -m package.train --expr model
-  pellucid explain --nproc 2 --rank 0 train_ddp.py           why rank 0 waits, for whom, at which line of theirs
+  pellucid explain --nproc 2 --rank 0 train_ddp.py          why rank 0 waits
 """
 
 

@@ -1,5 +1,5 @@
-"""`pellucid check FOLDER`: every script and notebook of a folder, each in a process of its own, and
-one table of the results.
+"""`pellucid check FOLDER` checks every script and notebook of a folder, each in its own process,
+and prints a table.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Pellucid in IPython and Jupyter: `%%check`, `%explain`, short tracebacks, and a watch so that
-`explain` knows the past.
+"""Pellucid in IPython and Jupyter: `%%check`, `%explain`, short tracebacks, and a watch that lets
+`explain` look back.
 
     %load_ext pellucid
 
 `begin` is called when Pellucid is imported in an interactive session (Jupyter, IPython or the
-Python prompt). It starts a watch with a budget: the first operations are noted, which is what one
-tries out at a prompt, and a long training loop soon runs at full speed again. `PELLUCID_WATCH=0` in
-the environment leaves it off, `debug.watch()` starts a new one without a budget.
+Python prompt). It starts a watch with a budget: it covers what you try out at a prompt, and a long
+training loop soon runs at full speed again. `PELLUCID_WATCH=0` in the environment turns it off.
+`debug.watch()` starts one without a budget.
 """
 
 from __future__ import annotations

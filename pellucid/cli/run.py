@@ -1,5 +1,5 @@
-"""`pellucid run`: a script, module or piece of code under `import torch` = Pellucid, otherwise as
-`python` runs it.
+"""`pellucid run` runs a script, module or piece of code as `python` does, except that `import
+torch` is Pellucid.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from ..core.display.notebook import is_notebook, source_of, traceback_of
 from .command_line import Enough, add_common, silencing, split, stopping_after, target
 
 _EPILOG = """\
-SCRIPT is a Python file, a notebook (.ipynb), a folder or zip file with a __main__.py, or - for standard input. Everything after it belongs
-to the script: sys.argv, sys.path[0], __main__, exit status and tracebacks are as with `python SCRIPT`.
+SCRIPT is a Python file, a notebook (.ipynb), a folder or zip file with a
+__main__.py, or - for standard input. Everything after SCRIPT belongs to it.
+Arguments, imports, exit status and tracebacks are those of `python SCRIPT`.
 
 examples:
   pellucid run train.py --epochs 5
@@ -124,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pellucid run",
         usage="pellucid run [options] (SCRIPT | -m MODULE | -c CODE) [ARGS ...]",
-        description="Run a PyTorch script on Pellucid: inside it, `import torch` resolves to Pellucid, for this process only.",
+        description="Run a PyTorch script on Pellucid. Inside it, `import torch` is Pellucid.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

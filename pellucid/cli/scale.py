@@ -23,18 +23,25 @@ from . import run
 from .command_line import Enough, add_common, flush, silencing, split, target
 
 _EPILOG = """\
-The script runs as one process for some steps of its optimizer (20, or --max-steps). Measured are the step, its backward and update, the
-gradients in the buckets of DistributedDataParallel, and what the optimizer keeps. The prediction is for the same batch on each rank
-(weak scaling). Options may stand before or behind SCRIPT; every other argument behind it is the script's own, and so is all that follows --.
-Compiled functions of the script run eagerly here; their steps are faster, so communication weighs more there.
+The script runs as one process for 20 steps of its optimizer (or --max-steps).
+It measures the whole step, its backward pass and its update, the gradients in
+the buckets of DistributedDataParallel, and the memory of the optimizer. The
+prediction assumes the same batch on each rank (weak scaling). Compiled code
+runs eagerly here. Compiled steps are faster, so communication takes a larger
+share of them.
 
---check starts the script as two ranks on this machine, too, and shows what they measure beside the prediction. It needs a script that
-torchrun can start, and a core for each rank. If other programs use the cores, a rank waits for its turn, and the other rank with it; the
-output says how long. With --realtime (for root, or with CAP_SYS_NICE) other programs have to wait instead.
+Options may come before or after SCRIPT. All other arguments after it, and
+everything after --, belong to the script.
+
+--check also starts the script as two ranks on this machine, and compares their
+step with the prediction. It needs a script that torchrun can start, and a core
+for each rank. If other programs use the cores, a rank waits for its turn, and
+the other rank waits for it. The output says how long. With --realtime (as root,
+or with CAP_SYS_NICE) the ranks run first.
 
 examples:
   pellucid scale train.py --ranks 8,64,512 --network 10GbE
-  pellucid scale train.py --ranks 8,64 --network 100Gb --epochs 1     --epochs is the script's
+  pellucid scale train.py --ranks 8,64 --epochs 1     --epochs is the script's
   pellucid scale --network here --check train.py
   pellucid scale --latency 10e-6 --bandwidth 5e9 --format json -m package.train
 """
@@ -114,7 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pellucid scale",
         usage="pellucid scale [options] (SCRIPT | -m MODULE | -c CODE) [options] [ARGS ...]",
-        description="Measure a script's training step on this machine, and predict time, efficiency and memory on many ranks.",
+        description="Measure a script's training step here, and predict it on many ranks.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -130,19 +137,19 @@ def _parser() -> argparse.ArgumentParser:
         "--network",
         choices=(*NETWORKS, _HERE),
         default="10GbE",
-        help="what joins them; `here` measures two ranks on this machine",
+        help="the network between them; `here` measures two ranks on this machine",
     )
     parser.add_argument(
         "--latency",
         metavar="SECONDS",
         type=float,
-        help="of a message, in the place of the network's",
+        help="the latency of a message, instead of the network's",
     )
     parser.add_argument(
         "--bandwidth",
         metavar="BYTES",
         type=float,
-        help="a second between two ranks, in the place of the network's",
+        help="bytes per second between two ranks, instead of the network's",
     )
     parser.add_argument(
         "--bucket_cap_mb",

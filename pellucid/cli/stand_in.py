@@ -1,5 +1,5 @@
-"""`pellucid stand-in`: a small distribution called torch, so that libraries that require PyTorch
-run on Pellucid without it.
+"""`pellucid stand-in` installs a small distribution called torch, so that libraries that require
+PyTorch run on Pellucid.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ _FILES = {
     f"{_INFO}/WHEEL": "Wheel-Version: 1.0\nGenerator: pellucid\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
 }
 _EPILOG = """\
-With the stand-in, `pip install transformers` downloads no PyTorch, and every program of the environment (scripts, notebooks,
-`accelerate launch`) that says `import torch` gets Pellucid. Only this environment is changed. To go back: pellucid stand-in remove.
+With the stand-in, `pip install transformers` downloads no PyTorch, and every
+program of the environment that says `import torch` gets Pellucid: scripts,
+notebooks, `accelerate launch`. Nothing outside of this environment changes.
+To go back: pellucid stand-in remove.
 
 examples:
   pellucid stand-in install

@@ -1,4 +1,4 @@
-"""`pellucid torchrun`: a script as several ranks."""
+"""`pellucid torchrun` starts a script as several ranks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 _EPILOG = """\
 examples:
-  pellucid torchrun --nproc_per_node 4 train.py --epochs 5    four ranks on this machine
-  pellucid torchrun --nproc_per_node 4 -m package.train       of a module
-  pellucid torchrun --nnodes 2 --node_rank 0 --master_addr host --nproc_per_node 4 train.py    on the first of two machines
+  pellucid torchrun --nproc_per_node 4 train.py --epochs 5   four ranks here
+  pellucid torchrun --nproc_per_node 4 -m package.train      a module
+  pellucid torchrun --nnodes 2 --node_rank 0 --master_addr host \\
+      --nproc_per_node 4 train.py                            the first of two machines
 """
 
 

@@ -1,5 +1,5 @@
-"""`torch.compile` and `torch.compiler`: functions, modules and whole training steps, traced once
-and run as native code.
+"""`torch.compile` and `torch.compiler`: trace functions, modules and whole training steps once, then
+run native code.
 
     >>> import pellucid as torch
     >>> @torch.compile
@@ -8,12 +8,12 @@ and run as native code.
     >>> float(smooth(torch.zeros(3))), float(smooth(torch.zeros(3)))
     (0.0, 0.0)
 
-The stages are folders. The first call of each kind runs eagerly, while what Python does
-(`capture/`) and what is computed (`trace/`) are written down. The program is made better
-(`passes/`), its operations become calls of native code (`lower/`), and it is bound to memory; later
-calls check that nothing that was read has changed, and run it (`run/`). `report/` tells all that. A
-line that cannot be compiled stays in Python: there the graph breaks, and what is around it is
-compiled; where that cannot be, the function runs eagerly. A warning says why once.
+Each stage is a folder. The first call of each kind runs eagerly, while `capture/` records what
+Python does and `trace/` records what is computed. `passes/` improves the program, `lower/` turns its
+operations into native code, and `run/` binds it to memory. Later calls check that nothing that was
+read has changed, and run the program. `report/` explains all of this. A line that cannot be compiled
+keeps running in Python: the graph breaks there, and the code around it is compiled. If that is
+impossible, the function runs eagerly. A warning gives the reason once.
 """
 
 from __future__ import annotations

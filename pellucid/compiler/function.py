@@ -1,4 +1,4 @@
-"""What `compile` returns: a function that keeps traced versions of itself, and runs eagerly where
+"""The object that `compile` returns. It keeps traced versions of a function and runs eagerly if
 there can be none.
 """
 

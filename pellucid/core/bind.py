@@ -1,8 +1,7 @@
-"""Running an operation: unwrap, forward, wrap, and append to the graph when a gradient will be
-wanted.
+"""Run an operation: unwrap, forward, wrap, and append to the graph if a gradient may be needed.
 
-Each record gets one `call`. It tries the fast path (plain tensors of one dtype, nobody watching)
-and leaves every other case, errors included, to `general`.
+Each record has one `call`. It tries the fast path (plain tensors of one dtype, nobody watching) and
+leaves every other case, errors included, to `general`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Code made for one operation: callers and recorders without loops and dictionaries, which is the
-hot path of eager programs.
+"""Code generated for one operation: callers and recorders without loops and dictionaries, the hot
+path of eager programs.
 
-What differs between operations is how many arguments they have, what their parameters are called,
-what they promote, and what their gradient rules want to keep. Text with those filled in is compiled
-when an operation is first called, or first recorded.
+Operations differ in how many arguments they have, what their parameters are called, what they
+promote, and what their gradient rules save. A template with those filled in is compiled when an
+operation is first called, or first recorded.
 """
 
 from __future__ import annotations

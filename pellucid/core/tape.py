@@ -1,5 +1,5 @@
-"""Seam 3: the graph. A Node for each recorded operation, with PyTorch's face for code that walks
-the graph.
+"""Seam 3: the graph. A Node for each recorded operation, with PyTorch's interface for code that
+walks the graph.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The Tensor: an array, its place in the graph, and nothing else. Arithmetic and methods are
-attached by `pellucid.api`.
-"""
+"""The Tensor: an array and its place in the graph. `pellucid.api` attaches arithmetic and methods."""
 
 from __future__ import annotations
 

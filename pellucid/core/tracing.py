@@ -1,7 +1,8 @@
-"""What code that computes past the operations tells a tracer, so that what it does can be repeated.
+"""How code that computes outside of operations reports to a tracer, so that its work can be
+repeated.
 
-A tracer (the compiler's) sees every operation through `core.bind`. Arrays also come from elsewhere:
-constants, random draws, fused updates. Those places say so here; with no tracer it costs a look at
+A tracer (the compiler's) sees every operation through `core.bind`. Constants, random draws and
+fused updates also produce arrays, and report them here. Without a tracer, that costs one look at
 `state.slow`.
 """
 

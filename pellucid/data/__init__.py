@@ -1,4 +1,4 @@
-"""`torch.utils.data`: datasets, samplers, and the loader of batches."""
+"""`torch.utils.data`: datasets, samplers, and the DataLoader."""
 
 from .bar import Progress as Progress
 from .bar import progress as progress

@@ -1,4 +1,4 @@
-"""Samples put together into batches."""
+"""Combine samples into batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets: things with `__getitem__`, or that can be iterated, and combinations of them."""
+"""Datasets, map-style and iterable, and combinations of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,17 @@ T_co = TypeVar("T_co", covariant=True)
 
 class Dataset(Generic[T_co]):
     """Base class of datasets that map keys to samples. A subclass defines `__getitem__`, usually
-    `__len__`, and optionally `__getitems__`.
+    `__len__`,
+    and optionally `__getitems__`.
+
+    Example:
+        >>> class Squares(Dataset):
+        ...     def __len__(self):
+        ...         return 3
+        ...     def __getitem__(self, k):
+        ...         return k * k
+        >>> Squares()[2]
+        4
     """
 
     def __getitem__(self, index: Any) -> T_co:
@@ -32,8 +42,16 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """A stream of samples; a subclass defines `__iter__`. In worker processes each worker has a
-    copy: see `get_worker_info`.
+    """A stream of samples. A subclass defines `__iter__`. Each worker process has its own copy, so
+    it has
+    to take its own part of the stream; see `get_worker_info`.
+
+    Example:
+        >>> class Count(IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(3))
+        >>> list(Count())
+        [0, 1, 2]
     """
 
     def __add__(self, other: Dataset[T_co]) -> ChainDataset:  # type: ignore[override]
@@ -79,6 +97,11 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 class StackDataset(Dataset[Any]):
     """Combines datasets of equal length: samples are tuples (positional arguments) or dictionaries
     (keywords).
+
+    Example:
+        >>> pairs = StackDataset([1, 2], ["a", "b"])
+        >>> pairs[0]
+        (1, 'a')
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -123,7 +146,13 @@ def _fetch_many(dataset: Any, indices: list[Any]) -> list[Any]:
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Datasets one after the other."""
+    """Datasets one after the other.
+
+    Example:
+        >>> both = ConcatDataset([["a", "b"], ["c"]])
+        >>> len(both), both[2]
+        (3, 'c')
+    """
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
@@ -175,7 +204,17 @@ class ChainDataset(IterableDataset[Any]):
 
 
 class Subset(Dataset[T_co]):
-    """The samples of a dataset at given indices."""
+    """The samples of a dataset at given indices.
+
+    Args:
+        dataset: a dataset that is indexed by number.
+        indices: which samples, in which order.
+
+    Example:
+        >>> part = Subset(["a", "b", "c"], [2, 0])
+        >>> list(part)
+        ['c', 'a']
+    """
 
     def __init__(self, dataset: Any, indices: Sequence[Any]) -> None:
         self.dataset = dataset

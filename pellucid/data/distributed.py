@@ -1,4 +1,4 @@
-"""The share of a data set that one of several processes trains on."""
+"""The sampler that gives each process its share of a dataset."""
 
 from __future__ import annotations
 

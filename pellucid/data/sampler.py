@@ -1,4 +1,4 @@
-"""Samplers: the order in which samples are taken, drawn from the random stream as PyTorch draws it."""
+"""Samplers: the order in which samples are taken, with PyTorch's random numbers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,29 @@ def draw_seed(generator: Any = None) -> int:
 
 
 class Sampler(Generic[T_co]):
-    """Base class of samplers, which iterate over indices. A subclass defines `__iter__`."""
+    """Base class of samplers, which iterate over indices. A subclass defines `__iter__`.
+
+    Example:
+        >>> class Backwards(Sampler):
+        ...     def __init__(self, data):
+        ...         self.data = data
+        ...     def __iter__(self):
+        ...         return iter(range(len(self.data) - 1, -1, -1))
+        >>> list(Backwards("abc"))
+        [2, 1, 0]
+    """
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError("Subclasses of Sampler should implement __iter__.")
 
 
 class SequentialSampler(Sampler[int]):
-    """Samples in order: 0, 1, 2, ..."""
+    """Samples in order: 0, 1, 2, ...
+
+    Example:
+        >>> list(SequentialSampler(["a", "b", "c"]))
+        [0, 1, 2]
+    """
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -51,6 +66,10 @@ class RandomSampler(Sampler[int]):
         replacement: draw with replacement.
         num_samples: number of draws (default: all).
         generator: random stream; without one, a new one is seeded from the global stream each time.
+
+    Example:
+        >>> sorted(RandomSampler(["a", "b", "c"]))
+        [0, 1, 2]
     """
 
     def __init__(
@@ -100,7 +119,12 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Samples from given indices, in random order."""
+    """Samples from given indices, in random order.
+
+    Example:
+        >>> sorted(SubsetRandomSampler([0, 2, 4]))
+        [0, 2, 4]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices = indices
@@ -115,7 +139,12 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Draws indices with probabilities proportional to weights."""
+    """Draws indices with probabilities proportional to weights.
+
+    Example:
+        >>> list(WeightedRandomSampler([0.0, 1.0], 3))
+        [1, 1, 1]
+    """
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
-"""What runs in a worker process of a DataLoader, and how batches travel back: large arrays in
-shared blocks, the rest as bytes.
+"""A DataLoader's worker process, and how it returns batches: large arrays in shared memory, the
+rest as bytes.
 """
 
 from __future__ import annotations

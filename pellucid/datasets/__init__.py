@@ -1,4 +1,4 @@
-"""Data sets from local files, one small data set that comes with the package, and image transforms.
+"""Datasets from local files, one small dataset that comes with the package, and image transforms.
 Nothing is downloaded.
 """
 

@@ -1,4 +1,4 @@
-"""Reading local files, with words about what is wrong with them. Nothing is ever downloaded."""
+"""Read local files, with clear errors. Nothing is downloaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets from local files: pictures, tables, arrays, text."""
+"""Datasets from local files: images, tables, arrays, text."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Transforms of pictures, in the manner of torchvision's: each is called with a picture and returns
-one.
+"""Image transforms in the style of torchvision: each is called with an image and returns one.
 
-Pictures are tensors `(..., height, width)`, or NumPy arrays `(height, width)` or
-`(height, width, channels)`; a transform returns what it was given, `ToTensor` excepted. Random
-transforms draw from the default generator what torchvision's draw, so a seed gives the same crops
-and flips.
+Images are tensors `(..., height, width)`, or NumPy arrays `(height, width)` or `(height, width,
+channels)`. A transform returns the type it was given, except for `ToTensor`. Random transforms draw
+the same numbers from the default generator as torchvision's, so a seed gives the same crops and
+flips.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Reading the user's source: does the value of one statement reach another one, through variables,
+"""Follow a value through the user's source: does it reach another statement, through variables,
 attributes, lists and calls?
 
-This closes the one gap that watching leaves: arithmetic on Python numbers and NumPy arrays, which
-the engine never sees.
+This closes the one gap of watching: arithmetic on Python numbers and NumPy arrays, which the engine
+never sees.
 """
 
 from __future__ import annotations

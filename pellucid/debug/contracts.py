@@ -1,5 +1,5 @@
-"""Shapes as types: one-line assertions, and contracts whose dimension names hold for all arguments
-and results of a call.
+"""Shape assertions, and contracts whose dimension names apply to all arguments and results of a
+call.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The recorded graph as text and as lists: what was done to make a tensor, from the result back to
-the leaves.
-"""
+"""The recorded graph as text and as lists, from the result back to the leaves."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`summary`: a model's layers in a table, with output shapes, parameters, multiply-adds, memory and
-time of one forward pass.
+"""`summary` lists a model's layers with output shapes, parameters, multiply-adds, memory and time
+of one forward pass.
 """
 
 from __future__ import annotations

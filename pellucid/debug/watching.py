@@ -1,10 +1,9 @@
-"""Keeping watch: what a program did with its tensors, noted while it runs, so that `explain` can
-say what happened.
+"""`watch` records what a program does with its tensors, so that `explain` can look back.
 
-Noted are, for values that come from tensors requiring a gradient: which operation made what of
-what, on which line; where a value left the graph (`detach`, `no_grad`, integers, Python numbers,
-NumPy); backward calls, and where in them a gradient became zero; where the first NaN or Inf
-appeared. Tensors are held weakly, and the notes are bounded: the oldest are dropped.
+It records, for values computed from tensors that require a gradient: operations with inputs,
+results and lines; where a value left the graph (`detach`, `no_grad`, integers, Python numbers,
+NumPy); backward calls, and where a gradient became zero in them; where the first NaN or Inf
+appeared. Tensors are held weakly and the records are bounded: the oldest are dropped.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def get_args_parser() -> argparse.ArgumentParser:
         "--node-rank",
         type=int,
         default=int(os.environ.get("GROUP_RANK", 0)),
-        help="which of the machines this is",
+        help="the rank of this machine",
     )
     add("--master-addr", default=None, help="the address of the machine with rank 0")
     add(
@@ -62,22 +62,29 @@ def get_args_parser() -> argparse.ArgumentParser:
         default=None,
         help="a free port there; default: on one machine any, else 29500",
     )
-    add("--rdzv-backend", default="static", help="accepted: the ranks meet at the master's address")
+    add(
+        "--rdzv-backend",
+        default="static",
+        help="accepted; the ranks always meet at the master's address",
+    )
     add("--rdzv-endpoint", default="", help="host:port, as --master-addr and --master-port")
-    add("--rdzv-id", default=None, help="the job's name, from which its token is made")
-    add("--rdzv-conf", default="", help="accepted")
+    add("--rdzv-id", default=None, help="the name of the job")
+    add("--rdzv-conf", default="", help="accepted, without an effect")
     add("--standalone", action="store_true", help="one machine, any free port")
     add(
         "--max-restarts",
         type=int,
         default=0,
-        help="start all ranks again so many times when one fails",
+        help="how often to restart all ranks after one fails",
     )
     add(
-        "--monitor-interval", type=float, default=0.1, help="seconds between looks at the processes"
+        "--monitor-interval",
+        type=float,
+        default=0.1,
+        help="seconds between checks of the processes",
     )
-    add("--start-method", default="spawn", help="accepted")
-    add("--role", default="default", help="accepted")
+    add("--start-method", default="spawn", help="accepted, without an effect")
+    add("--role", default="default", help="accepted, without an effect")
     add("--log-dir", default=None, help="a folder for --redirects")
     parser.add_argument(
         "-r",
@@ -88,14 +95,16 @@ def get_args_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-t", "--tee", default="0", help="3: into files, and show it with the rank before each line"
     )
-    add("--local-addr", default=None, help="accepted")
+    add("--local-addr", default=None, help="accepted, without an effect")
     parser.add_argument(
-        "--use-env", "--use_env", action="store_true", help="accepted: LOCAL_RANK is always set"
+        "--use-env", "--use_env", action="store_true", help="accepted; LOCAL_RANK is always set"
     )
-    add("--no-python", action="store_true", help="the script is a program of its own")
-    parser.add_argument("-m", "--module", action="store_true", help="the script is a module's name")
+    add("--no-python", action="store_true", help="run the script directly, without Python")
+    parser.add_argument(
+        "-m", "--module", action="store_true", help="the script is the name of a module"
+    )
     parser.add_argument("training_script", help="the script")
-    parser.add_argument("training_script_args", nargs=argparse.REMAINDER, help="its own arguments")
+    parser.add_argument("training_script_args", nargs=argparse.REMAINDER, help="its arguments")
     return parser
 
 

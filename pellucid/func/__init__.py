@@ -1,4 +1,4 @@
-"""Function transforms: derivatives and batching that nest (`torch.func`)."""
+"""Function transforms that nest: derivatives and batching (`torch.func`)."""
 
 from __future__ import annotations
 

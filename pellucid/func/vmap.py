@@ -1,4 +1,4 @@
-"""`vmap`: a function of one sample made into a function of a batch."""
+"""`vmap` turns a function of one sample into a function of a batch."""
 
 from __future__ import annotations
 

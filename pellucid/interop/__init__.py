@@ -1,4 +1,4 @@
-"""Using Pellucid with other libraries: as `torch`, for scripts and libraries that `import torch`."""
+"""Use Pellucid with other libraries: as `torch`, for code that imports `torch`."""
 
 from pellucid.interop.torch_alias import as_torch as as_torch
 

@@ -1,9 +1,9 @@
-"""Pellucid under the name `torch`, in one process: aliases of its modules, and clear words about
-what is not there.
+"""Make Pellucid available as `torch` in one process: aliases of its modules, and clear errors for
+missing ones.
 
 `import torch.x.y` gives the module object `pellucid.x.y` itself, never a second copy, so that
-classes, flags and registries exist once whichever name they were reached by. The aliases live in
-this process's `sys.modules` and `sys.meta_path`; nothing is written anywhere.
+classes, flags and registries exist once under both names. The aliases live in this process's
+`sys.modules` and `sys.meta_path`; nothing is written to disk.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Attention over several heads, as one function of tensors."""
+"""Multi-head attention as one function of tensors."""
 
 from __future__ import annotations
 

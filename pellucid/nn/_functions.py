@@ -1,6 +1,4 @@
-"""The functions that PyTorch has directly under `torch`, for use inside this package, which may not
-import the root.
-"""
+"""Functions of the root namespace `torch` for use in this package, which may not import the root."""
 
 from __future__ import annotations
 

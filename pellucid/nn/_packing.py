@@ -1,6 +1,4 @@
-"""Sequences of unequal lengths packed without padding, for recurrent layers; and padding to equal
-lengths.
-"""
+"""Pack sequences of unequal lengths without padding, and pad them to equal lengths."""
 
 from __future__ import annotations
 

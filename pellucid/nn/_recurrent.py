@@ -1,7 +1,7 @@
-"""Whole recurrent networks as functions of their weights: `torch.lstm`, `torch.gru`,
-`torch.rnn_tanh`, `torch.rnn_relu`.
+"""Recurrent networks as functions of their weights: `torch.lstm`, `torch.gru`, `torch.rnn_tanh`,
+`torch.rnn_relu`.
 
-The layers are those of `nn.LSTM` and kin, over weights that are given.
+They are `nn.LSTM`, `nn.GRU` and `nn.RNN` with the weights as arguments.
 """
 
 from __future__ import annotations

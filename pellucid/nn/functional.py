@@ -1,4 +1,4 @@
-"""`torch.nn.functional`: the functions of neural networks; they are defined in `pellucid.ops`."""
+"""`torch.nn.functional`: functions for neural networks. They are defined in `pellucid.ops`."""
 
 from __future__ import annotations
 

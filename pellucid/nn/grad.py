@@ -1,4 +1,4 @@
-"""Gradients of convolutions as functions (`torch.nn.grad`); they can be differentiated themselves.
+"""Gradients of convolutions as functions (`torch.nn.grad`), which can be differentiated themselves.
 
 >>> import pellucid as torch
 >>> torch.nn.grad.conv1d_weight(torch.tensor([[[1.0, 2.0, 3.0]]]), (1, 1, 2), torch.ones(1, 1, 2))

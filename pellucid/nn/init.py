@@ -1,6 +1,4 @@
-"""Initial values of parameters: PyTorch's distributions, drawn from the random stream in PyTorch's
-order.
-"""
+"""Initialization of parameters (`torch.nn.init`), with PyTorch's distributions and random numbers."""
 
 from __future__ import annotations
 
@@ -54,19 +52,46 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with uniform random numbers in [a, b)."""
+    """Fill a tensor in place with uniform random numbers in [a, b).
+
+    Args:
+        tensor: any shape, a floating-point dtype.
+        a, b: the bounds. Default: 0 and 1.
+        generator: the source of random numbers. Default: the global one.
+
+    >>> import pellucid as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.uniform_(torch.empty(3))
+    tensor([0.4963, 0.7682, 0.0885])
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with normal random numbers."""
+    """Fill a tensor in place with normal random numbers.
+
+    Args:
+        tensor: any shape, a floating-point dtype.
+        mean, std: mean and standard deviation. Default: 0 and 1.
+        generator: the source of random numbers. Default: the global one.
+
+    >>> import pellucid as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.normal_(torch.empty(3))
+    tensor([ 1.5410, -0.2934, -2.1788])
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with one value."""
+    """Fill a tensor in place with one value.
+
+    >>> import pellucid as torch
+    >>> torch.nn.init.constant_(torch.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     return tensor.fill_(val)
 
 
@@ -75,13 +100,23 @@ _no_grad_uniform_, _no_grad_normal_, _no_grad_fill_ = uniform_, normal_, constan
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with ones."""
+    """Fill a tensor in place with ones.
+
+    >>> import pellucid as torch
+    >>> torch.nn.init.ones_(torch.empty(2))
+    tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with zeros."""
+    """Fill a tensor in place with zeros.
+
+    >>> import pellucid as torch
+    >>> torch.nn.init.zeros_(torch.empty(2))
+    tensor([0., 0.])
+    """
     return tensor.zero_()
 
 
@@ -166,7 +201,13 @@ def _accept_uniform(
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """Fill a matrix with the identity."""
+    """Fill a matrix in place with the identity.
+
+    >>> import pellucid as torch
+    >>> torch.nn.init.eye_(torch.empty(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     if tensor.ndim != 2:
         raise ArgumentValueError("Only tensors with 2 dimensions are supported")
     return tensor.copy_(T.eye(*tensor.shape, dtype=tensor.dtype))
@@ -207,10 +248,21 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform numbers of variance 2 gain^2 / (fan_in + fan_out).
+    """Xavier (Glorot) initialization with uniform numbers between -a and a, in place, where
+    `a = gain * sqrt(6 / (fan_in + fan_out))`.
+
+    Args:
+        tensor: at least two dimensions.
+        gain: a factor, as `calculate_gain` returns it. Default: 1.
+        generator: the source of random numbers. Default: the global one.
 
     Source: Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural
     networks", 2010.
+
+    >>> import pellucid as torch
+    >>> w = torch.nn.init.xavier_uniform_(torch.empty(3, 3))
+    >>> (w.abs() <= 1).all()
+    tensor(True)
     """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = math.sqrt(3.0) * (gain * math.sqrt(2.0 / float(fan_in + fan_out)))
@@ -218,7 +270,21 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal numbers of variance 2 gain^2 / (fan_in + fan_out)."""
+    """Xavier (Glorot) initialization with normal numbers, in place, with standard deviation
+    `gain * sqrt(2 / (fan_in + fan_out))`.
+
+    Args:
+        tensor: at least two dimensions.
+        gain: a factor, as `calculate_gain` returns it. Default: 1.
+        generator: the source of random numbers. Default: the global one.
+
+    Source: Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural
+    networks", 2010.
+
+    >>> import pellucid as torch
+    >>> torch.nn.init.xavier_normal_(torch.empty(3, 3)).shape
+    torch.Size([3, 3])
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
 
@@ -238,9 +304,23 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Uniform numbers of variance gain^2 / fan.
+    """Kaiming (He) initialization with uniform numbers between -bound and bound, in place, where
+    `bound = gain * sqrt(3 / fan)`.
+
+    Args:
+        tensor: at least two dimensions.
+        a: the negative slope of a leaky ReLU after this layer. Default: 0.
+        mode: "fan_in" keeps the variance in the forward pass, "fan_out" in the backward pass.
+            Default: "fan_in".
+        nonlinearity: the name of what follows, for `calculate_gain`. Default: "leaky_relu".
+        generator: the source of random numbers. Default: the global one.
 
     Source: He, Zhang, Ren, Sun, "Delving deep into rectifiers", 2015.
+
+    >>> import pellucid as torch
+    >>> w = torch.nn.init.kaiming_uniform_(torch.empty(4, 6), nonlinearity="relu")
+    >>> (w.abs() <= 1).all()
+    tensor(True)
     """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
@@ -256,7 +336,23 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Normal numbers of variance gain^2 / fan."""
+    """Kaiming (He) initialization with normal numbers, in place, with standard deviation `gain /
+    sqrt(fan)`.
+
+    Args:
+        tensor: at least two dimensions.
+        a: the negative slope of a leaky ReLU after this layer. Default: 0.
+        mode: "fan_in" keeps the variance in the forward pass, "fan_out" in the backward pass.
+            Default: "fan_in".
+        nonlinearity: the name of what follows, for `calculate_gain`. Default: "leaky_relu".
+        generator: the source of random numbers. Default: the global one.
+
+    Source: He, Zhang, Ren, Sun, "Delving deep into rectifiers", 2015.
+
+    >>> import pellucid as torch
+    >>> torch.nn.init.kaiming_normal_(torch.empty(4, 6), nonlinearity="relu").shape
+    torch.Size([4, 6])
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
 

@@ -1,4 +1,4 @@
-"""Tensors that a Module keeps: Parameter, Buffer, and their forms without a shape yet."""
+"""Tensors that a Module registers: Parameter, Buffer, and their uninitialized forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adafactor: second moments of matrices kept as a row and a column."""
+"""Adafactor: second moments of matrices, stored as one row and one column."""
 
 from __future__ import annotations
 

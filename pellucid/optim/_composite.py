@@ -1,4 +1,4 @@
-"""Schedules made of others, and the one that watches a metric."""
+"""Schedules that combine others, and the one that watches a metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules that go up and down: CyclicLR, OneCycleLR, cosines with restarts."""
+"""Cyclic schedules: CyclicLR, OneCycleLR, cosine annealing with restarts."""
 
 from __future__ import annotations
 

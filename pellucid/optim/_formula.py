@@ -1,5 +1,5 @@
-"""Optimizers that are one element-wise formula: computed by a generated kernel, by NumPy or by
-recorded operations.
+"""Optimizers that are one element-wise formula, run as a generated kernel, in NumPy or as recorded
+operations.
 """
 
 from __future__ import annotations

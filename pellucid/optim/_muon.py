@@ -1,4 +1,4 @@
-"""Muon: momentum made orthogonal."""
+"""Muon: orthogonalized momentum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of learning-rate schedules."""
+"""The base class of learning-rate schedules."""
 
 from __future__ import annotations
 

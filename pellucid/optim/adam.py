@@ -1,4 +1,4 @@
-"""Adam and its relatives with decoupled weight decay and with the maximum of the second moments."""
+"""Adam, AdamW and AMSGrad."""
 
 from __future__ import annotations
 

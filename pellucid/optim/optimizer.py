@@ -1,4 +1,4 @@
-"""The Optimizer: parameter groups, state, hooks, saving; and the loop over parameters that its
+"""The Optimizer: parameter groups, state, hooks, saving, and the loop over parameters that
 subclasses fill in.
 """
 

@@ -1,4 +1,4 @@
-"""Adam for gradients of which most elements are zero."""
+"""Adam for sparse gradients."""
 
 from __future__ import annotations
 

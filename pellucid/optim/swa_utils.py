@@ -1,4 +1,4 @@
-"""Averages of models over training (`torch.optim.swa_utils`)."""
+"""Averages of models during training (`torch.optim.swa_utils`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the time goes: operations, backward nodes and named parts (PyTorch's `torch.profiler`)."""
+"""Find where time goes: operations, backward nodes and named regions (`torch.profiler`)."""
 
 from __future__ import annotations
 

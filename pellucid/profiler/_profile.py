@@ -1,4 +1,4 @@
-"""`profile`: when to record, and what to do with what was recorded."""
+"""`profile`: when to record, and what to do with the recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events added up by name, as a list that prints as a table."""
+"""Events summed by name, as a list that prints as a table."""
 
 from __future__ import annotations
 

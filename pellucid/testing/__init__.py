@@ -1,6 +1,4 @@
-"""Help for tests: comparing results, making arguments, checking derivatives (PyTorch's
-`torch.testing`).
-"""
+"""Helpers for tests: compare results, create arguments, check derivatives (`torch.testing`)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""`assert_close`: compare numbers, tensors, arrays and containers of them, and say where they
+"""`assert_close` compares numbers, tensors, arrays and containers of them, and reports where they
 differ.
 
-A comparison has two steps. `_pairs` walks both containers together and gives one comparison for
-each pair of leaves, so that a difference in structure is reported before any value; then every
-comparison runs, and the first that fails is reported.
+A comparison has two steps. `_pairs` walks both containers and yields one comparison per pair of
+leaves, so that a difference in structure is reported before any value. Then the comparisons run,
+and the first failure is reported.
 """
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
-"""What an error says: the facts of the call that failed, PyTorch's lists of signatures, the likely
-repair, and the user's own text.
+"""Build error messages: the facts of the failed call, PyTorch's signatures, the likely fix, and the
+source line.
 """

@@ -1,9 +1,9 @@
-"""What an error shows beside its sentence: the tensors of the failing call, lined up, the module
-that ran, and the likely repair.
+"""The facts that an error note shows: the tensors of the failed call, the module that was running,
+and the likely fix.
 
-Errors are raised where a mistake is noticed, deep inside, where the caller's tensors are not at
-hand. So the frames between there and the user's line are read when the error is made: the public
-function that failed, and its arguments by name.
+An error is raised deep inside the library, where the caller's tensors are out of reach. So when the
+error is created, the frames up to the user's line are read: the public function that failed, and
+its arguments by name.
 """
 
 from __future__ import annotations

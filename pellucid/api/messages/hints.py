@@ -1,9 +1,8 @@
-"""The likely repair of a mistake with shapes, dtypes or indices: one rule for each sentence of an
-error.
+"""Hints for mistakes with shapes, dtypes or indices, one rule for each error message.
 
-A rule gets the `Case` (the tensors of the failing call by name, the module that ran, the words of
-the sentence) and returns a hint, or None when it has nothing better than what the error says
-already. Sizes that do not fit are marked by `case.mark`.
+A rule gets the `Case`: the tensors of the failed call by name, the module that was running, and the
+words of the message. It returns a hint, or None if it has nothing to add. `case.mark` marks sizes
+that do not match.
 """
 
 from __future__ import annotations

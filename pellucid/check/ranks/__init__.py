@@ -1,3 +1,3 @@
-"""A check of several ranks: each process writes down what it sees, and the rules D001 to D020
-compare what the ranks wrote.
+"""Check several ranks: each process records what it sees, and the rules D001 to D020 compare the
+records.
 """

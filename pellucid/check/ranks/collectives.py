@@ -1,8 +1,8 @@
-"""What is called of `torch.distributed`: each collective with its number, line and times, on
-Pellucid and on PyTorch.
+"""Record calls of `torch.distributed`: each collective with its number, line and times, on Pellucid
+and on PyTorch.
 
-On Pellucid the engine itself is asked, so the reductions of DistributedDataParallel are seen, too.
-PyTorch's are made in C++ and cannot be seen.
+On Pellucid the engine reports them, so the reductions of DistributedDataParallel are included.
+PyTorch makes those in C++, where they cannot be seen.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a line runs on some ranks alone: the `if` around it, or a `return` before it, whose test
+"""Find whether a line runs on some ranks only: inside an `if`, or after a `return`, whose condition
 reads the rank.
 """
 

@@ -1,5 +1,5 @@
-"""What several ranks wrote, put together: calls by group and number, the lines they were at, what
-they waited for.
+"""Combine the records of all ranks: calls by group and number, their lines, and what they waited
+for.
 """
 
 from __future__ import annotations

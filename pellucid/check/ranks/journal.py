@@ -1,7 +1,7 @@
-"""What a rank writes down while it runs: one line of JSON for each event, at once, so that it is
-there however the rank ends.
+"""The journal of a rank: one line of JSON per event, written at once, so that it survives however
+the rank ends.
 
-Times are those of the system's monotonic clock, which all processes of a machine share.
+Times are from the system's monotonic clock, which all processes of a machine share.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Starts the ranks of a check, follows the processes that a script starts itself, and ends a run
-that makes no progress.
+"""Start the ranks of a check, follow processes that a script starts itself, and end a run that
+makes no progress.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The findings of all ranks as one result: those of a rank's own rules once, and those of the rules
-that compare ranks.
-"""
+"""Merge the findings of all ranks into one result."""
 
 from __future__ import annotations
 

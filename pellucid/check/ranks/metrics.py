@@ -1,4 +1,4 @@
-"""Numbers that a program evaluates and prints: is a printed number one of this rank's data alone?"""
+"""Detect printed metrics that were computed from the data of one rank only."""
 
 from __future__ import annotations
 

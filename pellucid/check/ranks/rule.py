@@ -1,5 +1,5 @@
-"""A rule that compares ranks. It gets no events while the program runs; it is asked once, when all
-ranks have ended.
+"""The base of rules that compare ranks. They receive no events during the run; they are asked once,
+after all ranks have ended.
 """
 
 from __future__ import annotations

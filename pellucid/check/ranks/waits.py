@@ -1,5 +1,5 @@
-"""Where the time of ranks goes: computing, communicating, waiting, and for whom; and why a rank
-waits, in words.
+"""Where the ranks' time goes: computing, communicating, waiting, and for whom. Also explains why a
+rank waits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Watches a rank for the rules of several ranks: what happened to its replicas, batches, files and
-numbers goes into its journal.
+"""Watch one rank: its replicas, batches, files and numbers go into its journal.
 
-Nothing is compared here and nothing is sent to other ranks: the journals are compared when the
-ranks have ended (`job`).
+Nothing is compared or sent here. The journals are compared after the ranks have ended (`job`).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""How a program is watched: its calls turned into events, on Pellucid or on PyTorch."""
+"""Watch a program: turn its calls into events, on Pellucid or on PyTorch."""

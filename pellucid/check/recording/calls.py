@@ -1,5 +1,5 @@
-"""Calls and writes of the program that no function mode sees, told as events: what `instrument`
-makes through us.
+"""Report calls and writes that a function mode cannot see as events; `instrument` inserts the calls
+to this module.
 """
 
 from __future__ import annotations

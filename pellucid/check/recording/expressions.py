@@ -1,4 +1,4 @@
-"""The user's source: which call stands at an instruction, and which expressions its arguments are."""
+"""Find the call at an instruction, and the source of its arguments."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Events that are no function calls of tensors: modules, optimizers, schedulers, loaders, seeds.
-Methods of the engine's classes are replaced while a program is watched, and put back afterwards.
+"""Events from modules, optimizers, schedulers, loaders and seeds. Methods of the engine's classes
+are replaced while a program is watched, and restored afterwards.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Warnings and tracebacks stay those of the program although the frames of the recording stand in
-between.
-"""
+"""Keep warnings and tracebacks as the program would have them, without the recording's frames."""
 
 from __future__ import annotations
 

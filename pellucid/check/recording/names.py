@@ -1,5 +1,5 @@
-"""What the user calls things: parameters by their path from a variable ("model.fc.weight"), tensors
-and modules by their variable.
+"""Name things as the user does: parameters by their path from a variable ("model.fc.weight"),
+tensors and modules by their variable.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The recorder: turns what a program calls into events and hands them to the rules.
+"""The recorder turns what a program calls into events and passes them to the rules.
 
-Calls of PyTorch's interface come through a function mode of the engine, so a composite such as
-`cross_entropy` is one event on either engine; everything that is no function call of a tensor
-(modules, optimizers, loaders) comes through `hooks`.
+Calls of PyTorch's API come through a function mode, so a composite such as `cross_entropy` is one
+event on either engine. Modules, optimizers and loaders come through `hooks`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""PyTorch's names for what was called: one name per operation however it is spelled, and arguments
-by their parameter names.
-"""
+"""Map calls to one name per operation, however it was spelled, and arguments to parameter names."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What Python did in a call: what was read, what changed, where the graph breaks."""
+"""What Python did in a traced call: what it read, what it changed, and where the graph breaks."""

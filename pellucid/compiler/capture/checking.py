@@ -1,9 +1,9 @@
-"""The quick check before a call: one generated function that compares everything a version depends
+"""The guard check before a call: one generated function that compares everything a version depends
 on.
 
-Attributes of modules change only through `Module.__setattr__` and its like, which count in
-`state.structure`: while that number stands still they need no look. Everything else (closures,
-globals, optimizers, the memory of parameters) is compared at each call.
+Attributes of modules change only through `Module.__setattr__` and the like, which increment
+`state.structure`. While that number is unchanged, they need no look. Closures, globals, optimizers
+and the memory of parameters are compared at each call.
 """
 
 from __future__ import annotations

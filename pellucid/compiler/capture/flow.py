@@ -1,6 +1,4 @@
-"""Which variables statements read and set, as far as a function's text tells: what a run of them
-needs, and what it leaves.
-"""
+"""Which variables a run of statements reads and sets, from the function's source."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Functions that are no single program: compiled around the statements that stay Python's.
+"""Functions that are not a single program: compiled around the statements that keep running in
+Python.
 
 A step that prints, reads the clock or computes in Python with a tensor's value cannot be one
-program. The statement that does it runs in Python, and each run of other statements becomes a
-function of its own, which is compiled: its arguments are the variables that it reads, its results
-those that somebody reads later (`flow.py`). What is left of the function calls them; its text is
-parsed, the runs are replaced, and Python compiles it with the lines that it had, so that errors
-show the user's code.
+program. The statement that does so runs in Python. Each run of other statements becomes a compiled
+function: its arguments are the variables that it reads, its results those that are read later
+(`flow.py`). What is left of the function calls them. Its source is parsed, the runs are replaced,
+and Python compiles it with its original line numbers, so that errors show the user's code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Guards: what must be as it was when a function was traced, as objects to ask and as lines of a
+"""Guards: what must be unchanged since a function was traced, as objects to query and as lines of a
 generated check.
 """
 

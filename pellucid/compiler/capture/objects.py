@@ -1,9 +1,9 @@
-"""Arguments that are objects of the user's with tensors in them, such as caches of keys and values,
-whose contents a call reads and changes.
+"""Arguments that are user objects containing tensors, such as key-value caches, which a call reads
+and changes.
 
-Such a call is compiled as one of a function whose arguments are the contents, and whose results are
-the function's result and the contents afterwards. While it is traced the function gets the objects
-themselves. A call of the program stores what has changed back into them.
+Such a call is compiled as a function of the contents that returns its result and the new contents.
+While it is traced, the function gets the objects themselves. A call of the program stores the
+changed contents back into them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a traced call changes in Python: followed while it runs, and judged when it has ended."""
+"""Follow what a traced call changes in Python, and judge it when the call has ended."""
 
 from __future__ import annotations
 

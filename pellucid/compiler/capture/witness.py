@@ -1,6 +1,4 @@
-"""What code did while it was traced: the names it used, and the calls it made that a program could
-not repeat.
-"""
+"""What code did while it was traced: the names it used, and the calls that a program cannot repeat."""
 
 from __future__ import annotations
 

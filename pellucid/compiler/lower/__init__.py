@@ -1,1 +1,1 @@
-"""From instructions to kernels: what each operation of a program becomes."""
+"""Lowering: what each operation of a program becomes."""

@@ -1,5 +1,5 @@
-"""Operations that are native code of their own, neither loops nor products: what the families of
-kernels declare, merged.
+"""Operations with native code of their own, neither loops nor products, as declared by the kernel
+families.
 """
 
 from __future__ import annotations

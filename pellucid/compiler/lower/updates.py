@@ -1,6 +1,4 @@
-"""Optimizer updates as native code: what is constant about them, and the numbers that each call
-reads anew.
-"""
+"""Optimizer updates as native code: their constants, and the numbers that each call reads again."""
 
 from __future__ import annotations
 

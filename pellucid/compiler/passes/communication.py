@@ -1,5 +1,5 @@
-"""Reductions over processes begin as soon as what they reduce is there: the rest of backward is
-computed meanwhile.
+"""Start reductions across processes as soon as their input is ready, and compute the rest of
+backward meanwhile.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a pass is: a function from a program and what is known besides to a program."""
+"""What a pass is: a function of a program and a context that returns a program."""
 
 from __future__ import annotations
 

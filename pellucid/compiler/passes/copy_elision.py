@@ -1,8 +1,8 @@
-"""Results that are made where a concatenation wants them: gradients of queries, keys and values,
-say, as parts of one array.
+"""Write results directly into the place where a concatenation needs them, for example the gradients
+of query, key and value into one array.
 
-A kernel that stores rows with any distance between them can store them in the place of a part; the
-concatenation is then no work.
+A kernel that can store rows with any stride can store them inside a larger array. The concatenation
+is then free.
 """
 
 from __future__ import annotations

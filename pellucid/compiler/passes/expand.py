@@ -1,5 +1,5 @@
-"""Operations that are formulas of others: in a program they become those, so that loops take them
-up with what is around them.
+"""Expand operations that are defined as formulas of others, so that loops can fuse them with their
+surroundings.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""What becomes one kernel: element-wise operations and the reductions of their results are gathered
-into loops.
+"""Fusion: gather element-wise operations and the reductions of their results into loops.
 
-The schedule is a list of items: a loop, a matrix product, an optimizer's update, or one instruction
-that runs eagerly. An operation joins the loop that makes its latest operand when both go over the
-same elements and nothing in between stands in the way; what only the loop itself reads is never
-stored.
+The schedule is a list of items: a loop, a matrix product, an optimizer update, or one instruction
+that runs eagerly. An operation joins the loop that produces its latest operand if both visit the
+same elements and nothing in between prevents it. Values that only the loop reads are never stored.
 """
 
 from __future__ import annotations

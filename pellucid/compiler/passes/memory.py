@@ -1,8 +1,7 @@
-"""The memory plan: temporaries that are not alive together share an arena, and items run in an
-order in which few are.
+"""The memory plan: temporaries that are not alive at the same time share an arena, and items run in
+an order that keeps few alive.
 
-What has memory is anything with a `size` in bytes: temporaries of the program, and rooms in which
-kernels work.
+Anything with a `size` in bytes takes memory: temporaries of the program, and workspace of kernels.
 """
 
 from __future__ import annotations

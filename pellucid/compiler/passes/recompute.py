@@ -1,6 +1,6 @@
-"""Values that are recomputed in backward instead of being kept for it: what an element-wise
-operation made of an operand that the backward reads anyway, element by element. The loop that reads
-it there makes the value once more, so nothing else is read.
+"""Recompute values in backward instead of keeping them: element-wise results of an operand that
+backward reads anyway. The loop that reads it there computes the value again, so nothing else is
+read.
 """
 
 from __future__ import annotations

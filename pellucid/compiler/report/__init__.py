@@ -1,1 +1,1 @@
-"""What the compiler says of its work: explanations, measurements, logs."""
+"""What the compiler reports: explanations, measurements, logs."""

@@ -1,5 +1,5 @@
-"""What was compiled, in words and as a page: versions, guards, the program with its lines, what was
-fused, memory, times and code.
+"""Explain what was compiled, as text and as a page: versions, guards, the program with its lines,
+fusion, memory, times and code.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What compiled functions tell while a program runs: `TORCH_LOGS=recompiles,graph_breaks` or
+"""Log messages of compiled functions: `TORCH_LOGS=recompiles,graph_breaks` or
 `torch._logging.set_logs(recompiles=True)`.
 
-"recompiles" says when something is traced, and why again; "graph_breaks" says what runs eagerly,
-and why. The lines go to stderr.
+"recompiles" logs each trace and its reason; "graph_breaks" logs what runs eagerly and why. The
+lines go to stderr.
 """
 
 from __future__ import annotations

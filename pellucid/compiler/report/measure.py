@@ -1,5 +1,5 @@
-"""How long each item of a compiled step takes, beside what memory and arithmetic of this machine
-allow (the roofline).
+"""Measure each item of a compiled step, and compute the minimum that this machine's memory and
+arithmetic allow (the roofline).
 """
 
 from __future__ import annotations

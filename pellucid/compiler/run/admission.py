@@ -1,7 +1,7 @@
-"""When a version may serve a call: what it depends on, and two ways of comparing that with a call.
+"""When a version may serve a call: what it depends on, and two ways to compare that with a call.
 
-`check` is one generated function, which serves nearly all calls and says yes or no. `why_not`
-compares everything and says what differs.
+`check` is one generated function that answers yes or no for nearly all calls. `why_not` compares
+everything and names the difference.
 """
 
 from __future__ import annotations

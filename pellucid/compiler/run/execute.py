@@ -1,9 +1,9 @@
-"""Running a program: memory is bound once, then each call runs the items in order, without tensors
-and without a graph.
+"""Run a program: memory is bound once, then each call runs the items in order, without tensors and
+without a graph.
 
-Temporaries live in an arena; what leaves the call (results, gradients) and what a later backward
-needs gets memory of its own at each call. An instruction without native code is a call of its
-operation's array function, whose result is copied to its place.
+Temporaries live in an arena. Results, gradients and what a later backward needs get their own
+memory at each call. An instruction without native code calls its operation's array function and
+copies the result into place.
 """
 
 from __future__ import annotations

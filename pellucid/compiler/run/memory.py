@@ -1,5 +1,5 @@
-"""Where the values of a program lie: in constants, in state, in the arena, or in blocks that are
-other ones at each call.
+"""Where the values of a program are stored: in constants, in state, in the arena, or in blocks that
+are allocated at each call.
 """
 
 from __future__ import annotations

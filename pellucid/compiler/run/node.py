@@ -1,4 +1,4 @@
-"""The graph node of a compiled function whose result is differentiated outside of it: its backward
+"""The graph node of a compiled function whose result is differentiated outside of it. Its backward
 is the program's second half.
 """
 

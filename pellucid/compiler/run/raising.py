@@ -1,5 +1,5 @@
-"""What a compiled step raises for values that an operation refuses: eager execution's words, with
-the line of the operation.
+"""Errors for values that an operation refuses, as eager execution raises them, with the line of the
+operation.
 """
 
 from __future__ import annotations

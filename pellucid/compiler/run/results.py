@@ -1,4 +1,4 @@
-"""What leaves a call: results, gradients, and what becomes of the tensors that were there."""
+"""What a call returns: results, gradients, and what becomes of the tensors that existed before."""
 
 from __future__ import annotations
 

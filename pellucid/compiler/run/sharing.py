@@ -1,6 +1,4 @@
-"""Arguments that look at the same memory, as `data[:, :-1]` and `data[:, 1:]` do: a program knows
-them as places in one buffer.
-"""
+"""Arguments that share memory, such as `data[:, :-1]` and `data[:, 1:]`, as views of one buffer."""
 
 from __future__ import annotations
 

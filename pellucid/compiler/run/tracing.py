@@ -1,6 +1,4 @@
-"""From a call to a version: the call is made and written down, what it did is judged, and the
-program is bound to memory.
-"""
+"""From a call to a version: trace the call, judge what it did, and bind the program to memory."""
 
 from __future__ import annotations
 

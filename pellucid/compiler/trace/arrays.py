@@ -1,5 +1,5 @@
-"""Arrays as a tracer sees them: whose memory they look at, where it begins and ends, and whether
-they still live.
+"""Arrays as a tracer sees them: whose memory they use, where it begins and ends, and whether they
+are still alive.
 """
 
 from __future__ import annotations

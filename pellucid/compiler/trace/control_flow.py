@@ -1,4 +1,4 @@
-"""Values that leave for Python while a step is traced, and what follows from them."""
+"""Values that are read into Python while a step is traced, and what follows from that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What optimizers, schedules and gradients tell a tracer."""
+"""Events that optimizers, schedules and gradients report to a tracer."""
 
 from __future__ import annotations
 

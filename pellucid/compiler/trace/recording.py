@@ -1,4 +1,4 @@
-"""What the parts of a tracer find in each other."""
+"""State that the parts of a tracer share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the compiler says when it cannot."""
+"""The errors that explain why something cannot be compiled."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Tracing: one call runs eagerly, with everything it computes written down as a program.
+"""Tracing: run one call eagerly, and record everything it computes as a program.
 
-The values are real, so the first call returns what eager returns, and whatever cannot be written
-down (a value read into Python, an array of unknown origin) ends the recording, not the call. What
-is recorded are the operations that `core.bind` ran, the gradient rules that backward ran, writes,
-random draws and optimizer updates; arrays are known by their identity and their place in memory.
+The values are real, so the first call returns what eager execution returns. Whatever cannot be
+recorded (a value read into Python, an array of unknown origin) ends the recording, not the call.
+Recorded are the operations that `core.bind` ran, the gradient rules that backward ran, writes,
+random draws and optimizer updates. Arrays are identified by their identity and their place in
+memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The profile function that watches a traced step's calls, and what it need not see."""
+"""The profile function that watches the calls of a traced step, and the calls that it may ignore."""
 
 from __future__ import annotations
 

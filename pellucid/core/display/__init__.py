@@ -1,1 +1,1 @@
-"""How tensors look: text and notebooks."""
+"""Text and notebook output of tensors."""

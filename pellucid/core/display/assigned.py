@@ -1,4 +1,4 @@
-"""What may be assigned as the gradient of a tensor."""
+"""Check what may be assigned to the gradient of a tensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How tensors are printed: character for character as PyTorch does."""
+"""Format tensors as text, character for character as PyTorch does."""
 
 from __future__ import annotations
 

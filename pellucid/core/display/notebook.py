@@ -1,4 +1,4 @@
-"""Notebooks as programs: their code cells are one file, whose lines are shown as lines of cells."""
+"""Notebooks as programs: their code cells form one file, whose lines are shown as lines of cells."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Anomaly mode: nodes keep the stack of the call that recorded them, and a gradient that is not a
-number is refused where it arises.
+"""Anomaly mode: nodes keep the stack of the call that recorded them, and backward stops at the
+first gradient that is not finite.
 """
 
 from __future__ import annotations

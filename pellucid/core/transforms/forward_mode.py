@@ -1,13 +1,13 @@
-"""Forward mode: tangents that travel with tensors, computed operation by operation.
+"""Forward mode: tangents are computed together with tensors, operation by operation.
 
-A tensor's tangents stand in `t.extra()["tangents"]`, one per level. Levels nest (`jvp` of `jvp`):
-the tangent at a level is itself a tensor that may carry tangents of the levels outside it, so it is
-computed while only those are active. A level is an interpreter (`core.interpret`): it stands on the
-thread's stack while it is open, and is told of each operation that ran.
+A tensor's tangents are in `t.extra()["tangents"]`, one per level. Levels nest (`jvp` of `jvp`): the
+tangent at a level is itself a tensor that may carry tangents of the outer levels, so it is computed
+while only those are active. A level is an interpreter (`core.interpret`): it is on the thread's
+stack while it is open, and is told of each operation that ran.
 
-The tangent of a result is found from the record's `jvp`; an operation without one has it derived
-from its vjp, which is linear in the gradient g: the derivative of <v, vjp(g)> with respect to g is
-the product of the Jacobian with v.
+The tangent of a result is found from the record's `jvp`. Without one, it is derived from the vjp,
+which is linear in the gradient g: the derivative of <v, vjp(g)> with respect to g is the product of
+the Jacobian with v.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Drawings: graphs, charts, pages, reports."""
+"""Pictures: graphs, charts, pages, reports."""

@@ -1,5 +1,5 @@
-"""What can be drawn, as nodes and edges: the graph of a tensor, of a scalar Value, the tree of a
-module, one run of a module.
+"""Turn what can be drawn into nodes and edges: the graph of a tensor, of a scalar Value, the tree
+of a module, one run of a module.
 """
 
 from __future__ import annotations

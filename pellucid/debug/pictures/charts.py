@@ -1,5 +1,5 @@
-"""Line charts as SVG, without a plotting library: axes, legend, logarithmic scale, light and dark;
-`page/charts.js` adds tooltips.
+"""Line charts as SVG, without a plotting library: axes, legend, logarithmic scale, light and dark
+mode. `page/charts.js` adds tooltips.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The recorded graph as a picture: SVG laid out here, DOT, Mermaid, and a page to look around in;
-no Graphviz and no network.
+"""Draw the recorded graph as SVG, DOT, Mermaid or an interactive page, without Graphviz and without
+a network.
 """
 
 from __future__ import annotations

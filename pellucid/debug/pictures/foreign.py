@@ -1,5 +1,5 @@
-"""PyTorch's own graphs as drawings: whatever has PyTorch's face (`grad_fn`, `next_functions`) is
-walked; nothing of it is imported.
+"""Draw PyTorch's own graphs: anything with PyTorch's interface (`grad_fn`, `next_functions`) is
+walked, and PyTorch is not imported.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Pages: one self-contained HTML file each, put together from the parts in `page/`; nothing is
-loaded from anywhere.
+"""Pages: self-contained HTML files, assembled from the parts in `page/`. They load nothing.
 
-Everything that comes from a program (names, source lines, values) goes into the page either as
-escaped text or as JSON in which `<` is written as an escape, and the scripts put it into the page
-as text, never as HTML.
+Names, source lines and values of a program go into the page as escaped text or as JSON in which `<`
+is escaped. The scripts insert them as text, never as HTML.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The files of `page/`, of which pages are put together, and their colours."""
+"""The files in `page/` from which pages are assembled, and their colors."""
 
 from __future__ import annotations
 

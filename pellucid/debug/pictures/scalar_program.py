@@ -1,8 +1,7 @@
-"""A graph of plain numbers as a program that a page can run: the values and gradients, in the words
-of `ir.formula`.
+"""Turn a graph of single numbers into a program that a page can run for its sliders.
 
 Nothing here knows an operation. The forward rule of each node's record and its gradient rules are
-called with symbols instead of numbers, and the symbols write down what is done to them.
+called with symbols instead of numbers, and the symbols record what is done to them.
 `page/sliders.js` runs these lines.
 """
 

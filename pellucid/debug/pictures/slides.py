@@ -1,5 +1,5 @@
-"""Single steps of a step-through for slides and papers: a picture of the graph as it is at that
-step, and the chain rule as LaTeX.
+"""Single steps of a step-through for slides and papers: the graph at that step as a picture, and
+the chain rule as LaTeX.
 """
 
 from __future__ import annotations

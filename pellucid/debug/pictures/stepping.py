@@ -1,10 +1,10 @@
-"""What a step-through shows: every operation of the forward pass, then of backward in the order in
-which it really runs.
+"""The steps that a step-through shows: every operation of the forward pass, then of backward in the
+order in which it runs.
 
-A `Recording` watches a program and writes down values and gradients as text: of small tensors the
-numbers, of others shape, least, greatest and mean. Without one, values are those that the graph
-still holds and what follows from them, and backward is run once for the purpose, leaving the graph
-and every `.grad` as they are.
+A `Recording` watches a program and stores values and gradients as text: the numbers of small
+tensors, and shape, minimum, maximum and mean of others. Without one, values are those that the
+graph still holds and what follows from them. Backward then runs once for the purpose, and leaves
+the graph and every `.grad` unchanged.
 """
 
 from __future__ import annotations

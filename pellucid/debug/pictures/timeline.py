@@ -1,5 +1,5 @@
-"""The timeline page of several ranks: what each did when, what it waited for, and the collectives
-with the spread of their arrivals.
+"""The timeline page of several ranks: what each did when, what it waited for, and when each arrived
+at a collective.
 """
 
 from __future__ import annotations

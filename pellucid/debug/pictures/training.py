@@ -1,6 +1,4 @@
-"""Plots of a training run by layer: gradients, activations, and how far each update moves the
-weights.
-"""
+"""Plots of a training run by layer: gradients, activations, and the relative size of each update."""
 
 from __future__ import annotations
 

@@ -1,1 +1,3 @@
-"""What `explain` answers: why a gradient is None, where a NaN was made, what keeps a graph alive."""
+"""The questions that `explain` answers: why a gradient is None, where a NaN comes from, what keeps
+a graph alive.
+"""

@@ -1,5 +1,5 @@
-"""What keeps a tensor's graph alive: the list, attribute, dict, closure or variable through which
-the program still reaches it.
+"""Find what keeps a tensor's graph alive: the list, attribute, dict, closure or variable that still
+refers to it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""What happens to gradients on their way back: where they become zero, grow, shrink, or stop being
-finite, and why.
-"""
+"""Find where gradients become zero, grow, shrink, or stop being finite in backward, and why."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What a value depends on: the way to each leaf, operation by operation, with the local derivatives
-on it.
-"""
+"""What a value depends on: the path to each leaf, operation by operation, with local derivatives."""
 
 from __future__ import annotations
 

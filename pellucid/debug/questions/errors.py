@@ -1,5 +1,5 @@
-"""What an exception means: which line to change, for refusals of backward, in-place writes, shapes,
-dtypes, and a gradient that is None.
+"""Explain an exception: which line to change, for errors of backward, in-place writes, shapes,
+dtypes, and missing gradients.
 """
 
 from __future__ import annotations

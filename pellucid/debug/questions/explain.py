@@ -1,9 +1,9 @@
-"""`explain`: what is the matter with a tensor, a parameter, a module or an error, in plain
-sentences and from evidence only.
+"""`explain` says what is wrong with a tensor, a parameter, a module or an error, from evidence
+only.
 
-Three sources of evidence, in this order: the thing itself; the graph, as far as it is alive (nodes
-are found through the garbage collector, so that nothing has to be kept for it); and the notes of
-`debug.watch()`. What none of them shows is not guessed.
+There are three sources of evidence, in this order: the object itself; the graph, if it is alive
+(nodes are found through the garbage collector, so nothing is kept for it); and the records of
+`debug.watch()`. It does not guess beyond them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Where NaN and Inf come from in the forward pass: which operation made the first one, of which
-values.
-"""
+"""Find the operation that produced the first NaN or Inf of the forward pass, and its inputs."""
 
 from __future__ import annotations
 

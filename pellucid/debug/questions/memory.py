@@ -1,4 +1,4 @@
-"""What memory a tensor, a module, an optimizer or a graph holds: storages counted once, saved
+"""The memory that a tensor, module, optimizer or graph holds: each storage counted once, saved
 values by operation and line.
 """
 

@@ -1,5 +1,5 @@
-"""Why a tensor has no gradient: from the tensor itself, from the graph as far as it is alive, and
-from the notes of `watch()`.
+"""Why a tensor has no gradient: from the tensor, from the graph if it is alive, and from the
+records of `watch()`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Names for objects, as the user's program reaches them: variables, attributes, list items, dict
-entries, closures.
+"""Name objects as the user's program reaches them: variables, attributes, list items, dict entries,
+closures.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Lines that no event stands at: where a module was given its parameter, where a result gets lost,
-where unfreezing failed.
+"""Lines without an event: where a module got its parameter, where a result is lost, where
+unfreezing failed.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The steps that a watch noted: which operation made what of what, where values left the graph, and
-the ways between them.
+"""The steps that a watch recorded: operations with their inputs and results, where values left the
+graph, and the paths between them.
 """
 
 from __future__ import annotations

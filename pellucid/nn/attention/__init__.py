@@ -1,4 +1,4 @@
-"""`torch.nn.attention`: which kernel scaled dot product attention uses. One kernel serves all calls
+"""`torch.nn.attention`: choose the kernel of scaled dot product attention. There is one kernel
 here, so the choice changes nothing.
 """
 

@@ -1,10 +1,8 @@
-"""Attention whose scores a function changes and a block mask thins out
-(`torch.nn.attention.flex_attention`).
+"""Attention with a score function and a block mask (`torch.nn.attention.flex_attention`).
 
-Queries are taken in runs of blocks that see the same blocks of keys, and only those keys enter the
-products: blocks that nobody sees cost nothing. The functions are mapped over batch, head, query and
-key by `vmap`, so whatever tensors they read (tables of biases, numbers of documents) get their
-gradients.
+Queries are processed in runs of blocks that see the same blocks of keys, and only those keys enter
+the products, so masked blocks cost nothing. `vmap` maps the functions over batch, head, query and
+key, so the tensors that they read (bias tables, document numbers) get their gradients.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The modules, one file for each family."""
+"""The layers, one file for each family."""
 
 from .activation import CELU as CELU
 from .activation import ELU as ELU

@@ -1,4 +1,4 @@
-"""Hooks of modules: around forward, around backward, and at registration; on one module or on all."""
+"""Module hooks: around forward, around backward, and at registration, for one module or for all."""
 
 from __future__ import annotations
 

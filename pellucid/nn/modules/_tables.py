@@ -1,5 +1,5 @@
-"""The tables of a module: dictionaries that count their changes, so that compiled code knows when
-to look at them again.
+"""The dictionaries of a module. They count their changes, so that compiled code knows when to check
+them again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Activations as layers."""
+"""Activation layers."""
 
 from __future__ import annotations
 

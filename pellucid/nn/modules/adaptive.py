@@ -1,4 +1,4 @@
-"""Softmax over very many classes of very different frequency."""
+"""Adaptive softmax, for a very large number of classes with very different frequencies."""
 
 from __future__ import annotations
 

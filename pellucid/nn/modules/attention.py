@@ -1,4 +1,4 @@
-"""Attention over several heads, and the Transformer made of it."""
+"""Multi-head attention as a layer."""
 
 from __future__ import annotations
 

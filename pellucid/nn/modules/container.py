@@ -1,5 +1,5 @@
-"""Modules made of other modules or of parameters: Sequential, ModuleList, ModuleDict,
-ParameterList, ParameterDict.
+"""Containers of modules and parameters: Sequential, ModuleList, ModuleDict, ParameterList,
+ParameterDict.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dropout layers: random zeros while training, nothing in evaluation mode."""
+"""Dropout layers: they zero random values during training and do nothing in eval mode."""
 
 from __future__ import annotations
 

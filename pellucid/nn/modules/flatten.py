@@ -1,4 +1,4 @@
-"""Dimensions joined and split as layers."""
+"""Layers that flatten and unflatten dimensions."""
 
 from __future__ import annotations
 

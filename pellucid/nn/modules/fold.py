@@ -1,4 +1,4 @@
-"""Sliding windows taken out (Unfold) and summed back (Fold)."""
+"""Extract sliding windows (Unfold) and sum them back (Fold)."""
 
 from __future__ import annotations
 

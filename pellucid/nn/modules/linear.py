@@ -1,4 +1,4 @@
-"""Affine maps: Linear, Bilinear, Identity."""
+"""Linear layers: Linear, Bilinear, Identity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses as layers; `reduction` is "none", "mean" or "sum"."""
+"""Loss layers. `reduction` is "none", "mean" or "sum"."""
 
 from __future__ import annotations
 
@@ -242,6 +242,12 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
     Raises:
         RuntimeError: a weight of the wrong shape; `label_smoothing` outside [0, 1].
+
+    Example:
+        >>> import pellucid as torch
+        >>> loss = torch.nn.LinearCrossEntropyLoss(3, 4)
+        >>> loss(torch.zeros(2, 3), torch.tensor([0, 2])).shape
+        torch.Size([])
     """
 
     def __init__(
@@ -367,6 +373,12 @@ class GaussianNLLLoss(_Loss):
 
     Source: Nix, Weigend, "Estimating the mean and variance of the target probability distribution",
     1994.
+
+    Example:
+        >>> import pellucid as torch
+        >>> mean, target, var = torch.zeros(2), torch.tensor([0.0, 1.0]), torch.ones(2)
+        >>> torch.nn.GaussianNLLLoss()(mean, target, var)
+        tensor(0.2500)
     """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
@@ -502,6 +514,12 @@ class HingeEmbeddingLoss(_Loss):
     Shape:
         input, target: any shape, the same for both. The result is a scalar; of that shape with
             reduction="none". The target holds 1 and -1.
+
+    Example:
+        >>> import pellucid as torch
+        >>> distances, target = torch.tensor([0.5, 0.2]), torch.tensor([1.0, -1.0])
+        >>> torch.nn.HingeEmbeddingLoss()(distances, target)
+        tensor(0.6500)
     """
 
     def __init__(
@@ -531,6 +549,12 @@ class MultiLabelMarginLoss(_Loss):
         target: the labels of each sample, int64, in the same shape; those from the first -1 on are
             ignored.
         result: a scalar; `(N,)` or `()` with reduction="none".
+
+    Example:
+        >>> import pellucid as torch
+        >>> scores = torch.tensor([[0.1, 0.2, 0.4, 0.8]])
+        >>> torch.nn.MultiLabelMarginLoss()(scores, torch.tensor([[3, 0, -1, 1]]))
+        tensor(0.8500)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -554,6 +578,11 @@ class SmoothL1Loss(_Loss):
         RuntimeError: a negative beta.
 
     Source: Girshick, "Fast R-CNN", 2015.
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.SmoothL1Loss()(torch.tensor([0.5, 3.0]), torch.zeros(2))
+        tensor(1.3125)
     """
 
     def __init__(
@@ -613,6 +642,11 @@ class SoftMarginLoss(_Loss):
     Shape:
         input, target: any shape, the same for both. The result is a scalar; of that shape with
             reduction="none".
+
+    Example:
+        >>> import pellucid as torch
+        >>> torch.nn.SoftMarginLoss()(torch.tensor([2.0, -1.0]), torch.tensor([1.0, -1.0]))
+        tensor(0.2201)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -631,6 +665,12 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
         input: scores, `(N, C)` or `(C,)`.
         target: 0 or 1 for each class, in the same shape.
         result: a scalar; `(N,)` or `()` with reduction="none".
+
+    Example:
+        >>> import pellucid as torch
+        >>> scores, target = torch.tensor([[2.0, -1.0]]), torch.tensor([[1.0, 0.0]])
+        >>> torch.nn.MultiLabelSoftMarginLoss()(scores, target)
+        tensor(0.2201)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -690,6 +730,12 @@ class MarginRankingLoss(_Loss):
 
     Shape:
         input1, input2, target: `(N,)` or `()`, the same for all.
+
+    Example:
+        >>> import pellucid as torch
+        >>> first, second = torch.tensor([1.0, 1.0]), torch.tensor([0.0, 2.0])
+        >>> torch.nn.MarginRankingLoss()(first, second, torch.ones(2))
+        tensor(0.5000)
     """
 
     def __init__(
@@ -725,6 +771,12 @@ class MultiMarginLoss(_WeightedLoss):
 
     Raises:
         ValueError: another p, or a weight that is not a vector.
+
+    Example:
+        >>> import pellucid as torch
+        >>> scores = torch.tensor([[0.1, 0.2, 0.9]])
+        >>> torch.nn.MultiMarginLoss()(scores, torch.tensor([2]))
+        tensor(0.1667)
     """
 
     def __init__(
@@ -836,6 +888,14 @@ class TripletMarginWithDistanceLoss(_Loss):
 
     Raises:
         ValueError: `margin` is not positive.
+
+    Example:
+        >>> import pellucid as torch
+        >>> loss = torch.nn.TripletMarginWithDistanceLoss(
+        ...     distance_function=lambda x, y: (x - y).abs().sum(dim=1)
+        ... )
+        >>> loss(torch.tensor([[0.0]]), torch.tensor([[0.5]]), torch.tensor([[1.0]]))
+        tensor(0.5000)
     """
 
     def __init__(

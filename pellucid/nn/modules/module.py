@@ -1,5 +1,5 @@
-"""The Module: parameters, buffers and submodules as attributes, a call with hooks, and walks over
-the tree.
+"""The Module: parameters, buffers and submodules as attributes, calls with hooks, and walks over
+the tree of modules.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Padding layers: a number for all sides, or (left, right, top, bottom, ...), last dimension first;
-negative sizes crop.
+"""Padding layers. A size is one number for all sides, or (left, right, top, bottom, ...) starting
+with the last dimension; negative sizes crop.
 """
 
 from __future__ import annotations

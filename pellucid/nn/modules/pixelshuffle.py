@@ -1,4 +1,4 @@
-"""Channels moved into space and back, and channels shuffled."""
+"""Layers that move channels into space and back, and shuffle channels."""
 
 from __future__ import annotations
 

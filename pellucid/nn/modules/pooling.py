@@ -1,4 +1,4 @@
-"""Pooling layers: largest, mean, p-norm and random parts of windows."""
+"""Pooling layers: maximum, mean, p-norm and fractional pooling."""
 
 from __future__ import annotations
 

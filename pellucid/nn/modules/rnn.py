@@ -1,4 +1,4 @@
-"""Recurrent layers: RNN, LSTM, GRU over sequences, and their cells."""
+"""Recurrent layers and their cells: RNN, LSTM, GRU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look-up tables: Embedding and EmbeddingBag."""
+"""Lookup tables: Embedding and EmbeddingBag."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resizing as layers."""
+"""Resizing layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On a CPU there is one device, and the module itself runs on it."""
+"""DataParallel. A CPU is one device, so the module itself runs on it."""
 
 from __future__ import annotations
 

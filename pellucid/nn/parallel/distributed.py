@@ -1,4 +1,6 @@
-"""Training by several processes, each with a copy of the model and a part of each batch."""
+"""DistributedDataParallel: several processes train copies of a model, each on its part of the
+batch.
+"""
 
 from __future__ import annotations
 

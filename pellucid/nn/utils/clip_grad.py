@@ -1,4 +1,4 @@
-"""Gradients limited in size, in place."""
+"""Gradient clipping, in place."""
 
 from __future__ import annotations
 
@@ -141,8 +141,20 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale gradients so that the norm of all of them together is at most `max_norm`; returns the
-    norm before.
+    """Clip gradients: scale them so that the norm of all of them together is at most `max_norm`.
+
+    Args:
+        parameters: a parameter, or several. Their gradients are changed in place.
+        max_norm: the largest norm that is allowed.
+        norm_type: the order of the norm; `inf` for the largest absolute value. Default: 2.
+        error_if_nonfinite: raise an error if the norm is NaN or infinite. Default: False.
+        foreach: accepted; all gradients are handled together.
+
+    Returns:
+        The norm before clipping.
+
+    Raises:
+        RuntimeError: the norm is not finite, with `error_if_nonfinite=True`.
 
     Example:
         >>> import pellucid as torch
@@ -184,7 +196,21 @@ def clip_grad_norm(
 def clip_grad_value_(
     parameters: Iterable[Tensor] | Tensor, clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Clamp every element of every gradient to [-clip_value, clip_value]."""
+    """Clip gradients: clamp every element to [-clip_value, clip_value], in place.
+
+    Args:
+        parameters: a parameter, or several.
+        clip_value: the largest absolute value that is allowed.
+        foreach: accepted; all gradients are handled together.
+
+    Example:
+        >>> import pellucid as torch
+        >>> w = torch.nn.Parameter(torch.zeros(2))
+        >>> w.grad = torch.tensor([3.0, -0.5])
+        >>> torch.nn.utils.clip_grad_value_([w], 1.0)
+        >>> w.grad
+        tensor([ 1.0000, -0.5000])
+    """
     grads = tracing.gradients(_list(parameters))
     if any(g.is_complex() for g in grads):
         raise UnsupportedError("clamp is not supported for complex types")

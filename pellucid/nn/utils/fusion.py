@@ -1,4 +1,4 @@
-"""Batch normalisation in evaluation mode taken into the layer before it."""
+"""Fold batch normalization in eval mode into the layer before it."""
 
 from __future__ import annotations
 

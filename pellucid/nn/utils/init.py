@@ -1,4 +1,4 @@
-"""Modules made without drawing initial values."""
+"""Create modules without initializing their parameters."""
 
 from __future__ import annotations
 

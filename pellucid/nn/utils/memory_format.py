@@ -1,4 +1,4 @@
-"""Weights of convolutions in another memory order."""
+"""Convert convolution weights to another memory format."""
 
 from __future__ import annotations
 

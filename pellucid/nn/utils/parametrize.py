@@ -1,4 +1,4 @@
-"""Parameters computed from others each time they are read."""
+"""Parameters that are computed from others each time they are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pruning: parts of parameters set to zero by masks, in `name_orig` and `name_mask`."""
+"""Pruning: masks set parts of parameters to zero (`name_orig` and `name_mask`)."""
 
 from __future__ import annotations
 

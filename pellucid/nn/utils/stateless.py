@@ -1,4 +1,4 @@
-"""A module called with other tensors in place of its own."""
+"""Call a module with other tensors in place of its own."""
 
 from __future__ import annotations
 

@@ -136,7 +136,14 @@ def full(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor filled with one number, whose type decides the dtype unless `dtype` is given.
+    """A tensor filled with one number. The number's type decides the dtype unless you give one.
+
+    Args:
+        size: the sizes, as a tuple.
+        fill_value: the number.
+        dtype: the dtype. Default: that of `fill_value` (float32, int64, bool or complex64).
+        device: where it lives. Default: the CPU.
+        requires_grad: record operations on it. Default: False.
 
     >>> import pellucid as torch
     >>> torch.full((2,), 7)
@@ -240,6 +247,12 @@ def _like(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tensor
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""{doc}, with the shape, dtype and device of `input`.
 
+    Args:
+        input: any shape and dtype.
+        dtype, device: other ones than those of `input`. Default: None.
+        requires_grad: record operations on the result. Default: False.
+        memory_format: the order in memory. Default: that of `input`.
+
     >>> import pellucid as torch
     >>> {example}
     """
@@ -247,15 +260,21 @@ def _like(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tensor
 
 
 zeros_like = _like(
-    "zeros_like", np.zeros, "Zeros", "torch.zeros_like(torch.tensor([1, 2]))\n    tensor([0, 0])"
+    "zeros_like",
+    np.zeros,
+    "A tensor of zeros",
+    "torch.zeros_like(torch.tensor([1, 2]))\n    tensor([0, 0])",
 )
 ones_like = _like(
-    "ones_like", _ones, "Ones", "torch.ones_like(torch.tensor([1, 2]))\n    tensor([1, 1])"
+    "ones_like",
+    _ones,
+    "A tensor of ones",
+    "torch.ones_like(torch.tensor([1, 2]))\n    tensor([1, 1])",
 )
 empty_like = _like(
     "empty_like",
     np.empty,
-    "Arbitrary values",
+    "A tensor with uninitialized values",
     "torch.empty_like(torch.tensor([1, 2])).shape\n    torch.Size([2])",
 )
 
@@ -272,7 +291,13 @@ def full_like(
     pin_memory: bool = False,
     memory_format: Any = dtypes.preserve_format,
 ) -> Tensor:
-    """One number, with the shape, dtype and device of `input`.
+    """A tensor filled with one number, with the shape, dtype and device of `input`.
+
+    Args:
+        input: any shape and dtype.
+        fill_value: the number.
+        dtype, device: other ones than those of `input`. Default: None.
+        requires_grad: record operations on the result. Default: False.
 
     >>> import pellucid as torch
     >>> torch.full_like(torch.tensor([1, 2]), 7)

@@ -225,7 +225,18 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
         )
 
     like.__name__ = like.__qualname__ = f"{name}_like"
-    like.__doc__ = f"{doc}, with the shape, dtype and device of `input`."
+    like.__doc__ = f"""{doc}, with the shape, dtype and device of `input`.
+
+    Args:
+        input: any shape, a floating-point or complex dtype.
+        generator: the source of random numbers. Default: the global one.
+        dtype, device: other ones than those of `input`. Default: None.
+        requires_grad: record operations on the result. Default: False.
+
+    >>> import pellucid as torch
+    >>> torch.{name}_like(torch.zeros(2, 3)).shape
+    torch.Size([2, 3])
+    """
     public()(like)
 
 
@@ -236,7 +247,7 @@ def _new(result: Tensor, generator: random.Generator, fill: Fill, requires_grad:
 
 
 _maker("rand", random_fill.uniform, "Uniform random numbers in [0, 1)")
-_maker("randn", random_fill.normal, "Normal random numbers of mean 0 and variance 1")
+_maker("randn", random_fill.normal, "Normal random numbers with mean 0 and variance 1")
 
 
 def _bounds(
@@ -345,8 +356,20 @@ def randint_like(
     memory_format: Any = dtypes.preserve_format,
     **kwargs: Any,
 ) -> Tensor:
-    """Random integers in [low, high) with the shape, dtype and device of `input`:
-    `randint_like(input, [low,] high)`.
+    """Random integers with the shape, dtype and device of `input`, called as
+    `randint_like(input, high)` or `randint_like(input, low, high)`.
+
+    Args:
+        input: any shape and dtype.
+        low: the smallest integer. Default: 0.
+        high: one above the largest integer.
+        generator: the source of random numbers. Default: the global one.
+        dtype, device: other ones than those of `input`. Default: None.
+
+    >>> import pellucid as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.randint_like(torch.zeros(4), 10)
+    tensor([4., 9., 3., 0.])
     """
     low, high, _ = _bounds(args, kwargs, "randint_like", 0)
     result = empty_like(
@@ -377,7 +400,12 @@ def randperm(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The numbers 0 to n-1 in random order.
+    """A random permutation of the numbers 0 to n-1.
+
+    Args:
+        n: how many numbers.
+        generator: the source of random numbers. Default: the global one.
+        dtype: the dtype. Default: int64.
 
     >>> import pellucid as torch
     >>> _ = torch.manual_seed(0)
@@ -466,8 +494,12 @@ def normal(
 def bernoulli(
     input: Tensor, p: Any = None, *, generator: Any = None, out: Tensor | None = None
 ) -> Tensor:
-    """Ones and zeros: ones with the probabilities in `input`, or with probability `p` where it is
-    given.
+    """Draw ones and zeros, with the probabilities in `input`.
+
+    Args:
+        input: the probability of a one for each element of the result.
+        p: one probability for all elements, instead of `input`. Default: None.
+        generator: the source of random numbers. Default: the global one.
 
     >>> import pellucid as torch
     >>> torch.bernoulli(torch.tensor([0.0, 1.0]))

@@ -265,7 +265,12 @@ def linspace(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """`steps` evenly spaced numbers from `start` to `end`, both included.
+    """Evenly spaced numbers from `start` to `end`, both included.
+
+    Args:
+        start, end: the ends, numbers or tensors with one element.
+        steps: how many numbers.
+        dtype: the dtype. Default: the default floating-point type.
 
     >>> import pellucid as torch
     >>> torch.linspace(0, 1, 5)
@@ -299,7 +304,13 @@ def logspace(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """`steps` powers of `base` with evenly spaced exponents from `start` to `end`.
+    """Powers of `base` with evenly spaced exponents from `start` to `end`.
+
+    Args:
+        start, end: the first and the last exponent.
+        steps: how many numbers.
+        base: the base. Default: 10.
+        dtype: the dtype. Default: the default floating-point type.
 
     >>> import pellucid as torch
     >>> torch.logspace(0, 2, 3)
@@ -366,7 +377,13 @@ def _triangle(name: str, rule: Any, doc: str, shows: str) -> None:
         return build(found.shape, kind, device, False, lambda shape, k: found.astype(k))
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"""The rows and columns of the {doc} triangle of a row-by-col matrix, a 2-by-n tensor.
+    make.__doc__ = f"""The row and column indices of the {doc} triangle of a matrix, as a 2-by-n tensor.
+
+    Args:
+        row, col: the size of the matrix.
+        offset: where the triangle ends. 0 is the main diagonal, positive ones lie above it.
+            Default: 0.
+        dtype: an integer type. Default: int64.
 
     >>> import pellucid as torch
     >>> torch.{name}(2, 2)
@@ -381,8 +398,12 @@ _triangle("triu_indices", np.triu, "upper", "tensor([[0, 0, 1],\n            [0,
 
 @public()
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
-    """The Vandermonde matrix: each row holds the powers of an element, highest first unless
-    `increasing`.
+    """Vandermonde matrix: each row holds the powers of one element.
+
+    Args:
+        x: a vector.
+        N: how many powers. Default: the length of `x`.
+        increasing: start with the power 0 instead of the highest. Default: False.
 
     >>> import pellucid as torch
     >>> torch.vander(torch.tensor([1, 2, 3]))

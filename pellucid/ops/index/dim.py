@@ -105,13 +105,15 @@ index_select_op = defop(
 
 @public(methods="=", out="exact")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The positions `index` of dimension `dim`, as a copy.
+    """Take the positions `index` of dimension `dim`, as a copy.
 
     Args:
-        index: a vector of int32 or int64.
+        input: any shape and dtype.
+        dim: the dimension.
+        index: a vector of int32 or int64 positions.
 
     Raises:
-        IndexError: a position outside, or an index that is no vector.
+        IndexError: a position out of range, or an index that is not a vector.
 
     >>> import pellucid as torch
     >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 0, torch.tensor([1, 1]))
@@ -249,8 +251,14 @@ def _check_count(name: str, index: Tensor, b: Any, dim: int) -> None:
 def _prepare_index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1
 ) -> Arguments:
-    """A copy with the slices of `source`, times `alpha`, added to the positions `index` of
-    dimension `dim`.
+    """Copy `input`, and add slices of `source` at the positions `index` of dimension `dim`.
+
+    Args:
+        input: any shape and dtype.
+        dim: the dimension.
+        index: a vector of positions; those that repeat are added each time.
+        source: one slice for each position.
+        alpha: a factor for `source`. Default: 1.
 
     >>> import pellucid as torch
     >>> torch.index_add(torch.zeros(3), 0, torch.tensor([0, 0]), torch.tensor([1.0, 2.0]))
@@ -313,7 +321,13 @@ index_copy_op = defop(
 
 
 def _prepare_index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Arguments:
-    """A copy with the slices of `source` at the positions `index` of dimension `dim`.
+    """Copy `input`, and replace the slices at the positions `index` of dimension `dim`.
+
+    Args:
+        input: any shape and dtype.
+        dim: the dimension.
+        index: a vector of int64 positions.
+        source: one slice for each position.
 
     >>> import pellucid as torch
     >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))
@@ -439,7 +453,13 @@ def zero_dim_value(name: str, x: Tensor, *between: Any, value: Any) -> Tensor:
 
 
 def _prepare_index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Arguments:
-    """A copy with `value` at the positions `index` of dimension `dim`.
+    """Copy `input`, and fill the positions `index` of dimension `dim` with one number.
+
+    Args:
+        input: any shape and dtype.
+        dim: the dimension.
+        index: a vector of int64 positions.
+        value: the number.
 
     >>> import pellucid as torch
     >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 5)
@@ -592,7 +612,11 @@ METHODS["masked_fill_"] = masked_fill_
 
 @public(methods="=", out="exact")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the mask is True, in one dimension.
+    """Select the elements where the mask is True, as a vector.
+
+    Args:
+        input: any shape and dtype.
+        mask: a bool tensor that broadcasts with `input`.
 
     >>> import pellucid as torch
     >>> x = torch.tensor([1.0, -1.0, 2.0])
@@ -653,7 +677,12 @@ def _order_of_ones(mask: ndarray, size: int) -> ndarray:
 
 @public(methods="=")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy with the elements of `source`, in order, where the mask is True.
+    """Copy `input`, and put the elements of `source`, in order, where the mask is True.
+
+    Args:
+        input: any shape and dtype.
+        mask: a bool tensor that broadcasts with `input`.
+        source: at least as many elements as the mask has True.
 
     >>> import pellucid as torch
     >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([1.0, 2.0]))
@@ -690,7 +719,12 @@ METHODS["masked_scatter_"] = masked_scatter_
 # ---- where elements are ----------------------------------------------------------------------
 @public(methods="=")
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
-    """The positions of the elements that are not 0, as rows; or a vector for each dimension.
+    """The positions of the nonzero elements.
+
+    Args:
+        input: any shape and dtype.
+        as_tuple: return one vector of positions for each dimension, as indexing takes them,
+            instead of a matrix with one row for each element. Default: False.
 
     >>> import pellucid as torch
     >>> torch.nonzero(torch.tensor([0, 5, 6]))
@@ -816,7 +850,11 @@ def _first_places(a: ndarray, size: int, fill_value: int) -> ndarray:
 
 @public()
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """Positions in each dimension of a tensor of `shape` for positions in the flattened one.
+    """Turn positions in a flattened tensor into positions in each dimension.
+
+    Args:
+        indices: integers of any shape.
+        shape: the sizes of the tensor.
 
     >>> import pellucid as torch
     >>> torch.unravel_index(torch.tensor([3, 5]), (2, 3))

@@ -761,7 +761,14 @@ def _check_flat(a: ndarray, size: int) -> None:
 
 @public(methods="=", out="exact")
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """The elements at positions of the flattened tensor, in the shape of `index`.
+    """Take elements by their positions in the flattened tensor.
+
+    Args:
+        input: any shape and dtype.
+        index: int64 positions, of any shape; negative ones count from the end.
+
+    Returns:
+        A tensor of the shape of `index`.
 
     >>> import pellucid as torch
     >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, -1]))
@@ -809,8 +816,12 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 @public(methods="=", out="exact")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """`gather` with `input` and `indices` broadcast against each other outside `dim`; without
-    `dim`, on the flattened tensors.
+    """Take elements along a dimension, as `argsort` and `argmax` return their positions.
+
+    Args:
+        input: any shape and dtype.
+        indices: int64 positions; it broadcasts with `input` except along `dim`.
+        dim: the dimension. Default: None, which flattens both.
 
     >>> import pellucid as torch
     >>> x = torch.tensor([[10, 30, 20], [60, 40, 50]])

@@ -36,7 +36,11 @@ from .solve import det, inv, slogdet
 # ---- powers and exponentials ------------------------------------------------------------------
 @public(namespace="linalg torch", names="matrix_power", methods="=", out="same")
 def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803
-    """The n-th power of square matrices by repeated squaring; of their inverses for negative n.
+    """Square matrices to an integer power; a negative one takes the power of the inverse.
+
+    Args:
+        A: `(..., n, n)`.
+        n: the exponent.
 
     >>> import pellucid as torch
     >>> torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
@@ -241,7 +245,11 @@ def _cross(a: Any, b: Any, dim: int) -> Any:
 
 @linalg(out="apart")
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The vector products of the 3-vectors along `dim`; other dimensions broadcast.
+    """Cross product of the 3-vectors along `dim`.
+
+    Args:
+        input, other: size 3 along `dim`; the other dimensions broadcast.
+        dim: the dimension that holds the vectors. Default: -1.
 
     >>> import pellucid as torch
     >>> torch.linalg.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]))
@@ -269,7 +277,11 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 @public(names="cross", methods="=", out=True)
 def torch_cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """As `linalg.cross`; without `dim` the first dimension of length 3 is taken.
+    """Cross product of the 3-vectors along `dim`; see `linalg.cross`.
+
+    Args:
+        input, other: the same shape.
+        dim: a dimension of size 3. Default: the first one of size 3.
 
     >>> import pellucid as torch
     >>> torch.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]), dim=0)
@@ -297,8 +309,11 @@ torch_cross.__name__ = "cross"
 
 @linalg()
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
-    """The powers 0, 1, ..., N-1 of each element, in a new last dimension (as many as elements by
-    default).
+    """Vandermonde matrix: the powers 0, 1, ..., N-1 of each element, in a new last dimension.
+
+    Args:
+        x: any shape.
+        N: how many powers. Default: the size of the last dimension.
 
     >>> import pellucid as torch
     >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
@@ -326,7 +341,13 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
 
 @public(names="diagonal", namespace="linalg")
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:  # noqa: N803
-    """A diagonal of matrices, as a view; see `torch.diagonal`.
+    """The diagonal of a batch of matrices, as a view. Like `torch.diagonal`, for the last two
+    dimensions.
+
+    Args:
+        A: at least two dimensions.
+        offset: which diagonal; 0 is the main one, positive ones lie above it. Default: 0.
+        dim1, dim2: the dimensions of the matrices. Default: -2 and -1.
 
     >>> import pellucid as torch
     >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))

@@ -106,7 +106,14 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:  # noqa: N803
 
 @linalg(out="same")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:  # noqa: N803
-    """The eigenvalues of `eigh`.
+    """Eigenvalues of symmetric or Hermitian matrices, in ascending order.
+
+    Args:
+        A: `(..., n, n)`; only the triangle that `UPLO` names is read.
+        UPLO: "L" for the lower triangle, "U" for the upper. Default: "L".
+
+    Returns:
+        Real values of shape `(..., n)`.
 
     >>> import pellucid as torch
     >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
@@ -314,7 +321,14 @@ def _check_driver(name: str, driver: Any) -> None:
 
 @linalg(out="same")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:  # noqa: N803
-    """The singular values, descending.
+    """Singular values of matrices, in descending order.
+
+    Args:
+        A: `(..., m, n)`.
+        driver: accepted for code written for CUDA. Default: None.
+
+    Returns:
+        Real values of shape `(..., min(m, n))`.
 
     >>> import pellucid as torch
     >>> torch.linalg.svdvals(torch.eye(2))

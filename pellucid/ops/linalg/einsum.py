@@ -455,7 +455,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 @public(methods="=", out=True)
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: each element of `input` replaced by that element times `other`.
+    """Kronecker product: replace each element of `input` by that element times `other`.
+
+    Args:
+        input, other: any shapes.
 
     >>> import pellucid as torch
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))

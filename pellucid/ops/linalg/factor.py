@@ -116,8 +116,15 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:  # noqa: N803
 
 @linalg()
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:  # noqa: N803
-    """As `cholesky`, with LAPACK's info (0, or the order of the first minor that is not positive)
-    instead of an error.
+    """Cholesky decomposition that reports failure in `info` instead of raising an error.
+
+    Args:
+        A: symmetric or Hermitian matrices, `(..., n, n)`.
+        upper: return the upper triangular factor. Default: False.
+        check_errors: raise an error as `cholesky` does. Default: False.
+
+    Returns:
+        (L, info). `info` is 0, or the order of the first leading minor that is not positive.
 
     >>> import pellucid as torch
     >>> torch.linalg.cholesky_ex(torch.eye(2)).info
@@ -331,8 +338,14 @@ def _no_zeros(name: str, info: Tensor) -> None:
 
 @linalg()
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: N803
-    """The compact LU factorisation with partial pivoting, as (LU, pivots): L below the diagonal
-    (its own is 1), U on and above.
+    """LU decomposition in compact form, for `lu_solve`.
+
+    Args:
+        A: `(..., m, n)`.
+        pivot: exchange rows for numerical stability. Default: True.
+
+    Returns:
+        (LU, pivots). L is below the diagonal of LU, without its ones; U is on and above it.
 
     Raises:
         RuntimeError: a matrix is singular; `lu_factor_ex` and `lu` factor it all the same.
@@ -349,7 +362,15 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: N803
 
 @linalg()
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
-    """As `lu_factor`, with LAPACK's info: 0, or the place of the first zero on U's diagonal.
+    """LU decomposition that reports failure in `info` instead of raising an error; see `lu_factor`.
+
+    Args:
+        A: `(..., m, n)`.
+        pivot: exchange rows for numerical stability. Default: True.
+        check_errors: raise an error for a singular matrix. Default: False.
+
+    Returns:
+        (LU, pivots, info). `info` is 0, or the place of the first zero on U's diagonal.
 
     >>> import pellucid as torch
     >>> torch.linalg.lu_factor_ex(torch.eye(2)).info
@@ -381,8 +402,15 @@ def unpacked(
 
 @linalg()
 def lu(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: N803
-    """`A = P @ L @ U`: a permutation, a lower-triangular matrix with ones on the diagonal, an
-    upper-triangular one.
+    """LU decomposition with partial pivoting, `A = P @ L @ U`.
+
+    Args:
+        A: `(..., m, n)`.
+        pivot: exchange rows for numerical stability. Default: True.
+
+    Returns:
+        (P, L, U): a permutation, a lower triangular matrix with ones on its diagonal, and an upper
+        triangular matrix.
 
     >>> import pellucid as torch
     >>> torch.linalg.lu(torch.tensor([[1.0, 2.0], [4.0, 4.0]])).U
@@ -421,8 +449,17 @@ def _ldl_call(name: str, input: Any, hermitian: bool) -> Any:
 
 @linalg()
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:  # noqa: N803
-    """The compact LDL factorisation (Bunch and Kaufman) of symmetric or Hermitian matrices, as (LD,
-    pivots).
+    """LDL factorization of symmetric or Hermitian matrices, which need not be positive definite.
+
+    Args:
+        A: `(..., n, n)`.
+        hermitian: A is Hermitian instead of symmetric. Default: False.
+
+    Returns:
+        (LD, pivots), in LAPACK's compact form for `ldl_solve`.
+
+    Source: Bunch and Kaufman, "Some stable methods for calculating inertia and solving symmetric
+    linear systems", 1977.
 
     >>> import pellucid as torch
     >>> torch.linalg.ldl_factor(torch.eye(2)).pivots
@@ -439,7 +476,13 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:  # noqa: N803
 
 @linalg()
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:  # noqa: N803
-    """As `ldl_factor`, with LAPACK's info.
+    """LDL factorization that reports failure in `info` instead of raising an error; see
+    `ldl_factor`.
+
+    Args:
+        A: `(..., n, n)`.
+        hermitian: A is Hermitian instead of symmetric. Default: False.
+        check_errors: raise an error where the factorization fails. Default: False.
 
     >>> import pellucid as torch
     >>> torch.linalg.ldl_factor_ex(torch.eye(2)).info
@@ -454,8 +497,11 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
 # ---- Householder products ---------------------------------------------------------------------
 @linalg()
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
-    """The first n columns of the product of the Householder reflections that `geqrf` stores in A's
-    columns and `tau`.
+    """The first n columns of the product of the Householder reflections that `geqrf` returns.
+
+    Args:
+        A: `(..., m, n)` with m >= n; its columns hold the reflections.
+        tau: `(..., k)` with k <= n, their scales.
 
     >>> import pellucid as torch
     >>> torch.linalg.householder_product(torch.eye(2), torch.zeros(2))

@@ -302,7 +302,14 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @public(methods="=", out=True)
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix `(n, k)` and a vector `(k,)`.
+    """Product of a matrix and a vector.
+
+    Args:
+        input: `(n, k)`.
+        vec: `(k,)`.
+
+    Returns:
+        A vector `(n,)`.
 
     >>> import pellucid as torch
     >>> torch.mv(torch.eye(2), torch.tensor([3.0, 4.0]))
@@ -327,7 +334,10 @@ def _check_dot(a: Any, b: Any) -> None:
 
 @public(methods="=", out=True)
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """The sum of the products of two vectors' elements.
+    """Dot product of two vectors.
+
+    Args:
+        input, tensor: vectors of the same length and dtype.
 
     >>> import pellucid as torch
     >>> torch.dot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
@@ -352,7 +362,11 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 @public(out=True, namespace="linalg")
 @low_precision
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The sum of `conj(x) * y` along a dimension of two tensors that broadcast.
+    """Dot product of vectors along a dimension, `sum(conj(x) * y)`.
+
+    Args:
+        x, y: shapes that broadcast.
+        dim: the dimension of the vectors. Default: -1.
 
     >>> import pellucid as torch
     >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]))
@@ -369,8 +383,10 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
 @public(methods="=", out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """The sums of products over the last dimension of both:
-    `out[i, j] = sum_k input[i, k] * other[j, k]`.
+    """Inner products over the last dimension: `out[i, j] = sum_k input[i, k] * other[j, k]`.
+
+    Args:
+        input, other: the same last size.
 
     >>> import pellucid as torch
     >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([[3.0, 4.0], [5.0, 6.0]]))
@@ -395,8 +411,14 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @public(methods="=", names="outer ger", out=True)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """All products of an element of one vector with one of another: `(n,)` and `(m,)` give
-    `(n, m)`.
+    """Outer product of two vectors: all products of an element of one with an element of the other.
+
+    Args:
+        input: `(n,)`.
+        vec2: `(m,)`.
+
+    Returns:
+        A matrix `(n, m)`.
 
     >>> import pellucid as torch
     >>> torch.outer(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))

@@ -257,7 +257,16 @@ _solve_ex = return_types.make("linalg_solve_ex", "result info")
 
 @linalg()
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
-    """As `solve`, with LAPACK's info instead of an error for singular matrices.
+    """Solve `A @ X = B`, and report failure in `info` instead of raising an error; see `solve`.
+
+    Args:
+        A: `(..., n, n)`.
+        B: `(..., n, k)`, or vectors `(..., n)`.
+        left: False solves `X @ A = B`. Default: True.
+        check_errors: raise an error for a singular matrix. Default: False.
+
+    Returns:
+        (result, info). `info` is 0 where the matrix is not singular.
 
     >>> import pellucid as torch
     >>> torch.linalg.solve_ex(torch.eye(2), torch.ones(2)).info
@@ -336,7 +345,14 @@ _inv_ex = return_types.make("linalg_inv_ex", "inverse info")
 
 @linalg()
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:  # noqa: N803
-    """As `inv`, with LAPACK's info instead of an error for singular matrices.
+    """Inverse of square matrices that reports failure in `info` instead of raising an error.
+
+    Args:
+        A: `(..., n, n)`.
+        check_errors: raise an error for a singular matrix. Default: False.
+
+    Returns:
+        (inverse, info). `info` is 0 where the matrix has an inverse.
 
     >>> import pellucid as torch
     >>> torch.linalg.inv_ex(torch.eye(2)).info
@@ -481,8 +497,13 @@ def slogdet(A: Tensor) -> Any:  # noqa: N803
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:  # noqa: N803
-    """The solution X of `A @ X = B` (`X @ A = B` with left=False, A^H for A with adjoint=True) from
-    A's `lu_factor`.
+    """Solve `A @ X = B` with the factors that `lu_factor` returned for A.
+
+    Args:
+        LU, pivots: the factors.
+        B: `(..., n, k)`.
+        left: False solves `X @ A = B`. Default: True.
+        adjoint: use the conjugate transpose of A in its place. Default: False.
 
     >>> import pellucid as torch
     >>> torch.linalg.lu_solve(*torch.linalg.lu_factor(torch.eye(2)), torch.ones(2, 1))
@@ -597,7 +618,12 @@ def cholesky_solution(name: str, B: Any, L: Any, upper: bool) -> Tensor:  # noqa
 
 @linalg(out="same")
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:  # noqa: N803
-    """The solution X of `A @ X = B` from A's `ldl_factor`.
+    """Solve `A @ X = B` with the factors that `ldl_factor` returned for A.
+
+    Args:
+        LD, pivots: the factors.
+        B: `(..., n, k)`.
+        hermitian: as it was given to `ldl_factor`. Default: False.
 
     >>> import pellucid as torch
     >>> torch.linalg.ldl_solve(*torch.linalg.ldl_factor(torch.eye(2)), torch.ones(2, 1))
@@ -661,8 +687,11 @@ def _ldl_solution(a: Any, pivots: Any, b: Any, lead: tuple[int, ...], hermitian:
 
 @linalg()
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:  # noqa: N803
-    """The inverse of the linear map that `tensordot` with A is: its first `ind` dimensions are the
-    rows.
+    """Inverse of the linear map that `tensordot` with A computes.
+
+    Args:
+        A: the sizes of its first `ind` dimensions and of the others have the same product.
+        ind: how many dimensions count as rows. Default: 2.
 
     >>> import pellucid as torch
     >>> torch.linalg.tensorinv(torch.eye(4).reshape(2, 2, 4)).shape
@@ -683,8 +712,12 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:  # noqa: N803
 
 @linalg()
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:  # noqa: N803
-    """The X with `tensordot(A, X, X.ndim) = B`; the dimensions `dims` of A are moved to its end
-    first.
+    """Solve `tensordot(A, X, X.ndim) = B` for X.
+
+    Args:
+        A: the shape of B followed by the shape of X.
+        B: the right-hand side.
+        dims: dimensions of A that are moved to its end first. Default: None.
 
     >>> import pellucid as torch
     >>> torch.linalg.tensorsolve(torch.eye(4).reshape(2, 2, 4), torch.ones(2, 2))

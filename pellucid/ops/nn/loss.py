@@ -805,6 +805,11 @@ def linear_cross_entropy(
 ) -> Tensor:
     """`cross_entropy(linear(input, linear_weight, linear_bias), target, ...)`; `options` about
     chunks are accepted and change nothing.
+
+    >>> import pellucid as torch
+    >>> hidden, weight = torch.ones(2, 3), torch.zeros(4, 3)
+    >>> torch.nn.functional.linear_cross_entropy(hidden, weight, torch.tensor([0, 2]))
+    tensor(1.3863)
     """
     _check_linear_loss(input, linear_weight, linear_bias)
     classes = linear_weight._array.shape[:-1]

@@ -334,6 +334,10 @@ def soft_margin_loss(
     Args:
         input, target: any shape, the same for both.
         reduction: "mean", "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.soft_margin_loss(torch.tensor([2.0, -1.0]), torch.tensor([1.0, -1.0]))
+    tensor(0.2201)
     """
     reduction = get_reduction(size_average, reduce, reduction)
     x, t = (
@@ -375,6 +379,11 @@ def gaussian_nll_loss(
 
     Raises:
         ValueError: a negative variance, or one of a shape that does not fit.
+
+    >>> import pellucid as torch
+    >>> mean, target, var = torch.zeros(2), torch.tensor([0.0, 1.0]), torch.ones(2)
+    >>> torch.nn.functional.gaussian_nll_loss(mean, target, var)
+    tensor(0.2500)
     """
     asked_for("size", input)
     if not isinstance(var, Tensor):
@@ -435,6 +444,11 @@ def poisson_nll_loss(
 
     Args:
         full: add Stirling's approximation of log(target!).
+
+    >>> import pellucid as torch
+    >>> log_rate, counts = torch.tensor([0.0, 1.0]), torch.tensor([1.0, 3.0])
+    >>> torch.nn.functional.poisson_nll_loss(log_rate, counts)
+    tensor(0.3591)
     """
     reduction = get_reduction(size_average, reduce, reduction)
     if reduction not in ("none", "mean", "sum"):
@@ -467,6 +481,11 @@ def margin_ranking_loss(
         input1, input2, target: `(N,)` or `()`, the same for all.
         margin: how far apart the inputs should be. Default: 0.
         reduction: "mean", "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
+
+    >>> import pellucid as torch
+    >>> first, second, target = torch.tensor([1.0, 1.0]), torch.tensor([0.0, 2.0]), torch.ones(2)
+    >>> torch.nn.functional.margin_ranking_loss(first, second, target)
+    tensor(0.5000)
     """
     reduction = get_reduction(size_average, reduce, reduction)
     asked_for("dim", input1, input2, target)
@@ -495,6 +514,11 @@ def hinge_embedding_loss(
         target: 1 or -1, in the same shape.
         margin: distance beyond which dissimilar pairs cost nothing. Default: 1.
         reduction: "mean", "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
+
+    >>> import pellucid as torch
+    >>> distances, target = torch.tensor([0.5, 0.2]), torch.tensor([1.0, -1.0])
+    >>> torch.nn.functional.hinge_embedding_loss(distances, target)
+    tensor(0.6500)
     """
     reduction = get_reduction(size_average, reduce, reduction)
     x, t = (
@@ -517,7 +541,13 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Mean over the classes of binary cross entropies with logits."""
+    """Mean over the classes of binary cross entropies with logits.
+
+    >>> import pellucid as torch
+    >>> scores, target = torch.tensor([[2.0, -1.0]]), torch.tensor([[1.0, 0.0]])
+    >>> torch.nn.functional.multilabel_soft_margin_loss(scores, target)
+    tensor(0.2201)
+    """
     reduction = get_reduction(size_average, reduce, reduction)
     x: Tensor = require_tensor(input, "log_sigmoid")
     t: Any = target  # a number serves
@@ -612,6 +642,11 @@ def multi_margin_loss(
 
     Raises:
         ValueError: p is neither 1 nor 2.
+
+    >>> import pellucid as torch
+    >>> scores = torch.tensor([[0.1, 0.2, 0.9]])
+    >>> torch.nn.functional.multi_margin_loss(scores, torch.tensor([2]))
+    tensor(0.1667)
     """
     reduction = get_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
@@ -653,6 +688,11 @@ def multilabel_margin_loss(
     divided by the number of classes.
 
     Each row of the target lists the wanted classes; -1 ends the list.
+
+    >>> import pellucid as torch
+    >>> scores = torch.tensor([[0.1, 0.2, 0.4, 0.8]])
+    >>> torch.nn.functional.multilabel_margin_loss(scores, torch.tensor([[3, 0, -1, 1]]))
+    tensor(0.8500)
     """
     reduction = get_reduction(size_average, reduce, reduction)
     rows, classes = _check_multi("multilabel_margin_loss", input, target, True)
@@ -714,6 +754,10 @@ def pairwise_distance(
         p: of the norm. Default: 2.
         eps: added to the differences. Default: 1e-6.
         keepdim: keep the last dimension with size 1. Default: False.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
     """
     require_tensor(x1, "pairwise_distance", "x1"), require_tensor(x2, "pairwise_distance", "x2", 2)
     return titled((x1 - x2 + eps).norm(p, dim=-1, keepdim=keepdim), "NormBackward1")
@@ -738,6 +782,11 @@ def cosine_embedding_loss(
         target: 1 or -1, `(N,)` or `()`.
         margin: cosine below which dissimilar pairs cost nothing. Default: 0.
         reduction: "mean", "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
+
+    >>> import pellucid as torch
+    >>> a, b = torch.tensor([[1.0, 0.0], [1.0, 0.0]]), torch.tensor([[1.0, 1.0], [0.0, 1.0]])
+    >>> torch.nn.functional.cosine_embedding_loss(a, b, torch.tensor([1, -1]))
+    tensor(0.1464)
     """
     reduction = get_reduction(size_average, reduce, reduction)
     for k, (name, t) in enumerate(
@@ -787,6 +836,11 @@ def triplet_margin_loss(
     Args:
         swap: use the smaller of d(anchor, negative) and d(positive, negative). Source: Balntas et
             al., 2016.
+
+    >>> import pellucid as torch
+    >>> anchor, near, far = torch.tensor([[0.0]]), torch.tensor([[0.5]]), torch.tensor([[1.0]])
+    >>> torch.nn.functional.triplet_margin_loss(anchor, near, far)
+    tensor(0.5000)
     """
     reduction = get_reduction(size_average, reduce, reduction)
     for k, (name, t) in enumerate(
@@ -837,7 +891,16 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """`triplet_margin_loss` with any distance function."""
+    """`triplet_margin_loss` with any distance function.
+
+    >>> import pellucid as torch
+    >>> anchor, near, far = torch.tensor([[0.0]]), torch.tensor([[0.5]]), torch.tensor([[1.0]])
+    >>> city = lambda x, y: (x - y).abs().sum(dim=1)
+    >>> torch.nn.functional.triplet_margin_with_distance_loss(
+    ...     anchor, near, far, distance_function=city
+    ... )
+    tensor(0.5000)
+    """
     if reduction not in ("mean", "sum", "none"):
         raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:

@@ -119,7 +119,7 @@ relu_op = activation(
 relu = relu_op.call
 document(
     relu,
-    "max(input, 0), element by element; NaN stays.",
+    "Rectified linear unit, `max(input, 0)` of each element. NaN stays NaN.",
     "torch.relu(torch.tensor([-1.0, 2.0]))",
     "tensor([0., 2.])",
 )

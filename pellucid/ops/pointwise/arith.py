@@ -200,7 +200,11 @@ def add(input: Tensor | Number, other: Tensor | Number, *rest: Any, alpha: Numbe
 
 @public(methods="=", inplace="sub_ subtract_ __isub__", names="sub subtract", out=True)
 def sub(input: Tensor | Number, other: Tensor | Number, *rest: Any, alpha: Number = 1) -> Tensor:
-    """`input - alpha * other`, broadcast and promoted.
+    """Subtract element by element, with broadcasting: `input - alpha * other`.
+
+    Args:
+        input, other: tensors or numbers.
+        alpha: a factor for `other`. Default: 1.
 
     >>> import pellucid as torch
     >>> torch.sub(torch.tensor([1.0, 2.0]), 1)
@@ -229,7 +233,10 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
 
 @public(names="mul multiply", methods="=", inplace="mul_ multiply_ __imul__", out=True)
 def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """`input * other`, broadcast and promoted.
+    """Multiply element by element, with broadcasting and type promotion. Same as `input * other`.
+
+    Args:
+        input, other: tensors or numbers.
 
     >>> import pellucid as torch
     >>> torch.mul(torch.tensor([1.0, 2.0]), 3)
@@ -732,7 +739,12 @@ lerp_number_op = defop(
 
 @public(methods="=", inplace="=", out=True)
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
-    """`input + weight * (end - input)`: from `input` at weight 0 to `end` at weight 1.
+    """Linear interpolation, `input + weight * (end - input)`.
+
+    Args:
+        input: the result where the weight is 0.
+        end: the result where the weight is 1.
+        weight: a number, or a tensor that broadcasts.
 
     >>> import pellucid as torch
     >>> torch.lerp(torch.tensor([0.0]), torch.tensor([10.0]), 0.25)

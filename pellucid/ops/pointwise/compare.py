@@ -79,7 +79,10 @@ METHODS["__hash__"] = Tensor.__hash__
 
 @public(methods="=")
 def equal(input: Tensor, other: Tensor) -> bool:
-    """True when two tensors have the same shape and the same elements.
+    """Test whether two tensors have the same shape and the same elements.
+
+    Args:
+        input, other: any shape and dtype.
 
     >>> import pellucid as torch
     >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
@@ -285,7 +288,13 @@ def _close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
-    """True when `isclose` holds for all elements.
+    """Test whether all elements are close: `|input - other| <= atol + rtol * |other|`.
+
+    Args:
+        input, other: shapes that broadcast, the same dtype.
+        rtol: relative tolerance. Default: 1e-5.
+        atol: absolute tolerance. Default: 1e-8.
+        equal_nan: two NaNs count as equal. Default: False.
 
     >>> import pellucid as torch
     >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-9]))
@@ -309,7 +318,12 @@ def is_nonzero(input: Tensor) -> bool:
 
 @public(methods="=")
 def is_floating_point(input: Tensor) -> bool:
-    """True for a real floating-point dtype."""
+    """Test whether a tensor has a real floating-point dtype.
+
+    >>> import pellucid as torch
+    >>> torch.is_floating_point(torch.zeros(2)), torch.is_floating_point(torch.arange(2))
+    (True, False)
+    """
     return require_tensor(input, "is_floating_point").dtype.is_floating_point
 
 
@@ -341,7 +355,12 @@ def is_neg(input: Tensor) -> bool:
 
 @public()
 def is_tensor(obj: Any) -> bool:
-    """True for a Tensor."""
+    """Test whether an object is a Tensor.
+
+    >>> import pellucid as torch
+    >>> torch.is_tensor(torch.zeros(2)), torch.is_tensor([0.0])
+    (True, False)
+    """
     return isinstance(obj, Tensor)
 
 

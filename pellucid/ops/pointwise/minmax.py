@@ -59,7 +59,7 @@ def _extremum(name: str, wins: Any, doc: str, shows: str, onnx: Any) -> None:
         name,
         {"input": _share("input", wins), "other": _share("other", wins)},
         inplace=False,
-        doc=f"The {doc} of two elements; NaN when one of them is NaN.",
+        doc=f"The {doc} of two elements, or NaN if one of them is NaN.",
         example=f"torch.{name}(torch.tensor([1.0, 5.0]), torch.tensor([3.0, 2.0]))",
         shows=shows,
         check=_refuse_complex(name),

@@ -100,7 +100,10 @@ _pow = pow_op.call
 
 @public(methods="=", inplace="pow_ __ipow__", out=True)
 def pow(input: Tensor | float, exponent: Tensor | float) -> Tensor:
-    """`input ** exponent`, broadcast and promoted; at least one of the two is a tensor.
+    """Raise to a power element by element, with broadcasting. Same as `input ** exponent`.
+
+    Args:
+        input, exponent: tensors or numbers, at least one of them a tensor.
 
     Raises:
         RuntimeError: an integer tensor to a negative integer power.

@@ -119,8 +119,12 @@ round_decimals_op = defop(
 
 @public(methods="=", inplace="=", out="found")
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """Each element rounded to the nearest number with `decimals` digits after the point, halves to
-    the even digit.
+    """Round each element to the nearest integer, or to `decimals` digits. Halves go to the even
+    neighbor.
+
+    Args:
+        input: any shape, a real dtype.
+        decimals: digits after the point; negative ones count before it. Default: 0.
 
     >>> import pellucid as torch
     >>> torch.round(torch.tensor([0.5, 1.5, 2.51]))

@@ -276,7 +276,13 @@ def nansum(
 def nanmean(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """The mean of the elements that are not NaN; NaN where all are.
+    """Mean of the elements that are not NaN, and NaN where all are.
+
+    Args:
+        input: any shape, a floating-point dtype.
+        dim: a dimension or several. Default: all of them.
+        keepdim: keep the reduced dimensions with size 1. Default: False.
+        dtype: convert to this type first. Default: None.
 
     >>> import pellucid as torch
     >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
@@ -367,7 +373,13 @@ def prod(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """The product of all elements, or along one dimension; integers and bools give int64.
+    """Product of all elements, or along one dimension. Integers and bools give int64.
+
+    Args:
+        input: any shape and dtype.
+        dim: one dimension. Default: all of them.
+        keepdim: keep the reduced dimension with size 1. Default: False.
+        dtype: convert to this type before multiplying. Default: None.
 
     >>> import pellucid as torch
     >>> torch.prod(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
@@ -534,7 +546,12 @@ def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, out: An
 def amax(
     input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
-    """The largest element over dimensions; the gradient is shared evenly among ties.
+    """The largest element along dimensions. Ties share the gradient evenly, unlike in `max`.
+
+    Args:
+        input: any shape, a real dtype.
+        dim: a dimension or several. Default: all of them.
+        keepdim: keep the reduced dimensions with size 1. Default: False.
 
     Raises:
         IndexError: a reduced dimension is empty, or out of range.
@@ -551,7 +568,15 @@ def amax(
 def amin(
     input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
-    """The smallest element over dimensions; the gradient is shared evenly among ties.
+    """The smallest element along dimensions. Ties share the gradient evenly, unlike in `min`.
+
+    Args:
+        input: any shape, a real dtype.
+        dim: a dimension or several. Default: all of them.
+        keepdim: keep the reduced dimensions with size 1. Default: False.
+
+    Raises:
+        IndexError: a reduced dimension is empty, or out of range.
 
     >>> import pellucid as torch
     >>> torch.amin(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=0)
@@ -567,7 +592,12 @@ _aminmax = return_types.make("aminmax", "min max")
 def aminmax(
     input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
 ) -> Any:
-    """The smallest and the largest element, over all dimensions or along one, as (min, max).
+    """The smallest and the largest element in one call, as (min, max).
+
+    Args:
+        input: any shape, a real dtype.
+        dim: one dimension. Default: all of them.
+        keepdim: keep the reduced dimension with size 1. Default: False.
 
     >>> import pellucid as torch
     >>> torch.aminmax(torch.tensor([3.0, 1.0, 2.0])).max
@@ -678,8 +708,15 @@ def _truth_into(out: Any, made: Tensor, name: str, input: Tensor) -> Tensor:
 def all(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
-    """True where all elements (over `dim`) are not zero; NaN is not zero. uint8 gives uint8,
-    everything else bool.
+    """Test whether all elements are nonzero, in the whole tensor or along dimensions.
+
+    Args:
+        input: any shape and dtype. NaN counts as nonzero.
+        dim: a dimension or several. Default: all of them.
+        keepdim: keep the reduced dimensions with size 1. Default: False.
+
+    Returns:
+        bool values; uint8 for a uint8 input.
 
     >>> import pellucid as torch
     >>> torch.all(torch.tensor([[True, False], [True, True]]), dim=1)
@@ -694,7 +731,15 @@ def all(
 def any(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
-    """True where some element (over `dim`) is not zero. uint8 gives uint8, everything else bool.
+    """Test whether any element is nonzero, in the whole tensor or along dimensions.
+
+    Args:
+        input: any shape and dtype. NaN counts as nonzero.
+        dim: a dimension or several. Default: all of them.
+        keepdim: keep the reduced dimensions with size 1. Default: False.
+
+    Returns:
+        bool values; uint8 for a uint8 input.
 
     >>> import pellucid as torch
     >>> torch.any(torch.tensor([[True, False], [False, False]]), dim=1)
@@ -720,7 +765,14 @@ count_nonzero_op = defop(
 
 @public(methods="=")
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
-    """How many elements are not zero, in all or over `dim`, as int64.
+    """Count the nonzero elements, in the whole tensor or along dimensions.
+
+    Args:
+        input: any shape and dtype.
+        dim: a dimension or several. Default: all of them.
+
+    Returns:
+        int64 counts.
 
     >>> import pellucid as torch
     >>> torch.count_nonzero(torch.tensor([0.0, 3.0, 4.0]))

@@ -130,8 +130,13 @@ def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
 
 @public()
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral of samples `y` along `dim` by the trapezoid rule, at places `x` or `dx` apart (1
-    by default).
+    """Integrate samples along a dimension by the trapezoidal rule.
+
+    Args:
+        y: the samples.
+        x: where they were taken. Default: None.
+        dx: the distance between them, instead of `x`. Default: 1.
+        dim: the dimension. Default: -1.
 
     >>> import pellucid as torch
     >>> torch.trapezoid(torch.tensor([1.0, 5.0, 10.0]))

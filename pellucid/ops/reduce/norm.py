@@ -372,8 +372,15 @@ def torch_norm(
     keepdim: bool = False,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """The p-norm over `dim` (of all elements for None); "fro" is 2, "nuc" the sum of singular
-    values of matrices.
+    """Norm of vectors or matrices. New code should call `linalg.norm`.
+
+    Args:
+        input: any shape, a floating-point or complex dtype.
+        p: the order of the norm, "fro" (2) or "nuc" (the sum of the singular values). Default:
+            "fro".
+        dim: a dimension or several. Default: all of them.
+        keepdim: keep the reduced dimensions with size 1. Default: False.
+        dtype: convert to this type first. Default: None.
 
     >>> import pellucid as torch
     >>> torch.norm(torch.tensor([3.0, 4.0]))

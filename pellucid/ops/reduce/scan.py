@@ -179,7 +179,12 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
 @public(methods="=", inplace="=", out="computes")
 @numpy_names
 def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The running product along `dim`; integers and bools give int64.
+    """Running product along `dim`; integers and bools give int64.
+
+    Args:
+        input: any shape and dtype.
+        dim: the dimension.
+        dtype: convert to this type before multiplying. Default: None.
 
     >>> import pellucid as torch
     >>> torch.cumprod(torch.tensor([1, 2, 3]), dim=0)
@@ -280,7 +285,14 @@ def _real_dim(input: Any, name: str, dim: int) -> int:
 @public(methods="=", out=True)
 @numpy_names
 def cummax(input: Tensor, dim: int) -> Any:
-    """The largest element so far along `dim`, and its index, as (values, indices).
+    """Running maximum along `dim`, and the index where each maximum was found.
+
+    Args:
+        input: any shape, a real dtype.
+        dim: the dimension.
+
+    Returns:
+        (values, indices).
 
     >>> import pellucid as torch
     >>> torch.cummax(torch.tensor([1.0, 3.0, 2.0]), dim=0).values
@@ -292,7 +304,14 @@ def cummax(input: Tensor, dim: int) -> Any:
 @public(methods="=", out=True)
 @numpy_names
 def cummin(input: Tensor, dim: int) -> Any:
-    """The smallest element so far along `dim`, and its index, as (values, indices).
+    """Running minimum along `dim`, and the index where each minimum was found.
+
+    Args:
+        input: any shape, a real dtype.
+        dim: the dimension.
+
+    Returns:
+        (values, indices).
 
     >>> import pellucid as torch
     >>> torch.cummin(torch.tensor([2.0, 3.0, 1.0]), dim=0).values

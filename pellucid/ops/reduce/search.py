@@ -130,7 +130,13 @@ def _in_order(ordered: Any, order: Any) -> Any:
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
-    """The bucket of each value between ascending `boundaries`, a vector.
+    """The index of the bucket that each value falls into.
+
+    Args:
+        input: any shape, or a number.
+        boundaries: a vector in ascending order.
+        out_int32: return int32 indices instead of int64. Default: False.
+        right: a value equal to a boundary belongs to the bucket on its right. Default: False.
 
     >>> import pellucid as torch
     >>> torch.bucketize(torch.tensor([0, 4]), torch.tensor([1, 3, 5]))
@@ -216,8 +222,12 @@ def _held(t: Tensor, name: str) -> Any:
 # ---- counts -----------------------------------------------------------------------------------
 @public(methods="=")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each of 0, 1, 2, ... occurs in a vector of non-negative integers, or the sum of the
-    weights there.
+    """Count how often each of 0, 1, 2, ... occurs.
+
+    Args:
+        input: a vector of non-negative integers.
+        weights: numbers to add instead of 1, in the shape of `input`. Default: None.
+        minlength: the smallest length of the result. Default: 0.
 
     >>> import pellucid as torch
     >>> torch.bincount(torch.tensor([0, 2, 2]))
@@ -243,8 +253,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 @public(methods="=", out=True)
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements lie in each of `bins` equal parts of [min, max] (of the data's range when
-    both are 0).
+    """Histogram: count the elements in each of `bins` equal intervals between `min` and `max`.
+
+    Args:
+        input: any shape, a real dtype.
+        bins: how many intervals. Default: 100.
+        min, max: the range. Default: 0 for both, which means the range of the data.
 
     >>> import pellucid as torch
     >>> torch.histc(torch.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)

@@ -502,8 +502,14 @@ def _median(op: Any, whole_op: Any, name: str, input: Any, dim: Any, keepdim: bo
 @public(methods="=", out=True)
 @numpy_names
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median (the lower of the two middle elements), of all or along `dim` with its index; NaN
-    where there is a NaN.
+    """The median of all elements, or along one dimension with its index. Of an even number of
+    elements
+    it is the lower one of the middle two.
+
+    Args:
+        input: any shape, a real dtype. NaN anywhere gives NaN.
+        dim: one dimension; the result is then (values, indices). Default: all of them.
+        keepdim: keep the dimension with size 1. Default: False.
 
     >>> import pellucid as torch
     >>> torch.median(torch.tensor([4.0, 1.0, 3.0, 2.0]))
@@ -527,8 +533,15 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 @public(methods="=", out=True)
 @numpy_names
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent element along `dim` and where it stands, as (values, indices); the smallest
-    of equally frequent ones.
+    """The most frequent element along `dim`, and its index. The smallest one wins a tie.
+
+    Args:
+        input: any shape, a real dtype.
+        dim: the dimension. Default: -1.
+        keepdim: keep the dimension with size 1. Default: False.
+
+    Returns:
+        (values, indices).
 
     >>> import pellucid as torch
     >>> torch.mode(torch.tensor([3, 1, 3, 2])).values
@@ -545,7 +558,16 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 def kthvalue(
     input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
 ) -> Any:
-    """The k-th smallest element along `dim` (k counts from 1) and its index, as (values, indices).
+    """The k-th smallest element along `dim`, and its index.
+
+    Args:
+        input: any shape, a real dtype.
+        k: 1 for the smallest.
+        dim: the dimension. Default: -1.
+        keepdim: keep the dimension with size 1. Default: False.
+
+    Returns:
+        (values, indices).
 
     >>> import pellucid as torch
     >>> torch.kthvalue(torch.tensor([4.0, 1.0, 3.0]), 2).values

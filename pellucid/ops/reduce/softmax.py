@@ -178,7 +178,12 @@ def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> T
 @public(methods="=", out=True, namespace="torch special")
 @numpy_names
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """log(sum(exp(x))) over the dimensions `dim`.
+    """Logarithm of the sum of exponentials, `log(sum(exp(x)))`, without overflow.
+
+    Args:
+        input: any shape.
+        dim: a dimension or several.
+        keepdim: keep the reduced dimensions with size 1. Default: False.
 
     >>> import pellucid as torch
     >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), dim=0)

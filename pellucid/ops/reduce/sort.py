@@ -331,7 +331,13 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements (or slices along `dim`) with each run of equals made one.
+    """Remove all but the first of each run of equal elements.
+
+    Args:
+        input: any shape and dtype.
+        return_inverse: also return where each element of `input` went. Default: False.
+        return_counts: also return the length of each run. Default: False.
+        dim: compare slices along this dimension. Default: None, which flattens the tensor.
 
     >>> import pellucid as torch
     >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))

@@ -312,7 +312,7 @@ def var_mean(
     *,
     correction: Any = _DEFAULT,
 ) -> Any:
-    """(variance, mean) over `dim`; see `var`.
+    """Variance and mean in one call, as (var, mean); see `var` for the arguments.
 
     >>> import pellucid as torch
     >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
@@ -336,7 +336,7 @@ def std_mean(
     *,
     correction: Any = _DEFAULT,
 ) -> Any:
-    """(standard deviation, mean) over `dim`; see `std`.
+    """Standard deviation and mean in one call, as (std, mean); see `std` for the arguments.
 
     >>> import pellucid as torch
     >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))

@@ -212,7 +212,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     return stack_op.call(*tensors, dim=dim + len(shape) if dim < 0 else dim)
 
 
-def _joiner(name: str, least: int, dim: Any, doc: str) -> None:
+def _joiner(name: str, least: int, dim: Any, doc: str, example: str) -> None:
 
     def function(tensors: Sequence[Tensor]) -> Tensor:
         if not tensors_of(tensors, name):
@@ -220,7 +220,15 @@ def _joiner(name: str, least: int, dim: Any, doc: str) -> None:
         grown = FUNCTIONS["torch"][f"atleast_{least}d"](tuple(tensors))
         return cat(grown, dim(grown) if callable(dim) else dim)
 
-    function.__name__, function.__doc__ = name, doc
+    function.__name__ = name
+    function.__doc__ = f"""{doc}
+
+    Args:
+        tensors: a sequence of tensors whose sizes agree in all other dimensions.
+
+    >>> import pellucid as torch
+    >>> torch.{name}({example}
+    """
     public(names={"vstack": "vstack row_stack"}.get(name, name), out="apart")(function)
 
 
@@ -228,15 +236,31 @@ _joiner(
     "hstack",
     1,
     lambda xs: 0 if xs[0]._array.ndim == 1 else 1,
-    "The tensors side by side (along dimension 1; 0 for vectors).",
+    "Join tensors horizontally: along dimension 1, or dimension 0 for vectors.",
+    "(torch.tensor([1, 2]), torch.tensor([3])))\n    tensor([1, 2, 3])",
 )
-_joiner("vstack", 2, 0, "The tensors below each other, vectors as rows.")
-_joiner("dstack", 3, 2, "The tensors behind each other, along dimension 2.")
+_joiner(
+    "vstack",
+    2,
+    0,
+    "Join tensors vertically, along dimension 0. Vectors count as rows.",
+    "(torch.tensor([1, 2]), torch.tensor([3, 4])))\n    tensor([[1, 2],\n            [3, 4]])",
+)
+_joiner(
+    "dstack",
+    3,
+    2,
+    "Join tensors along dimension 2. Vectors and matrices get the missing dimensions first.",
+    "(torch.tensor([1, 2]), torch.tensor([3, 4])))\n    tensor([[[1, 3],\n             [2, 4]]])",
+)
 
 
 @public(out=True)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """The tensors side by side, vectors as columns.
+    """Join tensors horizontally. Vectors count as columns.
+
+    Args:
+        tensors: a sequence of tensors whose sizes agree in all dimensions but the second.
 
     >>> import pellucid as torch
     >>> torch.column_stack((torch.tensor([1, 2]), torch.tensor([3, 4])))
@@ -320,7 +344,10 @@ repeat_op = defop(
 
 
 def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
-    """The tensor repeated along each dimension; more counts than dimensions put new ones in front.
+    """Repeat the tensor along each dimension. The result is a copy.
+
+    Args:
+        repeats: how often, for each dimension. Additional counts in front add new dimensions.
 
     >>> import pellucid as torch
     >>> torch.tensor([1, 2]).repeat(2, 2)
@@ -350,7 +377,11 @@ METHODS["repeat"] = repeat
 
 @public(methods="=")
 def tile(input: Tensor, *dims: Any, **named: Any) -> Tensor:
-    """As `repeat`, with missing counts in front taken as 1.
+    """Repeat a tensor along its dimensions, like `repeat`. Missing counts in front are 1.
+
+    Args:
+        input: any shape and dtype.
+        dims: how often to repeat along each dimension.
 
     >>> import pellucid as torch
     >>> torch.tile(torch.tensor([1, 2]), (2,))
@@ -517,8 +548,12 @@ roll_op = defop(
 def roll(
     input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = ()
 ) -> Tensor:
-    """Elements moved along dimensions, those that leave at the end put in at the start; without
-    `dims`, of the flattened tensor.
+    """Shift elements along dimensions. Elements that leave at the end come back at the start.
+
+    Args:
+        input: any shape and dtype.
+        shifts: by how many positions, one number for each of `dims`.
+        dims: the dimensions. Default: none, which shifts the flattened tensor.
 
     >>> import pellucid as torch
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
@@ -581,7 +616,11 @@ flip_op = defop(
 
 @public()
 def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """The elements in reverse order along `dims`, as a copy.
+    """Reverse the order of the elements along dimensions. The result is a copy.
+
+    Args:
+        input: any shape and dtype.
+        dims: the dimensions to reverse.
 
     >>> import pellucid as torch
     >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
@@ -607,7 +646,13 @@ def _flip_of_tensor(self: Tensor, *dims: Any, **named: Any) -> Tensor:
 
 @public(methods="=")
 def fliplr(input: Tensor) -> Tensor:
-    """Dimension 1 in reverse order."""
+    """Reverse the order along dimension 1: left and right change places.
+
+    >>> import pellucid as torch
+    >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
     if require_tensor(input, "fliplr")._array.ndim < 2:
         raise OperationError("Input must be >= 2-d.")
     return flip_op.call(input, dims=(1,))
@@ -615,7 +660,13 @@ def fliplr(input: Tensor) -> Tensor:
 
 @public(methods="=")
 def flipud(input: Tensor) -> Tensor:
-    """Dimension 0 in reverse order."""
+    """Reverse the order along dimension 0: up and down change places.
+
+    >>> import pellucid as torch
+    >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
+    """
     if require_tensor(input, "flipud")._array.ndim < 1:
         raise OperationError("Input must be >= 1-d.")
     return flip_op.call(input, dims=(0,))
@@ -623,8 +674,13 @@ def flipud(input: Tensor) -> Tensor:
 
 @public(methods="=")
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Turned by 90 degrees `k` times in the plane of two dimensions, from the first towards the
-    second.
+    """Rotate by 90 degrees in the plane of two dimensions.
+
+    Args:
+        input: at least two dimensions.
+        k: how many times; negative turns the other way. Default: 1.
+        dims: the two dimensions; the rotation is from the first towards the second. Default: (0,
+            1).
 
     >>> import pellucid as torch
     >>> torch.rot90(torch.tensor([[0, 1], [2, 3]]))
@@ -669,7 +725,7 @@ def _onnx_triangle(c: Any, upper: bool) -> Any:
     return c.cast(out, np.bool_) if c.dtype == np.bool_ else out
 
 
-def _triangle(name: str, which: str) -> None:
+def _triangle(name: str, which: str, example: str) -> None:
     op = defop(
         name,
         "input",
@@ -689,14 +745,22 @@ def _triangle(name: str, which: str) -> None:
         return op.call(input, diagonal=diagonal)
 
     function.__name__ = name
-    function.__doc__ = (
-        f"The matrices' elements on and {which} the diagonal number `diagonal`, 0 elsewhere."
-    )
+    function.__doc__ = f"""The {which} triangle of matrices, with zeros elsewhere.
+
+    Args:
+        input: `(..., m, n)`.
+        diagonal: where the triangle ends. 0 is the main diagonal, positive ones lie above it.
+            Default: 0.
+
+    >>> import pellucid as torch
+    >>> torch.{name}(torch.ones(2, 2))
+    {example}
+    """
     public(names=name, methods="=", inplace="=", out=True)(function)
 
 
-_triangle("tril", "below")
-_triangle("triu", "above")
+_triangle("tril", "lower", "tensor([[1., 0.],\n            [1., 1.]])")
+_triangle("triu", "upper", "tensor([[1., 1.],\n            [0., 1.]])")
 
 
 def _diag_embed(xp: Any, x: Any, *, offset: int, dim1: int, dim2: int) -> Any:
@@ -730,7 +794,12 @@ diag_embed_op = defop(
 
 @public(methods="=")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The last dimension on a diagonal of new matrices that are 0 elsewhere.
+    """Put the last dimension on the diagonal of new matrices, which are zero elsewhere.
+
+    Args:
+        input: at least one dimension.
+        offset: which diagonal; 0 is the main one, positive ones lie above it. Default: 0.
+        dim1, dim2: the dimensions of the new matrices. Default: -2 and -1.
 
     >>> import pellucid as torch
     >>> torch.diag_embed(torch.tensor([1, 2]))
@@ -746,7 +815,11 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @public(methods="=", out="same")
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A vector as the diagonal of a matrix, or the diagonal of a matrix as a vector (a copy).
+    """Build a diagonal matrix from a vector, or copy the diagonal of a matrix.
+
+    Args:
+        input: a vector or a matrix.
+        diagonal: which diagonal; 0 is the main one, positive ones lie above it. Default: 0.
 
     >>> import pellucid as torch
     >>> torch.diag(torch.tensor([[1, 2], [3, 4]]))
@@ -762,7 +835,11 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @public(methods="=")
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """All elements on the diagonal of a matrix.
+    """Flatten a tensor and put it on the diagonal of a matrix.
+
+    Args:
+        input: any shape.
+        offset: which diagonal; 0 is the main one, positive ones lie above it. Default: 0.
 
     >>> import pellucid as torch
     >>> torch.diagflat(torch.tensor([[1], [2]]))
@@ -855,8 +932,13 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
 @public()
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """Every selection of `r` elements of a vector, as rows, as `itertools.combinations` orders
-    them.
+    """All combinations of `r` elements of a vector, one per row, in the order of
+    `itertools.combinations`.
+
+    Args:
+        input: a vector.
+        r: how many elements to choose. Default: 2.
+        with_replacement: an element may be chosen again. Default: False.
 
     >>> import pellucid as torch
     >>> torch.combinations(torch.tensor([1, 2, 3]))

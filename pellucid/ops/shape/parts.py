@@ -150,10 +150,15 @@ def _diagonal(xp: Any, x: Any, offset: int, dim1: int, dim2: int) -> Any:
 # ---- one dimension ---------------------------------------------------------------------------
 @public(methods="=")
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """Position `index` of dimension `dim`, which disappears; a view.
+    """Take position `index` of dimension `dim`, as a view. That dimension is removed.
+
+    Args:
+        input: at least one dimension.
+        dim: the dimension.
+        index: the position; negative counts from the end.
 
     Raises:
-        IndexError: out of range.
+        IndexError: `dim` or `index` is out of range.
 
     >>> import pellucid as torch
     >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
@@ -167,7 +172,13 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 @public(methods="=")
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
-    """`length` positions of dimension `dim` from `start`, as a view.
+    """Take `length` positions of dimension `dim`, from `start` on, as a view.
+
+    Args:
+        input: at least one dimension.
+        dim: the dimension.
+        start: the first position, a number or a tensor with one integer.
+        length: how many positions.
 
     >>> import pellucid as torch
     >>> torch.narrow(torch.tensor([1, 2, 3, 4]), 0, 1, 2)
@@ -200,7 +211,12 @@ def slice_dim(
 
 @public(methods="=")
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal of dimensions `dim1` and `dim2` as a new last dimension; a view.
+    """The diagonal of two dimensions, as a new last dimension. The result is a view.
+
+    Args:
+        input: at least two dimensions.
+        offset: which diagonal; 0 is the main one, positive ones lie above it. Default: 0.
+        dim1, dim2: the two dimensions. Default: 0 and 1.
 
     >>> import pellucid as torch
     >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]), 1)
@@ -276,8 +292,13 @@ unfold_grad_op = defop(
 
 @method()
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """All windows of `size` positions, `step` apart, of a dimension; the windows' elements are a
-    new last dimension. A view.
+    """Sliding windows along a dimension, as a view. The elements of a window are a new last
+    dimension.
+
+    Args:
+        dimension: the dimension.
+        size: the length of a window.
+        step: the distance from one window to the next.
 
     >>> import pellucid as torch
     >>> torch.arange(5).unfold(0, 3, 2)
@@ -440,7 +461,12 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, **named: Any
 ) -> tuple[Tensor, ...]:
-    """Views of as many parts as asked for, as equal as possible, or cut at the positions listed.
+    """Split a tensor into views of almost equal size, or at given positions.
+
+    Args:
+        input: at least one dimension.
+        indices_or_sections: how many parts, or the positions to cut at.
+        dim: the dimension. Default: 0.
 
     >>> import pellucid as torch
     >>> torch.tensor_split(torch.arange(5), 2)
@@ -507,9 +533,16 @@ def _directional(name: str, dim: int, least: int) -> None:
         return tensor_split(input, given, axis)
 
     function.__name__ = name
-    function.__doc__ = (
-        f"`tensor_split` along dimension {dim}{' (0 for a vector)' if name == 'hsplit' else ''}."
-    )
+    function.__doc__ = f"""Split a tensor along dimension {dim}{" (0 for a vector)" if name == "hsplit" else ""}.
+
+    Args:
+        input: the tensor.
+        indices_or_sections: how many equal parts, or the positions to cut at.
+
+    >>> import pellucid as torch
+    >>> [part.shape for part in torch.{name}(torch.zeros(2, 4, 6), 2)]
+    [torch.Size({[2 >> (dim == 0), 4 >> (dim == 1), 6 >> (dim == 2)]}), torch.Size({[2 >> (dim == 0), 4 >> (dim == 1), 6 >> (dim == 2)]})]
+    """
     public(names=name, methods="=")(function)
 
 
@@ -529,7 +562,11 @@ def _unbind(x: Tensor, dim: int) -> tuple[Tensor, ...]:
 
 @public(methods="=")
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """A view for each position of dimension `dim`.
+    """Split a tensor into a tuple of views, one for each position of dimension `dim`.
+
+    Args:
+        input: at least one dimension.
+        dim: the dimension, which is removed. Default: 0.
 
     >>> import pellucid as torch
     >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))

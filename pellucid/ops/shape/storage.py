@@ -67,7 +67,15 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 
 @method("size")
 def size_method(self: Tensor, dim: int | None = None) -> Any:
-    """The shape, or the size of one dimension."""
+    """The shape, or the size of one dimension.
+
+    Args:
+        dim: one dimension. Default: None, for the whole shape.
+
+    >>> import pellucid as torch
+    >>> torch.zeros(2, 3).size(), torch.zeros(2, 3).size(1)
+    (torch.Size([2, 3]), 3)
+    """
     shape = self._array.shape
     return (
         dtypes.Size(shape)
@@ -148,8 +156,14 @@ def _order(memory_format: Any, ndim: int) -> tuple[int, ...] | None:
 
 @method()
 def is_contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -> bool:
-    """Whether the elements lie in memory in the order of the dimensions (or of `memory_format`),
-    without gaps.
+    """Test whether the elements lie in memory in the order of the dimensions, without gaps.
+
+    Args:
+        memory_format: another order to test for, such as `torch.channels_last`.
+
+    >>> import pellucid as torch
+    >>> torch.zeros(2, 3).is_contiguous(), torch.zeros(2, 3).t().is_contiguous()
+    (True, False)
     """
     a = self._array
     if memory_format is dtypes.contiguous_format or memory_format is dtypes.preserve_format:
@@ -202,7 +216,7 @@ contiguous_op = defop(
 
 @method()
 def contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -> Tensor:
-    """The tensor itself when it is contiguous, else a contiguous copy.
+    """The tensor itself if its elements are in order in memory, otherwise a contiguous copy.
 
     >>> import pellucid as torch
     >>> torch.ones(2, 3).t().contiguous().stride()
@@ -332,10 +346,16 @@ as_strided_grad_op = defop(
 def as_strided(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """A view of the tensor's storage with any sizes, strides and offset (in elements).
+    """A view of the tensor's storage with any sizes, strides and offset.
+
+    Args:
+        input: any shape and dtype.
+        size: the sizes of the view.
+        stride: its steps in memory, in elements.
+        storage_offset: where it begins. Default: where `input` begins.
 
     Raises:
-        RuntimeError: outside the storage, negative strides.
+        RuntimeError: the view would reach outside the storage, or a stride is negative.
 
     >>> import pellucid as torch
     >>> torch.as_strided(torch.arange(5), (3, 2), (1, 1))

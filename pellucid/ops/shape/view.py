@@ -298,19 +298,37 @@ def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
 
 @method()
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.view(other.size())`."""
+    """View in the shape of another tensor; same as `view(other.size())`.
+
+    >>> import pellucid as torch
+    >>> torch.arange(4).view_as(torch.zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return view(self, *require_tensor(other, "view_as", "other")._array.shape)
 
 
 @method()
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.reshape(other.size())`."""
+    """Reshape to the shape of another tensor; same as `reshape(other.size())`.
+
+    >>> import pellucid as torch
+    >>> torch.arange(4).reshape_as(torch.zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return _reshape_to(self, require_tensor(other, "reshape_as", "other")._array.shape)
 
 
 @public(methods="=")
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Dimensions `start_dim` to `end_dim` made one.
+    """Flatten dimensions `start_dim` to `end_dim` into one. A view where possible, otherwise a
+    copy.
+
+    Args:
+        input: any shape and dtype.
+        start_dim: the first dimension to flatten. Default: 0.
+        end_dim: the last one. Default: -1.
 
     >>> import pellucid as torch
     >>> torch.flatten(torch.ones(2, 3, 4), 1).shape
@@ -337,7 +355,12 @@ def ravel(input: Tensor) -> Tensor:
 
 @public(methods="=")
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Dimension `dim` split into `sizes`, one of which may be -1.
+    """Split dimension `dim` into several. The result is a view.
+
+    Args:
+        input: any shape and dtype.
+        dim: the dimension.
+        sizes: the new sizes; one of them may be -1.
 
     >>> import pellucid as torch
     >>> torch.unflatten(torch.ones(2, 12), 1, (3, -1)).shape
@@ -465,7 +488,11 @@ transpose_op, t_op = (
 
 @public(methods="=")
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Dimensions `dim0` and `dim1` exchanged, as a view.
+    """Exchange two dimensions. The result is a view.
+
+    Args:
+        input: any shape and dtype.
+        dim0, dim1: the two dimensions.
 
     >>> import pellucid as torch
     >>> torch.ones(2, 3).transpose(0, 1).shape
@@ -513,7 +540,7 @@ _swap("swapdims", "dim0", "dim1")
 
 @public(methods="=")
 def t(input: Tensor) -> Tensor:
-    """A matrix transposed; vectors and scalars as they are.
+    """Transpose a matrix, as a view. Vectors and scalars stay as they are.
 
     >>> import pellucid as torch
     >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
@@ -530,7 +557,11 @@ def t(input: Tensor) -> Tensor:
 
 @public(methods="=")
 def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
-    """The dimensions in another order, as a view.
+    """Reorder the dimensions. The result is a view.
+
+    Args:
+        input: any shape and dtype.
+        dims: every dimension once, in the new order.
 
     >>> import pellucid as torch
     >>> torch.permute(torch.ones(2, 3, 5), (2, 0, 1)).shape
@@ -553,7 +584,12 @@ def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
 
 @public(names="movedim moveaxis", methods="=")
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """Dimensions moved from `source` to `destination`, the others in their order, as a view.
+    """Move dimensions to new positions; the others keep their order. The result is a view.
+
+    Args:
+        input: any shape and dtype.
+        source: a dimension or several.
+        destination: where each of them goes.
 
     >>> import pellucid as torch
     >>> torch.movedim(torch.ones(2, 3, 5), 0, -1).shape
@@ -730,7 +766,11 @@ unsqueeze_op = defop(
 
 @public(methods="=")
 def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """Without the dimensions of size 1: all of them, or those among `dim`; a view.
+    """Remove dimensions of size 1. The result is a view.
+
+    Args:
+        input: any shape and dtype.
+        dim: a dimension or several; those of another size stay. Default: all of size 1.
 
     >>> import pellucid as torch
     >>> torch.squeeze(torch.ones(1, 3, 1), 0).shape
@@ -754,7 +794,11 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
 @public(methods="=")
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """A new dimension of size 1 at `dim`, as a view.
+    """Insert a dimension of size 1 at position `dim`. The result is a view.
+
+    Args:
+        input: any shape and dtype.
+        dim: where it goes in the result; negative counts from the end.
 
     >>> import pellucid as torch
     >>> torch.unsqueeze(torch.tensor([1, 2]), 1).shape
@@ -815,7 +859,11 @@ def legacy_type(x: Tensor) -> str:
 
 @method()
 def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Tensor:
-    """Dimensions of size 1 stretched and new ones put in front, without a copy; -1 keeps a size.
+    """Broadcast to a larger shape, as a view. Nothing is copied, so do not write to the result.
+
+    Args:
+        size: the new sizes. -1 keeps a size, dimensions of size 1 are stretched, and new dimensions
+            go in front.
 
     Raises:
         RuntimeError: a size other than 1 would change.
@@ -847,13 +895,23 @@ def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Te
 
 @method()
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.expand(other.size())`."""
+    """Broadcast to the shape of another tensor; same as `expand(other.size())`.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([1, 2]).expand_as(torch.zeros(2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return expand(self, require_tensor(other, "expand_as", "other")._array.shape)
 
 
 @public(methods="=")
 def broadcast_to(input: Tensor, *size: Any, **named: Any) -> Tensor:
-    """The tensor expanded to a shape.
+    """Broadcast a tensor to a shape, as a view. Same as `input.expand(size)`.
+
+    Args:
+        input: any shape that broadcasts to `size`.
+        size: the sizes of the result.
 
     >>> import pellucid as torch
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))

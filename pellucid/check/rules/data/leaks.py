@@ -1,5 +1,5 @@
-"""The same rows in training and validation, as they are or changed a little, or one told of by the
-other.
+"""Rows that appear in both training and validation: unchanged, slightly changed, or revealed by
+each other.
 """
 
 from __future__ import annotations

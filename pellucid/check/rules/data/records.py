@@ -1,4 +1,4 @@
-"""What is remembered of the rows that models were trained and evaluated on."""
+"""Remember the rows that models were trained and evaluated on."""
 
 from __future__ import annotations
 

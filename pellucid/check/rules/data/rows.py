@@ -1,5 +1,5 @@
-"""Rows of data compared: which are equal, which overlap, what all of them were scaled with, which
-samples of a data set they are.
+"""Compare rows of data: which are equal, which overlap, how all of them were scaled, which samples
+they are.
 """
 
 from __future__ import annotations

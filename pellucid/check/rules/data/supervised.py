@@ -1,6 +1,7 @@
-"""Inputs that the labels of all rows had a part in: columns chosen by their scores, categories
-replaced by their mean label. Read off the source of the program, since NumPy does it before the
-first tensor is made."""
+"""Inputs that were computed from the labels of all rows: columns chosen by their scores, categories
+replaced by their mean label. NumPy usually does this before the first tensor exists, so the rule
+reads the source.
+"""
 
 from __future__ import annotations
 

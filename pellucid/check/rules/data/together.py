@@ -1,5 +1,5 @@
-"""What was done to all rows before they were split: scaled with statistics of all, put beside
-changed copies of themselves, cut into windows.
+"""Find what was done to all rows before the split: scaling with common statistics, adding changed
+copies, cutting windows.
 """
 
 from __future__ import annotations

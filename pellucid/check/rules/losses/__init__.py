@@ -1,1 +1,1 @@
-"""PL2xx: what losses are given: scores, probabilities, labels, axes."""
+"""PL2xx: the inputs of losses: scores, probabilities, labels, axes."""

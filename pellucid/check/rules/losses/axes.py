@@ -1,4 +1,4 @@
-"""Softmax over an axis along which its result is not used."""
+"""Softmax over the wrong axis."""
 
 from __future__ import annotations
 

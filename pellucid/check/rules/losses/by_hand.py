@@ -1,5 +1,5 @@
-"""Losses that are written out: where they read a layer's raw scores as probabilities, and which
-probabilities they read as scores.
+"""Losses that the program writes out itself: scores used as probabilities, and probabilities used
+as scores.
 """
 
 from __future__ import annotations

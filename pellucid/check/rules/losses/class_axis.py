@@ -1,4 +1,4 @@
-"""On which axis the classes lie."""
+"""Find the axis of the classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels outside of what a loss is defined for, or that it leaves out."""
+"""Labels outside the range that a loss is defined for."""
 
 from __future__ import annotations
 

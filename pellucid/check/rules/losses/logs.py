@@ -1,4 +1,4 @@
-"""NLL and binary cross entropy with logits, and what they are given."""
+"""The inputs of NLL and of binary cross entropy with logits."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a program does with the mean of each batch, read off its source: added up and divided by the
-number of batches?
+"""Find in the source what a program does with the mean of each batch: does it add them up and
+divide by the number of batches?
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What kind of numbers a value holds, from the operations that made it: raw scores, probabilities
-or their logarithms.
+"""Find out whether a value holds scores, probabilities or log-probabilities, from the operations
+that produced it.
 """
 
 from __future__ import annotations

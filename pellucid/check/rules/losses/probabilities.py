@@ -1,4 +1,6 @@
-"""Scores, probabilities and log-probabilities, each where another is wanted."""
+"""Scores, probabilities and log-probabilities passed to a function that expects another of the
+three.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What losses want: logits, probabilities or log-probabilities."""
+"""What each loss expects: logits, probabilities or log-probabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stays alive from step to step: graphs of past steps, and memory that grows without them."""
+"""Graphs of past steps that stay alive, and memory that grows without them."""
 
 from __future__ import annotations
 

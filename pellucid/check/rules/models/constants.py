@@ -1,5 +1,5 @@
-"""Tensors of a module that stand where parameters should: a scale of ones and a shift of zeros, a
-logarithm of zeros that `exp` makes positive.
+"""Tensors of a module that should be parameters: a scale of ones, a shift of zeros, a log-scale of
+zeros.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One set of parameters where several were meant."""
+"""One set of parameters used where several were intended."""
 
 from __future__ import annotations
 

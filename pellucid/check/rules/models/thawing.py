@@ -1,4 +1,4 @@
-"""Parameters that are frozen for a while, and whose time never ends."""
+"""Parameters that are frozen for a while and never unfrozen."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""PL8xx: random numbers that are not random, and runs that cannot be repeated."""
+"""PL8xx: random numbers that are not random, and runs that cannot be reproduced."""

@@ -1,5 +1,5 @@
-"""Runs that a seed does not make reproducible: streams that it does not reach, orders that differ
-from process to process, the clock.
+"""Runs that a seed does not make reproducible: streams it does not reach, orders that differ
+between processes, the clock.
 """
 
 from __future__ import annotations

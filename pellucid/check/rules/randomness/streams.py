@@ -1,5 +1,5 @@
-"""Random numbers that are not: the same mask at every step, the same stream in every worker, seeds
-that do not cover what is drawn.
+"""Random numbers that repeat: the same mask in every step, the same stream in every worker, seeds
+that do not cover all streams.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Collectives: ranks that call something else, come late, do not come, or do not wait."""
+"""Collectives that differ between ranks, come late, are missing, or are not waited for."""
 
 from __future__ import annotations
 

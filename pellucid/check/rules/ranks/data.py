@@ -1,5 +1,5 @@
-"""Data of ranks: the same batches everywhere, the same order each epoch, too many or too few,
-random numbers, metrics.
+"""Data of ranks: the same batches everywhere, the same order each epoch, uneven shares, random
+numbers, metrics.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replicas: parameters that drift apart, gradients that are not reduced, statistics of a few rows."""
+"""Replicas: parameters that diverge, gradients that are not reduced, statistics of a few rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How ranks run beside each other: files that several write, ranks that are always late."""
+"""Ranks at run time: files that several of them write, and ranks that are always late."""
 
 from __future__ import annotations
 

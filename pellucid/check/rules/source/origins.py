@@ -1,6 +1,6 @@
-"""Where a number or a name that a call was given is written: through variables, parameters,
-defaults, attributes, dictionaries and the command line's defaults. Read off the source of the
-call's own file.
+"""Find where a number or a name passed to a call was written: through variables, parameters,
+defaults, attributes, dictionaries and command-line defaults, in the source of the call's own
+file.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Lines of the user's source that no event stands at: where an attribute was assigned, where
-something was put into a list.
+"""Lines of the user's source without an event: where an attribute was assigned, where something was
+added to a list.
 """
 
 from __future__ import annotations

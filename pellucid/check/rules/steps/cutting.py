@@ -1,5 +1,5 @@
-"""What keeps gradients from arriving: values that backward needs and that were overwritten, and
-places where the graph is cut.
+"""What stops gradients: values that backward needs and that were overwritten, and places where the
+graph is cut.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Terms of a loss that no gradient can come from, and derivatives that are zero or missing, beside
-gradients that arrive another way.
+"""Terms of a loss without a gradient, and derivatives that are zero or missing while other
+gradients arrive.
 """
 
 from __future__ import annotations

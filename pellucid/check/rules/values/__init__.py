@@ -1,1 +1,1 @@
-"""PL6xx: NaN, gradients that vanish or explode, units that never answer, losses at chance."""
+"""PL6xx: NaN, gradients that vanish or explode, dead units, losses at chance."""

@@ -1,6 +1,4 @@
-"""To which line gradients owe that they grow or shrink, and how much of one arrives through a
-recurrence, element by element.
-"""
+"""Find the line where gradients grow or shrink, and how much of one arrives through a recurrence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the loss goes down at all."""
+"""Detect a loss that does not fall."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Where inputs and labels are put into different orders, read off the source. It says where to look
-when a loss does not fall.
-"""
+"""Find in the source where inputs and labels get different orders, for losses that do not fall."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that are none: where NaN and Inf are born, forward or backward."""
+"""Find where NaN and Inf first appear, in forward or backward."""
 
 from __future__ import annotations
 

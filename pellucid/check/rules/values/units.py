@@ -1,6 +1,4 @@
-"""Units that never answer, and gradients that shrink or grow on their way through the layers or
-through time.
-"""
+"""Dead units."""
 
 from __future__ import annotations
 
