@@ -40,7 +40,7 @@ def conv(x: Any, w: Any, bias: Any, stride: Any, padding: Pads, dilation: Any, g
     """Cross-correlation of `(N, C, *spatial)` with `(O, C / groups, *kernel)`, plus a bias `(O,)`
     or None.
     """
-    if x.dtype is _F32 and config.kernels:
+    if x.dtype in _REAL and config.kernels:
         out = kernels.convolution.call.conv(x, w, stride, padding, dilation, groups, bias)
         if out is not None:
             return out
@@ -55,7 +55,7 @@ def conv_input_grad(
     g: Any, w: Any, x_shape: Any, stride: Any, padding: Pads, dilation: Any, groups: int
 ) -> Any:
     """Gradient of `conv` in its input; also transposed convolution."""
-    if g.dtype is _F32 and config.kernels:
+    if g.dtype in _REAL and config.kernels:
         out = kernels.convolution.call.conv_input_grad(
             g, w, x_shape, stride, padding, dilation, groups
         )
@@ -69,7 +69,7 @@ def conv_weight_grad(
     g: Any, x: Any, w_shape: Any, stride: Any, padding: Pads, dilation: Any, groups: int
 ) -> Any:
     """Gradient of `conv` in its weight."""
-    if g.dtype is _F32 and config.kernels:
+    if g.dtype in _REAL and config.kernels:
         out = kernels.convolution.call.conv_weight_grad(
             g, x, w_shape, stride, padding, dilation, groups
         )

@@ -15,7 +15,7 @@ from .lowered import OTHER, Executable, Lowering, Native, row_major, steps, valu
 from .pointwise.loop import Access, Loop, Reduce, Step
 from .schedule import Place, Schedule
 
-_SERVED = ("float32", "float64", "int64", "int32", "bool")
+_SERVED = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "bool")
 
 
 class Condition:

@@ -485,10 +485,12 @@ class Schedule:
         arrays: Sequence[Sequence[Place]],
         sizes: Sequence[int],
         numbers: int,
-        kind: str = "float",
+        kind: str = "float32",
         title: str = "",
     ) -> None:
-        """An optimizer's update of several parameters of one kind; its numbers begin at `numbers`."""
+        """An optimizer's update of several parameters of one dtype; its numbers begin at
+        `numbers`.
+        """
         symbol = self._updates.setdefault((rule, kind), f"update.{rule.symbol}.{kind}")
 
         def call(f: Function) -> None:

@@ -257,9 +257,13 @@ class Var:
 
 
 class Module:
-    """A module's functions and the intrinsics that they use."""
+    """A module's functions and the intrinsics that they use.
 
-    def __init__(self) -> None:
+    Addresses count `real` numbers, "float" or "double", where nothing else is said.
+    """
+
+    def __init__(self, real: str = "float") -> None:
+        self.real = real
         self.functions: list[Function] = []
         self.declarations: set[str] = set()
 
@@ -573,17 +577,18 @@ class Function:
 
     # Memory. Addresses count elements of the (scalar) type that is read or written.
 
-    def at(self, pointer: Value, index: Value | int, ctype: str = "float") -> Value:
+    def at(self, pointer: Value, index: Value | int, ctype: str = "") -> Value:
         index = self.as_value(index, "i64")
         if index.name == "0":
             return pointer
+        ctype = ctype or self.module.real
         return self.once(f"getelementptr {ctype}, ptr {pointer.name}, i64 {index.name}", "ptr")
 
     def prefetch(
         self,
         pointer: Value,
         index: Value | int,
-        ctype: str = "float",
+        ctype: str = "",
         write: bool = False,
         near: int = 3,
     ) -> None:

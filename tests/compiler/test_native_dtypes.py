@@ -37,13 +37,62 @@ class Attention(nn.Module):
         return self.out(self.inner(x, x, x, need_weights=False)[0].mean(1))
 
 
+class Masked(nn.Module):
+    """Attention with a mask that leaves the first row nothing to see."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.out = nn.Linear(8, 24), nn.Linear(8, 5)
+
+    def forward(self, x):
+        q, k, v = self.inner(x).reshape(3, 6, 3, 2, 4).permute(2, 0, 3, 1, 4)
+        mask = torch.zeros(6, 6, dtype=x.dtype).masked_fill(
+            torch.ones(6, 6).triu().bool(), -math.inf
+        )
+        made = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        made = made + F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(made.transpose(1, 2).flatten(2).mean(1))
+
+
+class Images(nn.Module):
+    """What else is done with images: strides, groups, means of windows, other sizes."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(2, 8, 3, 2, 1), nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.up, self.out = nn.ConvTranspose2d(8, 4, 2, 2), nn.Linear(16, 5)
+
+    def forward(self, x):
+        x = F.interpolate(F.avg_pool2d(F.relu(self.first(x)), 2), scale_factor=2, mode="bilinear")
+        x = F.batch_norm(F.avg_pool2d(self.second(x), 2), None, None, training=True)
+        return self.out(F.adaptive_avg_pool2d(self.up(x), 2).flatten(1))
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.gru = nn.LSTM(6, 8), nn.GRU(8, 7, bidirectional=True)
+        self.out = nn.Linear(14, 5)
+
+    def forward(self, x):
+        return self.out(self.gru(self.lstm(x)[0])[0][-1])
+
+
 MODELS = {
     "convolution": conv,
     "rows": rows,
     "attention": lambda: (Attention(), torch.randn(3, 6, 8)),
+    "masked attention": lambda: (Masked(), torch.randn(3, 6, 8)),
+    "images": lambda: (Images(), torch.randn(3, 2, 16, 16)),
+    "recurrent": lambda: (Recurrent(), torch.randn(4, 3, 6)),
 }
-# What has no kernel in float64 yet.
-PYTHON = {"conv", "conv_weight_grad", "conv_input_grad", "scaled_dot_product_attention"}
+
+
+def called(run):
+    """The operations that a compiled function calls from Python."""
+    parts = run.versions[-1].code.executables
+    items = [item for part in parts for item in part.items if item.kind == "eager"]
+    return {i.op for item in items for i in item.instructions}
 
 
 @pytest.mark.parametrize(
@@ -65,14 +114,7 @@ def test_a_step_is_native(name, dtype):
         run(x, y)
         found.append(run(x, y))
         if compiled:
-            items = [
-                item
-                for part in run.versions[-1].code.executables
-                for item in part.items
-                if item.kind == "eager"
-            ]
-            called = {i.op for item in items for i in item.instructions}
-            assert called <= (PYTHON if dtype == torch.float64 else set())
+            assert not called(run)
     for eager, made in zip(*found, strict=True):
         assert made.dtype == eager.dtype == dtype
         # the gradient of a bias before a norm is nothing but rounding
@@ -114,8 +156,13 @@ OTHERS = {
     "drawn in place": lambda x: x.clone().exponential_() + x.clone().bernoulli_(0.3),
     "sums by index": lambda x: (
         x.index_add(0, torch.zeros(40, dtype=torch.int64), x)
-        + x.scatter_add(0, torch.arange(40), x)
+        + x.scatter_add(0, torch.arange(40) // 3, x)
+        + x.scatter_reduce(0, torch.arange(40) // 4, x, "prod")
+        + x.scatter_reduce(0, torch.arange(40) // 4, x, "amax")
     ),
+    "normal numbers of each": lambda x: torch.normal(x, x.abs()),
+    "normal numbers": lambda x: x.new_empty(37).normal_(1.5, 0.3),
+    "a repeated row": lambda x: x[:1].expand(40, 1) @ x[None] + x.expand(3, 40)[0],
     "dropout": lambda x: F.dropout(torch.cat([x, x]), 0.4),
     "a resized image": lambda x: F.interpolate(
         x.reshape(1, 2, 4, 5), scale_factor=2, mode="bilinear"
@@ -123,7 +170,12 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
+PYTHON = {"exponential", "bernoulli", "bernoulli_like"}  # draws that have no kernel in two bytes
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.bfloat16, torch.float16, torch.float64], ids=["bfloat16", "float16", "float64"]
+)
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_not_computed_in_float32_stays_as_it_is(name, dtype):
     torch.manual_seed(1)
@@ -132,7 +184,36 @@ def test_what_is_not_computed_in_float32_stays_as_it_is(name, dtype):
         torch.manual_seed(7)
         made = run(x)
     torch.manual_seed(7)
-    assert torch.equal(made, OTHERS[name](x))
+    if dtype is torch.float64:
+        torch.testing.assert_close(made, OTHERS[name](x), rtol=1e-14, atol=1e-14)
+    else:
+        assert torch.equal(made, OTHERS[name](x))
+    assert called(run) <= PYTHON
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam", "RMSprop"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
+def test_updates_of_two_byte_floats_are_native(kind, dtype):
+    found = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 2)).to(dtype)
+        optimizer = getattr(torch.optim, kind)(model.parameters(), lr=0.05)
+        x = torch.randn(6, 5).to(dtype)
+
+        def step(x, model=model, optimizer=optimizer):
+            optimizer.zero_grad()
+            model(x).square().sum().backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+            optimizer.step()
+
+        run = torch.compile(step) if compiled else step
+        for _ in range(4):
+            run(x)
+        found.append([p.detach() for p in model.parameters()])
+    assert not called(run)
+    for eager, made in zip(*found, strict=True):
+        torch.testing.assert_close(made, eager, rtol=4 * torch.finfo(dtype).eps, atol=0.02)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from ...ir import Instruction, Value
 from ...ir.program import ITEMSIZE, refs, row_major
 from ...kernels.lowered import OTHER, Executable, Lowering, Native, served, steps
 from ...kernels.pointwise.loop import Access, Loop, Step, Write
+from ...kernels.pointwise.values import numpy_dtype
 from ...kernels.schedule import Place, Schedule
 
 Part = tuple[Value, Value]  # from, to: of one shape
@@ -106,9 +107,9 @@ def embed(i: Instruction, ex: Executable) -> Native | str:
     g, out, op, how = i.inputs[0], i.outputs[0], i.params["op"], i.params["how"]
     if not served(g, out) or g.dtype != out.dtype or not out.whole or not g.size:
         return OTHER
-    if any(True for _ in refs(i.params)) or out.dtype.startswith("bfloat"):
+    if any(True for _ in refs(i.params)):
         return OTHER
-    whole = np.empty(out.shape, out.dtype)
+    whole = np.empty(out.shape, numpy_dtype(out.dtype))
     part = PRIMITIVES[op].numpy_forward(whole, **how)
     if (
         type(part) is not np.ndarray
@@ -132,15 +133,9 @@ def embed(i: Instruction, ex: Executable) -> Native | str:
 def diagonals(i: Instruction, ex: Executable) -> Native | str:
     """Zeros with the input on diagonals of new matrices."""
     x, out = i.inputs[0], i.outputs[0]
-    if (
-        not served(x, out)
-        or x.dtype != out.dtype
-        or not out.whole
-        or not x.size
-        or out.dtype.startswith("bfloat")
-    ):
+    if not served(x, out) or x.dtype != out.dtype or not out.whole or not x.size:
         return OTHER
-    whole = np.empty(out.shape, out.dtype)
+    whole = np.empty(out.shape, numpy_dtype(out.dtype))
     part = PRIMITIVES["diagonal"].numpy_forward(whole, **i.params)
     offset = part.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
     return copies(i, ex, [(x, view(out, x.shape, part.strides, offset))], 0.0)
@@ -149,16 +144,11 @@ def diagonals(i: Instruction, ex: Executable) -> Native | str:
 def copy_slices(i: Instruction, ex: Executable) -> Native | str:
     """The base with other elements where a chain of views looked at it."""
     (base, part), out = i.inputs, i.outputs[0]
-    if (
-        not served(base, part, out)
-        or not base.dtype == part.dtype == out.dtype
-        or out.dtype.startswith("bfloat")
-        or not out.whole
-    ):
+    if not served(base, part, out) or not base.dtype == part.dtype == out.dtype or not out.whole:
         return OTHER
     if any(True for _ in refs(i.params)):
         return OTHER
-    whole = np.empty(out.shape, out.dtype)
+    whole = np.empty(out.shape, numpy_dtype(out.dtype))
     looked = replay(numpy_cpu, whole, i.params["chain"])
     if type(looked) is not np.ndarray or not (
         np.may_share_memory(looked, whole) or not looked.size

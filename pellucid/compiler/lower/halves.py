@@ -20,9 +20,12 @@ __all__ = ["widened"]
 # What eager execution computes in float32 and rounds once. Others round in between (sums by index),
 # draw in their own way, or move values of which most stay where they are.
 _IN_FLOAT32 = frozenset(
-    "adaptive_avg_pool adaptive_avg_pool_grad adaptive_max_pool argmax argmin avg_pool avg_pool_grad batch_norm batch_norm_vjp conv "
-    "conv_input_grad conv_weight_grad cross_entropy cross_entropy_vjp cumsum kthvalue layer_norm layer_norm_vjp log_softmax max_dim max_pool "
-    "max_pool_grad median min_dim scaled_dot_product_attention scaled_dot_product_attention_vjp softmax sort topk _move_by_saved".split()
+    "adaptive_avg_pool adaptive_avg_pool_grad adaptive_max_pool argmax argmin avg_pool "
+    "avg_pool_grad batch_norm batch_norm_vjp conv conv_input_grad conv_weight_grad "
+    "cross_entropy cross_entropy_vjp cumsum kthvalue layer_norm layer_norm_vjp log_softmax "
+    "max_dim max_pool max_pool_grad median min_dim resample_axis resample_axis_back "
+    "scaled_dot_product_attention scaled_dot_product_attention_vjp softmax sort topk "
+    "_move_by_saved".split()
 )
 
 

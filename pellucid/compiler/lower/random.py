@@ -16,9 +16,20 @@ from ...ir import Instruction, Ref, Value
 from ...ir.program import ITEMSIZE, row_major
 from ...kernels.checks import Condition, all_of, require
 from ...kernels.indexing.lower import plain, refusal
-from ...kernels.lowered import Executable, Lowering, Native, compact, served, steps, team, value_of
+from ...kernels.lowered import (
+    Executable,
+    Lowering,
+    Native,
+    compact,
+    copied,
+    served,
+    steps,
+    team,
+    value_of,
+)
 from ...kernels.ordering import order
 from ...kernels.pointwise.loop import Access, Loop, Step, Write
+from ...kernels.pointwise.values import MEMORY, available, is_float, is_half, unpack
 from ...kernels.random.normal import library as normals
 from ...kernels.random.twister import library as words
 from ...kernels.schedule import Place, Schedule
@@ -102,9 +113,11 @@ def uniform(i: Instruction, ex: Executable) -> Native | str:
     """Numbers in a range."""
     given, out = _arguments(i)
     generator, low, high = given["generator"], given["low"], given["high"]
-    name = {"float32": "uniform24", "float64": "uniform53"}.get(out.dtype)
-    if name is None:
+    name = {"float64": "uniform53"}.get(out.dtype, "uniform24")
+    if not is_float(out.dtype) or not available(out.dtype):
         return OTHER
+    if is_half(out.dtype):
+        return _narrow_uniform(i, ex, out, generator, low, high)
     if low == 0.0 and high == 1.0:
         return _fill(i, ex, name, out, generator)
     real = np.dtype(out.dtype).type
@@ -146,6 +159,32 @@ def uniform(i: Instruction, ex: Executable) -> Native | str:
         schedule.loop(loop, [at, at], title=f"{out.size} numbers from {low:g} to {high:g}")
 
     return Native(emit, f"uniform of {out.size}", 2 * out.nbytes, 14 * out.size)
+
+
+def _narrow_uniform(
+    i: Instruction, ex: Executable, out: Value, generator: Any, low: float, high: float
+) -> Native | str:
+    """Two-byte numbers in [0, 1): float32 ones, rounded; those that reach 1 become 0."""
+    drawn = words.uniform24
+    if low != 0.0 or high != 1.0 or drawn is None or _stream(generator) is None:
+        return OTHER
+    if not out.size or not _dense(out):
+        return OTHER
+    made = (
+        Step("cast", (("in", 0),), out.dtype),
+        Step("ge", (("step", 0), ("const", 1.0)), "bool"),
+        Step("where", (("step", 1), ("const", 0.0), ("step", 0)), out.dtype),
+    )
+    write = Write(("step", 2), Access(out.dtype, (1,)))
+    loop = Loop((out.size,), (Access("float32", (1,)),), (), made, (write,))
+
+    def emit(schedule: Schedule) -> None:
+        room, state = schedule.room(4 * out.size), _drawing(schedule, ex, generator)
+        title = f"{out.size} uniform numbers"
+        schedule.native(jit.address(drawn), [state, room, out.size], title)
+        schedule.loop(loop, [room, ex.place(out, schedule)], title=f"{title}, rounded")
+
+    return Native(emit, f"uniform of {out.size}", 6 * out.size, 10 * out.size)
 
 
 def bernoulli_like(i: Instruction, ex: Executable) -> Native | str:
@@ -272,31 +311,73 @@ def _normals(
     ex: Executable,
     generator: Generator,
     out: Place,
+    dtype: str,
     count: int,
     mean: float,
     std: float,
 ) -> None:
-    """Box and Muller's blocks of 16; the last 16 are drawn again where the count is no multiple."""
+    """Box and Muller's blocks of 16; the last 16 are drawn again where the count is no multiple.
+
+    Two-byte floats are float32, rounded.
+    """
+    if dtype == "float64":
+        _normals64(schedule, _drawing(schedule, ex, generator), out, count, mean, std)
+        return
+    made = out if dtype == "float32" else schedule.room(4 * count)
     draw, turn = jit.address(words.words), jit.address(normals.transform)
     state, whole = _drawing(schedule, ex, generator), count // 16 * 16
-    schedule.native(draw, [state, out, whole], f"{whole} random words")
-    schedule.native(turn, [out, out, whole // 16, mean, std], f"{whole} normal numbers")
+    schedule.native(draw, [state, made, whole], f"{whole} random words")
+    schedule.native(turn, [made, made, whole // 16, mean, std], f"{whole} normal numbers")
     if whole != count:
-        spare, last = schedule.room(64), out.at(4 * (count - 16))
-        schedule.native(draw, [state, spare, count - whole], "words that are left out")
+        spare, last = schedule.room(64), made.at(4 * (count - 16))
+        if dtype == "float32":
+            schedule.native(draw, [state, spare, count - whole], "words that are left out")
         schedule.native(draw, [state, spare, 16], "16 random words")
         schedule.native(turn, [spare, last, 1, mean, std], "the last 16 normal numbers")
+    if made is not out:
+        copied(schedule, (count,), made, Access("float32", (1,)), out, Access(dtype, (1,)))
+
+
+def _normals64(
+    schedule: Schedule, state: Place, out: Place, count: int, mean: float, std: float
+) -> None:
+    """The same in double, of uniform numbers of 53 bits."""
+    draw, whole = jit.address(words.uniform53), count // 16 * 16
+    uniform, kind = schedule.room(8 * max(count, 16)), "float64"
+    steps_of: list[Step] = []
+
+    def step(op: str, *args: Any) -> Any:
+        given = tuple(a if isinstance(a, tuple) else ("const", a) for a in args)
+        steps_of.append(Step(op, given, kind))
+        return ("step", len(steps_of) - 1)
+
+    radius = step("sqrt", step("mul", step("log", step("sub", 1.0, ("in", 0))), -2.0))
+    angle = step("mul", ("in", 1), 2.0 * math.pi)
+    halves = [step("mul", radius, step("cos", angle)), step("mul", radius, step("sin", angle))]
+    if std != 1.0 or mean != 0.0:
+        halves = [step("mul", half, std) for half in halves]
+    if mean != 0.0:
+        halves = [step("add", half, mean) for half in halves]
+
+    def blocks(number: int, to: Place) -> None:
+        half = Access(kind, (16, 1))
+        writes = tuple(Write(made, half) for made in halves)
+        loop = Loop((number, 8), (half, half), (), tuple(steps_of), writes)
+        places = [uniform, uniform.at(64), to, to.at(64)]
+        schedule.loop(loop, places, title=f"{16 * number} normal numbers")
+
+    schedule.native(draw, [state, uniform, count], f"{count} uniform numbers")
+    blocks(whole // 16, out)
+    if whole != count:
+        schedule.native(draw, [state, uniform, 16], "16 uniform numbers")
+        blocks(1, out.at(8 * (count - 16)))
 
 
 def _normals_serve(generator: Any, out: Value) -> bool:
     kernels = words.words is not None and normals.transform is not None
-    return (
-        kernels
-        and _stream(generator) is not None
-        and out.dtype == "float32"
-        and out.contiguous
-        and out.size >= 16
-    )
+    if not kernels or words.uniform53 is None or _stream(generator) is None:
+        return False
+    return is_float(out.dtype) and available(out.dtype) and out.contiguous and out.size >= 16
 
 
 def normal(i: Instruction, ex: Executable) -> Native | str:
@@ -307,19 +388,19 @@ def normal(i: Instruction, ex: Executable) -> Native | str:
         return OTHER
 
     def emit(schedule: Schedule) -> None:
-        _normals(
-            schedule, ex, generator, ex.place(out, schedule), out.size, float(mean), float(std)
-        )
+        at = ex.place(out, schedule)
+        _normals(schedule, ex, generator, at, out.dtype, out.size, float(mean), float(std))
 
     return Native(emit, f"normal of {out.size}", out.nbytes, 40 * out.size)
 
 
-def _not_negative(module: Module, name: str, size: int) -> None:
-    """`i64 name(x)`: 1 where none of the contiguous float32 numbers is negative or NaN."""
+def _not_negative(module: Module, name: str, size: int, dtype: str) -> None:
+    """`i64 name(x)`: 1 where none of the contiguous numbers of a dtype is negative or NaN."""
     f = module.function(name, "i64", internal=True, x="ptr")
     good = f.var("i1", 1)
     with f.loop(0, size) as k:
-        good.set(good.get() & f.load("float", f.x, k).compare("oge", 0.0))
+        x = unpack(f, f.load(MEMORY[dtype], f.x, k), dtype)
+        good.set(good.get() & x.compare("oge", 0.0))
     f.ret(f.emit(f"zext i1 {good.get().name} to i64", "i64"))
 
 
@@ -329,11 +410,8 @@ def normal_like(i: Instruction, ex: Executable) -> Native | str:
     generator = given["generator"]
     mean, std = map(value_of, (given["mean"], given["std"]))
     arrays = [v for v in (mean, std) if isinstance(v, Value)]
-    if (
-        not _normals_serve(generator, out)
-        or any(v.dtype != "float32" for v in arrays)
-        or len(arrays) + 2 < 3
-    ):
+    kind = out.dtype
+    if not _normals_serve(generator, out) or any(v.dtype != kind for v in arrays) or not arrays:
         return OTHER
     if isinstance(std, Value) and not std.contiguous:
         return OTHER
@@ -342,32 +420,25 @@ def normal_like(i: Instruction, ex: Executable) -> Native | str:
         if isinstance(std, Value):
             size = std.size
             symbol = schedule.function(
-                "not_negative", size, lambda module, name: _not_negative(module, name, size)
+                "not_negative",
+                (size, kind),
+                lambda module, name: _not_negative(module, name, size, kind),
             )
             schedule.require(
                 symbol, [ex.place(std, schedule)], refusal(i, ex), f"check of {size} deviations"
             )
         at = ex.place(out, schedule)
-        _normals(
-            schedule,
-            ex,
-            generator,
-            at,
-            out.size,
-            0.0,
-            1.0 if isinstance(std, Value) else float(std),
-        )
-        reads, places, made = [Access("float32", steps(out))], [at], []
+        one = 1.0 if isinstance(std, Value) else float(std)
+        _normals(schedule, ex, generator, at, kind, out.size, 0.0, one)
+        reads, places, made = [Access(kind, steps(out))], [at], []
         value: Any = ("in", 0)
         for op, v in (("mul", std), ("add", mean)):
             if isinstance(v, Value):
-                reads.append(
-                    Access("float32", (*(0,) * (len(out.shape) - len(v.shape)), *steps(v)))
-                )
+                reads.append(Access(kind, (*(0,) * (len(out.shape) - len(v.shape)), *steps(v))))
                 places.append(ex.place(v, schedule))
-                made.append(Step(op, (value, ("in", len(reads) - 1)), "float32"))
+                made.append(Step(op, (value, ("in", len(reads) - 1)), kind))
             elif op == "add":
-                made.append(Step(op, (value, ("const", float(v))), "float32"))
+                made.append(Step(op, (value, ("const", float(v))), kind))
             else:
                 continue
             value = ("step", len(made) - 1)

@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from ...core.tensor import Tensor
 from ...ir import Instruction, Value
-from ...kernels.updates.optim import KINDS, Rule
+from ...kernels.updates.optim import KINDS, Rule, served
 from ...optim._formula import FormulaOptimizer, plain
 from ..trace.watch import is_own
 
@@ -23,7 +23,7 @@ class Update:
     """A group's update: its rule, values of parameters and gradients, and the arrays of the state."""
 
     rule: Rule
-    kind: str  # the type of all elements, in LLVM's words
+    kind: str  # the dtype of all elements
     params: list[Value]
     grads: list[Value]
     states: list[list[ndarray]]  # for each kind of state, one array a parameter
@@ -58,11 +58,9 @@ def update_of(i: Instruction) -> Update | str:
     group, params, grads, states = i.params["args"]
     values, grad_values = [r.value for r in params], [r.value for r in grads]
     dtype = np.dtype(values[0].dtype)
-    if (
-        any(v.dtype != dtype.name or not v.contiguous for v in (*values, *grad_values))
-        or dtype not in KINDS
-    ):
-        return "parameters that are not contiguous, or not all float32 or float64"
+    given = (*values, *grad_values)
+    if any(v.dtype != dtype.name or not v.contiguous for v in given) or not served(dtype):
+        return "parameters that are not contiguous, or not all of one float type"
     return _update(owner, group, dtype, values, grad_values, states)
 
 
@@ -114,4 +112,4 @@ def _update(
         made, after = owner._numbers(plain(group), *[first[()] for first in firsts])
         return (-1.0 if group.get("maximize") else 1.0, *made, *after)
 
-    return Update(rule, KINDS[dtype], params, grads, arrays, scalars, holders, numbers)
+    return Update(rule, dtype.name, params, grads, arrays, scalars, holders, numbers)

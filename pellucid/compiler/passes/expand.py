@@ -16,6 +16,7 @@ from ...core.primitive import PRIMITIVES
 from ...ir import Instruction, Program, Value
 from ...ir.program import ITEMSIZE, row_major
 from .context import Context
+from .fuse import product_of
 
 
 class Formula:
@@ -152,8 +153,30 @@ def _variance(f: Formula, x: Value) -> bool:
 def _linear(f: Formula, x: Value) -> bool:
     """Rows with gaps between them are copied first: a product goes over all rows as one matrix."""
     if len(x.shape) < 3 or x.contiguous:
-        return False
+        return _laid_out(f)
     f.give("linear", f.new("clone", x), *f.i.inputs[1:])
+    return True
+
+
+def _readable(v: Value) -> bool:
+    """Whether a product reads a matrix, or stack of them, as it lies: along rows or columns without
+    gaps, and repeats nothing.
+    """
+    ends = [(n, s) for n, s in zip(v.shape[-2:], v.strides[-2:], strict=True) if n > 1]
+    return all(s > 0 for _, s in ends) and (len(ends) < 2 or ITEMSIZE[v.dtype] in v.strides[-2:])
+
+
+def _laid_out(f: Formula) -> bool:
+    """Operands of a product that no kernel reads as they lie are copied first."""
+    values = f.i.inputs
+    if isinstance(product_of(f.i), tuple) or not all(isinstance(v, Value) for v in values):
+        return False
+    fits = [v.contiguous if len(v.shape) < 2 else _readable(v) for v in values]
+    if all(fits):
+        return False
+    f.give(
+        f.i.op, *[v if good else f.new("clone", v) for v, good in zip(values, fits, strict=True)]
+    )
     return True
 
 
@@ -198,8 +221,10 @@ def _masked(f: Formula, x: Value) -> bool:
 def _vectors(f: Formula, x: Value) -> bool:
     """Products with vectors, as those with matrices of one row or column."""
     y, out = f.i.inputs[1], f.i.outputs[0]
-    if not isinstance(y, Value) or min(len(x.shape), len(y.shape)) != 1 or x.dtype != y.dtype:
+    if not isinstance(y, Value) or x.dtype != y.dtype:
         return False
+    if min(len(x.shape), len(y.shape)) != 1:
+        return _laid_out(f)
     rows, columns = len(x.shape) == 1, len(y.shape) == 1
     a = replace(x, shape=(1, *x.shape), strides=(0, *x.strides)) if rows else x
     b = replace(y, shape=(*y.shape, 1), strides=(*y.strides, 0)) if columns else y

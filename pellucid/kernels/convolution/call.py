@@ -1,22 +1,22 @@
-"""Convolution and its gradients on generated float32 kernels. See `conv_kernels` for how they work,
-and `conv_winograd`.
+"""Convolution and its gradients on generated kernels for float32 and float64. See `conv_kernels` for
+how they work, and `conv_winograd`.
 
 Layouts and conventions are those of the NumPy reference in `kernels.convolution.reference`:
 ``x`` is ``(N, C, *spatial)``, ``w`` is ``(O, C // groups, *kernel)``, any number of spatial
 dimensions, any stride, padding, dilation and groups. Each function returns None where it does not
-apply (float64, integers, an empty array, no compiler), and the caller uses the reference. float16
-and bfloat16 are computed in float32 and rounded once. Results do not depend on the number of
-threads.
+apply (integers, an empty array, no compiler), and the caller uses the reference. float16 and
+bfloat16 are computed in float32 and rounded once. Results do not depend on the number of threads.
 
-3x3 convolutions with channels enough go by Winograd's method while `config.winograd` is set; where
-numbers differ too much in size for it, or a result is not finite, the definition is used, which has
-infinities and NaN where they belong.
+3x3 float32 convolutions with channels enough go by Winograd's method while `config.winograd` is
+set; where numbers differ too much in size for it, or a result is not finite, the definition is
+used, which has infinities and NaN where they belong.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -56,18 +56,19 @@ def conv(
     >>> out is None or out.ravel().tolist() == [2.0, 2.0, 2.0]
     True
     """
-    if x.dtype != _FLOAT32 or w.dtype != _FLOAT32 or (bias is not None and bias.dtype != _FLOAT32):
+    real = REALS.get(x.dtype)
+    if real is None or w.dtype != x.dtype or (bias is not None and bias.dtype != x.dtype):
         return in_float32(conv, (x, w, bias), stride, padding, dilation, groups, relu=relu)
     try:
         out_shape, plan, other = _forward(
-            config.winograd, x.shape, w.shape, stride, padding, dilation, groups
+            config.winograd, real, x.shape, w.shape, stride, padding, dilation, groups
         )
     except TypeError:  # lists cannot be looked up
         key = (_key(stride), _key(padding), _key(dilation), groups)
-        out_shape, plan, other = _forward(config.winograd, x.shape, w.shape, *key)
+        out_shape, plan, other = _forward(config.winograd, real, x.shape, w.shape, *key)
     if plan is None:
         return None
-    out = empty(out_shape, _FLOAT32)
+    out = empty(out_shape, x.dtype)
     if other is not None and not relu:
         made = other.run(np.ascontiguousarray(x), np.ascontiguousarray(w), out, bias)
         if made is not None:
@@ -93,18 +94,19 @@ def conv_input_grad(
     >>> out is None or out.ravel().tolist() == [1.0, 2.0, 2.0, 2.0, 1.0]
     True
     """
-    if g.dtype != _FLOAT32 or w.dtype != _FLOAT32 or (bias is not None and bias.dtype != _FLOAT32):
+    real = REALS.get(g.dtype)
+    if real is None or w.dtype != g.dtype or (bias is not None and bias.dtype != g.dtype):
         return in_float32(conv_input_grad, (g, w, bias), x_shape, stride, padding, dilation, groups)
     try:
         shape, plan, other = _input_grad(
-            config.winograd, g.shape, w.shape, x_shape, stride, padding, dilation, groups
+            config.winograd, real, g.shape, w.shape, x_shape, stride, padding, dilation, groups
         )
     except TypeError:
         key = (_key(x_shape), _key(stride), _key(padding), _key(dilation), groups)
-        shape, plan, other = _input_grad(config.winograd, g.shape, w.shape, *key)
+        shape, plan, other = _input_grad(config.winograd, real, g.shape, w.shape, *key)
     if plan is None:
         return None
-    out = empty(shape, _FLOAT32)
+    out = empty(shape, g.dtype)
     if other is not None:
         made = other.run(np.ascontiguousarray(g), np.ascontiguousarray(w), out, bias)
         if made is not None:
@@ -129,15 +131,16 @@ def conv_weight_grad(
     >>> out is None or out.ravel().tolist() == [6.0, 10.0]
     True
     """
-    if g.dtype != _FLOAT32 or x.dtype != _FLOAT32:
+    real = REALS.get(g.dtype)
+    if real is None or x.dtype != g.dtype:
         return in_float32(conv_weight_grad, (g, x), w_shape, stride, padding, dilation, groups)
     try:
         geo, plan, other = _weight_grad(
-            config.winograd, g.shape, x.shape, w_shape, stride, padding, dilation, groups
+            config.winograd, real, g.shape, x.shape, w_shape, stride, padding, dilation, groups
         )
     except TypeError:
         key = (_key(w_shape), _key(stride), _key(padding), _key(dilation), groups)
-        geo, plan, other = _weight_grad(config.winograd, g.shape, x.shape, *key)
+        geo, plan, other = _weight_grad(config.winograd, real, g.shape, x.shape, *key)
     if plan is None:
         return None
     g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
@@ -145,30 +148,31 @@ def conv_weight_grad(
     return conv_weight.run(plan, geo, g, x) if made is None else made
 
 
-def forward_plans(
-    x_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any
-) -> tuple[Any, Any]:
-    """The plans of `conv` for contiguous float32 arrays: with lanes over pixels (None: no kernels),
-    and a better one, if any.
+Shape = tuple[int, ...]
+
+
+def forward_plans(real: str, x_shape: Shape, w_shape: Shape, *args: Any) -> tuple[Any, Any]:
+    """The plans of `conv` for contiguous arrays: with lanes over pixels (None: no kernels), and a
+    better one, if any.
     """
-    return _forward(config.winograd, x_shape, w_shape, *(_key(v) for v in args))[1:]
+    return _forward(config.winograd, real, x_shape, w_shape, *(_key(v) for v in args))[1:]
 
 
-def input_grad_plans(
-    g_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any
-) -> tuple[Any, Any]:
+def input_grad_plans(real: str, g_shape: Shape, w_shape: Shape, *args: Any) -> tuple[Any, Any]:
     """The same of `conv_input_grad`."""
-    return _input_grad(config.winograd, g_shape, w_shape, *(_key(v) for v in args))[1:]
+    return _input_grad(config.winograd, real, g_shape, w_shape, *(_key(v) for v in args))[1:]
 
 
 def weight_grad_plans(
-    g_shape: tuple[int, ...], x_shape: tuple[int, ...], *args: Any
+    real: str, g_shape: Shape, x_shape: Shape, *args: Any
 ) -> tuple[ConvGeometry, Any, Any]:
     """Geometry, plan (None: no kernels) and a better plan, if any, of `conv_weight_grad`."""
-    return _weight_grad(config.winograd, g_shape, x_shape, *(_key(v) for v in args))
+    return _weight_grad(config.winograd, real, g_shape, x_shape, *(_key(v) for v in args))
 
 
 _FLOAT32 = np.dtype(np.float32)
+# What the kernels compute with, by its name in LLVM.
+REALS = {_FLOAT32: "float", np.dtype(np.float64): "double"}
 
 
 def in_float32(
@@ -196,42 +200,44 @@ def _key(value: Any) -> Any:
     return value if isinstance(value, int) else tuple(_key(v) for v in value)
 
 
-def _ready() -> bool:
+def _ready(real: str) -> bool:
     """Whether the kernels that every function needs could be compiled."""
-    return target.available() and kernels.packing() is not None and kernels.driver() is not None
+    if not target.available():
+        return False
+    return kernels.packing(real) is not None and kernels.driver(real) is not None
 
 
 @lru_cache(maxsize=1024)
 def _forward(
-    winograd: bool, x_shape: tuple[int, ...], w_shape: tuple[int, ...], *args: Any
+    winograd: bool, real: str, x_shape: Shape, w_shape: Shape, *args: Any
 ) -> tuple[Any, Any, Any]:
     """Output shape, the plan with lanes over pixels (None where kernels do not apply), and another
-    one where better.
+    one where better, of which float64 has none.
     """
     geo = conv_geometry(x_shape, w_shape, *args)
-    if not _worked(geo) or not _ready():
+    if not _worked(geo) or not _ready(real):
         return geo.out_shape, None, None
-    key, other = _shape_key(geo), conv_winograd.forward_plan(geo) if winograd else None
-    return (
-        geo.out_shape,
-        _bands(key, False) or _whole(conv_plan.forward_plan(key)),
-        other or conv_lanes.forward_plan(key),
-    )
+    key = _shape_key(geo, real)
+    other: Any = None
+    if real == "float":
+        other = conv_winograd.forward_plan(geo) if winograd else None
+        other = other or conv_lanes.forward_plan(key)
+    return geo.out_shape, _bands(key, False) or _whole(conv_plan.forward_plan(key)), other
 
 
 @lru_cache(maxsize=1024)
 def _input_grad(
-    winograd: bool, g_shape: tuple[int, ...], w_shape: tuple[int, ...], x_shape: Any, *args: Any
+    winograd: bool, real: str, g_shape: Shape, w_shape: Shape, x_shape: Any, *args: Any
 ) -> tuple[Any, Any, Any]:
     geo = input_grad_geometry(g_shape, w_shape, x_shape, *args)
-    if not _worked(geo) or not _ready():
+    if not _worked(geo) or not _ready(real):
         return geo.x_shape, None, None
-    key, other = _shape_key(geo), conv_winograd.input_grad_plan(geo) if winograd else None
-    return (
-        geo.x_shape,
-        _bands(key, True) or _whole(conv_plan.input_grad_plan(key)),
-        other or conv_lanes.input_grad_plan(key),
-    )
+    key = _shape_key(geo, real)
+    other: Any = None
+    if real == "float":
+        other = conv_winograd.input_grad_plan(geo) if winograd else None
+        other = other or conv_lanes.input_grad_plan(key)
+    return geo.x_shape, _bands(key, True) or _whole(conv_plan.input_grad_plan(key)), other
 
 
 Plans = list[tuple[conv_plan.Plan, int]]  # with the first pixel that each is for
@@ -247,17 +253,18 @@ def _whole(plan: conv_plan.Plan | None) -> Plans | None:
 
 @lru_cache(maxsize=1024)
 def _weight_grad(
-    winograd: bool, g_shape: tuple[int, ...], x_shape: tuple[int, ...], w_shape: Any, *args: Any
+    winograd: bool, real: str, g_shape: Shape, x_shape: Shape, w_shape: Any, *args: Any
 ) -> tuple[ConvGeometry, Any, Any]:
     geo = conv_geometry(x_shape, w_shape, *args)
     if g_shape != geo.out_shape:
         raise RuntimeError(
             f"Expected grad_output of shape {list(geo.out_shape)}, but got {list(g_shape)}"
         )
-    if not _worked(geo) or not _ready():
+    geo = replace(geo, real=real)
+    if not _worked(geo) or not _ready(real):
         return geo, None, None
-    other = conv_winograd_weight.weight_grad_plan(geo) if winograd else None
-    return geo, conv_weight.weight_grad_plan(_shape_key(geo)), other
+    other = conv_winograd_weight.weight_grad_plan(geo) if winograd and real == "float" else None
+    return geo, conv_weight.weight_grad_plan(_shape_key(geo, real)), other
 
 
 def _worked(geo: ConvGeometry) -> bool:
@@ -265,13 +272,9 @@ def _worked(geo: ConvGeometry) -> bool:
     return geo.n > 0 and geo.c_group > 0 and geo.o > 0
 
 
-def _shape_key(geo: ConvGeometry) -> ConvGeometry:
+def _shape_key(geo: ConvGeometry, real: str) -> ConvGeometry:
     """Plans hold for any number of images."""
-    if geo.n == 1:
-        return geo
-    return ConvGeometry(
-        1, geo.c, geo.o, geo.groups, geo.x, geo.k, geo.out, geo.stride, geo.pads, geo.dilation
-    )
+    return replace(geo, n=1, real=real)
 
 
 def _correlate(
@@ -299,7 +302,7 @@ def _correlate(
         # besides.
         grain = -(-tasks // (2 * count)) if count > 1 else tasks
         own = address + plan.weight_bytes
-        run = kernels.driver()["correlate"]
+        run = kernels.driver(REALS[x.dtype])["correlate"]
         for plan, first in plans:
             desc, source, result = plan.desc, x, out
             if split != 1:  # the plan is shared, so this call gets a descriptor of its own

@@ -85,12 +85,16 @@ def pool_output_size(
     return out
 
 
+# Bytes of a number, by its type in LLVM.
+ITEMSIZE = {"float": 4, "double": 8}
+
+
 @dataclass(frozen=True)
 class ConvGeometry:
     """The sizes of one convolution, all per spatial dimension except the channel counts.
 
     ``x`` is the input, ``k`` the kernel, ``out`` the output; ``groups`` splits ``c`` inputs and
-    ``o`` outputs.
+    ``o`` outputs. ``real`` is the type of the numbers for the generated kernels.
     """
 
     n: int
@@ -103,6 +107,11 @@ class ConvGeometry:
     stride: tuple[int, ...]
     pads: Pads
     dilation: tuple[int, ...]
+    real: str = "float"
+
+    @property
+    def itemsize(self) -> int:
+        return ITEMSIZE[self.real]
 
     @property
     def c_group(self) -> int:

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from ...ir import Instruction, Value
-from ...ir.program import row_major
+from ...ir.program import ITEMSIZE, row_major
 from ...llvm import jit, threads
+from ...llvm.emit import types_of
 from ..lowered import (
     FLOAT,
     OTHER,
@@ -48,13 +49,19 @@ from .geometry import ConvGeometry, conv_geometry
 DESCRIPTION = ("stride", "padding", "dilation", "groups")
 
 
-def _serves(*values: Any) -> bool:
-    """Whether these are float32 values with elements; views are copied first."""
+_REALS = types_of("float32 float64")
+
+
+def _serves(*values: Any, dtypes: Sequence[str] = tuple(_REALS)) -> bool:
+    """Whether these are values of one of the dtypes, with elements; views are copied first."""
+    first = values[0]
+    if not isinstance(first, Value) or first.dtype not in dtypes:
+        return False
     return all(
         isinstance(v, Value)
-        and v.dtype == "float32"
+        and v.dtype == first.dtype
         and v.size
-        and not any(s % 4 for s in v.strides)
+        and not any(s % ITEMSIZE[v.dtype] for s in v.strides)
         for v in values
     )
 
@@ -76,29 +83,22 @@ def convolution(i: Instruction, ex: Executable) -> Native | str:
     """The weights' layout, then one call (or one for each band of pixels)."""
     x, w, bias = i.inputs
     out = i.outputs[0]
-    if not _serves(x, w) or not dense(bias, out):
+    if not _serves(x, w) or not dense(bias, out, dtype=x.dtype):
         return OTHER
     geo = conv_geometry(x.shape, w.shape, *_described(i))
-    return _correlation(
-        ex,
-        "convolution",
-        geo,
-        _both(ex, x, w),
-        bias,
-        out,
-        *conv.forward_plans(x.shape, w.shape, *_described(i)),
-    )
+    plans = conv.forward_plans(_REALS[x.dtype], x.shape, w.shape, *_described(i))
+    return _correlation(ex, "convolution", geo, _both(ex, x, w), bias, out, *plans)
 
 
 def input_grad(i: Instruction, ex: Executable) -> Native | str:
     """As the convolution that it is."""
     g, w = i.inputs
     out = i.outputs[0]
-    if not _serves(g, w) or not dense(out):
+    if not _serves(g, w) or not dense(out, dtype=g.dtype):
         return OTHER
     args = (tuple(i.params["x_shape"]), *_described(i))
     geo = conv_geometry(args[0], w.shape, *args[1:])
-    plans = conv.input_grad_plans(g.shape, w.shape, *args)
+    plans = conv.input_grad_plans(_REALS[g.dtype], g.shape, w.shape, *args)
     return _correlation(ex, "convolution's input gradient", geo, _both(ex, g, w), None, out, *plans)
 
 
@@ -136,8 +136,8 @@ def _correlation(
         else:
             _by_pixels(schedule, plans, *operands, biased, result, images, count, title)
 
-    moved = 4 * (math.prod(geo.x_shape) + math.prod(geo.w_shape) + math.prod(geo.out_shape))
-    return Native(emit, title, moved, 2 * geo.multiply_adds)
+    numbers = math.prod(geo.x_shape) + math.prod(geo.w_shape) + math.prod(geo.out_shape)
+    return Native(emit, title, ITEMSIZE[out.dtype] * numbers, 2 * geo.multiply_adds)
 
 
 def _by_pixels(
@@ -165,7 +165,9 @@ def _by_pixels(
             f"weights of the {title}",
         )
     grain = -(-tasks // (2 * count)) if count > 1 else tasks
-    function = jit.address(conv_kernels.driver()["correlate"])
+    size_of_one = plan.zeros.itemsize
+    real = "float" if size_of_one == 4 else "double"
+    function = jit.address(conv_kernels.driver(real)["correlate"])
     biased = bias or Place("kept", schedule.keep(plan.zeros))
     for plan, first in plans:
         desc = plan.desc
@@ -175,10 +177,10 @@ def _by_pixels(
         described = Place("kept", schedule.keep(desc))
         arrays = [
             described,
-            x.at(4 * first),
+            x.at(size_of_one * first),
             schedule.work(size),
             biased,
-            out.at(4 * first),
+            out.at(size_of_one * first),
             schedule.work(size, plan.weight_bytes),
         ]
         schedule.native(function, ["team", *arrays, images, -math.inf, tasks, grain], title)
@@ -256,10 +258,10 @@ def weight_grad(i: Instruction, ex: Executable) -> Native | str:
     """What `conv_weight` does in eager execution, call by call."""
     g, x = i.inputs
     out = i.outputs[0]
-    if not _serves(g, x) or not dense(out) or not out.size:
+    if not _serves(g, x) or not dense(out, dtype=g.dtype) or not out.size:
         return OTHER
     geo, plan, other = conv.weight_grad_plans(
-        g.shape, x.shape, tuple(i.params["w_shape"]), *_described(i)
+        _REALS[g.dtype], g.shape, x.shape, tuple(i.params["w_shape"]), *_described(i)
     )
     if plan is None:
         return OTHER
@@ -300,7 +302,7 @@ def _weight_by_pixels(
 ) -> None:
     """The direct kernels."""
     schedule.plans.append(plan)
-    turning, natives = conv_kernels.turning(), conv_weight.natives()
+    turning, natives = conv_kernels.turning(geo.real), conv_weight.natives(geo.real)
     slices, images = conv_weight.shares(plan, geo.n, count)
     results, size = conv_weight.sizes(plan, slices, images, count)
     desc, result, packed = (
@@ -318,7 +320,7 @@ def _weight_by_pixels(
             where = result.at(part * plan.result_bytes)
             schedule.native(
                 jit.address(turning["add"]),
-                [result, where, plan.result_bytes // 4],
+                [result, where, plan.result_bytes // geo.itemsize],
                 f"sum of the {title}",
             )
     else:
@@ -346,7 +348,7 @@ def _weight_by_pixels(
         )
         return
     for offset, channel, channels, row in plan.parts:
-        moved = [result.at(offset), row, to.at(channel * taps * 4), taps, taps, channels]
+        moved = [result.at(offset), row, to.at(channel * taps * geo.itemsize), taps, taps, channels]
         schedule.native(jit.address(turning["transpose"]), moved, f"result of the {title}")
 
 
@@ -374,7 +376,7 @@ def pooled(
     if isinstance(x, Value) and x.dtype in ("float64", "int64"):
         return _pooled_directly(ex, x, out, index, shape, window)
     if (
-        not _serves(x)
+        not _serves(x, dtypes=("float32",))
         or not dense(out)
         or index is not None
         and not (index.dtype == "int64" and index.contiguous and index.shape == shape)
@@ -442,13 +444,9 @@ def max_pool_grad(i: Instruction, ex: Executable) -> Native | str:
     """One call."""
     g, out, index = i.inputs[0], i.outputs[0], value_of(i.params["index"])
     function = pool.function("max_pool_grad")
-    if (
-        not _serves(g)
-        or not dense(out)
-        or not out.size
-        or function is None
-        or not isinstance(index, Value)
-    ):
+    if not _serves(g, dtypes=("float32",)) or not dense(out) or not out.size:
+        return OTHER
+    if function is None or not isinstance(index, Value):
         return OTHER
     if (
         index.dtype != "int64"
@@ -478,22 +476,27 @@ HANDED: dict[str, Handed] = {"max_pool": lambda arrays: arrays[0]}
 
 # ---- average pooling -----------------------------------------------------------------------------------
 def _divided(
-    schedule: Schedule, origin: Place, target: Place, shape: tuple[int, ...], divisor: Any
+    schedule: Schedule,
+    dtype: str,
+    origin: Place,
+    target: Place,
+    shape: tuple[int, ...],
+    divisor: Any,
 ) -> None:
     """Sums of windows, (planes, *outputs), divided by their sizes: one number, or one for each
     output.
     """
-    access = Access("float32", row_major(shape, 1))
+    access = Access(dtype, row_major(shape, 1))
     reads, given, by = (
         [access],
         [origin],
         ("const", float(divisor) if np.ndim(divisor) == 0 else 0.0),
     )
     if np.ndim(divisor):
-        reads.append(Access("float32", (0, *access.strides[1:])))
-        given.append(Place("kept", schedule.keep(divisor)))
+        reads.append(Access(dtype, (0, *access.strides[1:])))
+        given.append(Place("kept", schedule.keep(divisor.astype(dtype, copy=False))))
         by = ("in", 1)
-    step = Step("div", (("in", 0), by), "float32")
+    step = Step("div", (("in", 0), by), dtype)
     loop = Loop(shape, tuple(reads), (), (step,), (Write(("step", 0), access),))
     schedule.loop(loop, [*given, target], title=f"{math.prod(shape)} means of windows")
 
@@ -513,7 +516,7 @@ def _pooling(i: Instruction, large: Value, small: Value) -> tuple[Any, ...]:
     )
     geo, divisor, pads = pool.average(large.shape, *window)
     planes = math.prod(large.shape[:2])
-    ones = pool.ones(geo.k)
+    ones = pool.ones(geo.k, large.dtype)
     shapes = (planes, 1, *geo.x), (planes, 1, *geo.out)
     return planes, *shapes, ones, divisor, (geo.stride, pads, (1,) * len(geo.k), 1)
 
@@ -521,11 +524,11 @@ def _pooling(i: Instruction, large: Value, small: Value) -> tuple[Any, ...]:
 def avg_pool(i: Instruction, ex: Executable) -> Native | str:
     """A convolution of each plane with ones, then a division."""
     x, out = i.inputs[0], i.outputs[0]
-    if not _serves(x) or not dense(out) or not out.size:
+    if not _serves(x) or not dense(out, dtype=x.dtype) or not out.size:
         return OTHER
     planes, x_shape, _, ones, divisor, described = _pooling(i, x, out)
     geo = conv_geometry(x_shape, ones.shape, *described)
-    plans = conv.forward_plans(x_shape, ones.shape, *described)
+    plans = conv.forward_plans(_REALS[x.dtype], x_shape, ones.shape, *described)
     made = _correlation(
         ex,
         "average pooling",
@@ -541,7 +544,7 @@ def avg_pool(i: Instruction, ex: Executable) -> Native | str:
     def emit(schedule: Schedule) -> None:
         made.emit(schedule)
         at = ex.place(out, schedule)
-        _divided(schedule, at, at, (planes, *out.shape[2:]), divisor)
+        _divided(schedule, out.dtype, at, at, (planes, *out.shape[2:]), divisor)
 
     return Native(emit, made.title, made.bytes, made.flops)
 
@@ -549,17 +552,19 @@ def avg_pool(i: Instruction, ex: Executable) -> Native | str:
 def avg_pool_grad(i: Instruction, ex: Executable) -> Native | str:
     """As the gradient of that convolution."""
     g, out = i.inputs[0], i.outputs[0]
-    if not _serves(g) or not dense(out) or not out.size:
+    if not _serves(g) or not dense(out, dtype=g.dtype) or not out.size:
         return OTHER
     planes, x_shape, g_shape, ones, divisor, described = _pooling(i, out, g)
     geo = conv_geometry(x_shape, ones.shape, *described)
 
     def given(schedule: Schedule) -> tuple[Place, Place]:
-        share = room(schedule, g.size)
-        _divided(schedule, compact(ex, schedule, g), share, (planes, *g.shape[2:]), divisor)
+        share = room(schedule, g.size, g.dtype)
+        _divided(
+            schedule, g.dtype, compact(ex, schedule, g), share, (planes, *g.shape[2:]), divisor
+        )
         return share, Place("kept", schedule.keep(ones))
 
-    plans = conv.input_grad_plans(g_shape, ones.shape, x_shape, *described)
+    plans = conv.input_grad_plans(_REALS[g.dtype], g_shape, ones.shape, x_shape, *described)
     return _correlation(ex, "average pooling's gradient", geo, given, None, out, *plans)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...llvm import jit
 from . import tiles as kernels
-from .geometry import ConvGeometry
+from .geometry import ITEMSIZE, ConvGeometry
 
 # A block of images is packed, then used by every tile of output channels: it should stay in a
 # second-level cache.
@@ -38,6 +38,7 @@ class Layout:
     steps: tuple[int, ...]  # distance between neighbours, in elements
     phase_size: int
     channel: int  # distance between channels, in elements
+    real: str = "float"  # what the elements are
 
     def offset(self, position: tuple[int, ...]) -> int:
         """Element offset of a (padded) source position."""
@@ -54,6 +55,7 @@ def make_layout(
     pad: tuple[int, ...],
     extent: tuple[int, ...],
     columns: int,
+    real: str = "float",
 ) -> Layout:
     """The layout that gives every phase `extent` positions of an array of spatial sizes `x`, for
     `columns` results a row.
@@ -68,16 +70,16 @@ def make_layout(
     for d in range(len(x) - 3, -1, -1):
         steps[d] = steps[d + 1] * extent[d + 1]
     phase_size = steps[0] * extent[0] + (extent[-1] - pitch)
-    lanes = kernels.lanes()
+    lanes = kernels.lanes(real)
     # Channels an odd number of vectors apart do not compete for the same cache sets.
     vectors = -(-(phase_size * prod(stride)) // lanes) | 1
-    return Layout(stride, pad, extent, tuple(steps), phase_size, vectors * lanes)
+    return Layout(stride, pad, extent, tuple(steps), phase_size, vectors * lanes, real)
 
 
-def direct_layout(x: tuple[int, ...]) -> Layout:
+def direct_layout(x: tuple[int, ...], real: str = "float") -> Layout:
     """The source as it is."""
     steps = tuple(prod(x[d + 1 :]) for d in range(len(x)))
-    return Layout((1,) * len(x), (0,) * len(x), x, steps, prod(x), prod(x))
+    return Layout((1,) * len(x), (0,) * len(x), x, steps, prod(x), prod(x), real)
 
 
 def pack_tables(layout: Layout, x: tuple[int, ...]) -> list[np.ndarray]:
@@ -136,14 +138,16 @@ class Vectors:
     first: np.ndarray
 
 
-def cover(grid: tuple[int, ...], steps: tuple[int, ...], keep_inside: bool) -> Vectors:
+def cover(
+    grid: tuple[int, ...], steps: tuple[int, ...], keep_inside: bool, real: str = "float"
+) -> Vectors:
     """Vectors that cover the positions of `grid`, taken along the packed rows and over their ends
     where that pays.
 
     With `keep_inside` no vector reaches beyond the last position. A vector that would is moved
     back, over positions of its own run: so the caller makes sure of `runs_fill_vectors`.
     """
-    lanes = kernels.lanes()
+    lanes = kernels.lanes(real)
     position = np.zeros((1,) * len(grid), np.int64)
     for d, (size, step) in enumerate(zip(grid, steps, strict=True)):
         shape = [1] * len(grid)
@@ -183,13 +187,13 @@ def _run(grid: tuple[int, ...], steps: tuple[int, ...]) -> int:
     return grid[-1] if len(grid) == 1 or steps[-2] != grid[-1] else grid[-1] * grid[-2]
 
 
-def runs_fill_vectors(grid: tuple[int, ...], steps: tuple[int, ...]) -> bool:
+def runs_fill_vectors(grid: tuple[int, ...], steps: tuple[int, ...], real: str = "float") -> bool:
     """Whether a vector can be moved back over the positions before it without leaving its run, so
     that its lanes stay neighbours in the result. Processors that pack lanes together do not need
     that.
     """
     contiguous = all(step == prod(grid[d + 1 :]) for d, step in enumerate(steps))
-    return kernels.compresses() or contiguous or _run(grid, steps) >= kernels.lanes()
+    return kernels.compresses() or contiguous or _run(grid, steps) >= kernels.lanes(real)
 
 
 @dataclass
@@ -274,9 +278,9 @@ class Plan:
 def forward_plan(geo: ConvGeometry) -> Plan | None:
     """The plan of a convolution, or None where its kernels cannot be compiled."""
     direct = _direct(geo)
-    layout = direct_layout(geo.x) if direct else source_layout(geo)
-    job = Job(forward_taps(geo, layout), cover(geo.out, layout.steps, direct), geo.out)
-    block = block_images(len(job.vectors.start), geo.c * layout.channel)
+    layout = direct_layout(geo.x, geo.real) if direct else source_layout(geo)
+    job = Job(forward_taps(geo, layout), cover(geo.out, layout.steps, direct, geo.real), geo.out)
+    block = block_images(len(job.vectors.start), geo.c, layout)
     per_group = geo.c_group * geo.taps
     weights = Weights(per_group, geo.taps, geo.o_group * per_group)
     return _plan(
@@ -296,7 +300,8 @@ def source_layout(geo: ConvGeometry) -> Layout:
     """How the convolution's input is packed."""
     reach = [d * (k - 1) for d, k in zip(geo.dilation, geo.k, strict=True)]
     extent = tuple(out + r // s for out, r, s in zip(geo.out, reach, geo.stride, strict=True))
-    return make_layout(geo.x, geo.stride, tuple(p[0] for p in geo.pads), extent, geo.out[-1])
+    before = tuple(p[0] for p in geo.pads)
+    return make_layout(geo.x, geo.stride, before, extent, geo.out[-1], geo.real)
 
 
 def forward_taps(geo: ConvGeometry, layout: Layout) -> list[tuple[int, int]]:
@@ -317,15 +322,13 @@ def band_plans(geo: ConvGeometry, mirrored: bool) -> list[tuple[Plan, int]] | No
     """
     pixels, per_group = prod(geo.x), geo.c_group * geo.taps
     source, result = (geo.o, geo.c) if mirrored else (geo.c, geo.o)
-    if (
-        geo.taps != 1
-        or geo.x != geo.out
-        or any(s != 1 for s in geo.stride)
-        or 4 * source * pixels < 4 * CACHE_BYTES
-    ):
+    each = geo.itemsize * source
+    if geo.taps != 1 or geo.x != geo.out or any(s != 1 for s in geo.stride):
         return None
-    lanes = kernels.lanes()
-    size = max(8 * lanes, CACHE_BYTES // (4 * source) // lanes * lanes)
+    if each * pixels < 4 * CACHE_BYTES:
+        return None
+    lanes = kernels.lanes(geo.real)
+    size = max(8 * lanes, CACHE_BYTES // each // lanes * lanes)
     weights = (
         Weights(1, per_group, geo.o_group * per_group)
         if mirrored
@@ -336,8 +339,8 @@ def band_plans(geo: ConvGeometry, mirrored: bool) -> list[tuple[Plan, int]] | No
     for first in range(0, pixels, size):
         grid = (min(size, pixels - first),)
         if grid[0] not in made:
-            layout = make_layout(grid, (1,), (0,), grid, grid[0])
-            job = Job([(0, 0)], cover(grid, layout.steps, False), grid)
+            layout = make_layout(grid, (1,), (0,), grid, grid[0], geo.real)
+            job = Job([(0, 0)], cover(grid, layout.steps, False, geo.real), grid)
             sides = Side(source, grid), Side(result, grid)
             made[grid[0]] = _plan(geo.groups, layout, [job], 1, 0, *sides, weights, False, pixels)
         plan = made[grid[0]]
@@ -350,8 +353,8 @@ def band_plans(geo: ConvGeometry, mirrored: bool) -> list[tuple[Plan, int]] | No
 def forward_vectors(geo: ConvGeometry) -> int:
     """How many vectors of pixels one image's output takes."""
     direct = _direct(geo)
-    layout = direct_layout(geo.x) if direct else source_layout(geo)
-    return len(cover(geo.out, layout.steps, direct).start)
+    layout = direct_layout(geo.x, geo.real) if direct else source_layout(geo)
+    return len(cover(geo.out, layout.steps, direct, geo.real).start)
 
 
 def pixel_layout(geo: ConvGeometry) -> tuple[bool, Layout]:
@@ -359,10 +362,11 @@ def pixel_layout(geo: ConvGeometry) -> tuple[bool, Layout]:
     whether it is as is.
     """
     if not any(a or b for a, b in geo.pads):
-        return True, direct_layout(geo.x)
+        return True, direct_layout(geo.x, geo.real)
     sizes = zip(geo.out, geo.stride, geo.k, geo.dilation, strict=True)
     extent = tuple((out - 1) * s + (taps - 1) * d + 1 for out, s, taps, d in sizes)
-    return False, make_layout(geo.x, (1,) * len(geo.x), tuple(p[0] for p in geo.pads), extent, 1)
+    before = tuple(p[0] for p in geo.pads)
+    return False, make_layout(geo.x, (1,) * len(geo.x), before, extent, 1, geo.real)
 
 
 def _direct(geo: ConvGeometry) -> bool:
@@ -374,19 +378,17 @@ def _direct(geo: ConvGeometry) -> bool:
     last = 0  # position of the last output, along packed rows
     for out, size in zip(geo.out, geo.x, strict=True):
         last = last * size + out - 1
-    return (
-        last >= kernels.lanes()
-        and prod(geo.x) % 256 != 0
-        and runs_fill_vectors(geo.out, direct_layout(geo.x).steps)
-    )
+    if last < kernels.lanes(geo.real) or prod(geo.x) * geo.itemsize % 1024 == 0:
+        return False
+    return runs_fill_vectors(geo.out, direct_layout(geo.x).steps, geo.real)
 
 
-def block_images(vectors: int, packed: int) -> int:
+def block_images(vectors: int, channels: int, layout: Layout) -> int:
     """How many images are packed together: enough vectors for whole tiles, no more than the cache
     holds.
     """
     wanted = -(-BLOCK_VECTORS // vectors)
-    return max(1, min(wanted, CACHE_BYTES // (4 * packed)))
+    return max(1, min(wanted, CACHE_BYTES // (ITEMSIZE[layout.real] * channels * layout.channel)))
 
 
 Phases = list[list[tuple[int, int, list[tuple[int, int]]]]]
@@ -419,11 +421,9 @@ def _phases(geo: ConvGeometry) -> tuple[Phases, list[int], Layout] | None:
         high.append(max(last - min(shifts) for _, last, shifts in used))
     extent = tuple(h - lo + 1 for lo, h in zip(low, high, strict=True))
     columns = max(last - first + 1 for first, last, _ in phases[-1])
-    return (
-        phases,
-        low,
-        make_layout(geo.out, (1,) * len(geo.x), tuple(-lo for lo in low), extent, columns),
-    )
+    before = tuple(-lo for lo in low)
+    layout = make_layout(geo.out, (1,) * len(geo.x), before, extent, columns, geo.real)
+    return phases, low, layout
 
 
 def _phase_job(
@@ -441,7 +441,8 @@ def _phase_job(
     if not min(grid):
         return Job(taps, Vectors(*np.zeros((3, 0), np.int64)), grid)
     # Positions that no tap reaches are zero, wherever they would lie in the source.
-    return Job(taps, cover(grid, layout.steps if taps else direct_layout(grid).steps, False), grid)
+    steps = layout.steps if taps else direct_layout(grid).steps
+    return Job(taps, cover(grid, steps, False, geo.real), grid)
 
 
 def plain_input_grad(geo: ConvGeometry) -> tuple[Layout, Job]:
@@ -463,16 +464,16 @@ def input_grad_plan(geo: ConvGeometry) -> Plan | None:
     weights = Weights(geo.taps, per_group, geo.o_group * per_group)
     source, result = Side(geo.o, geo.out), Side(geo.c, geo.x)
     if _direct(geo) and geo.taps == 1:
-        layout = direct_layout(geo.x)
-        only = Job([(0, 0)], cover(geo.x, layout.steps, True), geo.x)
-        block = block_images(len(only.vectors.start), geo.o * layout.channel)
+        layout = direct_layout(geo.x, geo.real)
+        only = Job([(0, 0)], cover(geo.x, layout.steps, True, geo.real), geo.x)
+        block = block_images(len(only.vectors.start), geo.o, layout)
         return _plan(geo.groups, layout, [only], block, 0, source, result, weights, True)
     if all(s == 1 for s in geo.stride):
         only = _phase_job(geo, phases, low, layout, (0,) * len(geo.x))
-        block = block_images(len(only.vectors.start), geo.o * layout.channel)
+        block = block_images(len(only.vectors.start), geo.o, layout)
         return _plan(geo.groups, layout, [only], block, 0, source, result, weights, False)
     grids = {rho: _phase_job(geo, phases, low, layout, rho) for rho in np.ndindex(geo.stride)}
-    block = block_images(max(len(j.vectors.start) for j in grids.values()), geo.o * layout.channel)
+    block = block_images(max(len(j.vectors.start) for j in grids.values()), geo.o, layout)
     temp, jobs = 0, []
     for lead in np.ndindex(geo.stride[:-1]):
         of_rows = [grids[(*lead, rho)] for rho in range(geo.stride[-1])]
@@ -529,15 +530,16 @@ def _plan(
     sides' sizes.
     """
     parts = segments(result.channels // groups)
-    packing = kernels.packing()
-    unpacking = kernels.unpacking() if any(job.unpack for job in jobs) else None
+    real, itemsize = layout.real, ITEMSIZE[layout.real]
+    packing = kernels.packing(real)
+    unpacking = kernels.unpacking(real) if any(job.unpack for job in jobs) else None
     if unpacking is None and any(job.unpack for job in jobs):
         return None
-    tiles = {part.width: kernels.tile(part.width) for part in parts}
+    tiles = {part.width: kernels.tile(part.width, real) for part in parts}
     if packing is None or not all(tiles.values()):
         return None
     per_group = source.channels // groups
-    plane = 4 * (pitch or prod(result.x))
+    plane = itemsize * (pitch or prod(result.x))
     source_plane = pitch or prod(source.x)
     keep: list[object] = []
     gathers, job_rows, weight_total = [], [], 0
@@ -551,7 +553,7 @@ def _plan(
         offsets = np.array([o for o, _ in job.taps], np.int64)
         indices = np.array([i for _, i in job.taps], np.int64)
         channel = np.arange(per_group)[:, None]
-        koff = (channel * layout.channel + offsets).ravel() * 4
+        koff = (channel * layout.channel + offsets).ravel() * itemsize
         sources = table((channel * weights.channel + indices).ravel())
         k = len(koff)
         of_segment = []
@@ -564,7 +566,7 @@ def _plan(
             gathers.append(
                 (
                     tiles[part.width]["weights"],
-                    weight_total * 4,
+                    weight_total * itemsize,
                     first.size,
                     table(first.ravel()),
                     k,
@@ -574,21 +576,21 @@ def _plan(
             )
             weight_total += first.size * k * part.width
         through = job.temp is not None
-        image = prod(job.grid) * 4 if through else result.channels * plane
+        image = prod(job.grid) * itemsize if through else result.channels * plane
         number = np.arange(block)[:, None]
-        starts = (number * source.channels * layout.channel + job.vectors.start) * 4
+        starts = (number * source.channels * layout.channel + job.vectors.start) * itemsize
         if direct:
-            starts = (number * source.channels * prod(source.x) + job.vectors.start) * 4
+            starts = (number * source.channels * prod(source.x) + job.vectors.start) * itemsize
         job_rows.append(
             [
                 k,
                 table(koff),
                 table(starts.ravel()),
                 table(np.tile(job.vectors.mask, block), np.uint16),
-                table((number * image + job.vectors.first * 4).ravel()),
+                table((number * image + job.vectors.first * itemsize).ravel()),
                 len(job.vectors.start),
-                (job.temp or 0) * 4,
-                block * prod(job.grid) * 4 if through else 0,
+                (job.temp or 0) * itemsize,
+                block * prod(job.grid) * itemsize if through else 0,
                 job.unpack[0].ctypes.data if job.unpack else 0,
                 table(of_segment),
             ]
@@ -599,16 +601,14 @@ def _plan(
     most = max(len(job.vectors.start) for job in jobs)
     # All tiles go over one stretch of vectors before the next, so that its input stays in the
     # cache.
-    chunk = (
-        max(24, CACHE_BYTES // (4 * kernels.lanes() * per_group) // 24 * 24)
-        if len(jobs) == 1
-        else most * block
-    )
-    packed_bytes = (
-        0 if direct else 4 * (block * source.channels * layout.channel + 4 * kernels.lanes())
-    )
+    chunk = most * block
+    if len(jobs) == 1:  # vectors of float32 and float64 have as many bytes
+        chunk = max(24, CACHE_BYTES // (4 * kernels.lanes() * per_group) // 24 * 24)
+    packed_bytes = 0
+    if not direct:
+        packed_bytes = block * source.channels * layout.channel * itemsize + 16 * kernels.lanes()
     packed_bytes = -(-packed_bytes // 64) * 64
-    scratch = -(-(packed_bytes + temp * 4 + 64) // 128) * 128
+    scratch = -(-(packed_bytes + temp * itemsize + 64) // 128) * 128
     desc = np.zeros(kernels.CORRELATION_WORDS, np.int64)
     for index, value in (
         (kernels.BLOCK_IMAGES, block),
@@ -642,7 +642,6 @@ def _plan(
     ):
         desc[index] = value
     tiles_total = max(part.tiles for part in parts)
-    zeros = np.zeros(result.channels, np.float32)
-    return Plan(
-        desc, keep, gathers, -(-weight_total * 4 // 128) * 128, scratch, block, tiles_total, zeros
-    )
+    zeros = np.zeros(result.channels, f"f{itemsize}")
+    weight_bytes = -(-weight_total * itemsize // 128) * 128
+    return Plan(desc, keep, gathers, weight_bytes, scratch, block, tiles_total, zeros)

@@ -69,9 +69,9 @@ SEGMENT_WORDS = 4
 JOB_WORDS = 10
 
 
-def lanes() -> int:
-    """float32 lanes of a vector register."""
-    return target.host().lanes("float")
+def lanes(real: str = "float") -> int:
+    """How many numbers a vector register holds."""
+    return target.host().lanes(real)
 
 
 def compresses() -> bool:
@@ -116,20 +116,30 @@ def _bytes(f: Function, pointer: Value, offset: Value | int) -> Value:
     return f.at(pointer, offset, "i8")
 
 
-def _compiled(name: str, exports: dict[str, str], build: Callable[[Module], None]) -> Natives:
+def compiled(
+    real: str, name: str, exports: dict[str, str], build: Callable[[Module], None]
+) -> Natives:
+    """The functions that `build` writes, on float32 ("float") or float64 ("double")."""
+
     def text() -> str:
-        module = Module()
+        module = Module(real)
         build(module)
         return module.text()
 
-    return jit.compile_source(text, exports, name)
+    return jit.compile_source(text, exports, name if real == "float" else f"{name}_{real}")
+
+
+def _vector(module: Module) -> tuple[str, int]:
+    """The type of a vector register of a module's numbers, and how many it holds."""
+    width = lanes(module.real)
+    return vector(module.real, width), width
 
 
 # Packing.
 
 
 @cache
-def packing() -> Natives:
+def packing(real: str = "float") -> Natives:
     """`pack` and `clear`."""
 
     def build(module: Module) -> None:
@@ -138,17 +148,17 @@ def packing() -> Natives:
         clear(f, f.pointer, f.count)
         f.ret()
 
-    return _compiled("conv_pack", {"pack": "papiiiii", "clear": "pi"}, build)
+    return compiled(real, "conv_pack", {"pack": "papiiiii", "clear": "pi"}, build)
 
 
 @cache
-def unpacking() -> Natives:
+def unpacking(real: str = "float") -> Natives:
     """`unpack`."""
-    return _compiled("conv_unpack", {"unpack": "pppiiiii"}, _emit_unpack)
+    return compiled(real, "conv_unpack", {"unpack": "pppiiiii"}, _emit_unpack)
 
 
 @cache
-def turning() -> Natives:
+def turning(real: str = "float") -> Natives:
     """`transpose`, `turn`, `sum_lanes` and `add`."""
 
     def build(module: Module) -> None:
@@ -156,13 +166,13 @@ def turning() -> Natives:
         _emit_turns(module)
         _emit_sum_lanes(module)
         f = module.function("add", dst="ptr", src="ptr", count="i64")  # a whole number of vectors
-        kind = vector("float", lanes())
-        with f.loop(0, f.count, lanes()) as i:
+        kind, width = _vector(module)
+        with f.loop(0, f.count, width) as i:
             f.store(f.load(kind, f.dst, i) + f.load(kind, f.src, i), f.dst, i)
         f.ret()
 
     exports = {"transpose": "pipiii", "turn": "aipiiiiiii", "sum_lanes": "paiii", "add": "ppi"}
-    return _compiled("conv_turn", exports, build)
+    return compiled(real, "conv_turn", exports, build)
 
 
 def _emit_pack(module: Module) -> None:
@@ -201,7 +211,7 @@ def _emit_pack(module: Module) -> None:
     def halves() -> None:
         first, even, to_even = (_words(f, phases, i) for i in range(3))
         odd, to_odd = (_words(f, phases, PHASE_WORDS + i) for i in (1, 2))
-        kind, width = vector("float", lanes()), lanes()
+        kind, width = _vector(module)
         # The last column that belongs to either half.
         reach = _max(f, even * 2 - 1, odd * 2)
         most = _max(f, even, odd)
@@ -232,7 +242,7 @@ def _emit_pack(module: Module) -> None:
                 record = f.at(phases, phase * PHASE_WORDS, "i64")
                 first, count, offset = (_words(f, record, i) for i in range(3))
                 with f.loop(0, count) as i:
-                    f.store(f.load("float", src, first + i * step), dst, offset + i)
+                    f.store(f.load(f.module.real, src, first + i * step), dst, offset + i)
 
         each_row(copy)
 
@@ -245,12 +255,12 @@ def _max(f: Function, a: Value, b: Value) -> Value:
 
 
 def _copy(f: Function, src: Value, dst: Value, count: Value) -> None:
-    kind = vector("float", lanes())
+    kind, width = _vector(f.module)
 
     def body(i: Value, mask: Value | None) -> None:
         f.store(f.load(kind, src, i, mask=mask), dst, i, mask=mask)
 
-    f.vector_loop(count, lanes(), body)
+    f.vector_loop(count, width, body)
 
 
 def _emit_unpack(module: Module) -> None:
@@ -290,7 +300,7 @@ def _emit_unpack(module: Module) -> None:
         each_row(copy)
 
     def halves() -> None:
-        kind, width = vector("float", lanes()), lanes()
+        kind, width = _vector(module)
         low = [i // 2 + (i % 2) * width for i in range(width)]
 
         def copy(row: Value, dst: Value) -> None:
@@ -311,7 +321,7 @@ def _emit_unpack(module: Module) -> None:
             with f.loop(0, step) as phase:
                 first, count, src = grid(f.at(phases, phase * PHASE_WORDS, "i64"), row)
                 with f.loop(0, count) as i:
-                    f.store(f.load("float", src, i), dst, first + i * step)
+                    f.store(f.load(f.module.real, src, i), dst, first + i * step)
 
         each_row(copy)
 
@@ -326,8 +336,7 @@ def _emit_transpose(module: Module) -> None:
     f = module.function(
         "transpose", src="ptr", from_row="i64", dst="ptr", to_row="i64", rows="i64", columns="i64"
     )
-    width = lanes()
-    kind = vector("float", width)
+    kind, width = _vector(module)
     with f.loop(0, f.rows, width) as i0, f.loop(0, f.columns, width) as j0:
         src = f.at(f.src, i0 * f.from_row + j0)
         dst = f.at(f.dst, j0 * f.to_row + i0)
@@ -367,6 +376,8 @@ def _turned(f: Function, square: list[Value]) -> list[Value]:
     Quarters of registers (four floats) are transposed first, then the quarters themselves.
     """
     width = len(square)
+    if width == 2:
+        return [f.shuffle(square[0], square[1], [i, 2 + i]) for i in range(2)]
     quarters = width // 4
 
     def within(a: Value, b: Value, pattern: list[int]) -> Value:
@@ -429,8 +440,9 @@ def _emit_turns(module: Module) -> None:
 def _emit_sum_lanes(module: Module) -> None:
     """dst[i, k] = sum of the lanes of src[i, k] for k < columns, of rows of `row` vectors."""
     f = module.function("sum_lanes", src="ptr", dst="ptr", rows="i64", columns="i64", row="i64")
+    kind, width = _vector(module)
     with f.loop(0, f.rows) as i, f.loop(0, f.columns) as k:
-        value = f.load(vector("float", lanes()), f.src, (i * f.row + k) * lanes())
+        value = f.load(kind, f.src, (i * f.row + k) * width)
         f.store(f.total(value), f.dst, i * f.columns + k)
     f.ret()
 
@@ -439,7 +451,7 @@ def _emit_sum_lanes(module: Module) -> None:
 
 
 @cache
-def tile(width: int) -> Natives:
+def tile(width: int, real: str = "float") -> Natives:
     """`tile` (see the module's text) and `weights`, which lays the weights out for it, for `width`
     output channels.
     """
@@ -448,12 +460,14 @@ def tile(width: int) -> Natives:
         _emit_tile(module, width, tile_vectors(width))
         _emit_weights(module, width)
 
-    return _compiled(f"conv_tile_{width}", {"tile": "p" * 10 + "iid", "weights": "paipipi"}, build)
+    return compiled(
+        real, f"conv_tile_{width}", {"tile": "p" * 10 + "iid", "weights": "paipipi"}, build
+    )
 
 
 def lane_mask(f: Function, table: Value, index: Value) -> tuple[Value, Value]:
     """Valid lanes of a vector, and as many lanes from the first on."""
-    width = lanes()
+    width = lanes(f.module.real)
     bits = f.load("i16", table, index)
     count = f.emit(f"zext i16 {f.intrinsic('ctpop', 'i16', bits).name} to i32", "i32")
     small = bits if width == 16 else f.trunc(bits, f"i{width}")
@@ -479,9 +493,9 @@ def _emit_tile(module: Module, width: int, vectors: int) -> None:
         last="i64",
         floor="double",
     )
-    kind = vector("float", lanes())
-    biases = [f.splat(f.load("float", f.bias, i), kind) for i in range(width)]
-    floor = f.splat(f.trunc(f.floor, "float"), kind)
+    kind, _ = _vector(module)
+    biases = [f.splat(f.load(f.module.real, f.bias, i), kind) for i in range(width)]
+    floor = f.splat(f.trunc(f.floor, module.real), kind)
 
     def body(v: Value, count: int) -> None:
         xs = [_bytes(f, f.x, f.load("i64", f.base, v + j)) for j in range(count)]
@@ -491,7 +505,7 @@ def _emit_tile(module: Module, width: int, vectors: int) -> None:
             pixels = [f.load(kind, _bytes(f, x, offset)) for x in xs]
             weights = f.at(f.w, k * width)
             for i in range(width):
-                weight = f.splat(f.load("float", weights, i), kind)
+                weight = f.splat(f.load(f.module.real, weights, i), kind)
                 for j in range(count):
                     sums[i][j].set(f.fma(pixels[j], weight, sums[i][j].get()))
         for j in range(count):
@@ -527,7 +541,8 @@ def _expand(f: Function, value: Value, valid: Value) -> Value:
 
 
 def _intrinsic512(f: Function, name: str, value: Value, other: Value, mask: Value) -> Value:
-    full = f"llvm.x86.avx512.mask.{name}.v16f32"
+    kind = "v16f32" if f.module.real == "float" else "v8f64"
+    full = f"llvm.x86.avx512.mask.{name}.{kind}"
     f.module.declarations.add(
         f"declare {value.ctype} @{full}({value.ctype}, {value.ctype}, {mask.ctype})"
     )
@@ -553,7 +568,7 @@ def _emit_weights(module: Module, width: int) -> None:
         with f.loop(0, f.k) as k:
             one = f.at(start, f.load("i64", f.k_src, k))
             for i in range(width):
-                f.store(f.load("float", one, f.lane * i), to, k * width + i)
+                f.store(f.load(f.module.real, one, f.lane * i), to, k * width + i)
     f.ret()
 
 
@@ -561,11 +576,11 @@ def _emit_weights(module: Module, width: int) -> None:
 
 
 @cache
-def driver() -> Natives:
+def driver(real: str = "float") -> Natives:
     """`correlate(team, desc, x, w, bias, out, scratch, images, floor, n, grain)` runs a whole
     correlation.
     """
-    return _compiled("conv_drive", {"correlate": "paapaapidii"}, _emit_correlate)
+    return compiled(real, "conv_drive", {"correlate": "paapaapidii"}, _emit_correlate)
 
 
 def _emit_correlate(module: Module) -> None:
@@ -667,16 +682,17 @@ def clear(f: Function, pointer: Value, count: Value) -> None:
 
 
 def copy(f: Function, source: Value, target: Value, count: Value) -> None:
-    """`count` floats, a whole number of vectors, to memory before or apart from them."""
-    with f.loop(0, count, lanes()) as i:
-        f.store(f.load(vector("float", lanes()), source, i), target, i)
+    """`count` numbers, a whole number of vectors, to memory before or apart from them."""
+    kind, width = _vector(f.module)
+    with f.loop(0, count, width) as i:
+        f.store(f.load(kind, source, i), target, i)
 
 
 # Weight gradient.
 
 
 @cache
-def outer(vectors: int) -> Natives:
+def outer(vectors: int, real: str = "float") -> Natives:
     """`outer`: the weight gradient's tile of several taps x `vectors` vectors of output channels.
 
     result[k, oc] += sum over pixels of x[koff[k] + pixel[p]] * g[p, oc], with g transposed to
@@ -686,21 +702,21 @@ def outer(vectors: int) -> Natives:
     def build(module: Module) -> None:
         taps = outer_tiles()[vectors]
         f = _weight_tile(module, "outer")
-        kind = vector("float", lanes())
+        kind, width = _vector(module)
         with f.loop(0, f.tiles) as t:
             xs = [_bytes(f, f.x, f.load("i64", f.koff, t * taps + j)) for j in range(taps)]
-            result = f.at(f.result, t * (taps * vectors * lanes()))
+            result = f.at(f.result, t * (taps * vectors * width))
             where = [
-                [f.at(result, (j * vectors + i) * lanes()) for i in range(vectors)]
+                [f.at(result, (j * vectors + i) * width) for i in range(vectors)]
                 for j in range(taps)
             ]
             sums = [[f.var(kind, f.load(kind, place)) for place in row] for row in where]
             with f.loop(0, f.count) as p:
                 offset = f.emit(f"zext i32 {f.load('i32', f.table0, p).name} to i64", "i64")
-                row = f.at(f.g, p * (vectors * lanes()))
-                gs = [f.load(kind, row, i * lanes()) for i in range(vectors)]
+                row = f.at(f.g, p * (vectors * width))
+                gs = [f.load(kind, row, i * width) for i in range(vectors)]
                 for x, tap in zip(xs, sums, strict=True):
-                    value = f.splat(f.load("float", _bytes(f, x, offset)), kind)
+                    value = f.splat(f.load(f.module.real, _bytes(f, x, offset)), kind)
                     for total, g in zip(tap, gs, strict=True):
                         total.set(f.fma(value, g, total.get()))
             for tap, places in zip(sums, where, strict=True):
@@ -708,21 +724,21 @@ def outer(vectors: int) -> Natives:
                     f.store(total.get(), place)
         f.ret()
 
-    return _compiled(f"conv_outer_{vectors}", {"outer": "p" * 7 + "ii"}, build)
+    return compiled(real, f"conv_outer_{vectors}", {"outer": "p" * 7 + "ii"}, build)
 
 
 @cache
-def dot() -> Natives:
+def dot(real: str = "float") -> Natives:
     """`dot`: the weight gradient's tile for one output channel, with pixels in the lanes; the lanes
     are summed later.
     """
 
     def build(module: Module) -> None:
         f = _weight_tile(module, "dot")
-        kind = vector("float", lanes())
+        kind, width = _vector(module)
         with f.loop(0, f.tiles) as t:
             xs = [_bytes(f, f.x, f.load("i64", f.koff, t * DOT_TAPS + j)) for j in range(DOT_TAPS)]
-            where = [f.at(f.result, (t * DOT_TAPS + j) * lanes()) for j in range(DOT_TAPS)]
+            where = [f.at(f.result, (t * DOT_TAPS + j) * width) for j in range(DOT_TAPS)]
             sums = [f.var(kind, f.load(kind, place)) for place in where]
             with f.loop(0, f.count) as v:
                 valid, prefix = lane_mask(f, f.table1, v)
@@ -737,7 +753,7 @@ def dot() -> Natives:
                 f.store(total.get(), place)
         f.ret()
 
-    return _compiled("conv_dot", {"dot": "p" * 7 + "ii"}, build)
+    return compiled(real, "conv_dot", {"dot": "p" * 7 + "ii"}, build)
 
 
 def _weight_tile(module: Module, name: str) -> Function:

@@ -27,7 +27,7 @@ from .geometry import ConvGeometry
 # Below this many output channels in a group, lanes over channels would be mostly empty; lanes over
 # pixels then win.
 FEWEST_OUTER = 6
-# Slices of the images, by the number of floats in a result: adding them up must stay cheap.
+# Slices of the images, by how many numbers are in a result: adding them up must stay cheap.
 SLICES = ((1 << 14, 16), (1 << 15, 8), (1 << 16, 4))
 
 # Words of the descriptor.
@@ -72,7 +72,7 @@ class WeightPlan:
 @lru_cache(maxsize=256)
 def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
     """The plan of the gradient in the weight, or None where its kernels cannot be compiled."""
-    lanes = kernels.lanes()
+    lanes, itemsize, real = kernels.lanes(geo.real), geo.itemsize, geo.real
     k = geo.c_group * geo.taps
     pixels = prod(geo.out)
     by_dot = geo.o_group < FEWEST_OUTER
@@ -85,23 +85,21 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
 
     if by_dot:
         direct, layout = False, conv_plan.source_layout(geo)
-        vectors = conv_plan.cover(geo.out, layout.steps, False)
+        vectors = conv_plan.cover(geo.out, layout.steps, False, real)
+        places = (vectors.start, vectors.mask, vectors.first)
         tables = [
-            table(vectors.start * 4),
-            table(vectors.mask, np.uint16),
-            table(vectors.first * 4),
+            table(places[0] * itemsize),
+            table(places[1], np.uint16),
+            table(places[2] * itemsize),
         ]
         count, row_vectors = len(vectors.start), 0
         columns = [(channel, 1) for channel in range(geo.o_group)]
-        functions, taps_of = {1: kernels.dot()}, {1: kernels.DOT_TAPS}
+        functions, taps_of = {1: kernels.dot(real)}, {1: kernels.DOT_TAPS}
     else:
         direct, layout = conv_plan.pixel_layout(geo)
         steps = np.array(layout.steps) * np.array(geo.stride)
-        tables = [
-            table((steps @ np.indices(geo.out).reshape(len(geo.out), -1)) * 4, np.uint32),
-            0,
-            0,
-        ]
+        pixel = steps @ np.indices(geo.out).reshape(len(geo.out), -1)
+        tables = [table(pixel * itemsize, np.uint32), 0, 0]
         count, row_vectors = pixels, -(-geo.o_group // lanes)
         columns, at = [], 0
         taps_of = kernels.outer_tiles()
@@ -109,14 +107,14 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
             while row_vectors - at >= width:
                 columns.append((at * lanes, width))
                 at += width
-        functions = {width: kernels.outer(width) for _, width in columns}
-    packing, turning = kernels.packing(), kernels.turning()
-    if packing is None or turning is None or natives() is None or not all(functions.values()):
+        functions = {width: kernels.outer(width, real) for _, width in columns}
+    packing, turning = kernels.packing(real), kernels.turning(real)
+    if packing is None or turning is None or natives(real) is None or not all(functions.values()):
         return None
-    if layout.phase_size >= 1 << 30:  # pixels are found by 32-bit offsets
+    if layout.phase_size * itemsize >= 1 << 32:  # pixels are found by 32-bit offsets
         return None
     taps = [offset for offset, _ in conv_plan.forward_taps(geo, layout)]
-    koff = (np.arange(geo.c_group)[:, None] * layout.channel + np.array(taps)).ravel() * 4
+    koff = (np.arange(geo.c_group)[:, None] * layout.channel + np.array(taps)).ravel() * itemsize
     padded_taps = k + 16
     koff_table = table(np.concatenate([koff, np.zeros(16, np.int64)]))
     wanted = max(1, 8 // (geo.groups * len(columns)))  # tasks enough for a few threads
@@ -131,29 +129,31 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
             g_channel = channel if by_dot else group * row_vectors * lanes + first
             x_offset = group * geo.c_group * layout.channel
             for t in range(0, tiles, step):
-                where = (result + t * tile * per_tap) * 4
+                where = (result + t * tile * per_tap) * itemsize
                 start, some = koff_table + t * tile * 8, min(step, tiles - t)
-                row = 0 if by_dot else per_tap * 4
-                tasks.append(
-                    [function, g_channel * 4, x_offset * 4, start, some, *tables, count, where, row]
-                )
-            parts.append(
-                (result * 4, channel, 1 if by_dot else min(geo.o_group - first, per_tap), per_tap)
-            )
+                row = 0 if by_dot else per_tap * itemsize
+                reads = (g_channel * itemsize, x_offset * itemsize, start)
+                tasks.append([function, *reads, some, *tables, count, where, row])
+            rows = 1 if by_dot else min(geo.o_group - first, per_tap)
+            parts.append((result * itemsize, channel, rows, per_tap))
             result += padded_taps * per_tap
     pack = conv_plan.pack_tables(layout, geo.x) if not direct else []
     keep.append(pack)
-    packed = 0 if direct else -(-geo.c * layout.channel // 32) * 128
-    turned = -(-geo.groups * row_vectors * lanes * pixels // 32) * 128
+
+    def room(numbers: int) -> int:
+        return -(-numbers * itemsize // 128) * 128
+
+    packed = 0 if direct else room(geo.c * layout.channel)
+    turned = room(geo.groups * row_vectors * lanes * pixels)
     # All tiles go over one band of pixels before the next, so that its data stay in the cache.
-    per_pixel = 4 * (geo.c * prod(geo.stride) + geo.groups * row_vectors * lanes)
+    per_pixel = itemsize * (geo.c * prod(geo.stride) + geo.groups * row_vectors * lanes)
     band = (
         count
         if by_dot
         else min(count, max(128, conv_plan.CACHE_BYTES // per_pixel // lanes * lanes))
     )
     # A packed channel's last vector may reach beyond it.
-    scratch = packed + 128 + -(-geo.groups * row_vectors * lanes * band // 32) * 128
+    scratch = packed + 128 + room(geo.groups * row_vectors * lanes * band)
     desc = [
         jit.address(packing["pack"]),
         pack[0].ctypes.data if pack else 0,
@@ -168,7 +168,7 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
         geo.groups,
         len(tasks),
         table(tasks),
-        result * 4,
+        result * itemsize,
         packed,
         turned,
         geo.o * pixels,
@@ -176,23 +176,12 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
         packed + 128,
         band,
     ]
-    slices = next((count for floats, count in SLICES if result <= floats), 0)
+    slices = next((count for numbers, count in SLICES if result <= numbers), 0)
     # so that a few threads share evenly
     block = max(1, 2 * conv_plan.CACHE_BYTES // max(packed + turned, 1) // 4) * 4
     array = np.array(desc, np.int64)
-    return WeightPlan(
-        array,
-        keep,
-        len(tasks),
-        slices,
-        block,
-        packed,
-        turned,
-        result * 4,
-        scratch,
-        parts,
-        padded_taps,
-    )
+    sizes = (packed, turned, result * itemsize, scratch)
+    return WeightPlan(array, keep, len(tasks), slices, block, *sizes, parts, padded_taps)
 
 
 def shares(plan: WeightPlan, images: int, threads: int) -> tuple[int, int]:
@@ -215,8 +204,8 @@ def sizes(plan: WeightPlan, slices: int, images: int, threads: int) -> tuple[int
 
 def run(plan: WeightPlan, geo: ConvGeometry, g: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Compute a planned gradient of contiguous arrays."""
-    out = empty(geo.w_shape, np.float32)
-    functions, packing, turning = natives(), kernels.packing(), kernels.turning()
+    out, real, itemsize = empty(geo.w_shape, g.dtype), geo.real, geo.itemsize
+    functions, packing, turning = natives(real), kernels.packing(real), kernels.turning(real)
     team, count = threads.team(), threads.get_num_threads()
     slices, images = shares(plan, geo.n, count)
     results, size = sizes(plan, slices, images, count)
@@ -227,7 +216,9 @@ def run(plan: WeightPlan, geo: ConvGeometry, g: np.ndarray, x: np.ndarray) -> np
         if slices:
             functions["slices"](team, plan.desc, x, g, packed, result, geo.n, slices, slices, 1)
             for part in range(1, slices):
-                turning["add"](result, result + part * plan.result_bytes, plan.result_bytes // 4)
+                turning["add"](
+                    result, result + part * plan.result_bytes, plan.result_bytes // itemsize
+                )
         else:
             packing["clear"](packed, plan.packed_bytes * images + 128)
             turned = packed + plan.packed_bytes * images + 128
@@ -243,7 +234,7 @@ def run(plan: WeightPlan, geo: ConvGeometry, g: np.ndarray, x: np.ndarray) -> np
             where = out.ctypes.data
             for offset, channel, channels, row in plan.parts:
                 turning["transpose"](
-                    result + offset, row, where + channel * taps * 4, taps, taps, channels
+                    result + offset, row, where + channel * taps * itemsize, taps, taps, channels
                 )
         else:
             turning["sum_lanes"](result, out, geo.o, taps, plan.padded_taps)
@@ -253,18 +244,16 @@ def run(plan: WeightPlan, geo: ConvGeometry, g: np.ndarray, x: np.ndarray) -> np
 
 
 @cache
-def natives() -> kernels.Natives:
+def natives(real: str = "float") -> kernels.Natives:
     """`slices`, `prepare` and `accumulate`."""
     exports = {"slices": "paaappiiii", "prepare": "paaappiii", "accumulate": "paaapppiiii"}
-    return jit.compile_source(_text, exports, "conv_weight")
 
+    def build(module: Module) -> None:
+        _emit_slices(module)
+        _emit_prepare(module)
+        _emit_accumulate(module)
 
-def _text() -> str:
-    module = Module()
-    _emit_slices(module)
-    _emit_prepare(module)
-    _emit_accumulate(module)
-    return module.text()
+    return kernels.compiled(real, "conv_weight", exports, build)
 
 
 def _word(f: Function, index: int, table: Value | None = None) -> Value:
@@ -350,18 +339,19 @@ def _emit_turn(f: Function, n: Value, start: Value, count: Value, turned: Value)
     row_vectors, pixels, rows = _word(f, _ROW_VECTORS), _word(f, _PIXELS), _word(f, _ROWS)
     with f.when(row_vectors.compare("sgt", 0)), f.loop(0, _word(f, _GROUPS)) as group:
         src = f.at(f.g, n * _word(f, _G_IMAGE) + group * pixels * rows + start)
-        dst = f.at(turned, group * count * row_vectors * kernels.lanes())
+        lanes = kernels.lanes(f.module.real)
+        dst = f.at(turned, group * count * row_vectors * lanes)
         done = f.var("i64", 0)
         # Channels last in blocks: each tile finds its channels of a pixel side by side.
         for vectors in kernels.outer_tiles():  # widest first, as the plan cuts them
             with f.loop_while() as go_on:
                 go_on((row_vectors - done.get()).compare("sge", vectors))
-                channel = done.get() * kernels.lanes()
-                some = f.smaller(rows - channel, vectors * kernels.lanes())
+                channel = done.get() * lanes
+                some = f.smaller(rows - channel, vectors * lanes)
                 from_rows, to = f.at(src, channel * pixels), f.at(dst, channel * count)
                 f.line(
                     f"call void {_pointer(f, _TURN).name}(ptr {from_rows.name}, i64 {pixels.name}, ptr {to.name}, "
-                    f"i64 {vectors * kernels.lanes()}, i64 {some.name}, i64 {count.name})"
+                    f"i64 {vectors * lanes}, i64 {some.name}, i64 {count.name})"
                 )
                 done.set(done.get() + vectors)
 

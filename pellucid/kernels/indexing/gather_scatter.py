@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 from ...llvm import target, threads
 from ...llvm.emit import Function, Module, Value, types_of, vector
+from ..pointwise.values import available, is_half, pack, unpack
 
 __all__ = ["Index", "Pick", "emit", "emit_check", "serves"]
 
@@ -101,8 +102,11 @@ class Pick:
 
 def serves(pick: Pick) -> bool:
     """Whether there is a kernel for it."""
-    known = _SIZES if pick.kind in ("take", "put") else _NUMBERS
-    return pick.dtype in known and all(i.dtype in ("int64", "int32") for i in pick.indices)
+    if pick.kind in ("take", "put"):
+        good = pick.dtype in _SIZES
+    else:
+        good = pick.dtype in _NUMBERS or is_half(pick.dtype) and available(pick.dtype)
+    return good and all(i.dtype in ("int64", "int32") for i in pick.indices)
 
 
 def grain(pick: Pick) -> int:
@@ -114,7 +118,8 @@ def emit(module: Module, name: str, pick: Pick) -> None:
     """`void name(team, table, values, index 0, ..., n, grain)` for a merged pick, `n` being its
     outermost size.
     """
-    ctype = _BY_SIZE[_SIZES[pick.dtype]] if pick.kind in ("take", "put") else _NUMBERS[pick.dtype]
+    moved_only = pick.kind in ("take", "put") or is_half(pick.dtype)
+    ctype = _BY_SIZE[_SIZES[pick.dtype]] if moved_only else _NUMBERS[pick.dtype]
     params = {
         "table": "ptr",
         "values": "ptr",
@@ -170,7 +175,13 @@ def _position(f: Function, index: Index, pointer: Value, at: Value) -> Value:
     )
 
 
-def _combined(f: Function, kind: str, old: Value, new: Value) -> Value:
+def _combined(f: Function, pick: Pick, old: Value, new: Value) -> Value:
+    """What both make, rounded to the dtype each time."""
+    kind = pick.kind
+    if is_half(pick.dtype):
+        wide = replace(pick, dtype="float32")
+        made = _combined(f, wide, unpack(f, old, pick.dtype), unpack(f, new, pick.dtype))
+        return pack(f, made, pick.dtype)
     if kind == "add":
         return old + new
     if kind == "mul":
@@ -188,7 +199,7 @@ def _move(f: Function, pick: Pick, ctype: str, table: Value, values: Value) -> N
         return
     made = f.load(ctype, f.values, values)
     if pick.kind != "put":
-        made = _combined(f, pick.kind, f.load(ctype, f.table, table), made)
+        made = _combined(f, pick, f.load(ctype, f.table, table), made)
     f.store(made, f.table, table)
 
 
@@ -212,7 +223,7 @@ def _row(f: Function, pick: Pick, ctype: str, table: Value, values: Value) -> No
             return
         made = f.load(kind, values, i, mask=mask)
         if pick.kind != "put":
-            made = _combined(f, pick.kind, f.load(kind, table, i, mask=mask), made)
+            made = _combined(f, pick, f.load(kind, table, i, mask=mask), made)
         f.store(made, table, i, mask=mask)
 
     f.vector_loop(f.const(pick.shape[-1], "i64"), width, move)

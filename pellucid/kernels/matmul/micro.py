@@ -32,7 +32,7 @@ def emit_micro(
     of what the next panels are made of is fetched, `ahead_step` floats from the last one: it
     arrives while the arithmetic goes on.
     """
-    kind = vector("float", t.lanes)
+    kind = vector(module.real, t.lanes)
     f = module.function(micro_name(packed, rows, vectors), **_MICRO_PARAMS)
     sums = [[f.var(kind, 0.0) for _ in range(vectors)] for _ in range(rows)]
     starts = [] if packed else [f.at(f.a, f.a_row * i) for i in range(rows)]
@@ -58,7 +58,7 @@ def emit_micro(
         wide = [f.load(kind, b, v * t.lanes) for v in range(vectors)]
         for i in range(rows):
             factor = f.splat(
-                f.load("float", a, i) if packed else f.load("float", starts[i], k), kind
+                f.load(module.real, a, i) if packed else f.load(module.real, starts[i], k), kind
             )
             for v in range(vectors):
                 sums[i][v].set(f.fma(factor, wide[v], sums[i][v].get()))
@@ -67,7 +67,7 @@ def emit_micro(
     width = vectors * t.lanes
     out, pitch = f.out, f.pitch
     if finish:
-        tile = f.buffer("float", rows * width)
+        tile = f.buffer(module.real, rows * width)
         # Flags besides PACKED are things to do.
         ready = (f.flags & (PACKED - 1)).compare("eq", 0) & f.valid.compare("eq", width)
         out, pitch = f.select(ready, out, tile), f.select(ready, pitch, f.const(width, "i64"))
@@ -96,7 +96,7 @@ def emit_finish(module: Module, name: str, t: Tile) -> None:
     """What follows a product: a tile of sums, `width` floats a row, added to the result's rows,
     with the bias, relu, or just stored.
     """
-    kind = vector("float", t.lanes)
+    kind = vector(module.real, t.lanes)
     numbers = dict.fromkeys(("pitch", "valid", "flags", "rows", "width"), "i64")
     f = module.function(name, tile="ptr", out="ptr", bias="ptr", **numbers)
     adds, biased, rectified = (
@@ -146,15 +146,15 @@ def emit_any(module: Module, name: str) -> None:
     packed = (f.flags & PACKED).compare("ne", 0)
     row, step = f.select(packed, f.const(1, "i64"), f.a_row), f.select(packed, f.a_row, 1)
     with f.loop(0, f.height) as i, f.loop(0, f.valid) as j:
-        total = f.var("float", 0.0)
+        total = f.var(module.real, 0.0)
         with f.loop(0, f.depth) as k:
-            a = f.load("float", f.a, i * row + k * step)
-            total.set(f.fma(a, f.load("float", f.b, k * f.stride + j), total.get()))
+            a = f.load(module.real, f.a, i * row + k * step)
+            total.set(f.fma(a, f.load(module.real, f.b, k * f.stride + j), total.get()))
         place = f.at(f.out, i * f.pitch + j)
         with f.when((f.flags & ACCUMULATE).compare("ne", 0)):
-            total.set(total.get() + f.load("float", place))
+            total.set(total.get() + f.load(module.real, place))
         with f.when((f.flags & BIAS).compare("ne", 0)):
-            total.set(total.get() + f.load("float", f.bias, j))
+            total.set(total.get() + f.load(module.real, f.bias, j))
         with f.when((f.flags & RELU).compare("ne", 0)):
             total.set(f.select(total.get().compare("ole", 0.0), 0.0, total.get()))
         f.store(total.get(), place)

@@ -40,22 +40,22 @@ class Tile:
 
 
 @functools.cache
-def tile() -> Tile:
+def tile(real: str = "float") -> Tile:
     """The largest tile that leaves registers for B's vectors and one element of A: 32 registers, 16
     with AVX2.
     """
     host = target.host()
     rows = 14 if host.vector_bits == 512 else 12 if host.arch == "arm" else 6
-    return Tile(rows, 2, host.lanes("float"))
+    return Tile(rows, 2, host.lanes(real))
 
 
 @functools.cache
-def plain_tile() -> Tile:
+def plain_tile(real: str = "float") -> Tile:
     """The tile of the micro-kernel that reads A where it is: no more rows than there are registers
     for their addresses.
     """
     host = target.host()
-    return Tile(6, 2 if host.vector_bits == 256 else 4, host.lanes("float"))
+    return Tile(6, 2 if host.vector_bits == 256 else 4, host.lanes(real))
 
 
 # `count` rows or columns side by side, `depth` steps; step k goes to dst[k * stride : ].
@@ -63,8 +63,8 @@ def plain_tile() -> Tile:
 
 def emit_pack_copy(module: Module) -> None:
     """From memory where the elements of a step lie side by side, steps `pitch` apart."""
-    t = tile()
-    kind = vector("float", t.lanes)
+    t = tile(module.real)
+    kind = vector(module.real, t.lanes)
     f = module.function(
         "pack.copy",
         internal=True,
@@ -96,7 +96,7 @@ def emit_pack_copy(module: Module) -> None:
                 copy(k, first, 1, mask, room)
 
     otherwise = narrow
-    for used in {t.vectors, plain_tile().vectors}:
+    for used in {t.vectors, plain_tile(module.real).vectors}:
 
         def either(used: int = used, otherwise: Callable[[], None] = otherwise) -> None:
             f.branch(f.count.compare("eq", used * t.lanes), lambda: whole(used), otherwise)
@@ -128,9 +128,9 @@ def exchanged(f: Function, rows: list[Value], distance: int = 1) -> list[Value]:
 
 def emit_pack_transpose(module: Module) -> None:
     """From memory where the steps lie side by side, the elements of a step `pitch` apart."""
-    t = tile()
+    t = tile(module.real)
     n = t.lanes
-    kind = vector("float", n)
+    kind = vector(module.real, n)
     f = module.function(
         "pack.transpose",
         internal=True,
@@ -143,7 +143,7 @@ def emit_pack_transpose(module: Module) -> None:
     # `near` apart: a quarter of the code. Without branches: rows beyond the last are the last once
     # more, and steps beyond the last are stored where nobody reads.
     near = min(n, 4)
-    square, nowhere = f.buffer("float", n * n), f.buffer("float", n)
+    square, nowhere = f.buffer(module.real, n * n), f.buffer(module.real, n)
     with f.loop(0, f.count, n) as first:
         room = f.tail_mask(f.stride - first, n)
         last = (f.smaller(f.count - first, n) - 1) * f.pitch
@@ -201,8 +201,8 @@ def emit_pack_rows(module: Module) -> None:
     """Panels of A from memory where the rows of a step lie side by side: all of a step's at once,
     which reads whole cache lines.
     """
-    t = tile()
-    kind = vector("float", t.lanes)
+    t = tile(module.real)
+    kind = vector(module.real, t.lanes)
     numbers = dict.fromkeys(("pitch", "depth", "count", "low", "taller"), "i64")
     f = module.function("pack.rows", internal=True, src="ptr", dst="ptr", **numbers)
     f.noinline = True

@@ -1,5 +1,5 @@
 """Running sums, products and extremes along one dimension of float32 (accumulated in double as
-PyTorch's are), float64 and int64; and the gradient of products of float32.
+PyTorch's are), float64 and int64; and the gradient of products of float32 and float64.
 
 >>> cumsum(np.ones(3, np.float32), 0) is None or cumsum(np.ones(3, np.float32), 0).tolist() == [1.0, 2.0, 3.0]
 True
@@ -21,6 +21,7 @@ from ...llvm.emit import Function, Module, Value, types_of, vector
 __all__ = ["cumprod", "cumprod_backward", "cumsum", "extremes", "native", "numbers"]
 
 _CTYPES = types_of("float32 float64 int64")
+_REALS = ("float", "double")
 GRAIN = 16384  # elements a chunk
 WIDE = 8  # lines side by side from which on vectors run across them
 # lines that are gone along at once: each element waits for the one before it in its line
@@ -143,7 +144,7 @@ def _extremes(module: Module, kind: str, ctype: str, across: bool) -> None:
     f.ret()
 
 
-def _cumprod_backward(module: Module) -> None:
+def _cumprod_backward(module: Module, ctype: str) -> None:
     """With s[k] = g[k] + x[k + 1] * s[k + 1] the gradient is s[k] times the product of what stands
     before: no division, zeros are fine.
     """
@@ -155,18 +156,18 @@ def _cumprod_backward(module: Module) -> None:
         "length": "i64",
         "inner": "i64",
     }
-    f = threads.parallel_export(module, "cumprod_backward", params)
+    f = threads.parallel_export(module, f"cumprod_backward.{ctype}", params)
     with f.loop(f.begin, f.end) as line:
         start = line // f.inner * f.length * f.inner + line % f.inner
         total, factor = f.var("double", 0.0), f.var("double", 0.0)
         with f.loop(0, f.length) as i:
             k = f.length - 1 - i
             at = start + k * f.inner
-            total.set(f.extend(f.load("float", f.g, at), "double") + factor.get() * total.get())
-            factor.set(f.extend(f.load("float", f.x, at), "double"))
-            before = f.load("float", f.product, f.larger(at - f.inner, start))
-            before = f.extend(f.select(k.compare("eq", 0), f.const(1.0, "float"), before), "double")
-            f.store(f.trunc(total.get() * before, "float"), f.out, at)
+            total.set(f.extend(f.load(ctype, f.g, at), "double") + factor.get() * total.get())
+            factor.set(f.extend(f.load(ctype, f.x, at), "double"))
+            before = f.load(ctype, f.product, f.larger(at - f.inner, start))
+            before = f.extend(f.select(k.compare("eq", 0), f.const(1.0, ctype), before), "double")
+            f.store(f.trunc(total.get() * before, ctype), f.out, at)
     f.ret()
 
 
@@ -179,7 +180,8 @@ def _build(name: str) -> str:
         ("cummax", "cummin"), _CTYPES.values(), (False, True)
     ):
         _extremes(module, kind, ctype, across)
-    _cumprod_backward(module)
+    for ctype in _REALS:
+        _cumprod_backward(module, ctype)
     return module.text(name)
 
 
@@ -190,13 +192,14 @@ _NAMES = [
     for ctype in _CTYPES.values()
 ]
 _EXTREMES = [name.replace("sum", end) for name in _NAMES if "sum" in name for end in ("max", "min")]
+_BACK = [f"cumprod_backward.{ctype}" for ctype in _REALS]
 _lib = jit.Library(
     "scan",
     _build,
     {
         **dict.fromkeys(_NAMES, "paaiiii"),
         **dict.fromkeys(_EXTREMES, "paaaiiii"),
-        "cumprod_backward": "paaaaiiii",
+        **dict.fromkeys(_BACK, "paaaaiiii"),
     },
 )
 
@@ -212,7 +215,7 @@ def native(name: str, shape: Sequence[int], dim: int, dtype: str = "float32") ->
 
 def _kernel(name: str, shape: Sequence[int], dim: int, dtype: str) -> str | None:
     if name == "cumprod_backward":
-        return name if dtype == "float32" else None
+        return f"{name}.{_CTYPES[dtype]}" if dtype in ("float32", "float64") else None
     return (
         f"{name}{'_across' if _is_across(name, shape, dim) else ''}.{_CTYPES[dtype]}"
         if dtype in _CTYPES
@@ -268,7 +271,7 @@ def cumprod_backward(
     x: np.ndarray, product: np.ndarray, g: np.ndarray, axis: int
 ) -> np.ndarray | None:
     """The gradient of `product`, the running product of x, in x; None for others than contiguous
-    float32 arrays.
+    arrays of float32 or float64.
     """
     return _run("cumprod_backward", axis, x, product, g)
 

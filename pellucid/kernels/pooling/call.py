@@ -263,9 +263,9 @@ def average(
 
 
 @lru_cache(maxsize=64)
-def ones(k: tuple[int, ...]) -> np.ndarray:
+def ones(k: tuple[int, ...], dtype: str = "float32") -> np.ndarray:
     """A window's weights."""
-    return np.ones((1, 1, *k), np.float32)
+    return np.ones((1, 1, *k), dtype)
 
 
 def _pads(geo: PoolGeometry) -> tuple[tuple[int, int], ...]:

@@ -1,5 +1,5 @@
 """The formulas of a recurrent cell over a batch, forward and backward, as one native loop each
-(float32).
+(float32 and float64).
 
 The products stand before and after: here a step has both parts of its gates already. `formulas` has
 the formulas, those of `recurrent_layer`; what comes back in time is zero for a single step.
@@ -14,7 +14,7 @@ import numpy as np
 
 from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, Value, vector
-from .formulas import PARTS, emit_step
+from .formulas import PARTS, REALS, emit_step
 
 __all__ = ["backward", "forward"]
 
@@ -27,13 +27,13 @@ _SIGNATURES = {
 _UNITS = 16384  # units of a chunk: about ten microseconds
 
 
-def _build(mode: str, back: bool) -> str:
-    module = Module()
+def _build(mode: str, back: bool, real: str) -> str:
+    module = Module(real)
     names = _BACKWARD if back else _FORWARD
     f = threads.parallel_export(
         module, "backward" if back else "forward", {**dict.fromkeys(names, "ptr"), "size": "i64"}
     )
-    lanes = target.host().lanes("float")
+    lanes = target.host().lanes(real)
     with f.loop(f.begin, f.end) as row:
         f.vector_loop(
             f.size,
@@ -47,7 +47,7 @@ def _build(mode: str, back: bool) -> str:
 def _gates(
     f: Function, mode: str, pointer: Value, row: Value, unit: Value, mask: Value | None
 ) -> list[Value]:
-    kind = vector("float", target.host().lanes("float"))
+    kind = vector(f.module.real, target.host().lanes(f.module.real))
     parts = PARTS[mode]
     return [
         f.load(kind, pointer, (row * parts + k) * f.size + unit, mask=mask) for k in range(parts)
@@ -56,7 +56,7 @@ def _gates(
 
 def _forward(f: Function, mode: str, row: Value, unit: Value, mask: Value | None) -> None:
     parts = PARTS[mode]
-    kind = vector("float", target.host().lanes("float"))
+    kind = vector(f.module.real, target.host().lanes(f.module.real))
     at, gate = row * f.size + unit, row * parts * f.size + unit
     values = _gates(f, mode, f.gates, row, unit, mask) + _gates(
         f, mode, f.state_gates, row, unit, mask
@@ -76,7 +76,7 @@ def _forward(f: Function, mode: str, row: Value, unit: Value, mask: Value | None
 
 def _backward(f: Function, mode: str, row: Value, unit: Value, mask: Value | None) -> None:
     parts = PARTS[mode]
-    kind = vector("float", target.host().lanes("float"))
+    kind = vector(f.module.real, target.host().lanes(f.module.real))
     at, gate = row * f.size + unit, row * parts * f.size + unit
     zero = f.const(-0.0, kind)
 
@@ -122,14 +122,11 @@ def store_slopes(
 
 
 @cache
-def _library(mode: str, back: bool) -> Any:
-    which = "backward" if back else "forward"
-    return jit.Library(
-        f"{mode}_cell_{which}",
-        lambda: _build(mode, back),
-        {which: _SIGNATURES[which]},
-        together=True,
-    )
+def _library(mode: str, back: bool, dtype: np.dtype) -> Any:
+    which, real = "backward" if back else "forward", REALS[dtype]
+    name = f"{mode}_cell_{which}" + ("" if real == "float" else f"_{real}")
+    exports = {which: _SIGNATURES[which]}
+    return jit.Library(name, lambda: _build(mode, back, real), exports, together=True)
 
 
 def _numbers(batch: int, size: int) -> tuple[int, int, int]:
@@ -154,9 +151,9 @@ def forward(
         h, c: (B, H), the state before; c is an LSTM's.
         out, out_c: (B, H).
 
-    All are contiguous and float32.
+    All are contiguous, and float32 or float64.
     """
-    library = _library(mode, False)
+    library = _library(mode, False, out.dtype)
     if library.forward is None:
         return False
     library.forward(threads.team(), gates, state_gates, h, c, out, out_c, *_numbers(*out.shape))
@@ -186,7 +183,7 @@ def backward(
         through: (B, H): the gradient of c, or for a GRU what reaches h past the gates; None for the
             others.
     """
-    library = _library(mode, True)
+    library = _library(mode, True, d_h.dtype)
     if library.backward is None:
         return False
     operands = (gates, state_gates, h, c, d_h, d_c, d_gates, d_state, through)

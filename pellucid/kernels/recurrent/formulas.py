@@ -10,10 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...llvm.emit import Function, Value, lanes
 from ..pointwise.values import Num
 from ..pointwise.words import Words
 
+# What there is code for, by LLVM's names, and the other way round.
+DTYPES = {"float": "float32", "double": "float64"}
+REALS = {np.dtype(dtype): real for real, dtype in DTYPES.items()}
 # gates, as PyTorch stacks them: i, f, g, o and r, z, n
 PARTS = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 
@@ -94,6 +99,6 @@ CELLS = {
 
 
 def emit_step(f: Function, name: str, values: list[Value]) -> list[Value]:
-    """Code for a step of float32; its results."""
-    m = Words(f, lanes(values[0].ctype))
-    return [made.value for made in CELLS[name](m, *[Num(m, v, "float32") for v in values])]
+    """Code for a step of float32 or float64; its results."""
+    m, dtype = Words(f, lanes(values[0].ctype)), DTYPES[f.module.real]
+    return [made.value for made in CELLS[name](m, *[Num(m, v, dtype) for v in values])]

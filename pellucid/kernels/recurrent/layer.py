@@ -1,5 +1,5 @@
 """Recurrent layers over all time steps in one direction, forward and backward, as one native call
-each (float32).
+each (float32 and float64).
 
 The weights of the state are packed so that a tile of the product holds all gates of the same units,
 and the tile stays in the first cache until the cell's formulas (`formulas`) have used it. Rows of a
@@ -24,7 +24,7 @@ from ...llvm.emit import Function, Module, Value, vector
 from ..matmul.micro import emit_micro
 from ..matmul.pack import Tile, emit_pack_copy, emit_pack_transpose, pack
 from .cell import store_slopes
-from .formulas import PARTS, emit_step
+from .formulas import PARTS, REALS, emit_step
 
 __all__ = ["backward", "forward"]
 
@@ -53,14 +53,14 @@ _EXPORTS = {
 }
 
 
-def _tile(mode: str, back: bool) -> Tile:
+def _tile(mode: str, back: bool, real: str) -> Tile:
     """Forward: one vector of each gate; backward: two vectors of units. As many rows as registers
     allow.
     """
     host = target.host()
     registers = 16 if host.vector_bits == 256 else 32
     vectors = 2 if back else PARTS[mode]
-    return Tile(min(14, (registers - vectors - 1) // vectors), vectors, host.lanes("float"))
+    return Tile(min(14, (registers - vectors - 1) // vectors), vectors, host.lanes(real))
 
 
 def _ceil(value: Value, by: int) -> Value:
@@ -74,7 +74,7 @@ def _chosen(f: Function, flag: Value, yes: Value | int, no: Value | int) -> Valu
 def _product(
     f: Function, t: Tile, rows: Value, a: Value, depth: Value, panel: Value, buffer: Value
 ) -> None:
-    """`rows` rows of `a`, `depth` floats each, times a packed panel."""
+    """`rows` rows of `a`, `depth` numbers each, times a packed panel."""
     slot = f.emit(f"getelementptr ptr, ptr @tiles, i64 {(rows - 1).name}", "ptr")
     width = f.const(t.columns, "i64")
     none = f.const(0, "i64")
@@ -109,7 +109,7 @@ def _masked(f: Function, left: Value, body: Callable[[Value | None], None]) -> N
     """body(mask) for the next vector of `left` units: None where all lanes are used; nothing where
     there are none.
     """
-    lanes = target.host().lanes("float")
+    lanes = target.host().lanes(f.module.real)
     with f.when(left.compare("sgt", 0)):
         f.branch(
             left.compare("sge", lanes), lambda: body(None), lambda: body(f.tail_mask(left, lanes))
@@ -117,10 +117,10 @@ def _masked(f: Function, left: Value, body: Callable[[Value | None], None]) -> N
 
 
 def _emit_forward(module: Module, mode: str, packed: bool) -> None:
-    t = _tile(mode, back=False)
+    t = _tile(mode, False, module.real)
     parts, lanes = PARTS[mode], t.lanes
     f = threads.parallel_export(module, "forward", {**dict.fromkeys(_FORWARD, "ptr"), **_SIZES})
-    buffer = f.buffer("float", t.rows * t.columns)
+    buffer = f.buffer(module.real, t.rows * t.columns)
     plane, shift = f.batch * f.size, _chosen(f, f.reverse, 0, 1)
     with f.loop(0, f.steps) as s:
         time = _chosen(f, f.reverse, f.steps - 1 - s, s)
@@ -137,7 +137,7 @@ def _emit_forward(module: Module, mode: str, packed: bool) -> None:
 
             def cell(row: Value, i: Value, mask: Value | None) -> None:
                 def read(pointer: Value, index: Value) -> Value:
-                    return f.load(vector("float", lanes), pointer, index, mask=mask)
+                    return f.load(vector(module.real, lanes), pointer, index, mask=mask)
 
                 gate = (start + row) * f.size * parts + unit
                 at = row * f.size + unit
@@ -160,10 +160,10 @@ def _emit_forward(module: Module, mode: str, packed: bool) -> None:
 
 
 def _emit_backward(module: Module, mode: str, packed: bool) -> None:
-    t = _tile(mode, back=True)
+    t = _tile(mode, True, module.real)
     parts, lanes = PARTS[mode], t.lanes
     f = threads.parallel_export(module, "backward", {**dict.fromkeys(_BACKWARD, "ptr"), **_SIZES})
-    buffer = f.buffer("float", t.rows * t.columns)
+    buffer = f.buffer(module.real, t.rows * t.columns)
     plane, shift = f.batch * f.size, _chosen(f, f.reverse, 0, 1)
     depth = f.size * parts
     # One round more than there are steps: the last one gives the gradient of the first state.
@@ -207,7 +207,7 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
                     for k in range(t.vectors):
                         where = (first + i) * f.size + start + k * lanes
                         mask = f.tail_mask(f.larger(f.size - start - k * lanes, 0), lanes)
-                        value = f.load(vector("float", lanes), f.back, where, mask=mask)
+                        value = f.load(vector(module.real, lanes), f.back, where, mask=mask)
                         f.store(value, buffer, i * t.columns + k * lanes)
                 with f.loop(0, rows) as i, f.loop(0, t.vectors) as v:
                     unit = start + v * lanes
@@ -224,7 +224,7 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
                     _masked(f, f.size - unit, each)
 
             def read(pointer: Value, index: Value, mask: Value | None) -> Value:
-                return f.load(vector("float", lanes), pointer, index, mask=mask)
+                return f.load(vector(module.real, lanes), pointer, index, mask=mask)
 
             def cell(row: Value, unit: Value, place: Value, mask: Value | None) -> None:
                 gate = (begin_now + row) * f.size * parts + unit
@@ -259,7 +259,7 @@ def _emit_pack(module: Module, mode: str, back: bool) -> None:
     """Panels of the weights (gates * size, size): all gates of a vector of units, or columns of two
     vectors of units.
     """
-    t = _tile(mode, back)
+    t = _tile(mode, back, module.real)
     f = threads.parallel_export(
         module, "pack", {"weight": "ptr", "packed": "ptr", "parts": "i64", "size": "i64"}
     )
@@ -279,9 +279,9 @@ def _emit_pack(module: Module, mode: str, back: bool) -> None:
     f.ret()
 
 
-def _build(mode: str, back: bool, packed: bool) -> str:
-    module = Module()
-    t = _tile(mode, back)
+def _build(mode: str, back: bool, packed: bool, real: str) -> str:
+    module = Module(real)
+    t = _tile(mode, back, real)
     for rows in range(1, t.rows + 1):
         emit_micro(module, t, rows, t.vectors, packed=False)
     emit_pack_copy(module)
@@ -293,11 +293,12 @@ def _build(mode: str, back: bool, packed: bool) -> str:
 
 
 @cache
-def _library(mode: str, back: bool, packed: bool = False) -> Any:
+def _library(mode: str, back: bool, dtype: np.dtype, packed: bool = False) -> Any:
     which = "backward" if back else "forward"
     exports = {name: _EXPORTS[name] for name in (which, "pack")}
-    name = f"{mode}_{'packed_' * packed}{which}"
-    return jit.Library(name, lambda: _build(mode, back, packed), exports, together=True)
+    real = REALS[dtype]
+    name = f"{mode}_{'packed_' * packed}{which}" + ("" if real == "float" else f"_{real}")
+    return jit.Library(name, lambda: _build(mode, back, packed, real), exports, together=True)
 
 
 def _grain(steps: int, rows: int, parts: int, size: int) -> int:
@@ -310,32 +311,34 @@ def _grain(steps: int, rows: int, parts: int, size: int) -> int:
     )
 
 
-def _packing(mode: str, back: bool, size: int) -> tuple[int, tuple[int, int, int, int]]:
-    """Floats of the packed weight, and the numbers that `pack` takes."""
-    t, parts = _tile(mode, back), PARTS[mode]
+def _packing(
+    mode: str, back: bool, size: int, dtype: np.dtype
+) -> tuple[int, tuple[int, int, int, int]]:
+    """Elements of the packed weight, and the numbers that `pack` takes."""
+    t, parts = _tile(mode, back, REALS[dtype]), PARTS[mode]
     panels = -(-size // (t.columns if back else t.lanes))
     grain = panels if parts * size * size < 1 << 18 else 1
     return panels * t.columns * size * (parts if back else 1), (parts, size, panels, grain)
 
 
 def _packed(mode: str, back: bool, weight: np.ndarray) -> np.ndarray:
-    room, numbers = _packing(mode, back, weight.shape[1])
-    packed = np.empty(room, np.float32)
-    _library(mode, back).pack(threads.team(), weight, packed, *numbers)
+    room, numbers = _packing(mode, back, weight.shape[1], weight.dtype)
+    packed = np.empty(room, weight.dtype)
+    _library(mode, back, weight.dtype).pack(threads.team(), weight, packed, *numbers)
     return packed
 
 
 def native(
-    mode: str, back: bool, steps: int, batch: int, size: int
+    mode: str, back: bool, dtype: np.dtype, steps: int, batch: int, size: int
 ) -> tuple[int, int, int, tuple[int, ...], int] | None:
     """For other native code: the addresses of the loop and of `pack`, floats of the packed weight,
     numbers for `pack`, and the grain.
     """
-    library = _library(mode, back)
+    library = _library(mode, back, dtype)
     function = library.backward if back else library.forward
     if function is None:
         return None
-    room, numbers = _packing(mode, back, size)
+    room, numbers = _packing(mode, back, size, dtype)
     return (
         jit.address(function),
         jit.address(library.pack),
@@ -370,9 +373,9 @@ def forward(
             (N, gates * H) and (N, H), where each step begins, and N. `states` and `cells` hold the
             first state of row k, with `reverse`, after its own last step.
 
-    All are contiguous and float32.
+    All are contiguous, and float32 or float64.
     """
-    library = _library(mode, False, offsets is not None)
+    library = _library(mode, False, out.dtype, offsets is not None)
     if library.forward is None:
         return False
     steps, (batch, size) = states.shape[0] - 1, states.shape[1:]
@@ -410,7 +413,7 @@ def backward(
         weight: (gates * H, H).
         offsets: as `forward`'s; d_out, d_gates and d_state are then packed.
     """
-    library = _library(mode, True, offsets is not None)
+    library = _library(mode, True, d_out.dtype, offsets is not None)
     if library.backward is None:
         return False
     steps, (batch, size) = states.shape[0] - 1, states.shape[1:]

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import functools
 
+import numpy as np
+
 from ...ir import Extra, Instruction, Value
+from ...ir.program import ITEMSIZE
+from ...llvm.emit import types_of
 from ..lowered import (
-    FLOAT,
     OTHER,
     Executable,
     Handed,
@@ -19,6 +22,7 @@ from ..lowered import (
     gradients,
     places,
     room,
+    strided,
     value_of,
 )
 from ..pointwise.loop import Access, Loop, Reduce, Step, Write
@@ -27,39 +31,46 @@ from . import layer as recurrent_layer
 from .formulas import PARTS
 
 
-def _copy(schedule: Schedule, source: Place, target: Place, size: int) -> None:
-    schedule.loop(
-        Loop((size,), (FLOAT,), (), (), (Write(("in", 0), FLOAT),)),
-        [source, target],
-        title=f"copy of {size} values",
-    )
+class _Memory:
+    """What is done with memory of one dtype besides the kernels."""
 
+    def __init__(self, schedule: Schedule, dtype: str) -> None:
+        self.schedule, self.dtype, self.itemsize = schedule, dtype, ITEMSIZE[dtype]
+        self.line = Access(dtype, (1,))
 
-def _at(place: Place, floats: int) -> Place:
-    return place.at(4 * floats)
+    def copy(self, source: Place, target: Place, size: int) -> None:
+        loop = Loop((size,), (self.line,), (), (), (Write(("in", 0), self.line),))
+        self.schedule.loop(loop, [source, target], title=f"copy of {size} values")
+
+    def at(self, place: Place, numbers: int) -> Place:
+        return place.at(self.itemsize * numbers)
+
+    def room(self, numbers: int) -> Place:
+        return room(self.schedule, numbers, self.dtype)
+
+    def zero(self, place: Place, numbers: int) -> None:
+        self.schedule.zero(place, self.itemsize * numbers)
 
 
 def _served(*products: Product) -> bool:
     return all(p.served() is not None for p in products)
 
 
-def _sum_of_biases(schedule: Schedule, mode: str, at_ih: Place, at_hh: Place, size: int) -> Place:
+def _sum_of_biases(m: _Memory, mode: str, at_ih: Place, at_hh: Place, size: int) -> Place:
     """What is added to the input's part: both biases, but for a GRU's n, where the state's is
     multiplied by r first.
     """
     both, count = (2 * size if mode == "gru" else PARTS[mode] * size), PARTS[mode] * size
-    bias = room(schedule, count)
-    add = Step("add", (("in", 0), ("in", 1)), "float32")
-    loop = Loop((both,), (FLOAT, FLOAT), (), (add,), (Write(("step", 0), FLOAT),))
-    schedule.loop(loop, [at_ih, at_hh, bias], title="sum of biases")
+    bias = m.room(count)
+    add = Step("add", (("in", 0), ("in", 1)), m.dtype)
+    loop = Loop((both,), (m.line, m.line), (), (add,), (Write(("step", 0), m.line),))
+    m.schedule.loop(loop, [at_ih, at_hh, bias], title="sum of biases")
     if both < count:
-        _copy(schedule, _at(at_ih, both), _at(bias, both), count - both)
+        m.copy(m.at(at_ih, both), m.at(bias, both), count - both)
     return bias
 
 
-def _rows(v: Value) -> bool:
-    """Whether `compact` can lay this value out."""
-    return isinstance(v, Value) and v.dtype == "float32" and not any(s % 4 for s in v.strides)
+_REALS = types_of("float32 float64")
 
 
 def layer(mode: str, i: Instruction, ex: Executable) -> Native | str:
@@ -68,11 +79,10 @@ def layer(mode: str, i: Instruction, ex: Executable) -> Native | str:
     x, hx, *cx = i.inputs[: 2 + lstm]
     w_ih, w_hh, b_ih, b_hh = i.inputs[2 + lstm :]
     results = [v for v in i.outputs if all(v is not e for e in i.extras)]
-    if (
-        not all(_rows(v) for v in (x, hx, *cx))
-        or not dense(w_ih, w_hh, b_ih, b_hh, *i.outputs)
-        or not x.size
-    ):
+    kind = x.dtype
+    if kind not in _REALS or not strided(x, hx, *cx, dtype=kind) or not x.size:
+        return OTHER
+    if not dense(w_ih, w_hh, b_ih, b_hh, *i.outputs, dtype=kind):
         return OTHER
     if (
         len(i.extras) != (3 if gated else 1)
@@ -81,8 +91,11 @@ def layer(mode: str, i: Instruction, ex: Executable) -> Native | str:
     ):
         return OTHER
     (steps, batch, width), size, reverse = x.shape, w_hh.shape[1], bool(i.params["reverse"])
-    product = Product(steps * batch, parts * size, width, (width, 1), (1, width), parts * size)
-    native = recurrent_layer.native(mode, False, steps, batch, size)
+    real = _REALS[kind]
+    product = Product(
+        steps * batch, parts * size, width, (width, 1), (1, width), parts * size, ctype=real
+    )
+    native = recurrent_layer.native(mode, False, np.dtype(kind), steps, batch, size)
     shapes = [(steps + 1, batch, size), (steps + 1, batch, size), (steps, batch, parts * size)]
     if (
         native is None
@@ -95,24 +108,25 @@ def layer(mode: str, i: Instruction, ex: Executable) -> Native | str:
     row, name = batch * size, _NAMES[mode]
 
     def emit(schedule: Schedule) -> None:
+        m = _Memory(schedule, kind)
         at_x, at_h, *at_c = (compact(ex, schedule, v) for v in (x, hx, *cx))
         at_ih, at_hh, at_bi, at_bh, *out = places(ex, schedule, w_ih, w_hh, b_ih, b_hh, *results)
         at_states, *more = places(ex, schedule, *i.extras)
-        at_cells, at_gates = more or (None, room(schedule, steps * batch * size))
+        at_cells, at_gates = more or (None, m.room(steps * batch * size))
         bias, bias_n = None, None
         if b_ih is not None:
-            bias = _sum_of_biases(schedule, mode, at_bi, at_bh, size)
+            bias = _sum_of_biases(m, mode, at_bi, at_bh, size)
         if mode == "gru":
-            bias_n = room(schedule, size)
+            bias_n = m.room(size)
             if b_hh is None:
-                schedule.zero(bias_n, 4 * size)
+                m.zero(bias_n, size)
             else:
-                _copy(schedule, _at(at_bh, 2 * size), bias_n, size)
+                m.copy(m.at(at_bh, 2 * size), bias_n, size)
         schedule.product(product, at_x, at_ih, at_gates, bias)
-        _copy(schedule, at_h, _at(at_states, first * row), row)
+        m.copy(at_h, m.at(at_states, first * row), row)
         if lstm:
-            _copy(schedule, at_c[0], _at(more[0], first * row), row)
-        packed = room(schedule, room_of)
+            m.copy(at_c[0], m.at(more[0], first * row), row)
+        packed = m.room(room_of)
         schedule.native(
             pack, ["team", at_hh, packed, *pack_numbers], f"packing of the weight of {name}"
         )
@@ -122,7 +136,7 @@ def layer(mode: str, i: Instruction, ex: Executable) -> Native | str:
             function, ["team", *arrays, *numbers], f"{name} of {steps} steps, {batch}x{size}"
         )
         for block, end in zip((at_states, *more), out[1:], strict=False):
-            _copy(schedule, _at(block, last * row), end, row)
+            m.copy(m.at(block, last * row), end, row)
 
     flops = 2 * parts * steps * batch * size * (width + size)
     return Native(
@@ -141,13 +155,10 @@ def layer_vjp(mode: str, i: Instruction, ex: Executable) -> Native | str:
     wanted = gradients(i)
     if len(g) != 2 + lstm or len(extras) != (3 if gated else 1) or len(wanted) != 6 + lstm:
         return OTHER
-    if (
-        not all(_rows(v) for v in (x, *g))
-        or not dense(w_ih, w_hh, *extras, *wanted)
-        or not x.size
-        or w_ih is None
-        or w_hh is None
-    ):
+    kind = x.dtype if isinstance(x, Value) else ""
+    if kind not in _REALS or not strided(x, *g, dtype=kind) or not x.size:
+        return OTHER
+    if not dense(w_ih, w_hh, *extras, *wanted, dtype=kind) or w_ih is None or w_hh is None:
         return OTHER
     (steps, batch, width), size, reverse = (
         x.shape,
@@ -158,21 +169,23 @@ def layer_vjp(mode: str, i: Instruction, ex: Executable) -> Native | str:
     shapes = [(steps + 1, batch, size), (steps + 1, batch, size), (steps, batch, gates)]
     if any(e.shape != s for e, s in zip(extras, shapes, strict=False)):
         return OTHER
-    of_x = Product(rows, width, gates, (gates, 1), (width, 1), width)
-    of_ih = Product(gates, width, rows, (1, gates), (width, 1), width)
-    of_hh = Product(gates, size, rows, (1, gates), (size, 1), size)
-    native = recurrent_layer.native(mode, True, steps, batch, size)
+    real = _REALS[kind]
+    of_x = Product(rows, width, gates, (gates, 1), (width, 1), width, ctype=real)
+    of_ih = Product(gates, width, rows, (1, gates), (width, 1), width, ctype=real)
+    of_hh = Product(gates, size, rows, (1, gates), (size, 1), size, ctype=real)
+    native = recurrent_layer.native(mode, True, np.dtype(kind), steps, batch, size)
     if native is None or not _served(of_x, of_ih, of_hh):
         return OTHER
     function, pack, room_of, pack_numbers, grain = native
     name = _NAMES[mode]
 
     def sum_of_rows(schedule: Schedule, source: Place, target: Place) -> None:
-        total = Reduce("sum", ("in", 0), (0,), Access("float32", (0, 1)), "float32")
-        loop = Loop((rows, gates), (Access("float32", (gates, 1)),), (), (), (), (total,))
+        total = Reduce("sum", ("in", 0), (0,), Access(kind, (0, 1)), kind)
+        loop = Loop((rows, gates), (Access(kind, (gates, 1)),), (), (), (), (total,))
         schedule.loop(loop, [source, target], title=f"sum of {rows}x{gates}")
 
     def emit(schedule: Schedule) -> None:
+        m = _Memory(schedule, kind)
         at_x, d_out, back, *d_last = (compact(ex, schedule, v) for v in (x, *g))
         at_ih, at_hh = places(ex, schedule, w_ih, w_hh)
         at_states, *more = places(ex, schedule, *extras)
@@ -180,16 +193,16 @@ def layer_vjp(mode: str, i: Instruction, ex: Executable) -> Native | str:
         dx, d_first, *d_cell, dw_ih, dw_hh, db_ih, db_hh = places(ex, schedule, *wanted)
         carry = None
         if lstm:
-            carry = d_cell[0] or room(schedule, batch * size)
-            _copy(schedule, d_last[0], carry, batch * size)
+            carry = d_cell[0] or m.room(batch * size)
+            m.copy(d_last[0], carry, batch * size)
         elif mode == "gru":
-            carry = room(schedule, batch * size)
-            schedule.zero(carry, 4 * batch * size)
+            carry = m.room(batch * size)
+            m.zero(carry, batch * size)
         # A cell of an LSTM reads its gates before it stores their gradients, and nobody else reads
         # them.
-        d_gates = more[1] if lstm and ex.ends(extras[2], schedule) else room(schedule, rows * gates)
-        packed = room(schedule, room_of)
-        d_state = room(schedule, rows * gates) if mode == "gru" else d_gates
+        d_gates = more[1] if lstm and ex.ends(extras[2], schedule) else m.room(rows * gates)
+        packed = m.room(room_of)
+        d_state = m.room(rows * gates) if mode == "gru" else d_gates
         schedule.native(
             pack, ["team", at_hh, packed, *pack_numbers], f"packing of the weight of {name}"
         )
@@ -217,14 +230,14 @@ def layer_vjp(mode: str, i: Instruction, ex: Executable) -> Native | str:
         if dw_ih is not None:
             schedule.product(of_ih, d_gates, at_x, dw_ih)
         if dw_hh is not None:
-            schedule.product(of_hh, d_state, _at(at_states, batch * size if reverse else 0), dw_hh)
+            schedule.product(of_hh, d_state, m.at(at_states, batch * size if reverse else 0), dw_hh)
         if db_ih is not None:
             sum_of_rows(schedule, d_gates, db_ih)
         if db_hh is not None:
             if db_ih is None or mode == "gru":
                 sum_of_rows(schedule, d_state, db_hh)
             else:
-                _copy(schedule, db_ih, db_hh, gates)
+                m.copy(db_ih, db_hh, gates)
 
     flops = 4 * parts * rows * size * (width + size)
     moved = sum(v.nbytes for v in (x, w_ih, w_hh, *g, *extras, *wanted) if v is not None)

@@ -357,6 +357,11 @@ def _library(name: str, *arrays: np.ndarray | None) -> jit.Library | None:
 # The entries.
 
 
+def wide(batch: int, channels: int, inner: int) -> bool:
+    """Whether channels have pixels enough side by side for the kernels, or one each."""
+    return not 1 < inner < NARROW or batch == 1
+
+
 def native(
     name: str, batch: int, channels: int, inner: int, dtype: str = "float32"
 ) -> tuple[int, int, int] | None:
@@ -364,7 +369,7 @@ def native(
     chunk; None where it is not served.
     """
     library = _LIBRARIES.get(np.dtype(dtype)) if dtype in ("float32", "float64") else None
-    if library is None or library.batch_norm is None or (1 < inner < NARROW and batch > 1):
+    if library is None or library.batch_norm is None or not wide(batch, channels, inner):
         return None
     kernel, tasks, grain = _tasks(library, name, batch, channels, inner)
     return jit.address(kernel), tasks, grain
@@ -395,7 +400,7 @@ def batch_norm(
     batch, channels, inner = _sizes(x)
     if (running_mean is None) != (running_var is None):
         return None
-    if 1 < inner < NARROW and batch > 1:
+    if not wide(batch, channels, inner):
         made = batch_norm(_by_channel(x), weight, bias, running_mean, running_var, momentum, eps)
         return made and (_by_image(made[0], x), *made[1:])
     out = empty(x.shape, x.dtype)
@@ -442,7 +447,7 @@ def batch_norm_backward(
     if x.ndim < 2 or library is None or g.shape != x.shape or x.size == 0:
         return None
     batch, channels, inner = _sizes(x)
-    if 1 < inner < NARROW and batch > 1:
+    if not wide(batch, channels, inner):
         made = batch_norm_backward(_by_channel(g), _by_channel(x), mean, rstd, weight)
         return made and (_by_image(made[0], x), *made[1:])
     out = empty(x.shape, x.dtype)

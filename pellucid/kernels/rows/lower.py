@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from ...errors import IndexOutOfRangeError
 from ...ir import Extra, Instruction, Ref, Value
 from ...ir.program import ITEMSIZE, row_major
+from ...llvm.emit import types_of
 from ..indexing import embedding
 from ..indexing import lower as indexing
 from ..lowered import (
@@ -23,6 +24,7 @@ from ..lowered import (
     Lowering,
     Native,
     compact,
+    copied,
     dense,
     gradients,
     places,
@@ -34,7 +36,7 @@ from ..lowered import (
 )
 from ..matmul import call as matmul
 from ..pointwise.loop import Access, Loop, Reduce, Step, Write
-from ..schedule import Place, Schedule
+from ..schedule import Place, Product, Schedule
 from ..windows import lower as windows
 from . import attention, channel_norm, norm, softmax
 
@@ -126,6 +128,34 @@ def _channels(x: Value) -> tuple[int, int, int]:
     return x.shape[0], x.shape[1], math.prod(x.shape[2:])
 
 
+@dataclass(frozen=True)
+class _Turned:
+    """Images of few pixels with their channels last, each pixel a row of its own."""
+
+    batch: int
+    channels: int
+    inner: int
+    dtype: str
+
+    def copied(self, schedule: Schedule, source: Place, target: Place, back: bool = False) -> None:
+        planes = (self.channels * self.inner, 1, self.inner)
+        last = (self.inner * self.channels, self.channels, 1)
+        read, write = (last, planes) if back else (planes, last)
+        shape = (self.batch, self.inner, self.channels)
+        copied(schedule, shape, source, Access(self.dtype, read), target, Access(self.dtype, write))
+
+
+def _side_by_side(x: Value) -> tuple[_Turned | None, tuple[int, int, int]]:
+    """The sizes that a batch norm's kernel is called with, and how its operands are laid out first,
+    where it does not serve so few pixels.
+    """
+    sizes = _channels(x)
+    if channel_norm.wide(*sizes):
+        return None, sizes
+    batch, channels, inner = sizes
+    return _Turned(*sizes, x.dtype), (batch * inner, channels, 1)
+
+
 def batch_norm(i: Instruction, ex: Executable) -> Native | str:
     """One call; running statistics are moved by another instruction."""
     x, weight, bias = i.inputs
@@ -136,18 +166,25 @@ def batch_norm(i: Instruction, ex: Executable) -> Native | str:
         or not x.size
     ):
         return OTHER
-    sizes = _channels(x)
-    made = channel_norm.native("batch_norm", *sizes, x.dtype)
+    kind, turned, sizes = x.dtype, *_side_by_side(x)
+    made = channel_norm.native("batch_norm", *sizes, kind)
     if made is None:
         return OTHER
     function, tasks, grain = made
 
     def emit(schedule: Schedule) -> None:
-        arrays = places(ex, schedule, x, weight, bias, i.outputs[0], *i.extras, None, None)
+        source, to = places(ex, schedule, x, i.outputs[0])
+        read, written = source, to
+        if turned:
+            read, written = (room(schedule, x.size, kind) for _ in range(2))
+            turned.copied(schedule, source, read)
+        affine = places(ex, schedule, weight, bias)
+        arrays = [read, *affine, written, *places(ex, schedule, *i.extras), None, None]
         numbers = (*sizes, float(i.params["eps"]), 0.0, tasks, grain)
-        schedule.native(
-            function, ["team", *arrays, *numbers], "batch norm of " + "x".join(map(str, x.shape))
-        )
+        title = "batch norm of " + "x".join(map(str, x.shape))
+        schedule.native(function, ["team", *arrays, *numbers], title)
+        if turned:
+            turned.copied(schedule, written, to, back=True)
 
     return Native(emit, "batch norm", 8 * x.size, 8 * x.size)
 
@@ -172,7 +209,7 @@ def batch_norm_vjp(i: Instruction, ex: Executable) -> Native | str:
         or len(x.shape) < 2
     ):
         return OTHER
-    sizes = _channels(x)
+    turned, sizes = _side_by_side(x)
     made = channel_norm.native("batch_norm_backward", *sizes, kind)
     if made is None:
         return OTHER
@@ -184,8 +221,17 @@ def batch_norm_vjp(i: Instruction, ex: Executable) -> Native | str:
             room(schedule, n, kind) if v is None else ex.place(v, schedule)
             for v, n in ((gx, x.size), (gw, sizes[1]), (gb, sizes[1]))
         ]
+        to = rooms[0]
+        if turned:
+            rooms[0] = room(schedule, x.size, kind)
+            for k in range(2):
+                laid = room(schedule, x.size, kind)
+                turned.copied(schedule, arrays[k], laid)
+                arrays[k] = laid
         title = "batch norm backward of " + "x".join(map(str, x.shape))
         schedule.native(function, ["team", *arrays, *rooms, *sizes, tasks, grain], title)
+        if turned and gx is not None:
+            turned.copied(schedule, rooms[0], to, back=True)
 
     return Native(emit, "batch norm backward", 20 * x.size, 15 * x.size)
 
@@ -350,11 +396,98 @@ def _attention(
     return Native(emit, "attention" + " backward" * backward, sum(o.nbytes for o in others), flops)
 
 
+def _attention_by_weights(i: Instruction, ex: Executable) -> Native | str:
+    """Attention whose weights are kept, as the array function has it without a kernel: scores,
+    their softmax, the sum of the values.
+    """
+    q, k, v, bias = i.inputs
+    out, weights, causal = i.outputs[0], i.extras[0], bool(i.params["causal"])
+    dtype, lead, rows, columns = q.dtype, q.shape[:-2], q.shape[-2], k.shape[-2]
+    ctype = types_of("float32 float64").get(dtype, "")
+    if not ctype or not out.size or not weights.size or not q.size:
+        return OTHER
+    if not strided(q, k, v, dtype=dtype) or not dense(out, weights, dtype=dtype):
+        return OTHER
+    if not lead == k.shape[:-2] == v.shape[:-2] or q.shape[-1] != k.shape[-1]:
+        return OTHER
+    if bias is not None and not (strided(bias, dtype=dtype) and len(bias.shape) <= len(q.shape)):
+        return OTHER
+    batch, depth, width = math.prod(lead), q.shape[-1], v.shape[-1]
+    scores = Product(
+        rows, columns, depth, (depth, 1), (1, depth), columns,
+        ((batch, rows * depth, columns * depth, rows * columns),), ctype=ctype,
+    )  # fmt: skip
+    sums = Product(
+        rows, width, columns, (columns, 1), (width, 1), width,
+        ((batch, rows * columns, columns * width, rows * width),), ctype=ctype,
+    )  # fmt: skip
+    if scores.served() is None or sums.served() is None:
+        return OTHER
+    shape = (*lead, rows, columns)
+    whole, last = Access(dtype, row_major(shape, 1)), len(shape) - 1
+    line = Access(dtype, (*row_major(shape[:-1], 1), 0))
+    reads, scored = [whole], [Step("mul", (("in", 0), ("const", float(i.params["scale"]))), dtype)]
+    given: list[Any] = []
+    if causal:
+        reads.append(Access("bool", (*(0,) * len(lead), columns, 1)))
+        seen = ("in", len(reads) - 1)
+        less = ("const", -math.inf)
+        scored.append(Step("where", (seen, ("step", len(scored) - 1), less), dtype))
+        given.append(np.tri(rows, columns, 0, bool))
+    if bias is not None:
+        reads.append(Access(dtype, (*(0,) * (len(shape) - len(bias.shape)), *steps(bias))))
+        added = (("step", len(scored) - 1), ("in", len(reads) - 1))
+        scored.append(Step("add", added, dtype))
+        given.append(bias)
+    made = ("step", len(scored) - 1)
+    first = Loop(
+        shape, tuple(reads), (), tuple(scored), (Write(made, whole),),
+        (Reduce("max", made, (last,), line, dtype),),
+    )  # fmt: skip
+    # A query that sees no key has no weights: nothing is taken off where the largest score is -inf.
+    powers = (
+        Step("eq", (("in", 1), ("const", -math.inf)), "bool"),
+        Step("where", (("step", 0), ("const", 0.0), ("in", 1)), dtype),
+        Step("sub", (("in", 0), ("step", 1)), dtype),
+        Step("exp", (("step", 2),), dtype),
+    )
+    second = Loop(
+        shape, (whole, line), (), powers, (Write(("step", 3), whole),),
+        (Reduce("sum", ("step", 3), (last,), line, dtype),),
+    )  # fmt: skip
+    shares = (
+        Step("eq", (("in", 1), ("const", 0.0)), "bool"),
+        Step("where", (("step", 0), ("const", 1.0), ("in", 1)), dtype),
+        Step("div", (("in", 0), ("step", 1)), dtype),
+    )
+    third = Loop(shape, (whole, line), (), shares, (Write(("step", 2), whole),))
+    title = "attention of " + "x".join(map(str, q.shape))
+
+    def emit(schedule: Schedule) -> None:
+        at_q, at_k, at_v = (compact(ex, schedule, x) for x in (q, k, v))
+        to, p = ex.place(out, schedule), ex.place(weights, schedule)
+        tops, totals = (room(schedule, batch * rows, dtype) for _ in range(2))
+        others = [
+            ex.place(x, schedule) if isinstance(x, Value) else Place("kept", schedule.keep(x))
+            for x in given
+        ]
+        schedule.product(scores, at_q, at_k, p, title=f"scores of the {title}")
+        schedule.loop(first, [p, *others, p, tops], title=f"largest scores of the {title}")
+        schedule.loop(second, [p, tops, p, totals], title=f"powers of the {title}")
+        schedule.loop(third, [p, totals, p], title=f"weights of the {title}")
+        schedule.product(sums, p, at_v, to, title=title)
+
+    moved = q.nbytes + k.nbytes + v.nbytes + out.nbytes + 6 * weights.nbytes
+    return Native(emit, "attention", moved, 2 * weights.size * (depth + width + 4))
+
+
 def scaled_dot_product_attention(i: Instruction, ex: Executable) -> Native | str:
     """One call."""
     q, k, v, bias = i.inputs
     if len(i.extras) != 1:
         return OTHER
+    if i.extras[0].shape == (*q.shape[:-1], k.shape[-2]):
+        return _attention_by_weights(i, ex)
     operands = (q, k, v, None, i.outputs[0])
     return _attention(
         i, ex, False, operands, i.extras[0], bool(i.params["causal"]), i.params["scale"], bias

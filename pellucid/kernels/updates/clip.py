@@ -1,76 +1,130 @@
-"""Clipping of gradients in native code: the sum of squares of float32 arrays, scaling by a limit
-over a norm, limits for elements.
+"""Clipping of gradients in native code: the sum of squares of arrays, scaling by a limit over a
+norm, limits for elements, in float32, float64, float16 and bfloat16.
 
 What `nn.utils.clip_grad_norm_` and `clip_grad_value_` do, for the schedule of a compiled step.
+Two-byte floats are computed in float32 and rounded where the eager functions round.
 """
 
 from __future__ import annotations
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Module, Value, vector
+from ...llvm.emit import MEMORY, REGISTER, Function, Module, Value, vector
+from ..pointwise.values import available, pack, unpack
 
 __all__ = ["GRAIN", "native"]
 
-TERMS = 512  # that are added in float32 before they go to the sum in double
+TERMS = 512  # that are added in the array's precision before they go to the sum in double
 GRAIN = 1 << 15  # elements that a thread scales
+_DTYPES = ("float32", "float64", "float16", "bfloat16")
+_SIGNATURES = {"add_squares": "aia", "root": "aa", "scale": "paadii", "limit": "padii"}
 
 
-def _build(name: str) -> str:
-    module = Module()
-    width = target.host().lanes("float")
-    kind = vector("float", width)
+class _Elements:
+    """Elements of a dtype in memory and in registers; a vector's width is that of a register."""
 
-    f = module.function("add_squares", a="ptr", n="i64", squares="ptr")  # one double, of all arrays
+    def __init__(self, f: Function, dtype: str) -> None:
+        self.f, self.dtype, self.memory = f, dtype, MEMORY[dtype]
+        self.real = REGISTER[dtype]
+        self.width = target.host().lanes(self.real)
+        self.kind, self.stored = (vector(t, self.width) for t in (self.real, self.memory))
+
+    def at(self, pointer: Value, index: Value) -> Value:
+        return self.f.at(pointer, index, self.memory)
+
+    def load(self, pointer: Value, i: Value, mask: Value | None) -> Value:
+        return unpack(self.f, self.f.load(self.stored, pointer, i, mask=mask), self.dtype)
+
+    def store(self, value: Value, pointer: Value, i: Value, mask: Value | None) -> None:
+        self.f.store(pack(self.f, value, self.dtype), pointer, i, mask=mask)
+
+    def one(self, pointer: Value) -> Value:
+        """A single element."""
+        return unpack(self.f, self.f.load(self.memory, pointer), self.dtype)
+
+    def put(self, value: Value, pointer: Value) -> None:
+        self.f.store(pack(self.f, value, self.dtype), pointer)
+
+    def rounded(self, value: Value) -> Value:
+        """A number as the dtype holds it."""
+        return unpack(self.f, pack(self.f, value, self.dtype), self.dtype)
+
+
+def _add_squares(module: Module, name: str, dtype: str) -> None:
+    """Adds the squares of n elements to one double."""
+    f = module.function(name, a="ptr", n="i64", squares="ptr")
+    e = _Elements(f, dtype)
     total = f.var("double", f.load("double", f.squares))
     with f.loop(0, f.n, TERMS) as start:
-        part = f.var(kind, 0.0)
-        here = f.at(f.a, start)
+        part = f.var(e.kind, 0.0)
+        here = e.at(f.a, start)
 
         def add(i: Value, mask: Value | None, part=part, here=here) -> None:
-            x = f.load(kind, here, i, mask=mask)
+            x = e.load(here, i, mask)
             part.set(f.fma(x, x, part.get()))
 
-        f.vector_loop(f.smaller(f.n - start, TERMS), width, add)
+        f.vector_loop(f.smaller(f.n - start, TERMS), e.width, add)
         total.set(total.get() + f.extend(f.total(part.get()), "double"))
     f.store(total.get(), f.squares)
     f.ret()
 
-    f = module.function("root", squares="ptr", norm="ptr")
-    f.store(f.trunc(f.sqrt(f.load("double", f.squares)), "float"), f.norm)
+
+def _root(module: Module, name: str, dtype: str) -> None:
+    f = module.function(name, squares="ptr", norm="ptr")
+    e = _Elements(f, dtype)
+    e.put(f.trunc(f.sqrt(f.load("double", f.squares)), e.real), f.norm)
     f.ret()
 
-    g = threads.parallel_export(module, "scale", {"a": "ptr", "norm": "ptr", "limit": "double"})
-    factor = g.trunc(g.limit, "float") / (g.load("float", g.norm) + 1e-6)
+
+def _scale(module: Module, name: str, dtype: str) -> None:
+    g = threads.parallel_export(module, name, {"a": "ptr", "norm": "ptr", "limit": "double"})
+    e = _Elements(g, dtype)
+    limit = g.trunc(g.limit, e.real)
+    factor = e.rounded(limit / e.rounded(e.one(g.norm) + e.rounded(g.const(1e-6, e.real))))
     factor = g.select(factor.compare("ult", 1.0), factor, 1.0)  # no number stays none
     with g.when(factor.compare("une", 1.0)):
-        wide, first = g.splat(factor, kind), g.at(g.a, g.begin)
+        wide, first = g.splat(factor, e.kind), e.at(g.a, g.begin)
 
         def multiply(i: Value, mask: Value | None) -> None:
-            g.store(g.load(kind, first, i, mask=mask) * wide, first, i, mask=mask)
+            e.store(e.load(first, i, mask) * wide, first, i, mask)
 
-        g.vector_loop(g.end - g.begin, width, multiply)
+        g.vector_loop(g.end - g.begin, e.width, multiply)
     g.ret()
 
-    g = threads.parallel_export(module, "limit", {"a": "ptr", "most": "double"})
-    most = g.splat(g.trunc(g.most, "float"), kind)
-    least, here = -most, g.at(g.a, g.begin)
+
+def _limit(module: Module, name: str, dtype: str) -> None:
+    g = threads.parallel_export(module, name, {"a": "ptr", "most": "double"})
+    e = _Elements(g, dtype)
+    most = g.splat(e.rounded(g.trunc(g.most, e.real)), e.kind)
+    least, here = -most, e.at(g.a, g.begin)
 
     def cut(i: Value, mask: Value | None) -> None:  # no number stays none
-        x = g.load(kind, here, i, mask=mask)
+        x = e.load(here, i, mask)
         x = g.select(x.compare("olt", least), least, x)
-        g.store(g.select(x.compare("ogt", most), most, x), here, i, mask=mask)
+        e.store(g.select(x.compare("ogt", most), most, x), here, i, mask)
 
-    g.vector_loop(g.end - g.begin, width, cut)
+    g.vector_loop(g.end - g.begin, e.width, cut)
     g.ret()
+
+
+_EMITTERS = {"add_squares": _add_squares, "root": _root, "scale": _scale, "limit": _limit}
+
+
+def _build(name: str) -> str:
+    module, (function, dtype) = Module(), name.split(".")
+    _EMITTERS[function](module, name, dtype)
     return module.text(name)
 
 
 _lib = jit.Library(
-    "clip", _build, {"add_squares": "aia", "root": "aa", "scale": "paadii", "limit": "padii"}
+    "clip",
+    _build,
+    {f"{name}.{dtype}": letters for name, letters in _SIGNATURES.items() for dtype in _DTYPES},
 )
 
 
-def native(name: str) -> int | None:
-    """The address of a native function of this file; None where it cannot be compiled."""
-    function = getattr(_lib, name)
+def native(name: str, dtype: str) -> int | None:
+    """The address of a native function of this file for a dtype; None where it has none."""
+    if dtype not in _DTYPES or not available(dtype):
+        return None
+    function = getattr(_lib, f"{name}.{dtype}")
     return None if function is None else jit.address(function)

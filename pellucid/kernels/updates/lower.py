@@ -2,69 +2,83 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ...ir import Instruction
+from ...ir import Instruction, Value
+from ...ir.program import ITEMSIZE
 from ..lowered import OTHER, Executable, Lowering, Native, dense, value_of
 from ..schedule import Place, Schedule
 from . import clip
 
 
+def _dtype(*values: Any) -> str:
+    """The dtype of contiguous values that all have one; "" of others."""
+    first = values[0] if values else None
+    if None in values or not isinstance(first, Value) or not dense(*values, dtype=first.dtype):
+        return ""
+    return first.dtype
+
+
 def total_norm(i: Instruction, ex: Executable) -> Native | str:
-    """The 2-norm of all arrays together."""
+    """The 2-norm of all arrays together; of two-byte floats, the norm of the arrays' norms."""
     arrays, p = i.params["args"]
     values = [value_of(a) for a in arrays]
     out = i.record[1][0]
-    add, root = clip.native("add_squares"), clip.native("root")
-    if add is None or root is None or p != 2.0 or not dense(*values, out) or None in values:
+    dtype = _dtype(*values, out)
+    add, root = clip.native("add_squares", dtype), clip.native("root", dtype)
+    if add is None or root is None or p != 2.0:
         return OTHER
+    size, each = sum(v.size for v in values), ITEMSIZE[dtype]
 
     def emit(schedule: Schedule) -> None:
         total = Place("kept", schedule.keep(np.zeros(1, np.float64)))
+        norms = schedule.room(each * len(values))
         schedule.zero(total, 8)
-        for v in values:
-            schedule.native(
-                add, [ex.place(v, schedule), v.size, total], f"squares of {v.size} values"
-            )
+        for k, v in enumerate(values):
+            title = f"squares of {v.size} values"
+            schedule.native(add, [ex.place(v, schedule), v.size, total], title)
+            if each == 2:
+                schedule.native(root, [total, norms.at(each * k)], "their root")
+                schedule.zero(total, 8)
+        if each == 2:
+            schedule.native(add, [norms, len(values), total], "squares of the norms")
         schedule.native(root, [total, ex.place(out, schedule)], "their root")
 
-    size = sum(v.size for v in values)
-    return Native(emit, f"norm of {len(values)} gradients", 4 * size, 2 * size)
+    return Native(emit, f"norm of {len(values)} gradients", each * size, 2 * size)
 
 
 def scale(i: Instruction, ex: Executable) -> Native | str:
     """All arrays times limit / norm, where that is less than 1."""
     arrays, norm, limit = i.params["args"]
-    values, norm = [value_of(a) for a in arrays], value_of(norm)
-    function = clip.native("scale")
-    if function is None or not dense(*values, norm) or None in values or norm is None:
-        return OTHER
-
-    def emit(schedule: Schedule) -> None:
-        at = ex.place(norm, schedule)
-        for v in values:
-            arguments = ["team", ex.place(v, schedule), at, float(limit), v.size, clip.GRAIN]
-            schedule.native(function, arguments, f"scaling of {v.size} values")
-
-    size = sum(v.size for v in values)
-    return Native(emit, f"scaling of {len(values)} gradients", 8 * size, size)
+    return _each(ex, "scale", "scaling", arrays, [value_of(norm)], limit)
 
 
 def limit(i: Instruction, ex: Executable) -> Native | str:
     """All elements cut at -limit and limit."""
     arrays, most = i.params["args"]
+    return _each(ex, "limit", "limits", arrays, [], most)
+
+
+def _each(
+    ex: Executable, name: str, title: str, arrays: Any, others: list[Any], number: Any
+) -> Native | str:
     values = [value_of(a) for a in arrays]
-    function = clip.native("limit")
-    if function is None or not dense(*values) or None in values:
+    dtype = _dtype(*values, *others)
+    function = clip.native(name, dtype)
+    if function is None:
         return OTHER
 
     def emit(schedule: Schedule) -> None:
+        given = [ex.place(v, schedule) for v in others]
         for v in values:
-            arguments = ["team", ex.place(v, schedule), float(most), v.size, clip.GRAIN]
-            schedule.native(function, arguments, f"limits of {v.size} values")
+            arguments = ["team", ex.place(v, schedule), *given, float(number), v.size, clip.GRAIN]
+            schedule.native(function, arguments, f"{title} of {v.size} values")
 
     size = sum(v.size for v in values)
-    return Native(emit, f"limits of {len(values)} gradients", 8 * size, size)
+    moved = 2 * ITEMSIZE[dtype] * size
+    return Native(emit, f"{title} of {len(values)} gradients", moved, size)
 
 
 LOWERINGS: dict[str, Lowering] = {"_total_norm": total_norm, "_scale": scale, "_limit": limit}

@@ -22,10 +22,10 @@ from ...llvm.emit import MEMORY, REGISTER, Function, Module, Value, element, lan
 from ..pointwise.values import Num, available, pack, unpack
 from ..pointwise.words import Words
 
-__all__ = ["Rule", "apply", "emit_flat_update", "made", "prepared"]
+__all__ = ["Rule", "apply", "emit_flat_update", "made", "prepared", "served"]
 
 _DTYPES = {"float": "float32", "double": "float64"}
-# of schedules
+# of counters
 KINDS = {np.dtype(name): ctype for name, ctype in types_of("float32 float64").items()}
 _LISTED = {
     np.dtype(kind): np.dtype(kind).name
@@ -204,23 +204,27 @@ def _body(
     return body
 
 
-def emit_flat_update(module: Module, name: str, rule: Rule, scalar: str = "float") -> None:
-    """Add `name(team, arrays..., numbers, n, grain)`, which updates n contiguous elements;
-    `numbers` points to doubles.
+def emit_flat_update(module: Module, name: str, rule: Rule, dtype: str = "float32") -> None:
+    """Add `name(team, arrays..., numbers, n, grain)`, which updates n contiguous elements of a
+    dtype; `numbers` points to doubles.
     """
     arrays = ("param", "grad", *rule.arrays)
     f = threads.parallel_export(
         module, name, {"a_" + n: "ptr" for n in arrays} | {"numbers": "ptr"}
     )
+    scalar, memory = REGISTER[dtype], MEMORY[dtype]
     width = target.host().lanes(scalar)
     kind = vector(scalar, width)
-    values = [
-        f.splat(f.trunc(f.load("double", f.numbers, k), scalar), kind)
-        for k in range(1 + len(rule.numbers))
-    ]
-    pointers = {n: f.at(getattr(f, "a_" + n), f.begin, scalar) for n in arrays}
-    f.vector_loop(f.end - f.begin, width, _body(f, rule, kind, values, pointers, _DTYPES[scalar]))
+    numbers = [f.load("double", f.numbers, k) for k in range(1 + len(rule.numbers))]
+    values = [f.splat(f.trunc(number, scalar), kind) for number in numbers]
+    pointers = {n: f.at(getattr(f, "a_" + n), f.begin, memory) for n in arrays}
+    f.vector_loop(f.end - f.begin, width, _body(f, rule, kind, values, pointers, dtype))
     f.ret()
+
+
+def served(dtype: np.dtype) -> bool:
+    """Whether there are kernels for parameters of a dtype."""
+    return dtype in _LISTED and available(_LISTED[dtype])
 
 
 _made: dict[tuple[Rule, np.dtype], Any] = {}
@@ -283,7 +287,7 @@ def prepared(
         if type(arrays) is not list or len(arrays) != count or set(map(type, arrays)) != _ARRAYS:
             return None
     dtype = params[0].dtype
-    kernel = _kernel(rule, dtype) if dtype in _LISTED and available(_LISTED[dtype]) else None
+    kernel = _kernel(rule, dtype) if served(dtype) else None
     if kernel is None:
         return None
     check, total, flags = _lib.check, -1, _NEEDED | _WRITEABLE

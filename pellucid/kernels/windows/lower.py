@@ -147,27 +147,26 @@ def _sums(
     """The kernel for each dimension; what lies between two is working memory."""
     out = i.outputs[0]
     if (
-        x.dtype != "float32"
-        or any(s % 4 for s in x.strides)
-        or not dense(out)
+        not served(x, out)
+        or not dense(out, dtype=x.dtype)
         or not x.size
         or not out.size
         or not steps
     ):
         return OTHER
-    if steps[-1][2] != out.shape or any(taps.native(n) is None for n in (1, 2)):
+    if steps[-1][2] != out.shape or any(taps.native(x.dtype, n) is None for n in (1, 2)):
         return OTHER
 
     def emit(schedule: Schedule) -> None:
         at, shape = compact(ex, schedule, x), x.shape
         for k, (axis, table, after) in enumerate(steps):
             to = (
-                ex.place(out, schedule) if k == len(steps) - 1 else room(schedule, math.prod(after))
+                ex.place(out, schedule)
+                if k == len(steps) - 1
+                else room(schedule, math.prod(after), x.dtype)
             )
-            held = [
-                Place("kept", schedule.keep(a)) for a in (table.counts, table.index, table.weights)
-            ]
-            function = taps.native(math.prod(shape[axis + 1 :]))
+            held = [Place("kept", schedule.keep(a)) for a in table.arrays(x.dtype)]
+            function = taps.native(x.dtype, math.prod(shape[axis + 1 :]))
             assert function is not None
             title = f"{i.op}: {'x'.join(map(str, shape))} to {'x'.join(map(str, after))}"
             schedule.native(

@@ -1,5 +1,5 @@
 """Weighted sums of a few elements along one dimension: interpolation, adaptive average pooling, and
-the transposes of both (float32).
+the transposes of both (float32 and float64).
 
 A `Table` says for each output which elements it adds, with which weights. Arrays are seen as
 (outer, n, inner), the dimension in the middle: where it is not the last one, vectors run along
@@ -15,19 +15,19 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, Value, types_of, vector
 from ...llvm.outputs import empty
 from ..convolution.geometry import adaptive_windows
 
 __all__ = ["Table", "adaptive_tables", "apply", "make_table", "native", "sequence"]
 
-_F32 = np.dtype(np.float32)
+_CTYPES = types_of("float32 float64")
 GRAIN = 16384  # elements a chunk
 
 
@@ -40,7 +40,7 @@ class Table:
     size: int
     counts: np.ndarray  # int32
     index: np.ndarray  # int32, (taps, outputs)
-    weights: np.ndarray  # float32, (taps, outputs)
+    weights: np.ndarray  # float64, (taps, outputs)
 
     @property
     def outputs(self) -> int:
@@ -52,6 +52,15 @@ class Table:
         taps, j = np.nonzero(np.arange(len(self.index))[:, None] < self.counts)
         return _packed(self.index[taps, j], j, self.weights[taps, j], self.size, self.outputs)
 
+    @functools.cached_property
+    def single(self) -> np.ndarray:
+        """The weights as float32."""
+        return self.weights.astype(np.float32)
+
+    def arrays(self, dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What the kernel of a dtype reads."""
+        return self.counts, self.index, self.weights if dtype == "float64" else self.single
+
 
 def _packed(
     to: np.ndarray, origin: np.ndarray, weights: np.ndarray, outputs: int, size: int
@@ -62,7 +71,7 @@ def _packed(
     counts = np.bincount(to, minlength=outputs)
     rank = np.arange(to.size) - np.repeat(np.cumsum(counts) - counts, counts)
     taps = max(int(counts.max(initial=0)), 1)
-    index, held = np.zeros((taps, outputs), np.int32), np.zeros((taps, outputs), np.float32)
+    index, held = np.zeros((taps, outputs), np.int32), np.zeros((taps, outputs))
     index[rank, to], held[rank, to] = origin, weights
     return Table(size, counts.astype(np.int32), index, held)
 
@@ -76,10 +85,8 @@ def make_table(index: np.ndarray, weight: np.ndarray | None, size: int) -> Table
         if len(_tables) > 256:
             _tables.clear()
         counts = np.full(len(index), index.shape[1], np.int32)
-        index32, weights = (
-            np.ascontiguousarray(index.T, np.int32),
-            np.ascontiguousarray(weight.T, np.float32),
-        )
+        index32 = np.ascontiguousarray(index.T, np.int32)
+        weights = np.ascontiguousarray(weight.T, np.float64)
         known = _tables[key] = Table(size, counts, index32, weights)
     return known
 
@@ -122,9 +129,10 @@ def sequence(
 
 # ---- the kernel -----------------------------------------------------------------------------------------
 def _build(name: str) -> str:
-    module = Module()
-    width = target.host().lanes("float")
-    floats, ints = vector("float", width), vector("i32", width)
+    real = name.split(".")[1]
+    module = Module(real)
+    width = target.host().lanes(real)
+    floats, ints = vector(real, width), vector("i32", width)
     params = {
         "x": "ptr",
         "out": "ptr",
@@ -136,7 +144,7 @@ def _build(name: str) -> str:
     }
 
     # Vectors along what lies inside of the dimension.
-    f = threads.parallel_export(module, "inside", {**params, "inner": "i64"})
+    f = threads.parallel_export(module, f"inside.{real}", {**params, "inner": "i64"})
     f.scalar = True
     with f.loop(f.begin, f.end) as line:
         o, j = line // f.outputs, line % f.outputs
@@ -155,7 +163,7 @@ def _build(name: str) -> str:
             with f.loop(0, count) as t:
                 at = t * f.outputs + j
                 row = f.extend(f.load("i32", f.index, at), "i64") * f.inner
-                weight = f.splat(f.load("float", f.weights, at), floats)
+                weight = f.splat(f.load(real, f.weights, at), floats)
                 total.set(f.fma(f.load(floats, base, row + i, mask=mask), weight, total.get()))
             f.store(total.get(), to, i, mask=mask)
 
@@ -163,7 +171,7 @@ def _build(name: str) -> str:
     f.ret()
 
     # Vectors of outputs.
-    f = threads.parallel_export(module, "along", params)
+    f = threads.parallel_export(module, f"along.{real}", params)
     f.scalar = True
     with f.loop(f.begin, f.end) as o:
         base, to = f.at(f.x, o * f.size), f.at(f.out, o * f.outputs)
@@ -189,15 +197,33 @@ def _build(name: str) -> str:
 
 def _gathered(f: Function, base: Value, where: Value, here: Value, width: int) -> Value:
     """The elements at positions, 0 in lanes that are left out."""
-    return f.gather(vector("float", width), f.addresses(base, where, "float"), here, align=4)
+    real = f.module.real
+    align = 4 if real == "float" else 8
+    return f.gather(vector(real, width), f.addresses(base, where, real), here, align=align)
 
 
-_lib = jit.Library("taps", _build, {"inside": "paaaaaiiiii", "along": "paaaaaiiii"})
+_SIGNATURES = {"inside": "paaaaaiiiii", "along": "paaaaaiiii"}
+_lib = jit.Library(
+    "taps",
+    _build,
+    {f"{name}.{real}": s for name, s in _SIGNATURES.items() for real in _CTYPES.values()},
+)
 
 
-def native(inner: int) -> int | None:
-    """The address of the kernel for a dimension with `inner` elements behind each of its positions."""
-    function = _lib.along if inner == 1 else _lib.inside
+def _function(dtype: str, inner: int) -> Callable[..., None] | None:
+    """The kernel for a dimension with `inner` elements behind each of its positions."""
+    real = _CTYPES.get(dtype)
+    if real is None:
+        return None
+    made: Callable[..., None] | None = getattr(
+        _lib, f"{'along' if inner == 1 else 'inside'}.{real}"
+    )
+    return made
+
+
+def native(dtype: str, inner: int) -> int | None:
+    """The address of that kernel; None for a dtype that it does not serve."""
+    function = _function(dtype, inner)
     return None if function is None else jit.address(function)
 
 
@@ -210,21 +236,14 @@ def numbers(shape: Sequence[int], axis: int, table: Table) -> tuple[int, ...]:
 
 
 def apply(x: np.ndarray, axis: int, table: Table) -> np.ndarray | None:
-    """The sums along a dimension of a float32 array, `(..., size, ...)` to `(..., outputs, ...)`;
-    None where it is not served.
+    """The sums along a dimension, `(..., size, ...)` to `(..., outputs, ...)`; None where it is not
+    served.
     """
-    if x.dtype is not _F32 or not x.size or not table.outputs or _lib.along is None:
+    dtype = x.dtype.name
+    function = _function(dtype, math.prod(x.shape[axis + 1 :]))
+    if function is None or not x.size or not table.outputs:
         return None
     x = np.ascontiguousarray(x)
-    out: np.ndarray = empty((*x.shape[:axis], table.outputs, *x.shape[axis + 1 :]), _F32)
-    function = _lib.along if math.prod(x.shape[axis + 1 :]) == 1 else _lib.inside
-    function(
-        threads.team(),
-        x,
-        out,
-        table.counts,
-        table.index,
-        table.weights,
-        *numbers(x.shape, axis, table),
-    )
+    out: np.ndarray = empty((*x.shape[:axis], table.outputs, *x.shape[axis + 1 :]), x.dtype)
+    function(threads.team(), x, out, *table.arrays(dtype), *numbers(x.shape, axis, table))
     return out

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import config
+from ...backends.halves import HALVES, in_float32
 from ...backends.native import kernels
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -27,12 +28,12 @@ from .._format import in_format
 from .._rules import require_tensor
 from .._samples import cases
 
-_F32 = np.dtype(np.float32)
-
 
 def _apply_taps(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, size: int) -> Any:
     """Sum over taps t of x[index[o, t]] * weight[o, t] along an axis."""
-    if type(x) is np.ndarray and x.dtype is _F32 and config.kernels:
+    if x.dtype in HALVES:
+        return in_float32(_apply_taps, xp, x, axis=axis, index=index, weight=weight, size=size)
+    if type(x) is np.ndarray and config.kernels:
         made = kernels.windows.taps.apply(
             x, axis, kernels.windows.taps.make_table(index, weight, size)
         )
@@ -51,7 +52,7 @@ def _apply_taps(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, size: in
 
 def _apply_taps_back(xp: Any, g: Any, *, axis: int, index: Any, weight: Any, size: int) -> Any:
     """The transpose: every output's gradient goes back to its taps."""
-    if type(g) is np.ndarray and g.dtype is _F32 and config.kernels:
+    if type(g) is np.ndarray and config.kernels:
         made = kernels.windows.taps.apply(
             g, axis, kernels.windows.taps.make_table(index, weight, size).transposed
         )

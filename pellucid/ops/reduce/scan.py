@@ -106,7 +106,7 @@ def _cumprod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: i
         F.raw
         and type(values) is np.ndarray
         and type(g) is np.ndarray
-        and values.dtype == np.float32
+        and values.dtype.kind == "f"
         and config.kernels
     ):
         made = kernels.ordering.scan.cumprod_backward(values, out, np.ascontiguousarray(g), dim)

@@ -32,10 +32,11 @@ def normal(seed, shape):
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
-def close(made, expected, terms):
+def close(made, expected, terms, dtype=np.float32):
     """Within a few roundings of sums of `terms` products of normal numbers."""
-    assert made is not None and made.dtype == np.float32 and made.shape == expected.shape
-    np.testing.assert_allclose(made, expected, rtol=1e-5, atol=2e-6 * (terms**0.5 + 1) * 4)
+    assert made is not None and made.dtype == dtype and made.shape == expected.shape
+    one = 2e-6 if dtype == np.float32 else 4e-15
+    np.testing.assert_allclose(made, expected, rtol=5 * one, atol=one * (terms**0.5 + 1) * 4)
 
 
 def check(x_shape, w_shape, *args):
@@ -43,19 +44,16 @@ def check(x_shape, w_shape, *args):
     geo = conv_geometry(x_shape, w_shape, *args)
     g = normal(2, geo.out_shape)
     x64, w64, g64 = (a.astype(np.float64) for a in (x, w, g))
-    terms = geo.c_group * geo.taps
-    close(kernels.conv(x, w, *args), reference.conv(x64, w64, *args), terms)
-    close(
-        kernels.conv_input_grad(g, w, x_shape, *args),
-        reference.conv_input_grad(g64, w64, x_shape, *args),
-        geo.o_group * geo.taps,
-    )
-    pixels = geo.n * int(np.prod(geo.out))
-    close(
-        kernels.conv_weight_grad(g, x, w_shape, *args),
-        reference.conv_weight_grad(g64, x64, w_shape, *args),
-        pixels,
-    )
+    terms, pixels = geo.c_group * geo.taps, geo.n * int(np.prod(geo.out))
+    forward = reference.conv(x64, w64, *args)
+    of_input = reference.conv_input_grad(g64, w64, x_shape, *args)
+    of_weight = reference.conv_weight_grad(g64, x64, w_shape, *args)
+    for image, weight, grad in ((x, w, g), (x64, w64, g64)):
+        kind = image.dtype
+        close(kernels.conv(image, weight, *args), forward, terms, kind)
+        made = kernels.conv_input_grad(grad, weight, x_shape, *args)
+        close(made, of_input, geo.o_group * geo.taps, kind)
+        close(kernels.conv_weight_grad(grad, image, w_shape, *args), of_weight, pixels, kind)
 
 
 @st.composite
@@ -339,11 +337,13 @@ def test_python_threads_do_not_share_scratch():
 
 
 def test_what_does_not_apply_gives_none():
-    x, w = np.zeros((1, 2, 5, 5)), np.zeros((3, 2, 3, 3))
+    x, w = np.zeros((1, 2, 5, 5), np.int64), np.zeros((3, 2, 3, 3), np.int64)
     assert kernels.conv(x, w) is None
+    assert kernels.conv(x.astype(np.float64), w.astype(np.float32)) is None
     assert kernels.conv(x.astype(np.float32)[:0], w.astype(np.float32)) is None
-    assert kernels.conv_input_grad(np.zeros((1, 3, 3, 3)), w, x.shape) is None
-    assert kernels.conv_weight_grad(np.zeros((1, 3, 3, 3)), x, w.shape) is None
+    g = np.zeros((1, 3, 3, 3), np.int64)
+    assert kernels.conv_input_grad(g, w, x.shape) is None
+    assert kernels.conv_weight_grad(g, x, w.shape) is None
     with pytest.raises(RuntimeError, match="to have 2 channels"):
         kernels.conv(np.zeros((1, 3, 5, 5), np.float32), w.astype(np.float32))
     with pytest.raises(RuntimeError, match="Expected grad_output of shape"):

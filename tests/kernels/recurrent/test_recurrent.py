@@ -13,11 +13,11 @@ MODES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 
 
-def draw(mode, steps, batch, inputs, size, biased=True):
+def draw(mode, steps, batch, inputs, size, biased=True, dtype=np.float32):
     rng = np.random.default_rng(steps * 1000 + batch * 100 + size)
 
     def array(*shape):
-        return (rng.standard_normal(shape) * 0.5).astype(np.float32)
+        return (rng.standard_normal(shape) * 0.5).astype(dtype)
 
     gates = GATES[mode] * size
     x, hx, cx = (
@@ -64,9 +64,10 @@ def packed(given, sizes):
 @pytest.mark.parametrize(
     "shape", [(1, 1, 1, 1), (3, 2, 5, 7), (4, 20, 8, 33), (2, 15, 3, 16), (5, 29, 4, 40)]
 )
-def test_native_equals_numpy(monkeypatch, mode, reverse, shape):
+@pytest.mark.parametrize("dtype, error", [(np.float32, 2e-4), (np.float64, 1e-12)])
+def test_native_equals_numpy(monkeypatch, mode, reverse, shape, dtype, error):
     for biased in (True, False):
-        given = draw(mode, *shape, biased=biased)
+        given = draw(mode, *shape, biased=biased, dtype=dtype)
         native = both_ways(mode, given, reverse)
         with monkeypatch.context() as patch:
             patch.setattr(config, "kernels", False)
@@ -74,7 +75,8 @@ def test_native_equals_numpy(monkeypatch, mode, reverse, shape):
         for a, b in zip(native, plain, strict=True):
             assert (a is None) == (b is None)
             if a is not None:
-                np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-4)
+                assert a.dtype == b.dtype == dtype
+                np.testing.assert_allclose(a, b, rtol=error, atol=error)
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -27,11 +27,11 @@ def test_products_with_the_matrix_of_a_table(shape, thread_count):
     axis = shape.index(9)
     for table in tables():
         for t in (table, table.transposed):
-            x = RNG.standard_normal(
-                [t.size if d == axis else n for d, n in enumerate(shape)]
-            ).astype(np.float32)
-            want = np.moveaxis(np.tensordot(matrix(t), x, (1, axis)), 0, axis)
-            np.testing.assert_allclose(taps.apply(x, axis, t), want, rtol=1e-5, atol=1e-5)
+            drawn = RNG.standard_normal([t.size if d == axis else n for d, n in enumerate(shape)])
+            for dtype, error in ((np.float32, 1e-5), (np.float64, 1e-13)):
+                x = drawn.astype(dtype)
+                want = np.moveaxis(np.tensordot(matrix(t), x, (1, axis)), 0, axis)
+                np.testing.assert_allclose(taps.apply(x, axis, t), want, rtol=error, atol=error)
 
 
 def test_the_transpose():
@@ -54,5 +54,5 @@ def test_shrinking_dimensions_come_first():
 
 def test_what_is_not_served():
     (table,) = taps.adaptive_tables((4,), (2,))
-    assert taps.apply(np.ones((2, 4)), 1, table) is None
+    assert taps.apply(np.ones((2, 4), np.int64), 1, table) is None
     assert taps.apply(np.ones((0, 4), np.float32), 1, table) is None
