@@ -11,6 +11,7 @@ it as a default or compares it by `is` need not know.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import threading
 import weakref
@@ -18,12 +19,14 @@ from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType
 from typing import Any
 
+from ..core import bind
 from ..core.modes import local
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES
 from ..core.tensor import Parameter, Tensor
 from ..devices import Size, device
 from ..dtypes import dtype
 from ..errors import UnsupportedError, forwarding
+from ..ops._overloads import overloads
 from . import attach, origins
 
 forwarding.add(__file__)
@@ -263,7 +266,18 @@ def _public_functions() -> set[FunctionType]:
             for name, value in table.items()
             if isinstance(value, FunctionType) and name not in _TELLING
         }
-    return found
+    return found | _methods_of_two() if _installed["others"] else found
+
+
+@functools.cache
+def _methods_of_two() -> set[FunctionType]:
+    """Tensor's methods that take another tensor: there it may be a class that is none."""
+    found = set()
+    for name in METHODS:
+        known = overloads().get(f"Tensor.{name}") or overloads().get(f"torch.{name}")
+        if known is not None and any("Tensor " in each for each in known.signatures):
+            found.add(vars(Tensor).get(name))
+    return {value for value in found if isinstance(value, FunctionType)}
 
 
 def _functions(asking: bool) -> None:
@@ -432,7 +446,8 @@ def _versions() -> dict[str, Any]:
     return made
 
 
-_installed = {"classes": 0, "modes": 0}  # `modes` counts what needs Tensor's own methods to ask
+# `modes` counts what needs Tensor's own methods to ask, `others` the classes that are no Tensor.
+_installed = {"classes": 0, "modes": 0, "others": 0}
 _saved: dict[str, Any] = {}
 _lock = threading.RLock()  # the last holder of an `Asked` may go away in any thread
 
@@ -447,10 +462,48 @@ def _init_subclass(cls: Any, **kwargs: Any) -> None:
     for name, value in _versions().items():
         if not any(name in vars(base) for base in cls.__mro__[: cls.__mro__.index(Tensor)]):
             setattr(cls, name, value)
+    _ask_for(cls)
+
+
+def _ask_for(cls: type) -> None:
+    """Have functions ask from now on, since there is a class that takes them over."""
     with _lock:
         _installed["classes"] += 1
-        if _installed["classes"] == 1 and not _installed["modes"]:
+        first = _installed["classes"] == 1 and not _installed["modes"]
+        if not issubclass(cls, Tensor):
+            _installed["others"] += 1
+            first = first or _installed["others"] == 1
+            bind.other_type = _operator
+        if first:
             _functions(True)
+
+
+_build_class = builtins.__build_class__
+
+
+@functools.wraps(_build_class)
+def _noticing(*args: Any, **kwargs: Any) -> Any:
+    """Python's own way to make a class. A class that is no Tensor tells nobody else that it has `__torch_function__`."""
+    made = _build_class(*args, **kwargs)
+    if (
+        isinstance(made, type)
+        and "__torch_function__" in vars(made)
+        and not issubclass(made, Tensor)
+        and not str(made.__module__).startswith("pellucid.")
+    ):
+        _ask_for(made)
+    return made
+
+
+def _operator(name: str, x: Any, y: Any) -> Any:
+    """What an operator of Tensor gives whose operands are not both tensors; NotImplemented leaves it to Python."""
+    if takes_over(type(y)) and overloaded((x, y)):
+        return dispatch(vars(Tensor)[name], _refusing, (x, y), {})
+    return NotImplemented
+
+
+def _refusing(*args: Any) -> Any:
+    return NotImplemented
 
 
 def install() -> None:
@@ -514,6 +567,7 @@ class Asked:
 
 
 attach.after_publish.append(_published)
+builtins.__build_class__ = _noticing
 Tensor.__torch_function__ = classmethod(default)  # type: ignore[assignment, method-assign]
 Parameter.__torch_function__ = staticmethod(disabled)  # type: ignore[method-assign]
 Tensor.__init_subclass__ = classmethod(_init_subclass)  # type: ignore[assignment]

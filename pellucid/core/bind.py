@@ -92,11 +92,9 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                 a = x._array
                 kind = a.dtype
                 if aside and kind.kind in aside or rule and type(a) is not ndarray:
-                    return (
-                        general(op, (x, y), {})
-                        if isinstance(y, operands) or not operator
-                        else NotImplemented
-                    )
+                    if operator and not isinstance(y, operands):
+                        return other_type(op.name, x, y)
+                    return general(op, (x, y), {})
                 if ty is Tensor or ty is Parameter:
                     b = y._array
                     rg = x._rg or y._rg
@@ -135,11 +133,19 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                     return recorder(x, y, r, _NONE)
                 return wrap(r)
         if operator and not (isinstance(x, operands) and isinstance(y, operands)):
-            return NotImplemented
+            return other_type(op.name, x, y)
         return general(op, (x, y), {})
 
     call.__name__ = op.name
     return call
+
+
+def other_type(name: str, x: Any, y: Any) -> Any:
+    """What an operator gives for an operand of another type: Python asks that next.
+
+    `api.overriding` puts another function here once there are classes that take functions over and are no Tensor.
+    """
+    return NotImplemented
 
 
 def _mixed(op: Primitive, x: Tensor, y: Tensor) -> Any:

@@ -225,3 +225,12 @@ def test_tables_of_global_hooks_under_pytorchs_names():
     assert not home._global_forward_hooks_always_called
     with pytest.raises(AttributeError, match="_global_sideways_hooks"):
         home._global_sideways_hooks
+
+
+def test_the_handle_in_a_copy_removes_the_hook_of_the_copy():
+    module = nn.Linear(2, 2)
+    module.handle = module.register_forward_pre_hook(lambda *args: None)
+    twin = copy.deepcopy(module)
+    twin.handle.remove()
+    assert len(module._forward_pre_hooks) == 1
+    assert not twin._forward_pre_hooks

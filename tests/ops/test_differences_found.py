@@ -952,3 +952,16 @@ def test_with_ceil_mode_a_window_may_be_longer_than_the_image(kernel):
     ]
     mean.sum().backward()
     assert torch.allclose(x.grad, torch.full_like(x, 1 / 6))
+
+
+def test_a_number_divided_by_a_tensor_is_the_number_times_the_reciprocal():
+    x = torch.tensor([0.6], requires_grad=True)
+    quotient = 0.2 / x
+    assert quotient.item() == 0.3333333432674408  # the quotient rounded once is 0.3333333134651184
+    assert quotient.grad_fn.name() == "MulBackward0"
+    assert quotient.grad_fn.next_functions[0][0].name() == "ReciprocalBackward0"
+    quotient.backward()
+    assert x.grad.item() == pytest.approx(-0.2 / 0.36)
+    assert (1 / torch.tensor([4, 8])).tolist() == [0.25, 0.125]
+    with pytest.raises(TypeError, match="unsupported operand"):
+        "text" / x

@@ -4,6 +4,7 @@ them again.
 
 from __future__ import annotations
 
+import copy
 from collections import OrderedDict
 from typing import Any
 
@@ -44,6 +45,13 @@ def _counted(name: str, kind: type) -> type:
         # Files and copies hold plain dictionaries; `adopt` makes them count again.
         return kind, (list(self.items()),)
 
+    def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+        # At once in the memo: a copied handle finds the copied table.
+        made = memo[id(self)] = type(self)()
+        for key, value in self.items():
+            made[key] = copy.deepcopy(value, memo)
+        return made
+
     names = [
         "__setitem__",
         "__delitem__",
@@ -59,7 +67,13 @@ def _counted(name: str, kind: type) -> type:
     return type(
         name,
         (kind,),
-        body | {"__reduce__": reduce, "__module__": __name__, "__doc__": _counted.__doc__},
+        body
+        | {
+            "__reduce__": reduce,
+            "__deepcopy__": deepcopy,
+            "__module__": __name__,
+            "__doc__": _counted.__doc__,
+        },
     )
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...core.bind import common_dtype, make_operators
+from ...core.bind import OPERANDS, common_dtype, make_operators
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError
+from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError, foreign
 from ...ir.formula import Formula
 from .._numbers import as_number
 from .._overloads import former
@@ -341,15 +341,18 @@ def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 
 def _divided_by(self: Tensor, other: Any) -> Any:
-    """`other / self`; tensors are multiplied with the reciprocal, whose type is float."""
-    return (
-        self.reciprocal() * other
-        if isinstance(other, Tensor)
-        else METHODS["__rtruediv__"](self, other)
-    )
+    """`other / self`: the reciprocal times the number, each rounded, as PyTorch computes it."""
+    if not isinstance(self, Tensor):
+        raise foreign("__rtruediv__", self)
+    if not isinstance(other, OPERANDS):
+        return NotImplemented
+    inverse = reciprocal(self)
+    once = other.__class__ in (int, float) and other == 1 and not inverse.requires_grad
+    return inverse if once else inverse * other
 
 
-METHODS["__div__"], METHODS["__rdiv__"] = METHODS["__truediv__"], _divided_by
+METHODS["__div__"] = METHODS["__truediv__"]
+METHODS["__rdiv__"] = METHODS["__rtruediv__"] = _divided_by
 
 
 @public(methods="=", inplace="floor_divide_ __ifloordiv__", out=True)
