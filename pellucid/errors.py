@@ -367,7 +367,10 @@ def hinted(error: Exception, hint: str) -> Exception:
     return error
 
 
-CUDA_HINT = "Pellucid runs on the CPU: device = torch.device('cuda' if torch.cuda.is_available() else 'cpu'), then .to(device)"
+CUDA_HINT = (
+    "Pellucid computes on the CPU; write device = torch.device('cuda' if torch.cuda.is_available() else 'cpu') once, "
+    "and .to(device) instead of .cuda()"
+)
 
 
 def no_cuda() -> Exception:
@@ -387,6 +390,16 @@ def facts_of(error: BaseException) -> Facts | None:
     """The facts of an error that Pellucid raised; None for any other error."""
     known = getattr(error, "facts", None)
     return known if isinstance(known, Facts) else None
+
+
+def explained(error: BaseException) -> bool:
+    """True for an error of Pellucid's whose notes say what is wrong, so that nobody needs the frames
+    inside the library.
+    """
+    notes = getattr(error, "__notes__", ())
+    return facts_of(error) is not None or any(
+        note.startswith(("  hint: ", "close names: ")) for note in notes
+    )
 
 
 def of_arguments(

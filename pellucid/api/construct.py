@@ -96,7 +96,7 @@ def _check_lengths(data: Any, depth: int = 0) -> None:
                 raise ArgumentTypeError("not a sequence")
             raise ArgumentValueError(
                 f"expected sequence of length {first} at dim {depth + 1} (got {n})",
-                hint="the rows have different lengths, and a tensor is rectangular: pad them, "
+                hint="the rows have different lengths; pad them to a rectangle: "
                 "nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)",
             )
     for x in data:
@@ -196,13 +196,14 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
                 ) from None
             return to_array(items, dtype)
         raise _no_number(data, dtype is not None)
+    ragged = None
     try:
         array = np.array(data)
-    except OverflowError:
-        raise
-    except ValueError:
+    except ValueError as error:
+        ragged = error
+    if ragged is not None:  # after the handler, so that NumPy's error is not shown above ours
         _check_elements(data, dtype is not None)
-        raise
+        raise ragged
     if array.dtype.kind in "OUS":
         _check_elements(data, dtype is not None)
         wanted = dtype if dtype is not None else _mixed(data)

@@ -18,7 +18,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from pellucid.core.source import PACKAGE, is_library
-from pellucid.errors import facts_of
+from pellucid.errors import explained
 from pellucid.interop import as_torch, torch_alias
 
 from ..core.display.notebook import is_notebook, source_of, traceback_of
@@ -275,12 +275,12 @@ def script_frames(
     """The part of a traceback from the script's module frame on, without the frames of the torch
     alias at its end.
 
-    An error that Pellucid raised says where it arose and with which operands: the frames of the
-    library below the user's line are left out.
+    An error that Pellucid explains needs no frames of the library below the user's line, so they
+    are left out.
     """
     while frames is not None and frames.tb_frame.f_code is not code:
         frames = frames.tb_next
-    ours = error is not None and facts_of(error) is not None
+    ours = error is not None and explained(error)
     here = last = frames
     while here is not None:
         file = here.tb_frame.f_code.co_filename

@@ -353,18 +353,17 @@ def reads_later(result: Tensor, *tensors: Tensor) -> Tensor:
 
 
 def _freed_hint(node: Node) -> str:
-    advice = "if state is carried from one step to the next, detach() it; if there are two losses, add them and call backward once"
+    advice = (
+        "to carry state from one step to the next, detach() it; "
+        "for two losses, add them and call backward once"
+    )
     made, freed = (
         _place(node.line),
         _place(source.describe(node.total if isinstance(node.total, tuple) else None)),
     )
     facts = [f"{node.op.grad_name} was recorded at {made}"] if made is not None else []
-    facts += (
-        [f"its saved values were freed by the backward call at {freed}"]
-        if freed is not None
-        else []
-    )
-    return "; ".join([*facts, advice])
+    facts += [f"its saved values were freed by backward at {freed}"] if freed is not None else []
+    return "; ".join([" and ".join(facts), advice] if facts else [advice])
 
 
 def _place(line: Any) -> str | None:

@@ -5,11 +5,13 @@ import signal
 import subprocess
 import sys
 import textwrap
+import traceback
 import zipfile
 
 import pytest
 
 from pellucid import _version
+from pellucid.cli.run import script_frames
 
 FACTS = """
     import __main__, os, sys
@@ -216,3 +218,24 @@ def test_an_error_of_the_library_ends_at_the_users_line(write, tmp_path):
     )
     done = run(script, cwd=tmp_path)
     assert done.stderr.count("  File ") == 2 and done.stderr.splitlines()[-1].startswith("  hint:")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.nn.Linear(3, 4).cuda()",
+        "torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], learning_rate=0.1)",
+        "torch.nn.ModuleList()(1)",
+        "torch.tensor([[1, 2], [3]])",
+    ],
+)
+def test_an_error_with_a_hint_shows_no_frame_of_the_library(line):
+    code = compile(f"import pellucid as torch\n{line}\n", "train.py", "exec")
+    with pytest.raises(Exception) as caught:
+        exec(code, {})
+    frames = script_frames(caught.value.__traceback__, code, caught.value)
+    assert [frame.f_code.co_filename for frame, _ in traceback.walk_tb(frames)] == ["train.py"]
+    assert (
+        caught.value.__context__ is None
+        and caught.value.__notes__[0].splitlines()[-1][:7] == "  hint:"
+    )

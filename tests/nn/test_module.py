@@ -72,7 +72,7 @@ def test_a_checkpoint_with_a_wrapper_s_prefix_gets_a_hint():
     net = nn.Linear(1, 1)
     with pytest.raises(
         RuntimeError,
-        match=r"every name in the checkpoint begins with 'module\.': \{k\.removeprefix",
+        match=r"every name in the checkpoint begins with 'module\.'; strip it with \{k\.removeprefix",
     ) as caught:
         net.load_state_dict({"module." + k: v for k, v in net.state_dict().items()})
     assert str(caught.value).startswith(

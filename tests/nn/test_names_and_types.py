@@ -103,7 +103,7 @@ def _typing_error():
     ("mistake", "words"),
     [
         (_without_super, r"super\(\)\.__init__\(\) first"),
-        (_typing_error, "method named 'foward': was forward meant"),
+        (_typing_error, "method named 'foward'; did you mean forward"),
         (lambda: nn.ModuleList([nn.Linear(1, 1)])(torch.ones(1)), "only holds modules"),
         (
             lambda: torch.optim.Adam(nn.Linear(2, 2).parameters(), learning_rate=0.1),

@@ -211,18 +211,18 @@ def _product_dtype(case: Case) -> str | None:
 )
 def _broadcast(case: Case) -> str | None:
     if len(case.tensors) != 2:
-        return "shapes are lined up from the right: sizes in one column must be equal, or 1"
+        return "shapes are aligned on the right: sizes in one column must be equal, or 1"
     a, b = case.shape(0), case.shape(1)
     wide, thin, name = (a, b, "b") if len(a) >= len(b) else (b, a, "a")
     if len(thin) == 1 and len(wide) == 2 and thin[0] == wide[0]:
         return f"to use one value of {name} for each row, make it a column: {name}.unsqueeze(1)"
     if len(thin) == 1 and len(wide) > 2 and thin[0] == wide[1]:
         ones = ", ".join(["1"] * (len(wide) - 2))
-        return f"shapes are lined up from the right; for one value per channel (dimension 1): {name}.view(-1, {ones})"
+        return f"shapes are aligned on the right; for one value per channel (dimension 1): {name}.view(-1, {ones})"
     if len(thin) == 1 and len(wide) > 2 and thin[0] == wide[0]:
         ones = ", ".join(["1"] * (len(wide) - 1))
-        return f"shapes are lined up from the right; for one value per example (dimension 0): {name}.view(-1, {ones})"
-    general = "shapes are lined up from the right: sizes in one column must be equal, or 1"
+        return f"shapes are aligned on the right; for one value per example (dimension 0): {name}.view(-1, {ones})"
+    general = "shapes are aligned on the right: sizes in one column must be equal, or 1"
     if len(a) != len(b):
         return general
     if len(a) == 2 and a == b[::-1]:
@@ -285,9 +285,9 @@ def _channels(case: Case) -> str | None:
     if len(x) == spatial + 1 and wanted == 1:
         return f"the channel dimension is missing: x.unsqueeze(1) is {_text((x[0], 1, *x[1:]))}"
     if (wanted, got) == (3, 1):
-        return "the pictures are grey: make in_channels 1, or repeat the channel: x.expand(-1, 3, -1, -1)"
+        return "the images are grayscale: make in_channels 1, or repeat the channel with x.expand(-1, 3, -1, -1)"
     if wanted == 1 and got in (3, 4):
-        return f"the pictures have colours: make in_channels {got}, or make them grey: x.mean(1, keepdim=True)"
+        return f"the images have {got} channels: make in_channels {got}, or make them grayscale with x.mean(1, keepdim=True)"
     return f"make in_channels {got}, or make the layer before give {wanted} channels"
 
 
@@ -313,7 +313,7 @@ def _conv_dimensions(case: Case) -> str | None:
 def _too_small(case: Case) -> str | None:
     x = case.shape(0)
     here = f" to {_times(x[2:])}" if len(x) > 2 else ""
-    return f"the picture has shrunk{here} by here: use a larger input, padding, or fewer layers that halve it"
+    return f"the image has shrunk{here} at this layer: use a larger input, padding, or fewer layers that halve it"
 
 
 # ---- normalisation -------------------------------------------------------------------------------
@@ -605,7 +605,7 @@ def _einsum(case: Case) -> str | None:
 
 @rule(r"index out of range in self|idx < num_embeddings|of input takes value")
 def _embedding(case: Case) -> str | None:
-    return "num_embeddings must be larger than every index: is the vocabulary smaller than what the tokens come from?"
+    return "num_embeddings must be larger than every index: is the vocabulary smaller than the one the tokens come from?"
 
 
 @rule(r"argument 'input' \(position 1\) must be Tensor, not (\S+)")
@@ -613,7 +613,7 @@ def _not_a_tensor(case: Case) -> str | None:
     if case.found[0] == "numpy.ndarray":
         return "convert the array: torch.from_numpy(x).float()"
     if case.found[0] == "tuple" and case.module is not None:
-        return "the layer before gives a tuple, as recurrent layers do, (output, state): use its first part, output, _ = lstm(x)"
+        return "the layer before returns (output, state), as recurrent layers do; use the first one: output, _ = lstm(x)"
     if case.found[0] in ("list", "tuple", "float", "int"):
         return f"convert the {case.found[0]}: torch.tensor(x)"
     return None

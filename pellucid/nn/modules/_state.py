@@ -362,7 +362,10 @@ def _loading_hint(missing: list[str], unexpected: list[str], errors: list[str]) 
         prefix = long.removesuffix(short)
         if prefix != long and prefix.endswith("."):
             if all(k.startswith(prefix) and k.removeprefix(prefix) in missing for k in unexpected):
-                return f"every name in the checkpoint begins with {prefix!r}: {{k.removeprefix({prefix!r}): v for k, v in state.items()}}"
+                return (
+                    f"every name in the checkpoint begins with {prefix!r}; strip it with "
+                    f"{{k.removeprefix({prefix!r}): v for k, v in state.items()}}"
+                )
             if all(prefix + k in missing for k in unexpected):
                 return f"every name in the model begins with {prefix!r}: {{{prefix!r} + k: v for k, v in state.items()}}, or load into the part"
         return "the checkpoint was saved from a model with other layers or names: build the same model, or load what fits with strict=False"

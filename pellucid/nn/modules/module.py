@@ -70,12 +70,14 @@ def _without_forward(cls: type) -> Exception:
     own = [name for kind in cls.__mro__[: cls.__mro__.index(Module)] for name in vars(kind)]
     close = difflib.get_close_matches("forward", own, n=1)
     if close:
-        return hinted(error, f"{cls.__name__} has a method named {close[0]!r}: was forward meant?")
+        return hinted(
+            error, f"{cls.__name__} has a method named {close[0]!r}; did you mean forward?"
+        )
     if not own:
         return error
     if cls.__module__.startswith(__name__.partition(".")[0] + "."):
         return hinted(
-            error, f"{cls.__name__} only holds modules: call its items, or use nn.Sequential"
+            error, f"{cls.__name__} only holds modules; call its items, or use nn.Sequential"
         )
     return hinted(
         error,
