@@ -6,6 +6,8 @@ import io
 import operator
 import os
 import pickle
+import struct
+import sys
 import zipfile
 from collections import OrderedDict
 
@@ -296,3 +298,49 @@ def test_a_file_that_cannot_say_whether_it_seeks():
     torch.save({"x": torch.arange(5)}, written)
     narrow = Narrow(written.getvalue())
     assert torch.load(narrow)["x"].tolist() == [0, 1, 2, 3, 4] and narrow.calls
+
+
+class OnlyWritten:
+    """An object that has what PyTorch asks for when it saves, and no more."""
+
+    def __init__(self):
+        self.data, self.flushed = b"", False
+
+    def write(self, data):
+        self.data += bytes(data)
+
+    def flush(self):
+        self.flushed = True
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_what_a_file_must_have(zipped):
+    file = OnlyWritten()
+    torch.save(torch.arange(3), file, _use_new_zipfile_serialization=zipped)
+    assert file.flushed
+    assert torch.load(io.BytesIO(file.data)).tolist() == [0, 1, 2]
+
+
+def test_parts_of_storages_as_of_old(monkeypatch):
+    """A file of protocol 1001 with two parts of one storage of two floats."""
+    storage = torch.FloatStorage
+    whole = ("storage", storage, "7", "cpu", 2)
+
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, obj):
+            return obj[1] if isinstance(obj, tuple) and obj[:1] == ("part",) else None
+
+    file = io.BytesIO()
+    for header in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}):
+        pickle.dump(header, file, 2)
+    parts = [("part", (*whole, ("8", 0, 1))), ("part", (*whole, ("9", 1, 1)))]
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    Pickler(file, 2).dump(parts)
+    pickle.dump(["7"], file, 2)
+    file.write(struct.pack("<qff", 2, 1.5, 2.5))
+    data = file.getvalue()
+    first, second = torch.load(io.BytesIO(data))
+    assert first.tolist() == [1.5] and second.tolist() == [2.5]
+    assert first.data_ptr() + 4 == second.data_ptr()
+    with pytest.raises(RuntimeError, match="reaches beyond its 2 elements"):
+        torch.load(io.BytesIO(data.replace(b"K\x01K\x01\x87", b"K\x01K\x02\x87")))

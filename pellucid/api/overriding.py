@@ -189,7 +189,8 @@ def dispatch(
         return run(*args, **kwargs)
     types = tuple(type(v) for v in values)
     for value in values:
-        result = type(value).__torch_function__(public, types, args, kwargs)
+        # of the value: a handler may be a plain method
+        result = value.__torch_function__(public, types, args, kwargs)
         if result is not NotImplemented:
             return result
     name = f"{getattr(public, '__module__', 'torch')}.{getattr(public, '__name__', public)}"

@@ -431,7 +431,7 @@ def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
             step(op, tensors, params, made, aux)
         if observe.observers:
             observe.notify("operation", op, tensors, params, made)
-    return _as_subclass(args, made)
+    return as_subclass(args, made)
 
 
 def _on_one_device(tensors: Iterable[Any]) -> tuple[Any, ...] | None:
@@ -642,13 +642,15 @@ def keeps_type(kind: type) -> bool:
     )
 
 
-def _as_subclass(args: tuple[Any, ...], made: Any) -> Any:
+def as_subclass(args: tuple[Any, ...], made: Any) -> Any:
     """Results of operations on a Tensor subclass have that subclass, as in PyTorch."""
+    found: Any = None
     for x in args:
         kind = type(x)
         if kind is not Tensor and kind is not Parameter and isinstance(x, Tensor):
-            if keeps_type(kind) and not issubclass(kind, Parameter):
-                for t in made if isinstance(made, tuple) else (made,):
-                    t.__class__ = kind
-            break
+            if found is None or issubclass(kind, found):  # the most derived one
+                found = kind
+    if found is not None and keeps_type(found) and not issubclass(found, Parameter):
+        for t in made if isinstance(made, tuple) else (made,):
+            t.__class__ = found
     return made

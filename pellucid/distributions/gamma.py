@@ -55,9 +55,9 @@ class Gamma(ExponentialFamily):
         return value
 
     def log_prob(self, value: Tensor) -> Tensor:
+        value = T.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         if self._validate_args:
             self._validate_sample(value)
-        value = T.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         a, rate = self.concentration, self.rate
         return T.xlogy(a, rate) + T.xlogy(a - 1, value) - rate * value - T.lgamma(a)
 

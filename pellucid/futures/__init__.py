@@ -10,13 +10,21 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
+
+from ..devices import device
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
 T = TypeVar("T")
+_TAKES = (
+    "{}(): incompatible function arguments. The following argument types are supported:\n"
+    "    1. ({}) -> {}\n\nInvoked with: {}"
+)
 S = TypeVar("S")
 
 
@@ -35,6 +43,9 @@ class Future(Generic[T]):
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Any], Any]] = []
         self.devices = devices or []
+        for given in self.devices:
+            if device(given).index is None:
+                raise ValueError(f"Expected devices to have indices, got {device(given)}")
 
     def done(self) -> bool:
         """Whether there is a result, or an error in its place."""
@@ -58,7 +69,10 @@ class Future(Generic[T]):
             RuntimeError: there is none yet.
         """
         if not self._done:
-            raise RuntimeError("isError() called before the future completed")
+            raise RuntimeError(
+                'completed() INTERNAL ASSERT FAILED at "/__w/pytorch/pytorch/aten/src/ATen/core/'
+                'ivalue_inl.h":1016, please report a bug to PyTorch. '
+            )
         if self._error is not None:
             raise self._error
         return self._value
@@ -67,19 +81,42 @@ class Future(Generic[T]):
         """A future for what `callback(self)` returns, which is called when there is a result; at
         once where there is one.
         """
+        self._check_callback(callback, "then", "torch._C.Future")
         following: Future[S] = Future(devices=self.devices)
 
         def go_on(done: Future[T]) -> None:
             try:
                 following.set_result(callback(done))
             except BaseException as error:
-                following.set_exception(error)
+                following.set_exception(RuntimeError(_told(error)).with_traceback(None))
 
-        self.add_done_callback(go_on)
+        self._call_when_done(go_on)
         return following
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
-        """Call `callback(self)` when there is a result; at once where there is one."""
+        """Call `callback(self)` when there is a result; at once where there is one.
+
+        An error of the callback is written to the standard error stream and goes no further.
+        """
+        self._check_callback(callback, "add_done_callback", "None")
+
+        def go_on(done: Future[T]) -> None:
+            try:
+                callback(done)
+            except Exception as error:
+                sys.stderr.write(f"{_told(error)}\n")
+
+        self._call_when_done(go_on)
+
+    def _check_callback(self, callback: Any, name: str, gives: str) -> None:
+        if not callable(callback):
+            takes = "self: torch._C.Future, arg0: collections.abc.Callable"
+            raise TypeError(_TAKES.format(name, takes, gives, f"{self!r}, {callback!r}"))
+
+    def __reduce__(self) -> Any:
+        raise RuntimeError("Can not pickle torch.futures.Future")
+
+    def _call_when_done(self, callback: Callable[[Future[T]], None]) -> None:
         with self._lock:
             if not self._done:
                 self._callbacks.append(callback)
@@ -105,13 +142,24 @@ class Future(Generic[T]):
         with self._lock:
             if self._done:
                 raise RuntimeError(
-                    "Future can only be marked as completed once: the future already holds a result; it cannot take another one"
+                    "Attempting to mark a completed Future as complete again. Note that a Future "
+                    "can only be marked completed once."
                 )
             self._value, self._error, self._done = value, error, True
             callbacks, self._callbacks = self._callbacks, []
             self._lock.notify_all()
         for callback in callbacks:
             callback(self)
+
+
+def _told(error: BaseException) -> str:
+    """The words for an error of a callback, with the lines that it passed, the innermost first."""
+    text = f"Got the following error when running the callback: {type(error).__name__}: {error}"
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    if not frames:
+        return text
+    lines = [f"  {frame.filename}({frame.lineno}): {frame.name}\n" for frame in reversed(frames)]
+    return f"{text}\n\nAt:\n{''.join(lines)}"
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
@@ -124,6 +172,9 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
     >>> [future.wait() for future in both.wait()]
     [1, 2]
     """
+    if not isinstance(futures, Sequence) or not all(isinstance(f, Future) for f in futures):
+        takes = "arg0: collections.abc.Sequence[torch._C.Future]"
+        raise TypeError(_TAKES.format("_collect_all", takes, "torch._C.Future", repr(futures)))
     together: Future[list[Future[Any]]] = Future()
     left = len(futures)
     lock = threading.Lock()
@@ -135,11 +186,13 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
         with lock:
             left -= 1
             last = left == 0
-        if last:
+        if not together.done() and done._error is not None:
+            together.set_exception(done._error)
+        elif last and not together.done():
             together.set_result(futures)
 
     for future in futures:
-        future.add_done_callback(count)
+        future._call_when_done(count)
     return together
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import re
@@ -78,8 +79,15 @@ def save(
 
     if is_path:
         write_file(os.fspath(f), write)
-    else:
+        return
+    if isinstance(f, io.IOBase) or not _use_new_zipfile_serialization:
         write(f)
+    else:  # an object of the user's, of which no more is asked than to write
+        held = io.BytesIO()
+        write(held)
+        f.write(held.getvalue())
+    if hasattr(f, "flush"):
+        f.flush()
 
 
 def load(

@@ -329,14 +329,13 @@ def read_legacy(file: Any, map_location: Any, weights_only: bool, options: dict[
         )
     plain()  # sizes of C types on the machine that wrote it
     loaded: dict[str, TypedStorage] = {}
+    parts: dict[Any, TypedStorage] = {}
     sizes: dict[str, tuple[int, int]] = {}  # elements, and bytes of each
     total = 0
 
     def load(pid: Any) -> TypedStorage:
         nonlocal total
         kind, key, location, count = _reference(pid)
-        if len(pid) == 6 and pid[5] is not None:
-            raise UnpicklingError("views of storages, as PyTorch 0.1 wrote them, are not supported")
         known = loaded.get(key)
         if known is None:
             item = 1 if kind.dtype is None else kind.dtype.itemsize
@@ -348,7 +347,22 @@ def read_legacy(file: Any, map_location: Any, weights_only: bool, options: dict[
             sizes[key] = count, item
             raw = restore(Unfilled(np.zeros(count * item, np.uint8)), location, map_location)
             known = loaded[key] = _typed(raw, kind)
-        return known
+        return known if len(pid) < 6 or pid[5] is None else part(known, pid[5])
+
+    def part(whole: TypedStorage, view: Any) -> TypedStorage:
+        """A part of a storage, as PyTorch 0.1 wrote it: its key, where it begins, and its size."""
+        if not (type(view) is tuple and len(view) == 3 and {type(v) for v in view[1:]} == {int}):
+            raise UnpicklingError(
+                f"a part of a storage must be (key, offset, size), but got {view!r}"
+            )
+        key, offset, size = view
+        if key not in parts:
+            if offset < 0 or size < 0 or offset + size > len(whole):
+                raise RuntimeError(f"a part of a storage reaches beyond its {len(whole)} elements")
+            item = whole.element_size()
+            held = whole.untyped()[offset * item : (offset + size) * item]
+            parts[key] = TypedStorage(held, whole.dtype)
+        return parts[key]
 
     result = _unpickle(reader if weights_only else file, load, weights_only, options)
     keys = plain()

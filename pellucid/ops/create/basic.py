@@ -13,6 +13,7 @@ from ... import devices, dtypes
 from ...backends import numpy_fast
 from ...backends.meta import MetaArray
 from ...backends.sparse import SparseArray, package
+from ...core.bind import as_subclass
 from ...core.modes import local
 from ...core.public import FUNCTIONS, METHODS, method, public
 from ...core.tensor import Tensor, make_tensor
@@ -325,7 +326,8 @@ def _new(name: str, fill: Fill, doc: str) -> None:
             size = _only_size(size, kwargs, name)
         check_memory(layout, pin_memory)
         kind = dtypes.check_dtype(dtype, name) or self.dtype
-        return build(sizes(size, name), kind, device or self.device, requires_grad, fill)
+        made = build(sizes(size, name), kind, device or self.device, requires_grad, fill)
+        return made if type(self) is Tensor else as_subclass((self,), made)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"{doc} of the given size, with this tensor's dtype and device."
