@@ -1330,3 +1330,31 @@ def test_the_order_of_schedule_and_optimizer_is_warned_of():
         for _ in range(3):
             run(x, y)
     assert run.versions[0].hits == 3
+
+
+@pytest.mark.parametrize("how", ["attribute", "method"])
+def test_a_version_that_leaves_another_mode_behind_is_for_the_mode_it_found(how):
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return x * 2 if self.training else x * 3
+
+    def outcomes(compiled):
+        model = Model()
+
+        def step(x):
+            y = model(x)
+            if how == "attribute":
+                model.training = True
+            else:
+                model.train()
+            return y
+
+        run = torch.compile(step) if compiled else step
+        made = []
+        for k in range(7):
+            if k in (1, 4):
+                model.eval()
+            made.append((run(torch.ones(1)).item(), model.training))
+        return made
+
+    assert outcomes(True) == outcomes(False)

@@ -29,6 +29,7 @@ EPSILON = {
 }
 DOUBLE = 2.0**-52
 JITTERS = (2.0, 2.0, 2.0, 20.0, 20.0, 20.0)  # units in the last place
+ORDER = (0, 3, 1, 4, 2, 5)
 LIGHT = ("stride", "error text")  # told where nothing worse is found
 Leaf = tuple[str, str, Any, float]  # path, kind, value, epsilon
 
@@ -425,17 +426,16 @@ def judge(
             )
             if word in text
         ]
-        jittered = [
-            execute(text, "pellucid", jitter=Jitter(seed, units, narrow[0] if narrow else 0.0))
-            for seed, units in enumerate(JITTERS)
-        ]
-        plain = execute(text, "pellucid")
-        if len(plain) == len(wanted):
-            differences = explained(
-                differences, wanted, found, [*jittered, *([plain] if name == "compiled" else [])]
-            )
-        else:
-            differences = explained(differences, wanted, found, jittered)
+        others = []
+        for seed in ORDER:  # each one explains more: most often a few suffice
+            jitter = Jitter(seed, JITTERS[seed], narrow[0] if narrow else 0.0)
+            others.append(execute(text, "pellucid", jitter=jitter))
+            if seed and not explained(differences, wanted, found, others):
+                return None
+        if name == "compiled":
+            plain = execute(text, "pellucid")
+            others += [plain] if len(plain) == len(wanted) else []
+        differences = explained(differences, wanted, found, others)
     if not differences:
         return None
     first = min(differences, key=lambda d: d.kind.startswith(LIGHT))

@@ -154,7 +154,8 @@ class _Check:
             "default_dtype": get_default_dtype,
             "kind": get_default_dtype(),
             "covered": admission.seldom,
-            "now": [state.structure],
+            # The call that was recorded may itself have changed what is covered.
+            "now": [state.structure if all(g.holds() for g in admission.seldom) else -1],
             "all": all,
             "type": type,
             "map": map,
@@ -187,6 +188,7 @@ class _Check:
         exec(guarded, self.scope)
         check = self.scope["check"]
         check.seen = self.scope["now"]
+        check.covered = {(id(g.holder), g.key) for g in self.admission.seldom}
         return check
 
     def _places(self) -> bool:

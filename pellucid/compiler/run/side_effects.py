@@ -75,6 +75,7 @@ class SideEffects:
     starting: bool = field(init=False)  # whether anything comes before the program
     changing: bool = field(init=False)  # whether anything is changed
     bumps: int = field(init=False)  # how far that moves `state.structure`
+    counted: set[tuple[int, Any]] = field(init=False)  # the places whose changes move it
 
     def __post_init__(self) -> None:
         effects, calls = self.effects, self.calls
@@ -97,7 +98,8 @@ class SideEffects:
         self.tables = [t for c in calls for t in c.tables] + [e.place.holder for e in self.early]
         self.starting = bool(self.first_calls or self.early or self.given_outputs or self.partial)
         self.changing = bool(effects or calls)
-        self.bumps = sum(counts(e.place) for e in effects)
+        places = [e.place for e in effects if counts(e.place)]
+        self.bumps, self.counted = len(places), {(id(p.holder), p.key) for p in places}
 
     def begin(self, numbers: list[Any], made: list[Any]) -> None:
         """Options that the step sets before its optimizer reads them, and schedules that are
@@ -145,12 +147,14 @@ class SideEffects:
                 o: Any = self.outputs[k]
                 if all(type(v) is not int or numbers[v] is not None for v in o.terms):
                     made[k] = o.made(numbers, memory)
-        # What it stored in modules are its own inputs: no reason to compare all that counts.
+        # What it stored in modules are its own inputs, or nothing that it looks at: no reason to
+        # compare all that counts.
         if (
             self.bumps
             and check is not None
             and check.seen[0] == before
             and state.structure == before + self.bumps
+            and check.covered.isdisjoint(self.counted)
         ):
             check.seen[0] = state.structure
 
