@@ -146,7 +146,9 @@ R = TypeVar("R")
 
 
 def full_precision(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator for losses: under autocast they take float32, as PyTorch's do."""
+    """Decorator for losses, factorisations and kin: under autocast they take float32, as
+    PyTorch's do.
+    """
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -156,6 +158,12 @@ def full_precision(function: Callable[P, R]) -> Callable[P, R]:
         return function(*map(policy.widen, args), **{k: policy.widen(v) for k, v in kwargs.items()})
 
     return wrapper
+
+
+def at_full_precision(value: Any) -> Any:
+    """The argument of a function that takes float32 under autocast, as PyTorch's does."""
+    policy = thread.stack.autocast
+    return value if policy is None else policy.widen(value)
 
 
 def low_precision(function: Callable[P, R]) -> Callable[P, R]:

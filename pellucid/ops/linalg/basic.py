@@ -27,7 +27,7 @@ from ...errors import (
 )
 from ...shapes import broadcast_shapes, normalize_dim
 from .. import return_types
-from .._rules import constant, library, require_tensor, values
+from .._rules import constant, full_precision, library, require_tensor, values
 from .._samples import cases
 from ._linalg import linalg, mH, square
 from .solve import det, inv, slogdet
@@ -358,6 +358,7 @@ def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -
 
 # ---- trace and logarithm of the determinant ---------------------------------------------------
 @public(methods="=")
+@full_precision
 def trace(input: Tensor) -> Tensor:
     """The sum of the elements on the diagonal of a matrix.
 

@@ -14,7 +14,7 @@ from ...core.primitive import defop
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, SingularError
 from .. import return_types
-from .._rules import constant, require_tensor, values
+from .._rules import constant, full_precision, require_tensor, values
 from .._samples import cases
 from ._linalg import by_columns, column, diag, diagonal, linalg, matrices, mH, row, square, used
 
@@ -77,6 +77,7 @@ def _uplo(which: Any) -> str:
 
 
 @linalg()
+@full_precision
 def eigh(A: Tensor, UPLO: str = "L") -> Any:  # noqa: N803
     """Eigenvalues, ascending, and orthonormal eigenvectors (columns) of symmetric or Hermitian
     matrices.
@@ -105,6 +106,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:  # noqa: N803
 
 
 @linalg(out="same")
+@full_precision
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:  # noqa: N803
     """Eigenvalues of symmetric or Hermitian matrices, in ascending order.
 
@@ -172,6 +174,7 @@ def _of_complex(A: Any, name: str) -> Tensor:  # noqa: N803
 
 
 @linalg()
+@full_precision
 def eig(A: Tensor) -> Any:  # noqa: N803
     """Eigenvalues and eigenvectors (columns of norm 1) of square matrices; always complex.
 
@@ -197,6 +200,7 @@ def eig(A: Tensor) -> Any:  # noqa: N803
 
 
 @linalg()
+@full_precision
 def eigvals(A: Tensor) -> Tensor:  # noqa: N803
     """The eigenvalues of `eig`.
 
@@ -280,6 +284,7 @@ _svd_result = return_types.make("linalg_svd", "U S Vh")
 
 
 @linalg()
+@full_precision
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:  # noqa: N803
     """Singular value decomposition `A = U @ diag(S) @ Vh`, with orthonormal U and V and descending
     S, as (U, S, Vh).
@@ -320,6 +325,7 @@ def _check_driver(name: str, driver: Any) -> None:
 
 
 @linalg(out="same")
+@full_precision
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:  # noqa: N803
     """Singular values of matrices, in descending order.
 

@@ -17,7 +17,7 @@ from ...core.primitive import defop
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
 from .. import return_types
-from .._rules import constant, library, require_tensor, values
+from .._rules import constant, full_precision, library, require_tensor, values
 from .._samples import cases
 from ..pointwise.basic import underivable
 from ._linalg import (
@@ -95,6 +95,7 @@ def checked_cholesky(name: str, input: Any, upper: bool, whole: bool = False) ->
 
 
 @linalg(out="same")
+@full_precision
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:  # noqa: N803
     """The lower-triangular L with `A = L @ L.mH` (or U with `A = U.mH @ U`), for a stack of
     positive-definite matrices.
@@ -115,6 +116,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:  # noqa: N803
 
 
 @linalg()
+@full_precision
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:  # noqa: N803
     """Cholesky decomposition that reports failure in `info` instead of raising an error.
 
@@ -215,6 +217,7 @@ def _check_mode(mode: Any) -> str:
 
 
 @linalg()
+@full_precision
 def qr(A: Tensor, mode: str = "reduced") -> Any:  # noqa: N803
     """`A = Q @ R` with orthonormal columns in Q and an upper-triangular R, as (Q, R).
 
@@ -496,6 +499,7 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
 
 # ---- Householder products ---------------------------------------------------------------------
 @linalg()
+@full_precision
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
     """The first n columns of the product of the Householder reflections that `geqrf` returns.
 

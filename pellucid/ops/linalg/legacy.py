@@ -14,7 +14,7 @@ from ...core.tracing import constant
 from ...devices import contiguous_format
 from ...errors import DtypeError, OperationError, ShapeError, warn_once
 from .. import return_types
-from .._rules import require_tensor
+from .._rules import full_precision, require_tensor
 from ..pointwise.basic import underivable
 from ._linalg import (
     broadcast_batches,
@@ -39,6 +39,7 @@ def _deprecated(name: str, successor: str, how: str) -> None:
 
 
 @public(methods="=", out="same")
+@full_precision
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factors; see `linalg.cholesky`.
 
@@ -57,6 +58,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 
 
 @public(methods="=", out=True)
+@full_precision
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The solution X of `A @ X = input` for the A whose Cholesky factor is `input2`.
 
@@ -68,6 +70,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
 
 
 @public(methods="=", out=True)
+@full_precision
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the A whose Cholesky factor is `input`.
 
@@ -85,6 +88,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 
 @public(names="inverse", methods="=", out="same")
+@full_precision
 def inverse(input: Tensor) -> Tensor:
     """As `linalg.inv`.
 
@@ -96,6 +100,7 @@ def inverse(input: Tensor) -> Tensor:
 
 
 @public(methods="=")
+@full_precision
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """As `linalg.pinv`.
 
@@ -112,6 +117,7 @@ _geqrf = return_types.make("geqrf", "a tau")
 
 
 @public(methods="=", out=True)
+@full_precision
 def qr(input: Tensor, some: bool = True) -> Any:
     """The QR factorisation: `linalg.qr` with mode "reduced" (some) or "complete".
 
@@ -128,6 +134,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
 
 
 @public(methods="=", out=True)
+@full_precision
 def geqrf(input: Tensor) -> Any:
     """The compact QR factorisation: Householder vectors below the diagonal, R on and above it, and
     their factors, as (a, tau).
@@ -158,6 +165,7 @@ FUNCTIONS["torch"]["orgqr"] = FUNCTIONS["linalg"]["householder_product"]
 
 
 @public(methods="=", out=True)
+@full_precision
 def ormqr(
     input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
 ) -> Tensor:
@@ -215,6 +223,7 @@ _svd = return_types.make("svd", "U S V")
 
 
 @public(methods="=", out=True)
+@full_precision
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """`input = U @ diag(S) @ V.mH`; see `linalg.svd` (which returns V.mH).
 
@@ -360,6 +369,7 @@ def lu_unpack(
 
 
 @public(names="lu_solve", methods="=", out="same")
+@full_precision
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: N803
     """The solution X of `A @ X = b` from A's compact LU factorisation.
 
@@ -377,6 +387,7 @@ _triangular = return_types.make("triangular_solve", "solution cloned_coefficient
 
 
 @public(methods="=", out=True)
+@full_precision
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:  # noqa: N803

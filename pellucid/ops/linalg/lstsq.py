@@ -13,7 +13,7 @@ from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from .. import return_types
-from .._rules import require_tensor, values
+from .._rules import full_precision, require_tensor, values
 from .._samples import cases
 from ._linalg import broadcast_batches, by_columns, double_or_float, linalg, loop, mH, square
 
@@ -194,6 +194,7 @@ _lstsq_result = return_types.make("linalg_lstsq", "solution residuals rank singu
 
 
 @linalg()
+@full_precision
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:  # noqa: N803
     """The X that makes `norm(A @ X - B)` smallest, as (solution, residuals, rank, singular_values).
 

@@ -16,7 +16,7 @@ from ...core.tensor import Tensor, make_tensor
 from ...errors import LinAlgError, OperationError, ShapeError
 from ...shapes import broadcast_shapes
 from .. import return_types
-from .._rules import constant, library, require_tensor, values
+from .._rules import constant, full_precision, library, require_tensor, values
 from .._samples import cases
 from ._linalg import (
     batched,
@@ -234,6 +234,7 @@ def _first_of_each(info: Any, shape: tuple[int, ...]) -> Any:
 
 
 @linalg(out="same")
+@full_precision
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:  # noqa: N803
     """The solution X of `A @ X = B` (or `X @ A = B` with left=False) for square A.
 
@@ -321,6 +322,7 @@ defop(
 
 
 @linalg(out="same")
+@full_precision
 def inv(A: Tensor) -> Tensor:  # noqa: N803
     """The inverses of square matrices.
 
@@ -344,6 +346,7 @@ _inv_ex = return_types.make("linalg_inv_ex", "inverse info")
 
 
 @linalg()
+@full_precision
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:  # noqa: N803
     """Inverse of square matrices that reports failure in `info` instead of raising an error.
 
@@ -686,6 +689,7 @@ def _ldl_solution(a: Any, pivots: Any, b: Any, lead: tuple[int, ...], hermitian:
 
 
 @linalg()
+@full_precision
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:  # noqa: N803
     """Inverse of the linear map that `tensordot` with A computes.
 
@@ -711,6 +715,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:  # noqa: N803
 
 
 @linalg()
+@full_precision
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:  # noqa: N803
     """Solve `tensordot(A, X, X.ndim) = B` for X.
 

@@ -23,7 +23,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentValueError, OperationError, UnsupportedError
-from .._rules import differentiated, require_tensor
+from .._rules import differentiated, full_precision, require_tensor
 from .._samples import Sample
 
 
@@ -76,6 +76,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
 
 @public(namespace="nn.functional")
+@full_precision
 def grid_sample(
     input: Tensor,
     grid: Tensor,

@@ -544,6 +544,7 @@ def _weighted(loss: Tensor, weight: Tensor | None) -> Tensor:
 
 
 @public(namespace="nn.functional")
+@full_precision
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,

@@ -18,7 +18,7 @@ from ...core.tape import reads_later
 from ...core.tensor import Tensor
 from ...errors import OperationError, ShapeError, UnsupportedError
 from .._format import in_format
-from .._rules import per_dimension, require_tensor
+from .._rules import full_precision, per_dimension, require_tensor
 from .._samples import cases
 
 Sizes = int | Sequence[int]
@@ -540,6 +540,7 @@ def max_pool2d(
 
 
 @public(namespace="nn.functional torch")
+@full_precision
 def max_pool3d(
     input: Tensor,
     kernel_size: Sizes,
@@ -681,6 +682,7 @@ def avg_pool2d(
 
 
 @public(namespace="nn.functional", out=True)
+@full_precision
 def avg_pool3d(
     input: Tensor,
     kernel_size: Sizes,
@@ -820,6 +822,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 
 @public(namespace="nn.functional")
+@full_precision
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows that divide the input evenly, chosen so that the result has a given size.
 
@@ -880,6 +883,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 @public(namespace="nn.functional")
+@full_precision
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima over windows that divide the input evenly, chosen so that the result has a given size.
 

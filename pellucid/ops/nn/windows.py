@@ -21,7 +21,7 @@ from ...core.tape import reads_later, titled
 from ...core.tensor import Tensor
 from ...errors import ArgumentValueError, OperationError
 from .._format import in_format
-from .._rules import asked_for, per_dimension, require_tensor
+from .._rules import asked_for, at_full_precision, per_dimension, require_tensor
 from .._samples import cases
 from .pool import (
     _back,
@@ -271,7 +271,7 @@ def _unpool(
     if n == 1:  # computed as a plane
         asked_for("unsqueeze", indices)
     x, i = (
-        require_tensor(input, f"max_unpool{n}d"),
+        at_full_precision(require_tensor(input, f"max_unpool{n}d")),
         require_tensor(indices, f"max_unpool{n}d", "indices", 2),
     )
     kernel = per_dimension(kernel_size, n)
@@ -448,7 +448,7 @@ def _fractional(
     return_indices: bool,
     samples: Tensor | None,
 ) -> Any:
-    x = require_tensor(input, f"fractional_max_pool{n}d")
+    x = at_full_precision(require_tensor(input, f"fractional_max_pool{n}d"))
     if output_size is None and output_ratio is None:
         raise ArgumentValueError(
             f"fractional_max_pool{n}d requires specifying either an output_size or an output_ratio"

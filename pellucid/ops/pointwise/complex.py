@@ -16,7 +16,7 @@ from ...core.public import FUNCTIONS, public, tensor_property
 from ...core.tensor import Tensor
 from ...errors import DtypeError, ShapeError
 from ...ir.formula import Formula
-from .._rules import require_tensor
+from .._rules import full_precision, require_tensor
 from .._samples import REAL, Sample, draw, elementwise
 from ..create._factory import deliver
 from ._unary import unary
@@ -187,6 +187,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 @public()
+@full_precision
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`abs * exp(i angle)`.
 
@@ -281,6 +282,7 @@ view_as_complex_op = defop(
 
 
 @public()
+@full_precision
 def view_as_complex(input: Tensor) -> Tensor:
     """A real tensor whose last dimension is 2 seen as complex.
 

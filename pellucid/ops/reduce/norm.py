@@ -19,7 +19,7 @@ from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ...shapes import normalize_dim, reduce_shape
-from .._rules import library, require_tensor, values
+from .._rules import full_precision, library, require_tensor, values
 from .._samples import cases
 from ..linalg._linalg import double_or_float, linalg, matrices, square
 from ._reduction import as_dtype, count, dims_of, listed, numpy_names, restore, slope_tangent
@@ -512,6 +512,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 # ---- condition and rank -----------------------------------------------------------------------
 @linalg()
+@full_precision
 def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
     """The condition number of matrices in a norm: `norm(A) * norm(inv(A))`; the ratio of extreme
     singular values by default.
@@ -553,6 +554,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
 
 
 @linalg()
+@full_precision
 def matrix_rank(
     A: Tensor,
     tol: Any = None,

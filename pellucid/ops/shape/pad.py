@@ -19,7 +19,7 @@ from ...core.tracing import constant
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
 from .._format import in_format
 from .._numbers import number_array
-from .._rules import as_index, require_tensor
+from .._rules import as_index, at_full_precision, require_tensor
 from .._samples import cases
 from .view import permute, reshape
 
@@ -203,6 +203,8 @@ def pad(
     if mode not in ("reflect", "replicate", "circular"):
         raise UnsupportedError(f"Unrecognised padding mode {mode}")
     _check(a.shape, pad, mode)
+    if mode == "replicate" or mode == "reflect" and len(pad) < 6:
+        input = at_full_precision(input)
     one = len(pad) // 2 + 1  # dimensions of an image without a batch
     if mode != "circular" and 0 in a.shape[a.ndim - one :]:
         raise OperationError(

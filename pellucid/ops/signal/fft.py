@@ -20,7 +20,7 @@ from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError
 from ...shapes import normalize_dim
-from .._rules import constant, require_tensor
+from .._rules import at_full_precision, constant, require_tensor
 from .._samples import REAL, Sample, cases, draw
 
 COMPLEX = {"f": np.complex64, "d": np.complex128, "F": np.complex64, "D": np.complex128}
@@ -178,7 +178,8 @@ defop(
 # ---- arguments --------------------------------------------------------------------------------
 def _typed(input: Any, name: str, complex_: bool) -> Tensor:
     """The input in a floating-point type, or complex where the transform needs it."""
-    kind = require_tensor(input, name).dtype
+    input = at_full_precision(require_tensor(input, name))
+    kind = input.dtype
     if kind.itemsize < 4 and (kind.is_floating_point or kind.is_complex):
         raise DtypeError(f"Unsupported dtype {kind.scalar_type_name}")
     if kind.is_integral:
