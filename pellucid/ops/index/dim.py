@@ -186,7 +186,7 @@ def _onnx_index_write(c: Any, reduction: str | None = None) -> Any:
 index_add_op = defop(
     "index_add",
     "input index source",
-    forward=copying(_add_rule),
+    forward=copying(_add_rule, row_major=True),
     inplace=_add_rule,
     check=lambda x, index, source, *, dim, alpha: _bounded_for_add(index, x, dim),
     aval=lambda x, index, source, dim, alpha: x,
@@ -299,7 +299,7 @@ def _filled(F: Any, g: Any, index: Any, dim: int, kind: Any) -> Any:
 index_copy_op = defop(
     "index_copy",
     "input index source",
-    forward=copying(_copy_rule),
+    forward=copying(_copy_rule, row_major=True),
     inplace=_copy_rule,
     check=lambda x, index, source, *, dim: bounded(
         index, x.shape[dim] if x.ndim else 1, dim, IndexOutOfRangeError, "index_copy_(): "

@@ -43,11 +43,13 @@ from ..shape.view import broadcast_to, reshape
 
 
 # ---- what the families of writes share -------------------------------------------------------
-def copying(rule: Callable[..., None]) -> Callable[..., Any]:
-    """The forward rule of an operation that is given by its in-place rule."""
+def copying(rule: Callable[..., None], row_major: bool = False) -> Callable[..., Any]:
+    """The forward rule of an operation that is given by its in-place rule. The result lies in
+    memory as the argument does, or row by row.
+    """
 
     def forward(xp: Any, x: Any, *others: Any, **params: Any) -> Any:
-        out = xp.copy(x)
+        out = xp.ascontiguousarray(xp.copy(x)) if row_major and x.ndim > 1 else xp.copy(x)
         rule(xp, out, *others, **params)
         return out
 

@@ -487,6 +487,8 @@ def _added(
 ) -> Tensor:
     """`beta * input + alpha * product(a, b)`, of two-byte floats rounded once."""
     kind = input.dtype
+    if not a._array.shape[-1]:
+        alpha = 1  # a sum of no products is nothing, also infinitely often
     if not _is_half(kind) or beta == 0 and alpha == 1 or not kind is a.dtype is b.dtype:
         return _combined(name, input, product(a, b), beta, alpha)
     with playing("autocast", None):

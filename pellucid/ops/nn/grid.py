@@ -304,7 +304,8 @@ def _position(at: Any, size: int, padding: str, align: bool, plane: bool) -> Any
     if padding == "reflection":
         at = _reflect(at, 0, 2 * (size - 1)) if align else _reflect(at, -1, 2 * size - 1)
     if padding in ("border", "reflection"):
-        at = at.clamp(0, size - 1)
+        inside = (at > 0) & (at < size - 1)  # at the border no gradient passes
+        at = F.where(inside, at, at.detach().clamp(0, size - 1))
         at = F.where(at != at, 0 if plane else size - 1, at)
     elif not plane:  # in planes it stays what it is: PyTorch weights the zeros outside by it
         at = F.where(at.abs() < _FAR, at, -10.0)

@@ -16,7 +16,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import reads_later
 from ...core.tensor import Tensor
-from ...errors import OperationError, ShapeError, UnsupportedError
+from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
 from .._format import in_format
 from .._rules import full_precision, per_dimension, require_tensor
 from .._samples import cases
@@ -726,7 +726,7 @@ def _adaptive(
     x = require_tensor(input, name)
     shape = shapes.adaptive_pool_shape(name, x._array.shape, output_size)
     _check_dtype(x, f"{name}_cpu" if n == 3 else f"{name[:-2]}2d")
-    _check_fits(shape, x._array.dtype.itemsize)
+    check_fits(name, shape, x._array.dtype.itemsize)
     x, lead = _batched(x, n)
     return x, lead, tuple(shape[-n:])
 
@@ -734,9 +734,14 @@ def _adaptive(
 _LARGE = 1 << 34
 
 
-def _check_fits(shape: Sequence[int], itemsize: int) -> None:
+def check_fits(name: str, shape: Sequence[int], itemsize: int) -> None:
     """Refuse a result that no memory holds before the work on its windows begins."""
     size = math.prod(shape)
+    if max(shape, default=0) >= 1 << 63:
+        raise ArgumentTypeError(
+            f"{name}(): argument 'output_size' failed to unpack the object at pos 1 with error "
+            '"Overflow when unpacking long long'
+        )
     if size * itemsize < _LARGE:
         return
     if size * itemsize >= 1 << 63:

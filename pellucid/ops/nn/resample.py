@@ -27,6 +27,7 @@ from ...errors import ArgumentValueError, OperationError, UnsupportedError
 from .._format import in_format
 from .._rules import require_tensor
 from .._samples import cases
+from .pool import check_fits
 
 
 def _apply_taps(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, size: int) -> Any:
@@ -369,6 +370,8 @@ def interpolate(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
     if mode == "area" and x.ndim in (3, 4, 5):
+        made = (*x._array.shape[:2], *out)
+        check_fits(f"adaptive_avg_pool{x.ndim - 2}d", made, x._array.dtype.itemsize)
         return in_format(F.adaptive_avg_pool(x, output_size=tuple(out)), x)
     if mode in ("nearest", "nearest-exact") and x.ndim in (3, 4, 5):
         kind = mode

@@ -247,7 +247,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     w = require_tensor(weights, "bincount", "weights", 2)._array
     if w.shape != x.shape:
         raise ShapeError("weights should be 1-d and have the same length as input")
-    kind = np.float32 if w.dtype == np.float32 else np.float64
+    kind: Any = np.float32 if w.dtype == np.float32 else np.float64
+    kind = kind if x.size else np.int64
     return make_tensor(np.bincount(x, w, minlength).astype(kind))
 
 

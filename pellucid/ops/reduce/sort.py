@@ -24,8 +24,20 @@ from ._reduction import everyday_dim, numpy_names
 from .select import chosen_grad
 
 
+def _laid_out(values: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The same values in the order in memory of `x`."""
+    made = np.empty_like(x, values.dtype)
+    np.copyto(made, values)
+    return made
+
+
 def _sort(xp: Any, x: Any, *, dim: int, descending: bool, how: str) -> Any:
-    return ordered(xp, x, dim, x.shape[dim] if x.ndim else 1, descending, how)
+    made = ordered(xp, x, dim, x.shape[dim] if x.ndim else 1, descending, how)
+    if (
+        type(x) is np.ndarray and not x.flags.c_contiguous
+    ):  # results lie in memory as the input does
+        made = tuple([_laid_out(a, x) for a in made])
+    return made
 
 
 def _order_grad(F: Any, g: Any, out1: Any, input_shape: Any, dim: int) -> Any:

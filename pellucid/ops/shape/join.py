@@ -529,7 +529,7 @@ def _onnx_roll(c: Any) -> Any:
 roll_op = defop(
     "roll",
     "input",
-    forward=lambda xp, x, *, shifts, dims: xp.roll(x, shifts, dims),
+    forward=lambda xp, x, *, shifts, dims: xp.ascontiguousarray(xp.roll(x, shifts, dims)),
     aval=lambda x, shifts, dims: x,
     vjp={
         "input": lambda F, g, shifts, dims: F.roll(g, shifts=tuple(-s for s in shifts), dims=dims)
@@ -729,7 +729,9 @@ def _triangle(name: str, which: str, example: str) -> None:
     op = defop(
         name,
         "input",
-        forward=lambda xp, x, *, diagonal: xp.triangle(x, diagonal, name == "tril"),
+        forward=lambda xp, x, *, diagonal: xp.ascontiguousarray(
+            xp.triangle(x, diagonal, name == "tril")
+        ),
         aval=lambda x, diagonal: x,
         vjp={"input": lambda F, g, diagonal: getattr(F, name)(g, diagonal=diagonal)},
         jvp="linear",

@@ -1,0 +1,37 @@
+"""Single calls that fuzzers found to differ from PyTorch."""
+
+import math
+
+import pytest
+
+import pellucid as torch
+from pellucid.nn import functional as F
+
+
+def test_a_sum_of_no_products_is_nothing_however_often():
+    x = torch.randn(2, 3)
+    assert torch.equal(torch.addmm(x, torch.ones(2, 0), torch.ones(0, 3), alpha=math.inf), x)
+    assert torch.equal(torch.addmv(x[0], torch.ones(3, 0), torch.ones(0), alpha=math.inf), x[0])
+
+
+def test_bincount_of_nothing_counts():
+    nothing = torch.zeros(0, dtype=torch.int64)
+    assert torch.bincount(nothing, weights=nothing.double()).dtype is torch.int64
+    assert torch.bincount(nothing, minlength=2).tolist() == [0, 0]
+
+
+def test_an_area_that_no_number_counts_is_refused_at_once():
+    with pytest.raises(TypeError, match="Overflow when unpacking long long"):
+        F.interpolate(torch.ones(2, 3, 4), scale_factor=1e30, mode="area")
+    with pytest.raises(RuntimeError):
+        F.interpolate(torch.ones(2, 3, 4), scale_factor=1e17, mode="area")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("align", [False, True])
+def test_no_gradient_passes_at_the_border_of_an_image(dtype, align):
+    x = torch.arange(8).reshape(1, 1, 2, 4).to(dtype)
+    place = 1.0 if align else 0.75  # the middle of the last pixel
+    grid = torch.tensor([[[[place, 0.0]]]], dtype=dtype, requires_grad=True)
+    F.grid_sample(x, grid, padding_mode="border", align_corners=align).sum().backward()
+    assert grid.grad[0, 0, 0, 0] == 0
