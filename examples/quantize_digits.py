@@ -1,10 +1,10 @@
-"""Train a network on handwritten digits, quantise it in two ways, and compare accuracy, size and
+"""Train a network on handwritten digits, quantize it in two ways, and compare accuracy, size and
 time.
 
     python quantize_digits.py [--epochs N] [--seed N] [--quick]
 
-Static quantisation puts bytes in the place of weights and results: the network runs with some
-training images first, whose results tell the range of each layer. Dynamic quantisation needs no
+Static quantization puts bytes in the place of weights and results: the network runs with some
+training images first, whose results tell the range of each layer. Dynamic quantization needs no
 images; it is for linear layers, whose inputs it rounds whenever they run. The data lies beside this
 file, in data/digits.csv.gz.
 """

@@ -1,4 +1,4 @@
-"""A normalising flow (real NVP; Dinh, Sohl-Dickstein and Bengio, 2017) that learns the density of
+"""A normalizing flow (real NVP; Dinh, Sohl-Dickstein and Bengio, 2017) that learns the density of
 two half moons.
 
 python realnvp.py [--steps N] [--quick]

@@ -1,4 +1,4 @@
-"""A residual network (He et al., 2015) on images: coloured shapes that it has to tell apart.
+"""A residual network (He et al., 2015) on images: colored shapes that it has to tell apart.
 
 python resnet.py [--steps N] [--quick]
 """
@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 
 def shapes(count, size, generator):
-    """Squares, discs, crosses and rings in random colours and places, with noise."""
+    """Squares, discs, crosses and rings in random colors and places, with noise."""
     labels = torch.randint(0, 4, (count,), generator=generator)
     centre = torch.rand(count, 2, generator=generator) * size * 0.4 + size * 0.3
     radius = torch.rand(count, generator=generator) * size * 0.1 + size * 0.15

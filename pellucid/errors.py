@@ -498,7 +498,7 @@ def full_text(error: BaseException) -> str:
 
 
 class _LinAlgError(RuntimeError):
-    """A matrix has no factorisation or inverse of the wanted kind (`torch.linalg.LinAlgError`)."""
+    """A matrix has no factorization or inverse of the wanted kind (`torch.linalg.LinAlgError`)."""
 
 
 LinAlgError = _LinAlgError  # its own name is PyTorch's
@@ -542,7 +542,7 @@ MissingAttributeError = Kind("MissingAttributeError", AttributeError)
 MissingKeyError = Kind("MissingKeyError", KeyError)
 # A shape or value is not what an assertion or a contract of `pellucid.debug` says.
 ContractError = Kind("ContractError", AssertionError)
-# A matrix has no factorisation or inverse of the wanted kind.
+# A matrix has no factorization or inverse of the wanted kind.
 SingularError = Kind("SingularError", LinAlgError, shows_operands=True)
 
 

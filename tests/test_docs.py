@@ -175,6 +175,26 @@ WORST = {
 }
 
 
+# American spelling, as PyTorch's names have it: the stems of the words that are spelled otherwise elsewhere.
+BRITISH = re.compile(
+    r"\b\w*(?:quantis|normalis|initialis|factoris|regularis|standardis|recognis|summaris|parametris|vectoris|serialis"
+    r"|synchronis|colour|neighbour|behaviour)[a-z]*"
+)
+
+
+def test_documents_have_american_spelling():
+    found = []
+    for path in [*DOCUMENTS, *sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))]:
+        text = re.sub(
+            r"```.*?```|`[^`\n]*`|\]\([^)]*\)",
+            "",
+            path.read_text(encoding="utf-8"),
+            flags=re.DOTALL,
+        )
+        found += [f"{path.relative_to(ROOT)}: {word}" for word in BRITISH.findall(text)]
+    assert found == []
+
+
 def test_the_worst_phrases_are_gone():
     """In documents, tutorials, docstrings and messages; a comment of the source may be as short as
     it likes.

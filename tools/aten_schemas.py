@@ -18,7 +18,7 @@ import torch
 
 from pellucid.aten.schema import LETTERS, in_place_form, out_form
 
-# Operations of other devices, of quantised tensors, and of PyTorch's own tests.
+# Operations of other devices, of quantized tensors, and of PyTorch's own tests.
 LEFT_OUT = re.compile(
     r"_?(cudnn|miopen|mkldnn|fbgemm|cufft|cslt|nested|test|philox|fused|quantized|q|hip|mps|xnnpack|vulkan|cuda|wrapped"
     r"|thnn_fused|validate|amp|sobol|make_per|fake_quantize|weight_int4pack|weight_int8pack|dyn_quant|convert_weight|jagged|padded_dense"

@@ -43,7 +43,7 @@ NAMESPACES = (
 # The first pattern that matches the name decides; patterns match whole names.
 REASONS: tuple[tuple[str, str], ...] = (
     (
-        "quantised tensors and their operations",
+        "quantized tensors and their operations",
         (
             r"q_.*|.*quant.*|int_repr|qscheme|q?u?int[1-7](x\d)?|qu?int\d+(x\d)?|Q\w*Storage|fbgemm_.*"
             r"|per_(channel|tensor)_.*|choose_qparams.*|fused_moving_avg.*|q(at|uantizable)|intrinsic|ao|bit|bits.*"

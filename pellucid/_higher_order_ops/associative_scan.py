@@ -20,7 +20,7 @@ def associative_scan(
     """The running results of an associative function along a dimension: x0, f(x0, x1), f(f(x0, x1),
     x2) ...
 
-    Neighbours are combined first, then the results for pairs are scanned, so that there are about 2
+    Neighbors are combined first, then the results for pairs are scanned, so that there are about 2
     log2(n) calls of the function (Blelloch, "Prefix sums and their applications", 1990).
 
     Args:

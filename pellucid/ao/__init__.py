@@ -1,4 +1,4 @@
-"""`torch.ao`: quantisation of models."""
+"""`torch.ao`: quantization of models."""
 
 from __future__ import annotations
 

@@ -277,14 +277,16 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A new tensor with a copy of `data`.
+    """Create a tensor with a copy of `data`.
 
     Args:
         data: a number, nested lists or tuples of numbers, a NumPy array or scalar, or a tensor.
-        dtype: element type; otherwise floats take the default type and ints int64.
-        device: "cpu" or "meta".
-        requires_grad: record operations on it.
-        pin_memory: refused; there is no accelerator to pin memory for.
+        dtype: the dtype. Default: the default dtype for Python floats, int64 for ints, otherwise
+            that
+            of `data`.
+        device: "cpu" or "meta". Default: the CPU.
+        requires_grad: record operations on it. Default: False.
+        pin_memory: accepted; there is nothing to pin on a CPU.
 
     Raises:
         ValueError: nested lists of unequal lengths. TypeError: something that is not a number.

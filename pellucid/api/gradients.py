@@ -72,14 +72,17 @@ def backward(
     create_graph: bool = False,
     inputs: Sequence[Tensor] | Tensor | None = None,
 ) -> None:
-    """Accumulate d self / d leaf into `.grad` of the leaves (or of `inputs` only).
+    """Compute gradients: add the derivative of this tensor with respect to each leaf to that leaf's
+    `.grad`.
 
     Args:
-        gradient: gradient of the final objective with respect to this tensor, same shape; may be
-            left out for one element.
-        retain_graph: keep what the graph saved, for another backward. Default: `create_graph`.
-        create_graph: record the computation of the gradients, for derivatives of higher order.
-        inputs: tensors whose `.grad` is wanted; all others are left alone.
+        gradient: the gradient of the final objective with respect to this tensor, in its shape. You
+            may
+            leave it out for a tensor with one element.
+        retain_graph: keep the saved values for another backward. Default: the value of
+            `create_graph`.
+        create_graph: record the gradients too, for higher derivatives. Default: False.
+        inputs: accumulate into these tensors only. Default: all leaves.
 
     Raises:
         RuntimeError: nothing requires a gradient, the tensor is not a scalar and `gradient` is

@@ -1,4 +1,4 @@
-"""What methods about sparse, quantised and foreign layouts answer for dense tensors, the only ones
+"""What methods about sparse, quantized and foreign layouts answer for dense tensors, the only ones
 there are.
 
 Questions are answered, conversions to dense are the tensor itself, and everything that would need
@@ -58,7 +58,7 @@ def to_dense(
 
 @public(methods="=")
 def dequantize(input: Tensor) -> Tensor:
-    """The numbers that a quantised tensor stands for, as float32; of another tensor its conversion;
+    """The numbers that a quantized tensor stands for, as float32; of another tensor its conversion;
     of a list, those of each.
 
     >>> import pellucid as torch
@@ -254,7 +254,7 @@ def _only_of_quantized(name: str) -> None:
         raise only_quantized(name)
 
     ask.__name__ = name
-    ask.__doc__ = "What a quantised tensor answers; refused by others."
+    ask.__doc__ = "What a quantized tensor answers; refused by others."
     public(methods="=")(ask)
 
 
@@ -264,5 +264,5 @@ for _name in "int_repr q_scale q_zero_point q_per_channel_scales q_per_channel_z
 
 @method()
 def qscheme(self: Tensor) -> Any:
-    """How a quantised tensor is quantised; refused by others."""
+    """How a quantized tensor is quantized; refused by others."""
     raise only_quantized("qscheme")

@@ -331,7 +331,7 @@ def native_layer_norm_backward(
 
 
 def _normalized(x: Any, mean: Any, rstd: Any, dims: int, w: Any, b: Any) -> Any:
-    """The normalised values, whose mean and deviation depend on `x`; the deviation is taken so that
+    """The normalized values, whose mean and deviation depend on `x`; the deviation is taken so that
     it is `1 / rstd` there.
     """
     axes = tuple(range(x.ndim - dims, x.ndim))

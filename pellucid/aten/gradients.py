@@ -396,7 +396,7 @@ def binary_cross_entropy_with_logits(
     return {"self": gradient}
 
 
-# ---- convolution, pooling, normalisation, attention ------------------------------------------
+# ---- convolution, pooling, normalization, attention ------------------------------------------
 def _one_of(whole: Callable[[], Any], place: int, memory: dict[str, Any]) -> Callable[[], Any]:
     """One of the gradients that a joint operator computes, which runs once."""
 

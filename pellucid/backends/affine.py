@@ -1,4 +1,4 @@
-"""Arrays of quantised numbers: integers with a scale and a zero point, the storage of quantised
+"""Arrays of quantized numbers: integers with a scale and a zero point, the storage of quantized
 tensors.
 
 A number q stands for (q - zero_point) * scale. Both are of the whole array, or of each slice along
@@ -22,7 +22,7 @@ from ..errors import OperationError, UnsupportedError
 from ..kernels.quantized import products
 from .meta import Described
 
-# The package of quantised tensors, by a function that loads it when it is first needed: the root
+# The package of quantized tensors, by a function that loads it when it is first needed: the root
 # puts it here.
 LENT: list[Callable[[], Any]] = []
 
@@ -41,18 +41,18 @@ def _refused(name: str, backend: str) -> Exception:
 
 
 def refusal(name: str) -> Exception:
-    """PyTorch's error for an operation that quantised tensors do not have."""
+    """PyTorch's error for an operation that quantized tensors do not have."""
     return _refused(name, "QuantizedCPU")
 
 
 def only_quantized(name: str) -> Exception:
-    """PyTorch's error for an operation that quantised tensors alone have."""
+    """PyTorch's error for an operation that quantized tensors alone have."""
     return _refused(name, "CPU")
 
 
 @final
 class qscheme(Named):  # noqa: N801
-    """How numbers are quantised: per tensor or per channel, affine or symmetric."""
+    """How numbers are quantized: per tensor or per channel, affine or symmetric."""
 
     __slots__ = ()
     __module__ = "pellucid"
@@ -72,7 +72,7 @@ PER_TENSOR, PER_CHANNEL, FLOAT_PARAMETERS = (
 )
 
 # Element types: the NumPy dtype that describes them, and that of the integers. A description has a
-# dtype of its own, so that nothing takes quantised numbers for the integers that they are stored
+# dtype of its own, so that nothing takes quantized numbers for the integers that they are stored
 # as.
 STORED: dict[str, np.dtype[Any]] = {
     "quint8": np.dtype(np.uint8),
@@ -89,7 +89,7 @@ LIMITS = {
 
 
 def held(kind: Any) -> np.dtype[Any]:
-    """The NumPy dtype of the elements in a storage of a type, which for quantised numbers are
+    """The NumPy dtype of the elements in a storage of a type, which for quantized numbers are
     integers.
     """
     return STORED.get(kind.name) or kind.numpy
@@ -182,7 +182,7 @@ class QuantizedArray(Described):
         return self.like(self.ints.copy(order))
 
     def tensor(self) -> Any:
-        """A quantised tensor with this storage."""
+        """A quantized tensor with this storage."""
         return package().wrapped(self)
 
     def __repr__(self) -> str:

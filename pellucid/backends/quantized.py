@@ -1,4 +1,4 @@
-"""Engines of quantised operations: whose rounding results have.
+"""Engines of quantized operations: whose rounding results have.
 
 >>> import pellucid as torch
 >>> torch.backends.quantized.engine

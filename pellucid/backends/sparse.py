@@ -409,7 +409,7 @@ def numbers(indices: Any, shape: tuple[int, ...]) -> Any:
 
 
 def add_up(values: Any, starts: Any) -> Any:
-    """Sums of neighbouring values; each begins at a place in `starts`."""
+    """Sums of neighboring values; each begins at a place in `starts`."""
     return np.add.reduceat(values, starts, 0, dtype=values.dtype) if len(starts) else values[:0]
 
 

@@ -19,8 +19,8 @@ FORMATS = ("text", "json", "sarif", "github")
 
 
 def wants_colour(stream: Any) -> bool:
-    """Whether to colour what is written to a stream: to a terminal, unless NO_COLOR is set
-    (no-color.org); FORCE_COLOR colours always.
+    """Whether to color what is written to a stream: to a terminal, unless NO_COLOR is set
+    (no-color.org); FORCE_COLOR colors always.
     """
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False

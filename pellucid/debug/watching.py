@@ -24,7 +24,7 @@ from .questions.backward import BackwardNotes, Fault, largest_of
 from .questions.finite import FiniteNotes, is_finite
 from .questions.steps import Call, Step, Steps
 
-# values of at most so many elements are recognised when they come back as another tensor
+# values of at most so many elements are recognized when they come back as another tensor
 _DIGESTED = 1 << 16
 
 

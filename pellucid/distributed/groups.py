@@ -368,7 +368,7 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Groups of `group_size` neighbouring ranks each; returns (this rank's group, all of them)."""
+    """Groups of `group_size` neighboring ranks each; returns (this rank's group, all of them)."""
     size = default_group().size()
     if group_size is None:
         raise ArgumentValueError("group_size must be given: there are no GPUs to count")

@@ -398,7 +398,7 @@ def _place(ranks: np.ndarray, rank: int) -> tuple[int, ...] | None:
 
 
 def _step(ranks: np.ndarray, dim: int) -> int:
-    """How far neighbours along a dimension are apart."""
+    """How far neighbors along a dimension are apart."""
     if ranks.shape[dim] < 2:
         return math.prod(ranks.shape[dim + 1 :])
     first, second = (np.take(ranks, k, axis=dim).flat[0] for k in (0, 1))

@@ -282,7 +282,7 @@ def _check_memory(size: int) -> None:
 
 
 def _library(pmi: socket.socket | None = None, rank: int = 0, size: int = 1) -> Any:
-    """mpi4py's MPI, initialised with our process manager at the end of a socket, or by mpiexec."""
+    """mpi4py's MPI, initialized with our process manager at the end of a socket, or by mpiexec."""
     if not installed():
         raise UnsupportedError(
             "torch.distributed: processes work together by MPI, and mpi4py is not installed: pip install 'pellucid[mpi]' "

@@ -77,7 +77,7 @@ class Distribution:
             value = self.__dict__.get(name)
             if value is None:
                 if isinstance(getattr(type(self), name), lazy_property):
-                    continue  # the other parametrisation was given, and has been checked
+                    continue  # the other parametrization was given, and has been checked
                 value = getattr(self, name)
             if not holds(constraint, value, name, self):
                 raise parameter_error(name, value, self, constraint)

@@ -25,7 +25,7 @@ class LKJCholesky(Distribution):
 
     Args:
         dim: size of the matrices, 2 or more.
-        concentration: positive; 1 is the uniform distribution, larger values favour matrices near
+        concentration: positive; 1 is the uniform distribution, larger values favor matrices near
             the identity.
 
     Raises:

@@ -161,7 +161,7 @@ def shape_of(parameter: Tensor, *given: Any) -> Size:
 
 
 def only_one(first: str, second: str, a: Any, b: Any) -> None:
-    """Refuse two parametrisations at once, and none."""
+    """Refuse two parametrizations at once, and none."""
     if (a is None) == (b is None):
         raise ArgumentValueError(f"Either `{first}` or `{second}` must be specified, but not both.")
 

@@ -150,7 +150,7 @@ def _stacked(tensors: list[Tensor], name: str) -> Tensor:
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Make batch normalisations below a module use the batch's own statistics, in place: they then
+    """Make batch normalizations below a module use the batch's own statistics, in place: they then
     write no buffers.
 
     Buffers cannot be written under `vmap`, where they are not mapped. Returns the module.

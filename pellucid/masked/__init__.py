@@ -1,4 +1,4 @@
-"""`torch.masked`: reductions and normalisations of the elements that a boolean mask keeps.
+"""`torch.masked`: reductions and normalizations of the elements that a boolean mask keeps.
 
 >>> import pellucid as torch
 >>> torch.masked.mean(torch.tensor([1.0, 2.0, 9.0]), mask=torch.tensor([True, True, False]))

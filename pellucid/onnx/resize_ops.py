@@ -205,7 +205,7 @@ def _roi_align(c: Call, x: Any, rois: Any, batch: Any) -> Any:
 
 
 def _corner_reads(x: Any, ys: Any, xs: Any) -> list[Any]:
-    """The four weighted neighbours of each point of a grid, (channels, ys, xs) each."""
+    """The four weighted neighbors of each point of a grid, (channels, ys, xs) each."""
     found = []
     ends = []
     for at, size in ((ys, x.shape[1]), (xs, x.shape[2])):

@@ -20,7 +20,7 @@ class ReduceLROnPlateau(LRScheduler):
     Call `step(metric)` after each validation.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         mode: what improvement means: "min" for less, "max" for more. Default: "min".
         factor: the factor, below 1. Default: 0.1.
         patience: how many steps without improvement are tolerated. Default: 10.
@@ -197,7 +197,7 @@ class SequentialLR(_Composite):
     counts.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         schedulers: the schedules, all of this optimizer.
         milestones: the step at which each of them but the first begins.
         last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.

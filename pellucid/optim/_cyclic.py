@@ -49,7 +49,7 @@ class CyclicLR(LRScheduler):
     counts.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         base_lr, max_lr: the bounds, numbers or one for each group. The second may shrink from cycle
             to cycle.
         step_size_up, step_size_down: steps of the rising and the falling half. Default: 2000, and
@@ -185,7 +185,7 @@ class OneCycleLR(LRScheduler):
     counts.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         max_lr: the largest rate, a number or one for each group.
         total_steps: number of steps; or
         epochs, steps_per_epoch: two numbers whose product it is.
@@ -330,7 +330,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     counts.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         T_0: number of steps of the first cycle.
         T_mult: how many times as long each cycle is as the one before. Default: 1.
         eta_min: the smallest rate. Default: 0.

@@ -61,7 +61,7 @@ class LRScheduler:
     A subclass defines `get_lr`, which computes the learning rates for `last_epoch`.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         last_epoch: where to go on; -1 starts anew, from the groups' learning rates.
     """
 

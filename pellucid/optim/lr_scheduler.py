@@ -62,7 +62,7 @@ class LambdaLR(_Lambdas):
     counts.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         lr_lambda: a function of the step's number, or a list of one for each group.
         last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
 
@@ -99,7 +99,7 @@ class MultiplicativeLR(_Lambdas):
     counts.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         lr_lambda: a function of the step's number, or a list of one for each group.
         last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
 
@@ -139,7 +139,7 @@ class StepLR(LRScheduler):
     counts.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         step_size: how many steps lie between two changes.
         gamma: the factor. Default: 0.1.
         last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
@@ -181,7 +181,7 @@ class MultiStepLR(LRScheduler):
     counts.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         milestones: numbers of steps; one that stands twice multiplies twice.
         gamma: the factor. Default: 0.1.
         last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
@@ -224,7 +224,7 @@ class ConstantLR(LRScheduler):
     counts.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         factor: the factor, between 0 and 1. Default: 1/3.
         total_iters: after how many steps the initial rate is back. Default: 5.
         last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
@@ -278,7 +278,7 @@ class LinearLR(LRScheduler):
     counts.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         start_factor: the first factor, in (0, 1]. Default: 1/3.
         end_factor: the last one, in [0, 1]. Default: 1.
         total_iters: in how many steps the factor gets from one to the other. Default: 5.
@@ -345,7 +345,7 @@ class ExponentialLR(LRScheduler):
     counts.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         gamma: the factor.
         last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
 
@@ -382,7 +382,7 @@ class PolynomialLR(LRScheduler):
     counts.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         total_iters: after how many steps the rate is 0. Default: 5.
         power: the power; 1 is a straight line. Default: 1.
         last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
@@ -429,7 +429,7 @@ class CosineAnnealingLR(LRScheduler):
     counts.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         T_max: number of steps of the half wave; after it the rate rises again.
         eta_min: the smallest rate. Default: 0.
         last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.

@@ -20,7 +20,7 @@ class SparseAdam(ArrayOptimizer):
     Gradients are sparse, as those of `nn.Embedding(sparse=True)`; parameters are dense.
 
     Args:
-        params: an iterable of parameters, or of dictionaries: groups with options of their own.
+        params: an iterable of parameters, or of dictionaries: groups with their own options.
         lr: learning rate, above 0. Default: 1e-3.
         betas: decay of the mean of gradients, and of their squares. Default: (0.9, 0.999).
         eps: added to the denominator, above 0. Default: 1e-8.

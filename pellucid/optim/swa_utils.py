@@ -184,7 +184,7 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the statistics of all batch normalisations anew in one pass over the data."""
+    """Compute the statistics of all batch normalizations anew in one pass over the data."""
     momenta = {}
     for module in model.modules():
         if isinstance(module, _BatchNorm):
@@ -208,7 +208,7 @@ class SWALR(LRScheduler):
     """Anneals the learning rate from the present one to `swa_lr`, then keeps it constant.
 
     Args:
-        optimizer: whose learning rates are set.
+        optimizer: the optimizer whose learning rates it sets.
         swa_lr: the constant rate, a number or one for each group.
         anneal_epochs: number of steps until then. Default: 10.
         anneal_strategy: "cos" or "linear". Default: "cos".

@@ -1,4 +1,4 @@
-"""Quantised tensors: integers with a scale and a zero point.
+"""Quantized tensors: integers with a scale and a zero point.
 
 >>> import pellucid as torch
 >>> q = torch.quantize_per_tensor(torch.tensor([0.0, 0.26, 99.0]), scale=0.1, zero_point=10, dtype=torch.quint8)

@@ -1,4 +1,4 @@
-"""Functions that quantise: PyTorch's `quantize_per_tensor` and its kin."""
+"""Functions that quantize: PyTorch's `quantize_per_tensor` and its kin."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def quantize_per_tensor_dynamic(input: Any, dtype: Any, reduce_range: bool) -> A
 
 
 def quantize_per_channel(input: Any, scales: Any, zero_points: Any, axis: int, dtype: Any) -> Any:
-    """A float32 tensor quantised with a scale and a zero point for each slice along `axis`.
+    """A float32 tensor quantized with a scale and a zero point for each slice along `axis`.
 
     Args:
         scales, zero_points: one-dimensional tensors. Zero points that are no integers stand for
@@ -171,7 +171,7 @@ def _name_of_ints(input: Any) -> str:
 
 
 def _make_per_tensor_quantized_tensor(input: Any, scale: float, zero_point: int) -> Any:
-    """A quantised tensor of these integers.
+    """A quantized tensor of these integers.
 
     >>> import pellucid as torch
     >>> torch._make_per_tensor_quantized_tensor(torch.tensor([1, 3], dtype=torch.uint8), 0.5, 1).dequantize()
@@ -183,7 +183,7 @@ def _make_per_tensor_quantized_tensor(input: Any, scale: float, zero_point: int)
 
 
 def _make_per_channel_quantized_tensor(input: Any, scale: Any, zero_point: Any, axis: int) -> Any:
-    """A quantised tensor of these integers, with a scale and a zero point for each slice along
+    """A quantized tensor of these integers, with a scale and a zero point for each slice along
     `axis`.
     """
     return wrapped(
@@ -204,7 +204,7 @@ def _empty_affine_quantized(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Any:
-    """A quantised tensor of zero integers; PyTorch's is not initialised."""
+    """A quantized tensor of zero integers; PyTorch's is not initialized."""
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     name = _name_of(dtype)
     return wrapped(

@@ -1,4 +1,4 @@
-"""Operations that compute with quantised tensors: activations, pooling, means, ordering. Results
+"""Operations that compute with quantized tensors: activations, pooling, means, ordering. Results
 are PyTorch's, integer by integer.
 """
 

@@ -1,4 +1,4 @@
-"""What quantised tensors answer: their integers and parameters, how they print, copies and
+"""What quantized tensors answer: their integers and parameters, how they print, copies and
 comparisons.
 """
 
@@ -311,7 +311,7 @@ def cpu(self: Any, memory_format: Any = None) -> Any:
 # ---- writes --------------------------------------------------------------------------------------
 @method()
 def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
-    """Take the values of a float32 tensor, quantised; or those of a quantised one with its scale."""
+    """Take the values of a float32 tensor, quantized; or those of a quantized one with its scale."""
     return overwritten(self, src, "copy_")
 
 

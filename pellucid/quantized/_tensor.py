@@ -1,4 +1,4 @@
-"""Quantised tensors, and how what an operation does with them is found.
+"""Quantized tensors, and how what an operation does with them is found.
 
 A `QuantizedTensor` is a Tensor whose array is a `QuantizedArray`. Views share its integers. An
 operation of the engine that meets one comes to the interpreter here, which looks into
@@ -33,7 +33,7 @@ from ..ops._overloads import checked
 
 
 class QuantizedTensor(Tensor):
-    """A tensor of integers with a scale and a zero point; PyTorch's quantised tensors.
+    """A tensor of integers with a scale and a zero point; PyTorch's quantized tensors.
 
     Made by `quantize_per_tensor`, `quantize_per_channel` and the modules of
     `torch.ao.nn.quantized`.
@@ -79,14 +79,14 @@ class QuantizedTensor(Tensor):
 
 
 class QuantizedParameter(QuantizedTensor, Parameter):
-    """A quantised tensor that a Module registers as its parameter."""
+    """A quantized tensor that a Module registers as its parameter."""
 
     __slots__ = ()
 
 
 # ---- making ----------------------------------------------------------------------------------
 def wrapped(array: QuantizedArray) -> QuantizedTensor:
-    """A quantised tensor around an array, which is shared."""
+    """A quantized tensor around an array, which is shared."""
     made: QuantizedTensor = make_tensor(array, QuantizedTensor)
     return made
 
@@ -97,7 +97,7 @@ def like(x: Any, ints: Any) -> QuantizedTensor:
 
 
 def is_quantized(value: Any) -> bool:
-    """Whether a value is a quantised tensor."""
+    """Whether a value is a quantized tensor."""
     return isinstance(value, Tensor) and type(value._array) is QuantizedArray
 
 
@@ -130,7 +130,7 @@ _ATEN = {
 
 
 def refuse(name: str) -> Exception:
-    """PyTorch's error for an operation that quantised tensors do not have."""
+    """PyTorch's error for an operation that quantized tensors do not have."""
     op = PRIMITIVES.get(name)
     return refusal(
         _ATEN.get(
@@ -251,7 +251,7 @@ operation, method, function = HANDLERS.operation, HANDLERS.method, HANDLERS.func
 
 
 def same_schemes(tensors: Iterable[Any]) -> bool:
-    """Whether quantised tensors have one type, scale and zero point."""
+    """Whether quantized tensors have one type, scale and zero point."""
     arrays = [t._array for t in tensors]
     return all(a.name == arrays[0].name and a.scheme == arrays[0].scheme for a in arrays)
 

@@ -1,4 +1,4 @@
-"""`torch.ops.quantized`: layers of quantised tensors with packed weights, and arithmetic of them.
+"""`torch.ops.quantized`: layers of quantized tensors with packed weights, and arithmetic of them.
 
 >>> import pellucid as torch
 >>> w = torch.quantize_per_tensor(torch.eye(2), 0.5, 0, torch.qint8)
@@ -259,7 +259,7 @@ def _check_inner(shape: tuple[int, ...], w: Any) -> None:
 
 @_operator
 def linear(X: Any, W_prepack: Any, Y_scale_i: float, Y_zero_point_i: int) -> Any:
-    """`x @ weight.T + bias` of quantised `x`, quantised."""
+    """`x @ weight.T + bias` of quantized `x`, quantized."""
     return _linear(X, W_prepack, Y_scale_i, Y_zero_point_i, False, "linear")
 
 
@@ -555,7 +555,7 @@ def _sum(qa: Any, qb: Any, scale: float, zero_point: int, relu: bool) -> Any:
 
 @_operator
 def add(qa: Any, qb: Any, scale: float, zero_point: int) -> Any:
-    """a + b of what the tensors stand for, quantised."""
+    """a + b of what the tensors stand for, quantized."""
     return _sum(qa, qb, scale, zero_point, False)
 
 
@@ -584,7 +584,7 @@ def _product(qa: Any, qb: Any, scale: float, zero_point: int, relu: bool) -> Any
 
 @_operator
 def mul(qa: Any, qb: Any, scale: float, zero_point: int) -> Any:
-    """a * b of what the tensors stand for, quantised."""
+    """a * b of what the tensors stand for, quantized."""
     return _product(qa, qb, scale, zero_point, False)
 
 
@@ -673,7 +673,7 @@ def cat_relu(qx: Any, dim: int, scale: float | None = None, zero_point: int | No
 
 @_operator
 def matmul(qa: Any, qb: Any, scale: float, zero_point: int) -> Any:
-    """a @ b of what the tensors stand for, quantised."""
+    """a @ b of what the tensors stand for, quantized."""
     a, b = _quantized(qa, "matmul"), _quantized(qb, "matmul")
     made = dequantize(a).astype(np.float64) @ dequantize(b).astype(np.float64)
     return wrapped(quantize(made.astype(np.float32), a.name, Scheme.of(scale, zero_point)))
@@ -744,7 +744,7 @@ _activation(
 
 @_operator
 def softmax(qx: Any, dim: int, output_scale: float, output_zero_point: int) -> Any:
-    """Softmax of what the tensor stands for, quantised."""
+    """Softmax of what the tensor stands for, quantized."""
     a = _quantized(qx, "softmax")
     made = _functional("softmax")(make_tensor(dequantize(a)), dim)
     return wrapped(quantize(made._array, a.name, Scheme.of(output_scale, output_zero_point)))

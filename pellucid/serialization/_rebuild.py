@@ -283,10 +283,10 @@ def rebuild_quantized(
     requires_grad: Any,
     hooks: Any,
 ) -> Tensor:
-    """A quantised tensor: integers in a storage, and a scheme with its parameters."""
+    """A quantized tensor: integers in a storage, and a scheme with its parameters."""
     kind = storage.dtype if type(storage) is TypedStorage else None
     if type(kind) is not dtypes.dtype or kind.name not in STORED:
-        raise UnpicklingError("a quantised tensor needs a storage of quantised numbers")
+        raise UnpicklingError("a quantized tensor needs a storage of quantized numbers")
     if type(parameters) is not tuple or not parameters or parameters[0] not in SCHEMES.values():
         raise RuntimeError(
             "Can't deserialize quantized tensor with qscheme "

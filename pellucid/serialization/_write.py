@@ -208,7 +208,7 @@ class Pickler(_Pickler):
         return (REBUILD_PARAMETER, (data, t._rg, OrderedDict()))
 
     def _quantized(self, t: Tensor, array: QuantizedArray, hooks: Any) -> Any:
-        """A quantised tensor: its integers in a storage of their own kind, and what they stand for."""
+        """A quantized tensor: its integers in a storage of their own kind, and what they stand for."""
         scheme = array.scheme
         if scheme.per_tensor:
             parameters: tuple[Any, ...] = (scheme.kind, float(scheme.scale), int(scheme.zero_point))

@@ -80,7 +80,7 @@ def reduce_dims(dim: int | Iterable[int] | None, ndim: int) -> Shape:
 
 
 def reduce_shape(shape: Sequence[int], dims: Iterable[int], keepdim: bool = False) -> Shape:
-    """The shape after reducing over `dims` (already normalised).
+    """The shape after reducing over `dims` (already normalized).
 
     Example:
         >>> reduce_shape((2, 3, 4), (1,)), reduce_shape((2, 3, 4), (1,), keepdim=True)

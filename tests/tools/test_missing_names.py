@@ -51,7 +51,7 @@ def test_missing_names_are_grouped_by_reason(tool, monkeypatch):
     ]
     text = tool.document(rows)
     assert "| `torch` | 5 | 1 | 4 |" in text
-    assert "| quantised tensors and their operations | 1 | `q_scale` |" in text
+    assert "| quantized tensors and their operations | 1 | `q_scale` |" in text
     assert f"| {tool.OTHER} | 1 | `some_new_function` |" in text
 
 

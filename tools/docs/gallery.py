@@ -92,7 +92,7 @@ def batch_norm(path: Path) -> Any:
     its backward looks so odd.
     """
 
-    def normalise(x, weight, bias, eps=1e-5):
+    def normalize(x, weight, bias, eps=1e-5):
         mean = x.mean()
         centred = x - mean
         variance = (centred * centred).mean()
@@ -102,7 +102,7 @@ def batch_norm(path: Path) -> Any:
     weight, bias = torch.tensor(1.0, requires_grad=True), torch.tensor(0.0, requires_grad=True)
     target = torch.tensor([0.0, 0.0, 1.0, 1.0])
     page = debug.step_through(
-        lambda: F.mse_loss(normalise(x, weight, bias), target),
+        lambda: F.mse_loss(normalize(x, weight, bias), target),
         names={"x": x, "weight": weight, "bias": bias},
         title="BatchNorm",
     )
@@ -229,7 +229,7 @@ PAGES = {function.__name__.replace("_", "-"): function for function in MADE}
 
 
 def environment() -> dict[str, str]:
-    """For programs that are run as a user would run them: this checkout, no colour, lines of one
+    """For programs that are run as a user would run them: this checkout, no color, lines of one
     width.
     """
     import os

@@ -1,4 +1,4 @@
-"""`torch.ao.nn`: modules that quantisation puts in the place of others."""
+"""`torch.ao.nn`: modules that quantization puts in the place of others."""
 
 from __future__ import annotations
 

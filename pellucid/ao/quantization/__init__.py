@@ -1,6 +1,6 @@
 """`torch.ao.quantization`: models with weights and results of bytes.
 
-Dynamic quantisation needs nothing but the model; for static quantisation, the model runs with some
+Dynamic quantization needs nothing but the model; for static quantization, the model runs with some
 data first.
 
 >>> import pellucid as torch

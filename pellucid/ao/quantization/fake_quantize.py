@@ -1,4 +1,4 @@
-"""Fake quantisation: tensors are rounded as quantised ones, within floats, while a model is
+"""Fake quantization: tensors are rounded as quantized ones, within floats, while a model is
 trained.
 """
 
@@ -32,7 +32,7 @@ from .observer import (
 
 
 class FakeQuantizeBase(Module):
-    """What all fake quantisers share: two switches, kept as buffers."""
+    """What all fake quantizers share: two switches, kept as buffers."""
 
     _SWITCH: Any = np.uint8
 

@@ -1,4 +1,4 @@
-"""Observers: what they see of tensors decides with which scale and zero point these are quantised."""
+"""Observers: what they see of tensors decides with which scale and zero point these are quantized."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ObserverBase(Module):
     """What all observers share.
 
     Attributes:
-        dtype: the type of quantised numbers. is_dynamic: whether parameters are found anew for each
+        dtype: the type of quantized numbers. is_dynamic: whether parameters are found anew for each
             input.
     """
 
@@ -116,7 +116,7 @@ class UniformQuantizationObserverBase(ObserverBase):
     """What observers share that find a least and a greatest value.
 
     Args:
-        dtype: the type of quantised numbers.
+        dtype: the type of quantized numbers.
         qscheme: per tensor or per channel, affine or symmetric.
         reduce_range: use half of the integers, so that sums of products in 16 bits cannot overflow.
         quant_min, quant_max: the least and the greatest integer; those of the type when left out.
@@ -624,7 +624,7 @@ class FixedQParamsObserver(ObserverBase):
 
 
 class PlaceholderObserver(ObserverBase):
-    """Says how something is quantised, and sees nothing: for dynamic quantisation, and for float16."""
+    """Says how something is quantized, and sees nothing: for dynamic quantization, and for float16."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a `QConfig` says: with which observers a module's results and weights are quantised."""
+"""What a `QConfig` says: with which observers a module's results and weights are quantized."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def get_default_qconfig(backend: str = "x86", version: int = 0) -> QConfig:
 
 
 def get_default_qat_qconfig(backend: str = "x86", version: int = 1) -> QConfig:
-    """The fake quantisers for a backend."""
+    """The fake quantizers for a backend."""
     _check(backend, version, (0, 1))
     kind: Any = FakeQuantize if version == 0 else FusedMovingAvgObsFakeQuantize
     how: dict[str, Any] = {
@@ -166,7 +166,7 @@ def _assert_valid_qconfig(qconfig: Any, mod: Any) -> None:
 
 
 def activation_is_dynamic(qconfig: Any) -> bool:
-    """Whether results are quantised by their own range each time."""
+    """Whether results are quantized by their own range each time."""
     made = copy.copy(qconfig.activation)()
     return bool(getattr(made, "is_dynamic", False))
 

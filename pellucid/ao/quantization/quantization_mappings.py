@@ -118,12 +118,12 @@ def no_observer_set() -> set[Any]:
 
 
 def get_default_static_quant_module_mappings() -> dict[Any, Any]:
-    """What static quantisation puts in the place of modules."""
+    """What static quantization puts in the place of modules."""
     return copy.copy(DEFAULT_STATIC_QUANT_MODULE_MAPPINGS)
 
 
 def get_default_dynamic_quant_module_mappings() -> dict[Any, Any]:
-    """What dynamic quantisation puts in the place of modules."""
+    """What dynamic quantization puts in the place of modules."""
     return copy.copy(DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS)
 
 
@@ -173,7 +173,7 @@ def get_static_quant_module_class(
 def get_dynamic_quant_module_class(
     float_module_class: Any, additional_dynamic_quant_mapping: Any = None
 ) -> Any:
-    """What takes the place of a class of modules in dynamic quantisation."""
+    """What takes the place of a class of modules in dynamic quantization."""
     mapping = {**DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS, **(additional_dynamic_quant_mapping or {})}
     if float_module_class not in mapping:
         raise AssertionError(

@@ -1,4 +1,4 @@
-"""Quantising models module by module: prepare, calibrate, convert; or at once, dynamically."""
+"""Quantizing models module by module: prepare, calibrate, convert; or at once, dynamically."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def prepare(
     observer_non_leaf_module_list: Any = None,
     prepare_custom_config_dict: Any = None,
 ) -> Any:
-    """Put observers behind the modules whose results will be quantised: `model.qconfig` says which.
+    """Put observers behind the modules whose results will be quantized: `model.qconfig` says which.
 
     Run the model with some data afterwards, then `convert` it.
 
@@ -233,7 +233,7 @@ def convert(
     convert_custom_config_dict: Any = None,
     use_precomputed_fake_quant: bool = False,
 ) -> Any:
-    """Put quantised modules in the place of those that have seen data.
+    """Put quantized modules in the place of those that have seen data.
 
     Args:
         mapping: from classes to those that take their place.
@@ -282,7 +282,7 @@ def quantize_dynamic(
     mapping: Any = None,
     inplace: bool = False,
 ) -> Any:
-    """Quantise weights now and inputs whenever the model runs; nothing has to be calibrated.
+    """Quantize weights now and inputs whenever the model runs; nothing has to be calibrated.
 
     Args:
         qconfig_spec: the types (or names) of modules, or a dictionary from them to configurations;

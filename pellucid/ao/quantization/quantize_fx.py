@@ -1,4 +1,4 @@
-"""`torch.ao.quantization.quantize_fx`: quantisation of traced models, which is refused."""
+"""`torch.ao.quantization.quantize_fx`: quantization of traced models, which is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a model goes from floats to quantised tensors and back."""
+"""Where a model goes from floats to quantized tensors and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...nn.modules.module import Module
 
 
 class QuantStub(Module):
-    """Where a model's input is quantised once the model is converted; until then it gives its input
+    """Where a model's input is quantized once the model is converted; until then it gives its input
     back.
 
     Args:

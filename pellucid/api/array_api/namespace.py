@@ -250,7 +250,7 @@ def cumulative_prod(
 def diff(
     x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None
 ) -> Tensor:
-    """Differences between neighbours along an axis."""
+    """Differences between neighbors along an axis."""
     result: Tensor = _T["diff"](x, n=n, dim=axis, prepend=prepend, append=append)
     return result
 

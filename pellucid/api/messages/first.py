@@ -1,7 +1,7 @@
 """What functions that PyTorch has in Python say of a first argument that is not a tensor: what they
 do with it first fails.
 
-Source: the behaviour of PyTorch 2.13, held to it by `tests/oracle/test_error_texts.py`.
+Source: the behavior of PyTorch 2.13, held to it by `tests/oracle/test_error_texts.py`.
 """
 
 from __future__ import annotations

@@ -316,7 +316,7 @@ def _too_small(case: Case) -> str | None:
     return f"the image has shrunk{here} at this layer: use a larger input, padding, or fewer layers that halve it"
 
 
-# ---- normalisation -------------------------------------------------------------------------------
+# ---- normalization -------------------------------------------------------------------------------
 @rule(r"(running_mean|weight|bias) should contain (\d+) elements not (\d+)")
 def _features(case: Case) -> str | None:
     x, wanted = case.shape(0), int(case.found[2])

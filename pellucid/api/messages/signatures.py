@@ -1,6 +1,6 @@
 """Arguments held against PyTorch's signatures: where they first fail to fit, in PyTorch's words.
 
-Source: the behaviour of PyTorch 2.13's argument parser, held to it by
+Source: the behavior of PyTorch 2.13's argument parser, held to it by
 `tests/oracle/test_overloads.py`.
 """
 

@@ -128,7 +128,7 @@ def stored_by(items: Iterable[Item]) -> set[Buffer]:
 def ordered(
     items: Sequence[Item], stored: Container[Buffer], leaving: Container[Buffer]
 ) -> list[Item]:
-    """The items in an order in which less memory is alive: neighbours change places where that
+    """The items in an order in which less memory is alive: neighbors change places where that
     lowers the peak of the two.
 
     A gradient in a weight that ends an activation's life so comes before the gradient in the input,

@@ -16,7 +16,7 @@ from .math import kernel
 
 _INT64 = np.dtype(np.int64)
 _PERM_NATIVE = 1 << 17  # from here on, it pays to load the compiler for the swaps
-_PERM_WIDE = (2**32 - 1) // 20  # from here on, 32 bits would favour small offsets
+_PERM_WIDE = (2**32 - 1) // 20  # from here on, 32 bits would favor small offsets
 
 
 @repeatable

@@ -421,7 +421,7 @@ class ScalarGraph:
 
 # ---- modules ---------------------------------------------------------------------------------
 def is_module(x: Any) -> bool:
-    """True for an nn.Module, recognised by its tables."""
+    """True for an nn.Module, recognized by its tables."""
     return isinstance(getattr(x, "_modules", None), dict) and callable(
         getattr(x, "named_parameters", None)
     )

@@ -13,7 +13,7 @@ from . import pages
 
 MOST = 600  # points of a line that are drawn; of more, the least and the greatest of each stretch
 LEFT, RIGHT, TOP, BOTTOM, ROW = 64.0, 16.0, 34.0, 42.0, 17.0
-# Colours that are told apart by people with any kind of colour vision (M. Okabe and K. Ito, 2008),
+# Colors that are told apart by people with any kind of color vision (M. Okabe and K. Ito, 2008),
 # and as they are on black.
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#3b8fc2", "#6b6b6b")
 DARK = ("#58a6ff", "#ff9d5c", "#3fd0a4", "#e8a0c8", "#f0e442", "#8fd0f5", "#b0b0b0")
@@ -75,7 +75,7 @@ def thinned(x: Sequence[float], y: Sequence[float]) -> tuple[list[float], list[f
 
 
 def _colours(k: int, count: int) -> tuple[str, str]:
-    """A line's colour on white and on black: few lines by name, many by their place from blue to
+    """A line's color on white and on black: few lines by name, many by their place from blue to
     red.
     """
     if count <= len(LIGHT):

@@ -1,10 +1,10 @@
 """Where boxes and arrows go: a layered layout, module by module, in time proportional to the size
 of the graph.
 
-Each module is laid out for itself and is then one large box among its neighbours, so modules never
+Each module is laid out for itself and is then one large box among its neighbors, so modules never
 overlap. Within one, the method is that of Sugiyama, Tagawa and Toda (1981): a layer per distance
 from the result, arrows that skip layers bent through invisible places in them, the order within a
-layer by the mean position of the neighbours. An arrow that enters or leaves a module passes through
+layer by the mean position of the neighbors. An arrow that enters or leaves a module passes through
 a port on its edge. Arrows that would skip very many layers (a weight used in a thousand steps) are
 not drawn but named at their end; that keeps the number of invisible places linear, and the picture
 readable. `page/layout.js` does the same in a page.
@@ -61,7 +61,7 @@ class Link:
     def points(self) -> list[tuple[float, float]]:
         """The corners, from the upper end to the lower."""
         a, b = self.a, self.b
-        # Straight down within a layer, where taller neighbours stand; sideways between layers.
+        # Straight down within a layer, where taller neighbors stand; sideways between layers.
         found = [(self.leaves.x, a.y + a.height), (self.leaves.x, a.y + a.height + a.under)]
         for bend in self.bends:
             found += [(bend.x, bend.y), (bend.x, bend.y + bend.height)]
@@ -140,7 +140,7 @@ class Level:
 
 
 def _order(items: list[Item], layers: list[list[Item]]) -> None:
-    """Fill the layers, neighbours near each other."""
+    """Fill the layers, neighbors near each other."""
     seen: set[int] = set()
     ends = [item for item in items if not item.below]
     for start in [*ends, *items]:

@@ -17,6 +17,6 @@ def part(name: str) -> str:
 
 @cache
 def palette(place: str) -> str:
-    """The colours of `base.css` for a part of a page, light and dark, as a style sheet."""
+    """The colors of `base.css` for a part of a page, light and dark, as a style sheet."""
     light, dark = re.findall(r":root \{(.*?)\}", part("base.css"), re.DOTALL)
     return f"{place} {{{light} background: var(--paper); }}\n@media (prefers-color-scheme: dark) {{ {place} {{{dark} }} }}"

@@ -1,6 +1,6 @@
 """Convolution of small images: lanes over output channels instead of pixels.
 
-Vectors of neighbouring pixels are partly empty where rows are shorter than a vector. Where that
+Vectors of neighboring pixels are partly empty where rows are shorter than a vector. Where that
 costs more than a fifth, the weight gradient's tile computes the convolution instead, with the roles
 of pixels and taps exchanged: result[pixel, oc] += x[pixel + koff[k]] * w[k, oc] over all k; the
 result is then transposed.

@@ -35,7 +35,7 @@ class Layout:
     stride: tuple[int, ...]  # phases per dimension
     pad: tuple[int, ...]  # positions before the first element (negative crops)
     extent: tuple[int, ...]  # positions per phase and dimension
-    steps: tuple[int, ...]  # distance between neighbours, in elements
+    steps: tuple[int, ...]  # distance between neighbors, in elements
     phase_size: int
     channel: int  # distance between channels, in elements
     real: str = "float"  # what the elements are
@@ -156,7 +156,7 @@ def cover(
     position = position.ravel()
     following = np.searchsorted(position, position + lanes)
     if not kernels.compresses():
-        # Valid lanes must be neighbours: a vector ends where its run ends.
+        # Valid lanes must be neighbors: a vector ends where its run ends.
         run = _run(grid, steps)
         following = np.minimum(following, (np.arange(len(position)) // run + 1) * run)
     heads = []
@@ -181,7 +181,7 @@ def cover(
 
 
 def _run(grid: tuple[int, ...], steps: tuple[int, ...]) -> int:
-    """How many positions of a grid are neighbours in the packed rows: a row's, or a plane's where
+    """How many positions of a grid are neighbors in the packed rows: a row's, or a plane's where
     its rows touch.
     """
     return grid[-1] if len(grid) == 1 or steps[-2] != grid[-1] else grid[-1] * grid[-2]
@@ -189,7 +189,7 @@ def _run(grid: tuple[int, ...], steps: tuple[int, ...]) -> int:
 
 def runs_fill_vectors(grid: tuple[int, ...], steps: tuple[int, ...], real: str = "float") -> bool:
     """Whether a vector can be moved back over the positions before it without leaving its run, so
-    that its lanes stay neighbours in the result. Processors that pack lanes together do not need
+    that its lanes stay neighbors in the result. Processors that pack lanes together do not need
     that.
     """
     contiguous = all(step == prod(grid[d + 1 :]) for d, step in enumerate(steps))

@@ -4,7 +4,7 @@ puts them together.
 Everything works on tables that `conv_plan` computes once per shape, so one compiled kernel serves
 every kernel size, stride, dilation, padding and number of dimensions. The central one is the tile:
 with packed input rows, each kernel tap is a constant offset, so `width` output channels x `vectors`
-vectors of neighbouring pixels stay in registers while the input channels and taps go by:  out[oc,
+vectors of neighboring pixels stay in registers while the input channels and taps go by:  out[oc,
 p] = sum_k w[k, oc] * x[koff[k] + p]  (an "indirect" convolution: M. Dukhan, 2019).
 """
 

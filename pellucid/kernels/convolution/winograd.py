@@ -392,7 +392,7 @@ def _emit_weights(module: Module) -> None:
     with f.loop(f.begin, f.end) as group:
         start = group * lanes
         count = f.smaller(channels - start, lanes)
-        # Weights of neighbouring source channels are neighbours, or a row of results apart.
+        # Weights of neighboring source channels are neighbors, or a row of results apart.
         times, columns = f.select(turned, count, 1), f.select(turned, f.const(9, "i64"), count * 9)
         with f.loop(0, word(f, _VECTORS)) as v:
             some = f.smaller(results - v * lanes, lanes)

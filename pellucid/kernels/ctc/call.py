@@ -166,7 +166,7 @@ def _losses(module: Module, ctype: str) -> None:
 
 def _gradient(module: Module, ctype: str) -> None:
     """exp(log_probs) minus the posterior of each class, as PyTorch has it: log_probs are taken for
-    normalised.
+    normalized.
     """
     pointers = ("g", "x", "loss", "alpha", "targets", "used", "lengths", "out", "scratch")
     f = threads.parallel_export(

@@ -78,7 +78,7 @@ class Pick:
         return self.kind == "take" or bool(self.shape) and self.table[0] != 0
 
     def merged(self) -> Pick:
-        """With as few dimensions as possible: those of size one left out, neighbours that are
+        """With as few dimensions as possible: those of size one left out, neighbors that are
         walked alike made one.
         """
         walks = [self.table, self.values, *(i.strides for i in self.indices)]

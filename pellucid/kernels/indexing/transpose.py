@@ -1,5 +1,5 @@
-"""Copies of transposed arrays: elements of 2, 4 or 8 bytes whose neighbours in memory are not
-neighbours along the last dimension.
+"""Copies of transposed arrays: elements of 2, 4 or 8 bytes whose neighbors in memory are not
+neighbors along the last dimension.
 
     >>> x = np.arange(6.0).reshape(2, 3)
     >>> transposed(x.T) is None  # so few are not worth a call

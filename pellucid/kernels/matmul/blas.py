@@ -31,9 +31,9 @@ __all__ = ["alone", "bound", "bounded", "libraries", "linalg", "matmul", "openbl
 # Multiplications below which no library was seen to use several threads (OpenBLAS 0.3.31 begins at
 # 2^18 for products of real matrices).
 SHARED_PRODUCT = 1 << 17
-SHARED_FROM = 1 << 12  # for products of complex matrices and of vectors, and factorisations
+SHARED_FROM = 1 << 12  # for products of complex matrices and of vectors, and factorizations
 WORTH_SHARING = 1 << 25  # multiplications in about a millisecond
-# Rows * columns * the smaller of both: factorisations of 256 x 256 took as long on two threads, or
+# Rows * columns * the smaller of both: factorizations of 256 x 256 took as long on two threads, or
 # longer.
 FACTORISATION_WORTH_SHARING = 1 << 27
 

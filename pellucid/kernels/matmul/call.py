@@ -639,7 +639,7 @@ def gufuncs() -> dict[str, np.ufunc] | None:
     without a compiler.
 
     They read float32 operands through their strides, of which one in each matrix must be that of
-    neighbours; k > 0.
+    neighbors; k > 0.
     """
     if not target.available():
         return None

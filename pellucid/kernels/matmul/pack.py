@@ -108,7 +108,7 @@ def emit_pack_copy(module: Module) -> None:
 
 def exchanged(f: Function, rows: list[Value], distance: int = 1) -> list[Value]:
     """A step to the transpose for each row at an index that is a power of two: blocks of `distance`
-    lanes are exchanged between neighbours, then twice as many ... All steps from 1 on, over as many
+    lanes are exchanged between neighbors, then twice as many ... All steps from 1 on, over as many
     rows as they have lanes, give the transpose.
     """
     apart = 1
@@ -139,7 +139,7 @@ def emit_pack_transpose(module: Module) -> None:
         **dict.fromkeys(("pitch", "depth", "count", "stride"), "i64"),
     )
     f.noinline = True
-    # The transpose of a square in two loops, over rows that are neighbours and over rows that are
+    # The transpose of a square in two loops, over rows that are neighbors and over rows that are
     # `near` apart: a quarter of the code. Without branches: rows beyond the last are the last once
     # more, and steps beyond the last are stored where nobody reads.
     near = min(n, 4)

@@ -203,7 +203,7 @@ def _flip(plan: Plan) -> None:
 
 
 def _merge(plan: Plan) -> None:
-    """Make one dimension of neighbours that lie one after the other for every operand."""
+    """Make one dimension of neighbors that lie one after the other for every operand."""
     d = 0
     while d + 1 < len(plan.sizes):
         n = plan.sizes[d + 1]

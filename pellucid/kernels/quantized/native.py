@@ -1,6 +1,6 @@
 """Native products of bytes by the processor's own instruction, VPDPBUSD of AVX512-VNNI or AVX-VNNI.
 
-The instruction multiplies four neighbouring unsigned bytes by four signed ones and adds the
+The instruction multiplies four neighboring unsigned bytes by four signed ones and adds the
 products to an int32. So weights are packed once, four steps of k of one column beside each other.
 Rows of the other operand are brought into a buffer of a panel, as they are, from floats that are
 rounded on the way, or as the patches of a convolution; a micro-kernel keeps a tile of int32 sums in

@@ -1,4 +1,4 @@
-"""Products and convolutions of quantised numbers: `Weight`, `linear`, `convolution`.
+"""Products and convolutions of quantized numbers: `Weight`, `linear`, `convolution`.
 
     >>> w = Weight(np.int8([[1, -2], [3, 4]]), np.float32([0.5]), np.int64([0]))
     >>> x = np.uint8([[10, 12]])

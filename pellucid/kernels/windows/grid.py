@@ -2,7 +2,7 @@
 float32 and float64.
 
 A kernel is written for a way of sampling: number of dimensions, mode, padding and whether corners
-are aligned. Along each dimension a position has one neighbour (nearest), two (bilinear) or four
+are aligned. Along each dimension a position has one neighbor (nearest), two (bilinear) or four
 (bicubic), with weights; what lies outside counts nothing. Positions are computed in vectors, and
 serve all channels.
 
@@ -28,7 +28,7 @@ from ...llvm.outputs import empty
 __all__ = ["Sampling", "gathered", "grid_gradient", "image_gradient", "native", "numbers", "sample"]
 
 BLOCK = 256  # positions that a task has at least
-TOGETHER = 64  # positions whose neighbours are remembered while the channels pass
+TOGETHER = 64  # positions whose neighbors are remembered while the channels pass
 CHANNELS = 16  # that a task of the image's gradient has
 _CTYPES = types_of("float32 float64")
 _CUBIC = -0.75
@@ -64,7 +64,7 @@ class Sampling:
 # ---- one dimension --------------------------------------------------------------------------------------
 @dataclass
 class _Neighbour:
-    """A neighbour of positions along one dimension: where, whether that is inside, its weight, and
+    """A neighbor of positions along one dimension: where, whether that is inside, its weight, and
     the weight's derivative.
     """
 
@@ -104,7 +104,7 @@ def _reflected(f: Function, x: Value, size: Value, align: bool) -> tuple[Value, 
 
 
 def _axis(f: Function, how: Sampling, raw: Value, size: Value) -> tuple[list[_Neighbour], Value]:
-    """The neighbours of positions in [-1, 1] along a dimension, and how fast they move with the
+    """The neighbors of positions in [-1, 1] along a dimension, and how fast they move with the
     positions.
     """
     kind = raw.ctype
@@ -148,7 +148,7 @@ def _axis(f: Function, how: Sampling, raw: Value, size: Value) -> tuple[list[_Ne
 # ---- all dimensions ---------------------------------------------------------------------------------------
 @dataclass
 class _Corner:
-    """One combination of neighbours: its place in a plane, whether it is inside, its weight, the
+    """One combination of neighbors: its place in a plane, whether it is inside, its weight, the
     same or 0 where it is outside, and the weight's slope along each dimension.
     """
 
@@ -169,7 +169,7 @@ def _product(values: list[Value | None], one: Value) -> Value:
 def _corners(
     f: Function, how: Sampling, grid: Value, mask: Value, width: int
 ) -> tuple[list[_Corner], list[Value]]:
-    """All neighbours of the positions that `grid` points to, and how fast each coordinate moves
+    """All neighbors of the positions that `grid` points to, and how fast each coordinate moves
     with the grid's.
     """
     ctype = _CTYPES[how.dtype]
@@ -320,7 +320,7 @@ def _image(module: Module, name: str, how: Sampling, ctype: str, width: int) -> 
         vector(ctype, width),
     )
     count = {"nearest": 1, "bilinear": 2, "bicubic": 4}[how.mode] ** how.dims
-    # Neighbours and weights of some positions, one after the other.
+    # Neighbors and weights of some positions, one after the other.
     places, weights = f.buffer("i32", count * TOGETHER), f.buffer(ctype, count * TOGETHER)
     with f.loop(f.begin, f.end) as task:
         image, first = task // blocks, task % blocks * CHANNELS

@@ -379,7 +379,7 @@ class BlockMask:
         )
 
     def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
-        """A picture: two characters for a block, dark where it is seen, grey where only part of the
+        """A picture: two characters for a block, dark where it is seen, gray where only part of the
         blocks under it are.
 
         Args:

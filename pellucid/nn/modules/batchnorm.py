@@ -1,4 +1,4 @@
-"""Batch normalisation and instance normalisation."""
+"""Batch normalization and instance normalization."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .module import Module
 
 
 class _NormBase(Module):
-    """Parameters, running statistics and loading of both kinds of normalisation."""
+    """Parameters, running statistics and loading of both kinds of normalization."""
 
     _version = 2
     weight: Any
@@ -396,7 +396,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module with all its batch normalisations replaced by SyncBatchNorm."""
+        """The module with all its batch normalizations replaced by SyncBatchNorm."""
         result = module
         if isinstance(module, _BatchNorm):
             made = cls(
@@ -639,7 +639,7 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class _LazyNorm(LazyModuleMixin):
-    """A normalisation whose `num_features` is that of the first input."""
+    """A normalization whose `num_features` is that of the first input."""
 
     def __init__(
         self,

@@ -276,7 +276,7 @@ class ModuleList(Module):
         return self
 
     def __repr__(self) -> str:
-        """Equal neighbours are printed once, with their count."""
+        """Equal neighbors are printed once, with their count."""
         texts = [repr(module) for module in self]
         if not texts:
             return f"{self._get_name()}()"

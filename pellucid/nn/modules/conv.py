@@ -437,7 +437,7 @@ class ConvTranspose1d(_ConvTransposeNd):
         in_channels: channels of the input; divisible by `groups`.
         out_channels: channels of the result; divisible by `groups`.
         kernel_size: size of the kernels: a number, or a tuple of one.
-        stride: distance between the copies of two neighbours, in the same form. Default: 1.
+        stride: distance between the copies of two neighbors, in the same form. Default: 1.
         padding: elements cut off on both sides of the result, in the same form. Default: 0.
         output_padding: size added at the end of each dimension. Several sizes give the same size
             under a Conv1d with a stride; this chooses one of them. Smaller than the stride or the
@@ -493,7 +493,7 @@ class ConvTranspose2d(_ConvTransposeNd):
         in_channels: channels of the input; divisible by `groups`.
         out_channels: channels of the result; divisible by `groups`.
         kernel_size: size of the kernels: a number for both dimensions, or a pair (height, width).
-        stride: distance between the copies of two neighbours, in the same form. Default: 1.
+        stride: distance between the copies of two neighbors, in the same form. Default: 1.
         padding: elements cut off on both sides of the result, in the same form. Default: 0.
         output_padding: size added at the end of each dimension. Several sizes give the same size
             under a Conv2d with a stride; this chooses one of them. Smaller than the stride or the
@@ -550,7 +550,7 @@ class ConvTranspose3d(_ConvTransposeNd):
         out_channels: channels of the result; divisible by `groups`.
         kernel_size: size of the kernels: a number for all three dimensions, or a triple (depth,
             height, width).
-        stride: distance between the copies of two neighbours, in the same form. Default: 1.
+        stride: distance between the copies of two neighbors, in the same form. Default: 1.
         padding: elements cut off on both sides of the result, in the same form. Default: 0.
         output_padding: size added at the end of each dimension. Several sizes give the same size
             under a Conv3d with a stride; this chooses one of them. Smaller than the stride or the

@@ -57,7 +57,7 @@ class Dropout(_DropoutNd):
 class Dropout1d(_DropoutNd):
     """During training, sets whole channels of (N, C, L) or (C, L) to zero, each with probability p.
 
-    The others are divided by 1 - p. In evaluation mode the input is returned. Neighbouring elements
+    The others are divided by 1 - p. In evaluation mode the input is returned. Neighboring elements
     of a feature map are alike, so that dropping single ones regularizes little.
 
     Args:
@@ -84,7 +84,7 @@ class Dropout1d(_DropoutNd):
 class Dropout2d(_DropoutNd):
     """During training, sets whole channels of (N, C, H, W) to zero, each with probability p.
 
-    The others are divided by 1 - p. In evaluation mode the input is returned. Neighbouring elements
+    The others are divided by 1 - p. In evaluation mode the input is returned. Neighboring elements
     of a feature map are alike, so that dropping single ones regularizes little.
 
     Args:
@@ -113,7 +113,7 @@ class Dropout3d(_DropoutNd):
     """During training, sets whole channels of (N, C, D, H, W) or (C, D, H, W) to zero, each with
     probability p.
 
-    The others are divided by 1 - p. In evaluation mode the input is returned. Neighbouring elements
+    The others are divided by 1 - p. In evaluation mode the input is returned. Neighboring elements
     of a feature map are alike, so that dropping single ones regularizes little.
 
     Args:

@@ -1,4 +1,4 @@
-"""Instance normalisation (see batchnorm, with which it shares its code)."""
+"""Instance normalization (see batchnorm, with which it shares its code)."""
 
 from .batchnorm import InstanceNorm1d as InstanceNorm1d
 from .batchnorm import InstanceNorm2d as InstanceNorm2d

@@ -104,7 +104,7 @@ class Linear(Module):
         try:  # a third of the time of looking them up as attributes
             weight, bias = own["weight"], own["bias"]
         except KeyError:
-            # reparametrised or pruned: what stands in for them is an ordinary attribute
+            # reparametrized or pruned: what stands in for them is an ordinary attribute
             weight, bias = self.weight, self.bias  # type: ignore[assignment]
         return F.linear(input, weight, bias)  # type: ignore[arg-type]
 

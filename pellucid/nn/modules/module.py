@@ -470,7 +470,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
     # ---- flags -----------------------------------------------------------------------------------
     def train(self, mode: bool = True) -> Self:
-        """Set training mode here and below; dropout and batch normalisation obey it."""
+        """Set training mode here and below; dropout and batch normalization obey it."""
         if not isinstance(mode, bool):
             raise ArgumentValueError("training mode is expected to be boolean")
         self.training = mode

@@ -1,4 +1,4 @@
-"""Layer, group, RMS and local response normalisation."""
+"""Layer, group, RMS and local response normalization."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class GroupNorm(Module):
     """Group normalization: normalizes each group of channels of each sample, then applies a learned
     scale and shift.
 
-    The channels are split into `num_groups` groups of neighbours. For each group of each sample
+    The channels are split into `num_groups` groups of neighbors. For each group of each sample
 
         y = (x - mean) / sqrt(var + eps) * weight + bias
 
@@ -258,14 +258,14 @@ class GroupNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """Local response normalization: divides by a power of the mean square over neighbouring
+    """Local response normalization: divides by a power of the mean square over neighboring
     channels.
 
     `y[c] = x[c] / (k + alpha * mean(x[j]^2))^beta`, where j runs over `size` channels around c;
     those outside count as zeros.
 
     Args:
-        size: number of neighbouring channels.
+        size: number of neighboring channels.
         alpha: factor of the mean square. Default: 1e-4.
         beta: the power. Default: 0.75.
         k: added to the mean square. Default: 1.
@@ -298,7 +298,7 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """Local response normalization of (N, C, H, W) over `size` neighbouring channels and the first
+    """Local response normalization of (N, C, H, W) over `size` neighboring channels and the first
     one.
 
     `y[c] = x[c] / (k + alpha / size * sum(x[j]^2))^beta`, where j runs over the channels around c
@@ -306,7 +306,7 @@ class CrossMapLRN2d(Module):
     from finite differences.
 
     Args:
-        size: number of neighbouring channels.
+        size: number of neighboring channels.
         alpha: factor of the mean square. Default: 1e-4.
         beta: the power. Default: 0.75.
         k: added to the mean square. Default: 1.

@@ -1,4 +1,4 @@
-"""Ready parametrizations: weight normalisation, spectral normalisation, orthogonality."""
+"""Ready parametrizations: weight normalization, spectral normalization, orthogonality."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def from_hooks(state_dict: Any, prefix: str, *rest: Any) -> None:
-        """What the older form of weight normalisation saved, under the names of this one."""
+        """What the older form of weight normalization saved, under the names of this one."""
         old = [f"{prefix}{name}_{part}" for part in "gv"]
         if all(key in state_dict for key in old):
             for k, key in enumerate(old):

@@ -1,4 +1,4 @@
-"""Spectral normalisation by hooks, the older form (see parametrizations.spectral_norm)."""
+"""Spectral normalization by hooks, the older form (see parametrizations.spectral_norm)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SpectralNorm:
         return weight.reshape(weight.shape[0], -1)
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Any:
-        """The normalised weight."""
+        """The normalized weight."""
         weight = getattr(module, self.name + "_orig")
         u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
         matrix = self.reshape_weight_to_matrix(weight)
@@ -70,7 +70,7 @@ class SpectralNorm:
         missing: Any,
         *rest: Any,
     ) -> None:
-        """Before the first version the normalised weight was saved, and not the right singular
+        """Before the first version the normalized weight was saved, and not the right singular
         vector v. It follows from them.
         """
         version = local_metadata.get("spectral_norm", {}).get(self.name + ".version")

@@ -1,4 +1,4 @@
-"""Weight normalisation by hooks, the older form (see parametrizations.weight_norm)."""
+"""Weight normalization by hooks, the older form (see parametrizations.weight_norm)."""
 
 from __future__ import annotations
 

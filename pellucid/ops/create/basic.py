@@ -86,10 +86,10 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
     make.__doc__ = f"""A tensor {doc}.
 
     Args:
-        size: the shape, as numbers or one sequence.
-        dtype: element type; the default type when left out.
+        size: the sizes, as numbers or as one sequence.
+        dtype: the dtype. Default: the default dtype.
         device: "cpu" or "meta".
-        requires_grad: record operations on it.
+        requires_grad: record operations on it. Default: False.
 
     >>> import pellucid as torch
     >>> {example}
@@ -482,10 +482,11 @@ def eye(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A matrix with ones on the diagonal and zeros elsewhere.
+    """The identity matrix: ones on the diagonal, zeros elsewhere.
 
     Args:
-        n, m: rows and columns; `m` is `n` when left out.
+        n, m: rows and columns. `m` is `n` by default.
+        dtype: the dtype. Default: the default dtype.
 
     >>> import pellucid as torch
     >>> torch.eye(2)

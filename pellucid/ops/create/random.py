@@ -181,9 +181,9 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
     make.__doc__ = f"""{doc}.
 
     Args:
-        size: the shape, as numbers or one sequence.
-        generator: the stream to draw from; the default one when left out.
-        dtype: a floating-point or complex type; the default type when left out.
+        size: the sizes, as numbers or as one sequence.
+        generator: the source of random numbers. Default: the global one.
+        dtype: a floating-point or complex dtype. Default: the default dtype.
 
     >>> import pellucid as torch
     >>> torch.{name}(2, 3).shape
@@ -292,12 +292,15 @@ def randint(
     pin_memory: bool = False,
     **kwargs: Any,
 ) -> Tensor:
-    """Random integers in [low, high): `randint(high, size)` or `randint(low, high, size)`.
+    """Random integers in [low, high), called as `randint(high, size)` or `randint(low, high,
+    size)`.
 
     Args:
-        low, high: bounds; `low` is 0 when left out.
+        low: the smallest integer. Default: 0.
+        high: one above the largest integer.
         size: the shape.
-        dtype: int64 when left out.
+        generator: the source of random numbers. Default: the global one.
+        dtype: the dtype. Default: int64.
 
     Raises:
         RuntimeError: no integer lies in [low, high).

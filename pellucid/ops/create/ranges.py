@@ -74,11 +74,13 @@ def arange(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Numbers from `start` (0 when left out) to below `end` in steps: `arange(end)`,
-    `arange(start, end, step)`.
+    """Evenly spaced numbers in [start, end): `arange(end)` or `arange(start, end, step)`.
 
     Args:
-        dtype: int64 for integers and the default type otherwise, when left out.
+        start: the first number. Default: 0.
+        end: the numbers stay below it.
+        step: the distance between two numbers. Default: 1.
+        dtype: the dtype. Default: int64 for integers, otherwise the default dtype.
 
     Raises:
         RuntimeError: a step of 0, or one that leads away from `end`.

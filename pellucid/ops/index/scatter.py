@@ -255,18 +255,20 @@ def _index_of(x: Tensor, dim: int, index: Any, name: str) -> tuple[int, Tensor]:
 
 @public(methods="=", out="exact")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """Picks elements by position: `out[i][j] = input[index[i][j]][j]` for dim 0, and alike for the
-    other dimensions.
+    """Gather elements by index: `out[i][j] = input[index[i][j]][j]` for dim 0, and likewise for
+    other
+    dimensions.
 
     Args:
         input: any shape and dtype.
-        dim: the dimension in which positions are looked up.
-        index: int32 or int64, as many dimensions as `input`, not larger than it outside `dim`; the
+        dim: the dimension that is indexed.
+        index: int32 or int64, with as many dimensions as `input` and not larger in the other ones.
+            The
             result has its shape.
-        sparse_grad: whether the gradient is a sparse tensor. Default: False.
+        sparse_grad: make the gradient a sparse tensor. Default: False.
 
     Raises:
-        RuntimeError: shapes that do not fit, positions outside, or another dtype of `index`.
+        RuntimeError: shapes that do not fit, an index out of range, or another dtype of `index`.
 
     >>> import pellucid as torch
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0, 0], [1, 0]]))
@@ -492,21 +494,23 @@ def scatter(
     value: Any = None,
     reduce: str | None = None,
 ) -> Tensor:
-    """Writes elements to positions of a copy: `out[index[i][j]][j] = src[i][j]` for dim 0, and
-    alike for the other dimensions.
+    """Copy `input` and write elements by index: `out[index[i][j]][j] = src[i][j]` for dim 0, and
+    likewise
+    for other dimensions.
 
-    Where an index occurs twice, one of the elements stays; use `scatter_add` or `scatter_reduce` to
+    If an index occurs twice, only one of its elements is kept. `scatter_add` and `scatter_reduce`
     combine them.
 
     Args:
-        input: any shape and dtype; it is not changed (`Tensor.scatter_` changes it).
-        dim: the dimension in which positions are counted.
-        index: int32 or int64, as many dimensions as `input`.
-        src: a tensor of the same dtype, not smaller than `index`, or a number (also as `value`).
+        input: any shape and dtype. `Tensor.scatter_` changes it in place.
+        dim: the dimension that is indexed.
+        index: int32 or int64, with as many dimensions as `input`.
+        src: a tensor of the same dtype, at least as large as `index`, or a number (also as
+            `value`).
         reduce: "add" or "multiply" instead of replacing. Default: None.
 
     Raises:
-        RuntimeError: shapes that do not fit, or positions outside.
+        RuntimeError: shapes that do not fit, or an index out of range.
 
     >>> import pellucid as torch
     >>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))
@@ -553,7 +557,15 @@ METHODS["scatter_"] = scatter_
 def _prepare_scatter_add(
     input: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """A copy with `out[index[i][j]][j] += src[i][j]` for dim 0, and alike for the other dimensions.
+    """Copy `input` and add elements by index: `out[index[i][j]][j] += src[i][j]` for dim 0, and
+    likewise
+    for other dimensions.
+
+    Args:
+        input: any shape and dtype. `Tensor.scatter_add_` changes it in place.
+        dim: the dimension that is indexed.
+        index: int32 or int64, with as many dimensions as `input`.
+        src: a tensor of the same dtype, at least as large as `index`.
 
     >>> import pellucid as torch
     >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([2, 0, 2]), torch.tensor([1.0, 2.0, 3.0]))

@@ -1,1 +1,1 @@
-"""Matrix products, factorisations, solvers."""
+"""Matrix products, factorizations, solvers."""

@@ -1,4 +1,4 @@
-"""Linear algebra made of products and factorisations: powers, exponentials, cross products,
+"""Linear algebra made of products and factorizations: powers, exponentials, cross products,
 Vandermonde matrices.
 """
 

@@ -1,4 +1,4 @@
-"""Factorisations of matrices: Cholesky, QR, LU, LDL, eigenvalues, singular values. Gradients: Giles
+"""Factorizations of matrices: Cholesky, QR, LU, LDL, eigenvalues, singular values. Gradients: Giles
 (2008), "An extended collection of matrix derivative results", and their complex forms with the
 conjugate transpose.
 """
@@ -314,7 +314,7 @@ _lu_factor_ex = return_types.make("linalg_lu_factor_ex", "LU pivots info")
 
 
 def lu_input(A: Any, name: str) -> Tensor:  # noqa: N803
-    """The matrices of an LU factorisation, checked in PyTorch's words."""
+    """The matrices of an LU factorization, checked in PyTorch's words."""
     if require_tensor(A, name.replace(".", "_"), "A")._array.ndim < 2:
         raise ShapeError(
             f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A._array.shape)} instead"
@@ -389,7 +389,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 def unpacked(
     lu_data: Tensor, pivots: Tensor, data: bool = True, pivot: bool = True
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(P, L, U) of a compact factorisation; empty where not wanted."""
+    """(P, L, U) of a compact factorization; empty where not wanted."""
     m, n = lu_data._array.shape[-2:]
     k = min(m, n)
     kind = lu_data._array.dtype

@@ -119,7 +119,7 @@ _geqrf = return_types.make("geqrf", "a tau")
 @public(methods="=", out=True)
 @full_precision
 def qr(input: Tensor, some: bool = True) -> Any:
-    """The QR factorisation: `linalg.qr` with mode "reduced" (some) or "complete".
+    """The QR factorization: `linalg.qr` with mode "reduced" (some) or "complete".
 
     >>> import pellucid as torch
     >>> torch.qr(torch.eye(2)).Q.shape
@@ -136,7 +136,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
 @public(methods="=", out=True)
 @full_precision
 def geqrf(input: Tensor) -> Any:
-    """The compact QR factorisation: Householder vectors below the diagonal, R on and above it, and
+    """The compact QR factorization: Householder vectors below the diagonal, R on and above it, and
     their factors, as (a, tau).
 
     >>> import pellucid as torch
@@ -327,7 +327,7 @@ _unpack = return_types.make("lu_unpack", "P L U")
 
 @public(names="lu", methods="=", out=True)
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803
-    """The compact LU factorisation, as (LU, pivots) or with `get_infos` (LU, pivots, info); see
+    """The compact LU factorization, as (LU, pivots) or with `get_infos` (LU, pivots, info); see
     `linalg.lu_factor`.
 
     >>> import pellucid as torch
@@ -349,7 +349,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: 
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:  # noqa: N803
-    """(P, L, U) from a compact LU factorisation; empty tensors for what is not wanted.
+    """(P, L, U) from a compact LU factorization; empty tensors for what is not wanted.
 
     >>> import pellucid as torch
     >>> torch.lu_unpack(*torch.linalg.lu_factor(torch.eye(2))).P
@@ -371,7 +371,7 @@ def lu_unpack(
 @public(names="lu_solve", methods="=", out="same")
 @full_precision
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: N803
-    """The solution X of `A @ X = b` from A's compact LU factorisation.
+    """The solution X of `A @ X = b` from A's compact LU factorization.
 
     >>> import pellucid as torch
     >>> torch.lu_solve(torch.ones(2, 1), *torch.linalg.lu_factor(torch.eye(2)))

@@ -216,12 +216,11 @@ METHODS["__matmul__"], METHODS["__rmatmul__"] = make_operators(matmul_op)
 
 @public(methods="=", out="same", namespace="torch linalg")
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The matrix product `input @ other`: of vectors, matrices, or stacks of matrices whose leading
-    dimensions broadcast.
+    """Matrix product, `input @ other`, of vectors, matrices or batches of matrices.
 
     Args:
         input: `(..., n, k)` or `(k,)`.
-        other: `(..., k, m)` or `(k,)`, of the same dtype.
+        other: `(..., k, m)` or `(k,)`, of the same dtype. Leading dimensions broadcast.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
@@ -266,11 +265,11 @@ _mv, _dot = (
 
 @public(methods="=", out="same")
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices, `(n, k)` times `(k, m)`; no broadcasting.
+    """Product of two matrices, without broadcasting.
 
     Args:
-        input, mat2: matrices of the same dtype; the columns of the first are as many as the rows of
-            the second.
+        input: `(n, k)`.
+        mat2: `(k, m)`, of the same dtype.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.
@@ -285,10 +284,11 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @public(methods="=", out="same")
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two stacks of matrices, `(b, n, k)` times `(b, k, m)`; no broadcasting.
+    """Products of two batches of matrices, without broadcasting.
 
     Args:
-        input, mat2: 3-d tensors of the same dtype and with the same first size.
+        input: `(b, n, k)`.
+        mat2: `(b, k, m)`, of the same dtype.
 
     Raises:
         RuntimeError: the shapes do not fit, or the dtypes differ.

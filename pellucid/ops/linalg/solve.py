@@ -495,7 +495,7 @@ def slogdet(A: Tensor) -> Any:  # noqa: N803
     return _slogdet_result(*F.slogdet(square(A, "linalg.slogdet")))
 
 
-# ---- systems from factorisations --------------------------------------------------------------
+# ---- systems from factorizations --------------------------------------------------------------
 @linalg(out="same")
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False

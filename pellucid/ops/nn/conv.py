@@ -586,7 +586,7 @@ def conv_transpose1d(
         input: `(N, C, L)` or `(C, L)`.
         weight: `(C, O / groups, K)`, of the same dtype.
         bias: `(O,)` or None.
-        stride: step between the copies of the kernel of two neighbours. Default: 1.
+        stride: step between the copies of the kernel of two neighbors. Default: 1.
         padding: elements cut off on both sides of the result. Default: 0.
         output_padding: size added at the end; smaller than the stride or the dilation. Default: 0.
         groups: groups of channels that do not see each other. Default: 1.
@@ -627,7 +627,7 @@ def conv_transpose2d(
         input: `(N, C, H, W)` or `(C, H, W)`.
         weight: `(C, O / groups, KH, KW)`, of the same dtype.
         bias: `(O,)` or None.
-        stride: step between the copies of the kernel of two neighbours. Default: 1.
+        stride: step between the copies of the kernel of two neighbors. Default: 1.
         padding: elements cut off on both sides of the result. Default: 0.
         output_padding: size added at the end; smaller than the stride or the dilation. Default: 0.
         groups: groups of channels that do not see each other. Default: 1.
@@ -669,7 +669,7 @@ def conv_transpose3d(
         input: `(N, C, D, H, W)` or `(C, D, H, W)`.
         weight: `(C, O / groups, KD, KH, KW)`, of the same dtype.
         bias: `(O,)` or None.
-        stride: step between the copies of the kernel of two neighbours. Default: 1.
+        stride: step between the copies of the kernel of two neighbors. Default: 1.
         padding: elements cut off on both sides of the result. Default: 0.
         output_padding: size added at the end; smaller than the stride or the dilation. Default: 0.
         groups: groups of channels that do not see each other. Default: 1.

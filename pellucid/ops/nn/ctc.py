@@ -239,7 +239,7 @@ def _aligned(
             if (lengths == k + 1).any():
                 done = F.where(wrap((lengths == k + 1)[:, None]), alpha, done)
     loss = -F.logsumexp(F.where(wrap(ends), done, low), dim=(1,), keepdim=False)
-    # PyTorch's gradient takes log_probs for normalised: exp(log_probs) minus the posterior, not
+    # PyTorch's gradient takes log_probs for normalized: exp(log_probs) minus the posterior, not
     # minus the posterior alone. The two agree behind a log_softmax.
     inside = wrap((np.arange(steps)[:, None] < lengths)[:, :, None])
     total = F.where(inside, lp.exp(), 0.0).sum((0, 2))

@@ -286,7 +286,7 @@ def _alpha_terms(keep: np.ndarray, p: float, kind: Any) -> tuple[np.ndarray, np.
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """Dropout that keeps mean and variance of self-normalising activations. Source: Klambauer et
+    """Dropout that keeps mean and variance of self-normalizing activations. Source: Klambauer et
     al., 2017.
     """
     _check_p(p)

@@ -194,7 +194,7 @@ def _samples(n: int) -> Any:
         size, out = (4, 5, 3)[:n], (3, 2, 2)[:n]
         for mode in ("bilinear", "nearest", "bicubic")[: 5 - n]:
             for k, padding in enumerate(("zeros", "border", "reflection")):
-                # Positions between neighbours, where the result has a derivative.
+                # Positions between neighbors, where the result has a derivative.
                 at = rng.integers(-2, 6, (2, *out, n)) + rng.uniform(0.1, 0.4, (2, *out, n))
                 sizes = np.array(size[::-1])
                 align = bool(k % 2)
@@ -313,7 +313,7 @@ def _position(at: Any, size: int, padding: str, align: bool, plane: bool) -> Any
 
 
 def _bicubic(x: Tensor, raw: list[Any], size: Any, padding: str, align: bool) -> Tensor:
-    """16 neighbours with Keys' weights; each neighbour's coordinate obeys the padding rule by
+    """16 neighbors with Keys' weights; each neighbor's coordinate obeys the padding rule by
     itself.
     """
     at = [_unnormalise(raw[d], size[d], align) for d in range(2)]
@@ -351,7 +351,7 @@ def _whole(
 def _flat_places(
     low: Sequence[np.ndarray], shift: Sequence[int], shape: Sequence[int], padding: str, align: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For every channel the flat position of each neighbour `low + shift` in images of `shape`, and
+    """For every channel the flat position of each neighbor `low + shift` in images of `shape`, and
     which ones are inside.
     """
     batch, channels, *size = shape
@@ -392,7 +392,7 @@ def _gather(
     align: bool,
     weight: Any,
 ) -> Tensor:
-    """x at the neighbours of positions (0 outside), times a weight: (N, C, *out)."""
+    """x at the neighbors of positions (0 outside), times a weight: (N, C, *out)."""
     batch, channels = x._array.shape[:2]
     index, inside = tracing.effect(_flat_places, list(low), shift, x._array.shape, padding, align)
     rows = x.reshape(batch, channels, -1)

@@ -1,4 +1,4 @@
-"""Normalisation layers. Ordinary backward uses fused rules on arrays; under `create_graph` the same
+"""Normalization layers. Ordinary backward uses fused rules on arrays; under `create_graph` the same
 gradient is written in operations.
 """
 
@@ -36,7 +36,7 @@ _KERNELS = (_F32, np.dtype(np.float64))  # the floats that native code of rows i
 
 
 def _wide(x: Any) -> Any:
-    """Two-byte floats are normalised in float32."""
+    """Two-byte floats are normalized in float32."""
     return widened(x)
 
 
@@ -791,7 +791,7 @@ def group_norm(
 
     Args:
         input: `(N, C, ...)`; `num_groups` divides C.
-        num_groups: number of groups of neighbouring channels.
+        num_groups: number of groups of neighboring channels.
         weight, bias: `(C,)` or None.
         eps: added to the variance. Default: 1e-5.
 
@@ -954,7 +954,7 @@ def instance_norm(
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """Divide each channel by (k + alpha * mean of squares over `size` neighbouring channels) **
+    """Divide each channel by (k + alpha * mean of squares over `size` neighboring channels) **
     beta.
 
     Source: Krizhevsky, Sutskever, Hinton, "ImageNet Classification with Deep Convolutional Neural

@@ -623,7 +623,7 @@ def avg_pool1d(
 
     Args:
         input: `(N, C, L)` or `(C, L)`.
-        kernel_size: size of the window, a number; so are stride and padding.
+        kernel_size: size of the window, a number; likewise stride and padding.
         stride: step between windows; the kernel size when left out.
         padding: zeros at both sides; at most half the window. Default: 0.
         ceil_mode: keep a last window that sticks out. Default: False.

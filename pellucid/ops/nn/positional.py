@@ -35,7 +35,7 @@ _MODES = ("bilinear", "nearest", "bicubic")
 _PADDINGS = ("zeros", "border", "reflection")
 
 
-# ---- normalisation ----------------------------------------------------------------------------
+# ---- normalization ----------------------------------------------------------------------------
 @public(names="batch_norm")
 def _batch_norm(
     input: Tensor,

@@ -315,7 +315,7 @@ def _selu(input: Tensor) -> Tensor:
 
 @public(namespace="torch")
 def selu(input: Tensor) -> Tensor:
-    """scale * elu(input, alpha) with the constants that keep activations normalised.
+    """scale * elu(input, alpha) with the constants that keep activations normalized.
 
     Source: Klambauer et al., "Self-Normalizing Neural Networks", 2017.
     """

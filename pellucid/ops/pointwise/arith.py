@@ -177,12 +177,12 @@ def _scaled(input: Any, other: Any, alpha: Number) -> Any:
 
 @public(methods="=", inplace="add_ __iadd__", out=True)
 def add(input: Tensor | Number, other: Tensor | Number, *rest: Any, alpha: Number = 1) -> Tensor:
-    """`input + alpha * other`, broadcast and promoted.
+    """Add element by element, with broadcasting: `input + alpha * other`.
 
     Args:
         input: any shape and dtype.
         other: a tensor whose shape broadcasts with `input`, or a number.
-        alpha: the multiplier for `other`.
+        alpha: a factor for `other`. Default: 1.
 
     Raises:
         RuntimeError: the shapes do not broadcast.
@@ -304,12 +304,13 @@ trunc_divide_op = defop(
 def div(
     input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None
 ) -> Tensor:
-    """`input / other`, broadcast and promoted; integers give floats unless a rounding mode is
-    chosen.
+    """Divide element by element, with broadcasting: `input / other`.
 
     Args:
-        rounding_mode: None: true division; "trunc": towards zero, as C; "floor": down, as Python's
-            `//`.
+        input, other: tensors or numbers. Integers give floats, unless there is a rounding mode.
+        rounding_mode: None for true division, "trunc" to round towards zero as C does, "floor" to
+            round
+            down as Python's `//` does. Default: None.
 
     Raises:
         RuntimeError: an integer is divided by zero with a rounding mode.

@@ -450,14 +450,13 @@ where_op = defop(
 def where(
     condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None
 ) -> Any:
-    """Elements of `input` where the condition holds and of `other` elsewhere; broadcast and
-    promoted.
+    """Choose elements: those of `input` where the condition is true, otherwise those of `other`.
 
     Args:
-        condition: bool (or uint8) tensor. Alone: the indices of its true elements, as
-            `nonzero(as_tuple=True)`.
-        input, other: tensors or numbers; with `out=`, tensors.
-        out: where the result is written, of its dtype.
+        condition: a bool tensor. If it is the only argument, the result is its true positions, as
+            `nonzero(as_tuple=True)` returns them.
+        input, other: tensors or numbers that broadcast; they are promoted to a common dtype.
+        out: the tensor to write the result to.
 
     >>> import pellucid as torch
     >>> x = torch.tensor([-1.0, 2.0])

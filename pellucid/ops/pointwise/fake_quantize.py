@@ -1,5 +1,5 @@
-"""Rounding to quantised numbers and back within floats, whose gradient goes straight through: what
-quantisation-aware training computes.
+"""Rounding to quantized numbers and back within floats, whose gradient goes straight through: what
+quantization-aware training computes.
 """
 
 from __future__ import annotations

@@ -234,14 +234,15 @@ def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
 
 @public(names="clamp clip", methods="=", inplace="=", out=True)
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """Elements below `min` become `min`, those above `max` become `max`.
+    """Limit the elements to a range: those below `min` become `min`, and those above `max` become
+    `max`.
 
     Args:
-        min, max: two numbers, or two tensors that broadcast with `input`; one of them may be left
-            out.
+        input: any shape, a real dtype.
+        min, max: numbers, or tensors that broadcast with `input`. You may leave one of them out.
 
     Raises:
-        RuntimeError: neither bound is given.
+        RuntimeError: neither `min` nor `max` is given.
 
     >>> import pellucid as torch
     >>> torch.clamp(torch.tensor([-1.0, 0.5, 2.0]), min=0, max=1)

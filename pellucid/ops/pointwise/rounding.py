@@ -219,12 +219,14 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> Tensor:
-    """NaN and infinities replaced by numbers.
+    """Replace NaN and infinities by numbers.
 
     Args:
-        nan: what NaN becomes; 0 when left out.
-        posinf, neginf: what the infinities become; the largest and smallest finite number of the
-            dtype when left out.
+        input: any shape.
+        nan: replaces NaN. Default: 0.
+        posinf, neginf: replace the infinities. Default: the largest and smallest finite number of
+            the
+            dtype.
 
     >>> import pellucid as torch
     >>> torch.nan_to_num(torch.tensor([float("nan"), float("-inf"), 1.0]), neginf=-5.0)

@@ -109,13 +109,13 @@ def sum(
     dtype: dtypes.dtype | None = None,
     **axis: Any,
 ) -> Tensor:
-    """The sum of all elements, or over the dimensions `dim`; integers and bools give int64.
+    """Sum of all elements, or along dimensions. Integers and bools give int64.
 
     Args:
         input: any shape and dtype.
-        dim: a dimension or several; None or an empty list for all.
-        keepdim: keep the summed dimensions with size 1.
-        dtype: convert to this type before adding.
+        dim: a dimension or several. Default: all of them.
+        keepdim: keep the reduced dimensions with size 1. Default: False.
+        dtype: convert to this type first. Default: None.
 
     Raises:
         IndexError: `dim` is out of range. RuntimeError: `dim` names a dimension twice.
@@ -192,17 +192,16 @@ def mean(
     dtype: dtypes.dtype | None = None,
     **axis: Any,
 ) -> Tensor:
-    """The mean of all elements, or over the dimensions `dim`.
+    """Mean of all elements, or along dimensions.
 
     Args:
-        input: floating point or complex, any shape.
-        dim: a dimension or several; None or an empty list for all. Default: None.
-        keepdim: keep those dimensions with size 1. Default: False.
+        input: any shape, a floating-point or complex dtype.
+        dim: a dimension or several. Default: all of them.
+        keepdim: keep the reduced dimensions with size 1. Default: False.
         dtype: convert to this type first. Default: None.
 
     Raises:
-        RuntimeError: integers and bools, unless `dtype` says what to compute in. IndexError: `dim`
-            is out of range.
+        RuntimeError: integers or bools, without `dtype`. IndexError: `dim` is out of range.
 
     >>> import pellucid as torch
     >>> torch.mean(torch.tensor([1.0, 2.0, 6.0]))

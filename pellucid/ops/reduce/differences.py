@@ -1,4 +1,4 @@
-"""Differences of neighbours, numerical gradients, integrals by the trapezoid rule."""
+"""Differences of neighbors, numerical gradients, integrals by the trapezoid rule."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def diff(
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Tensor:
-    """The n-th differences of neighbours along `dim`.
+    """The n-th differences of neighbors along `dim`.
 
     Args:
         prepend, append: values put before and after along `dim` first.
@@ -71,7 +71,7 @@ def diff(
 
 
 def _trapezoids(name: str, y: Any, x: Any, dx: Any, number: int) -> Any:
-    """Areas under neighbouring values along a dimension, doubled."""
+    """Areas under neighboring values along a dimension, doubled."""
     if x is None:
         _refused(name, y, dx)
         width: Any = dx
@@ -100,7 +100,7 @@ def _dim_of(name: str, y: Any, x: Any, dim: int) -> int:
 
 
 def _widths(name: str, y: Any, x: Any, dim: int) -> Any:
-    """The distances of neighbours of `x`: a vector along the dimension, or what broadcasts with
+    """The distances of neighbors of `x`: a vector along the dimension, or what broadcasts with
     `y`.
     """
     ndim, shape = y._array.ndim, x._array.shape

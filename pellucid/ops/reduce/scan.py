@@ -332,7 +332,7 @@ def _logcumsumexp(xp: Any, x: Any, *, dim: int) -> Any:
 
 
 def _complex_logcumsumexp(x: Any, dim: int) -> Any:
-    # Sums of 1, 2, 4 ... neighbours are put together, each with the larger one taken out, so that
+    # Sums of 1, 2, 4 ... neighbors are put together, each with the larger one taken out, so that
     # none is lost beside a far larger one.
     out = np.moveaxis(x.copy(), dim, 0)
     out[np.isnan(out)] = complex(np.nan, np.nan)

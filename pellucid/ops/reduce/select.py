@@ -266,17 +266,18 @@ def _extreme(
 def max(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None
 ) -> Any:
-    """The largest element: of all, along one dimension with its index, or of two tensors element by
-    element.
+    """The largest element, the largest along a dimension with its index, or the larger of two
+    tensors.
 
     Args:
-        input: real, any shape. NaN counts as largest.
-        dim: a dimension; then the result is (values, indices). A tensor in its place is compared
-            with (`maximum`).
-        keepdim: keep the dimension with size 1.
+        input: any shape, a real dtype. NaN counts as largest.
+        dim: a dimension; the result is then (values, indices). A tensor in its place is compared
+            with
+            `input`, as by `maximum`.
+        keepdim: keep the dimension with size 1. Default: False.
 
     Raises:
-        RuntimeError: no elements. IndexError: `dim` is empty or out of range.
+        RuntimeError: there are no elements. IndexError: `dim` is empty or out of range.
 
     >>> import pellucid as torch
     >>> torch.max(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)
@@ -292,17 +293,18 @@ def max(
 def min(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None
 ) -> Any:
-    """The smallest element: of all, along one dimension with its index, or of two tensors element
-    by element.
+    """The smallest element, the smallest along a dimension with its index, or the smaller of two
+    tensors.
 
     Args:
-        input: real, any shape. NaN counts as smallest.
-        dim: a dimension; then the result is (values, indices). A tensor in its place is compared
-            with (`minimum`).
-        keepdim: keep the dimension with size 1.
+        input: any shape, a real dtype. NaN counts as smallest.
+        dim: a dimension; the result is then (values, indices). A tensor in its place is compared
+            with
+            `input`, as by `minimum`.
+        keepdim: keep the dimension with size 1. Default: False.
 
     Raises:
-        RuntimeError: no elements. IndexError: `dim` is empty or out of range.
+        RuntimeError: there are no elements. IndexError: `dim` is empty or out of range.
 
     >>> import pellucid as torch
     >>> torch.min(torch.tensor([3.0, 1.0, 2.0]))
@@ -377,19 +379,20 @@ def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
 @public(methods="=", out="same")
 @numpy_names
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the largest element, in the flattened tensor or along `dim`; the first one of
-    equals.
+    """The index of the largest element, in the flattened tensor or along a dimension. The first one
+    wins
+    a tie.
 
     Args:
-        input: real, any shape. NaN counts as largest.
-        dim: the dimension; None: the whole tensor, flattened. Default: None.
+        input: any shape, a real dtype. NaN counts as largest.
+        dim: the dimension. Default: None, which flattens the tensor.
         keepdim: keep the dimension with size 1. Default: False.
 
     Returns:
-        int64.
+        int64 indices.
 
     Raises:
-        IndexError: no elements, or `dim` out of range.
+        IndexError: there are no elements, or `dim` is out of range.
 
     >>> import pellucid as torch
     >>> torch.argmax(torch.tensor([[1.0, 5.0], [7.0, 3.0]]), dim=1)
@@ -401,19 +404,20 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 @public(methods="=", out="same")
 @numpy_names
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the smallest element, in the flattened tensor or along `dim`; the first one of
-    equals.
+    """The index of the smallest element, in the flattened tensor or along a dimension. The first
+    one wins
+    a tie.
 
     Args:
-        input: real, any shape. NaN counts as smallest.
-        dim: the dimension; None: the whole tensor, flattened. Default: None.
+        input: any shape, a real dtype. NaN counts as smallest.
+        dim: the dimension. Default: None, which flattens the tensor.
         keepdim: keep the dimension with size 1. Default: False.
 
     Returns:
-        int64.
+        int64 indices.
 
     Raises:
-        IndexError: no elements, or `dim` out of range.
+        IndexError: there are no elements, or `dim` is out of range.
 
     >>> import pellucid as torch
     >>> torch.argmin(torch.tensor([3.0, 1.0, 2.0]))
@@ -521,7 +525,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 @public(methods="=", out=True)
 @numpy_names
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """As `median`, with NaN left out.
+    """As `median`, ignoring NaN.
 
     >>> import pellucid as torch
     >>> torch.nanmedian(torch.tensor([float("nan"), 1.0, 3.0]))
@@ -735,7 +739,7 @@ def nanquantile(
     *,
     interpolation: str = "linear",
 ) -> Tensor:
-    """As `quantile`, with NaN left out.
+    """As `quantile`, ignoring NaN.
 
     >>> import pellucid as torch
     >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)

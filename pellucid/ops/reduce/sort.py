@@ -147,19 +147,19 @@ def _dim(input: Any, name: str, dim: Any) -> int:
 @public(methods="=", out=True)
 @numpy_names
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """The elements in order along `dim` and where they stood, as (values, indices).
+    """Sort along a dimension.
 
     Args:
-        input: real, any shape. NaN counts as largest.
-        dim: the dimension that is sorted. Default: -1.
+        input: any shape, a real dtype. NaN counts as largest.
+        dim: the dimension. Default: -1.
         descending: largest first. Default: False.
-        stable: keep equals in their order; otherwise they are in PyTorch's. Default: False.
+        stable: keep equal elements in their order. Always done.
 
     Returns:
         A named tuple of `values` and `indices` (int64), both in the shape of `input`.
 
     Raises:
-        IndexError: `dim` out of range.
+        IndexError: `dim` is out of range.
 
     >>> import pellucid as torch
     >>> torch.sort(torch.tensor([3.0, 1.0, 2.0])).indices
@@ -176,16 +176,16 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 @public(methods="=", out="same")
 @numpy_names
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The indices that sort along `dim`.
+    """The indices that sort a tensor along a dimension.
 
     Args:
-        input: real, any shape. NaN counts as largest.
-        dim: the dimension that is sorted. Default: -1.
+        input: any shape, a real dtype. NaN counts as largest.
+        dim: the dimension. Default: -1.
         descending: largest first. Default: False.
-        stable: keep equals in their order; otherwise they are in PyTorch's. Default: False.
+        stable: keep equal elements in their order. Always done.
 
     Returns:
-        int64, in the shape of `input`.
+        int64 indices in the shape of `input`.
 
     >>> import pellucid as torch
     >>> torch.argsort(torch.tensor([3.0, 1.0, 2.0]))
@@ -211,16 +211,14 @@ def msort(input: Tensor) -> Tensor:
 @public(methods="=", out=True)
 @numpy_names
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest (or smallest) elements along `dim`, in order, and where they stand, as (values,
-    indices).
+    """The k largest elements along a dimension, in descending order, and their indices.
 
     Args:
-        input: real, any shape. NaN counts as largest.
+        input: any shape, a real dtype. NaN counts as largest.
         k: how many.
-        dim: the dimension in which they are looked for. Default: -1.
-        largest: the largest elements; otherwise the smallest. Default: True.
-        sorted: whether they are in order; otherwise they are in the order in which PyTorch finds
-            them. Default: True.
+        dim: the dimension. Default: -1.
+        largest: False returns the k smallest, in ascending order. Default: True.
+        sorted: accepted; the result is always sorted.
 
     Returns:
         A named tuple of `values` and `indices` (int64), in the shape of `input` with size k in
@@ -325,12 +323,14 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The distinct elements in ascending order (or distinct slices along `dim`), with their places
-    and counts on request.
+    """The distinct elements in ascending order, or the distinct slices along a dimension.
 
     Args:
-        return_inverse: also the index of each element in the result.
-        return_counts: also how often each occurs.
+        input: any shape and dtype.
+        sorted: accepted; the result is always sorted.
+        return_inverse: also return the index of each element in the result. Default: False.
+        return_counts: also return how often each one occurs. Default: False.
+        dim: compare slices along this dimension. Default: None, which flattens the tensor.
 
     >>> import pellucid as torch
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)

@@ -193,15 +193,16 @@ def var(
     *,
     correction: Any = _DEFAULT,
 ) -> Tensor:
-    """The variance over `dim`: squared distances from the mean, divided by the count less
-    `correction`.
+    """Variance of all elements, or along dimensions: the squared distances from the mean, divided
+    by the
+    count minus `correction`.
 
     Args:
-        input: floating point or complex; a complex variance is real.
-        dim: a dimension or several; None or an empty list for all. Default: None.
-        keepdim: keep those dimensions with size 1. Default: False.
+        input: any shape, a floating-point or complex dtype. The result is real.
+        dim: a dimension or several. Default: all of them.
+        keepdim: keep the reduced dimensions with size 1. Default: False.
         unbiased: an older form of `correction`: True for 1, False for 0.
-        correction: what is taken off the count; 0 for the variance of a whole population. Default:
+        correction: subtracted from the count. 0 gives the variance of a whole population. Default:
             1.
 
     >>> import pellucid as torch
@@ -222,14 +223,14 @@ def std(
     *,
     correction: Any = _DEFAULT,
 ) -> Tensor:
-    """The standard deviation over `dim`, the square root of the variance.
+    """Standard deviation of all elements, or along dimensions.
 
     Args:
-        input: floating point or complex; a complex deviation is real.
-        dim: a dimension or several; None or an empty list for all. Default: None.
-        keepdim: keep those dimensions with size 1. Default: False.
+        input: any shape, a floating-point or complex dtype. The result is real.
+        dim: a dimension or several. Default: all of them.
+        keepdim: keep the reduced dimensions with size 1. Default: False.
         unbiased: an older form of `correction`: True for 1, False for 0.
-        correction: what is taken off the count; 0 for the deviation of a whole population. Default:
+        correction: subtracted from the count. 0 gives the deviation of a whole population. Default:
             1.
 
     >>> import pellucid as torch

@@ -44,7 +44,9 @@ def _copying(name: str, function: Callable[..., Any]) -> None:
     several = name in ("split_copy", "split_with_sizes_copy", "unbind_copy")
     found = parts if several else copied
     found.__name__ = name
-    found.__doc__ = f"As :func:`{name.removesuffix('_copy')}`, with memory of its own."
+    found.__doc__ = (
+        f"Like :func:`{name.removesuffix('_copy')}`, but returns a copy instead of a view."
+    )
     public(names=name, out=False if several else "same")(found)
 
 

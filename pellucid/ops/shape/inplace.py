@@ -65,7 +65,9 @@ def _inplace(
 
     method.__name__ = name
     forwarding.update((method.__code__, apply.__code__))
-    method.__doc__ = f"The tensor itself takes the sizes and strides of `{name.removesuffix('_')}`; the memory stays."
+    method.__doc__ = (
+        f"In-place `{name.removesuffix('_')}`: changes the sizes and strides of the tensor itself."
+    )
     METHODS[name] = method
     if name == "as_strided_":
         FUNCTIONS["torch"][name] = method

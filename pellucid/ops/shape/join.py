@@ -151,17 +151,18 @@ def _plain(tensors: Any) -> tuple[list[np.ndarray], bool] | None:
 
 @public(names="cat concat concatenate", out="apart")
 def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
-    """The tensors one after the other along `dim`.
+    """Concatenate tensors along an existing dimension.
 
     Args:
-        tensors: a sequence of tensors of shapes that are equal but for dimension `dim`; promoted to
-            a common dtype.
-        dim: the dimension along which they are joined; negative numbers count from the end.
-            Default: 0.
+        tensors: a sequence of tensors whose sizes agree in all dimensions but `dim`. They are
+            promoted
+            to a common dtype.
+        dim: the dimension. Default: 0.
 
     Raises:
-        RuntimeError: shapes that differ elsewhere. ValueError: no tensors. IndexError: `dim` out of
-            range.
+        RuntimeError: sizes differ in another dimension. ValueError: no tensors. IndexError: `dim`
+            is
+        out of range.
 
     >>> import pellucid as torch
     >>> torch.cat((torch.tensor([1, 2]), torch.tensor([3])))
@@ -185,15 +186,14 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
 
 @public(out="apart")
 def stack(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
-    """Tensors of one shape, one after the other along a new dimension `dim`.
+    """Join tensors of the same shape along a new dimension.
 
     Args:
-        tensors: a sequence of tensors of the same shape; promoted to a common dtype.
-        dim: where the new dimension stands in the result; its size is the number of tensors.
-            Default: 0.
+        tensors: a sequence of tensors of the same shape. They are promoted to a common dtype.
+        dim: the position of the new dimension in the result. Default: 0.
 
     Raises:
-        RuntimeError: shapes that differ. IndexError: `dim` out of range.
+        RuntimeError: the shapes differ. IndexError: `dim` is out of range.
 
     >>> import pellucid as torch
     >>> torch.stack((torch.tensor([1, 2]), torch.tensor([3, 4])), 1)
@@ -429,11 +429,14 @@ repeat_each_op = defop(
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element (or each position of `dim`) repeated, as often as `repeats` says.
+    """Repeat each element, or each position of a dimension.
 
     Args:
-        repeats: a number, or an integer tensor with one for each position. Without it, `input`
-            itself is that tensor and the result holds the positions.
+        input: any shape and dtype. Without `repeats`, it holds the counts, and the result holds
+            positions.
+        repeats: a number, or an integer tensor with one count for each position.
+        dim: the dimension. Default: None, which flattens the tensor.
+        output_size: the size of the result along `dim`, if known.
 
     >>> import pellucid as torch
     >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([2, 3]))

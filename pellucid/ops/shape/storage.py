@@ -51,7 +51,7 @@ def _strides(a: Any) -> tuple[int, ...]:
 
 @method()
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """Elements between neighbours in memory, for each dimension or one.
+    """Elements between neighbors in memory, for each dimension or one.
 
     >>> import pellucid as torch
     >>> torch.ones(2, 3).t().stride()
@@ -417,7 +417,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Take another shape in the same storage; where that is too small, in new memory that begins
     with the old elements.
 
-    New elements are not initialised.
+    New elements are not initialized.
     """
     if self._rg and not local.inference:
         raise OperationError("cannot resize variables that require grad")

@@ -211,15 +211,13 @@ reshape_op = defop(
 
 @method()
 def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
-    """The same memory in another shape, or as another dtype.
+    """View the same memory in another shape, or as another dtype.
 
     Args:
-        shape: sizes, one of which may be -1 (what is left); or a single dtype, which reinterprets
-            the bytes.
+        shape: the new sizes, of which one may be -1. A dtype instead reinterprets the bytes.
 
     Raises:
-        RuntimeError: another number of elements, or strides that no view in this shape can have
-            (use reshape).
+        RuntimeError: another number of elements, or strides that no view can have. Use `reshape`.
 
     >>> import pellucid as torch
     >>> torch.arange(6).view(2, -1)
@@ -274,13 +272,14 @@ def _strict_view(x: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 @public(methods="=")
 def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
-    """The elements in another shape: a view where one exists, else a copy.
+    """Change the shape. The result is a view where possible, otherwise a copy.
 
     Args:
-        shape: sizes, one of which may be -1 (what is left).
+        input: any shape and dtype.
+        shape: the new sizes. One of them may be -1, and is computed from the others.
 
     Raises:
-        RuntimeError: another number of elements.
+        RuntimeError: the shape has another number of elements.
 
     >>> import pellucid as torch
     >>> torch.reshape(torch.arange(4), (2, 2))

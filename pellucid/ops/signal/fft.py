@@ -2,7 +2,7 @@
 to half-spectrum and back.
 
 Every transform is one of three operations. Scaling is a number `scale` that multiplies the plain
-sums, so that gradients, which are the opposite plain sums, need no knowledge of normalisation
+sums, so that gradients, which are the opposite plain sums, need no knowledge of normalization
 modes.
 """
 

@@ -90,7 +90,7 @@ def stft(
         win_length: length of `window`, n_fft by default; it is put in the middle with zeros around
             it.
         window: factors for the samples of a window; ones by default.
-        center: continue the signal on both sides (by `pad_mode`), so that window t is centred at t
+        center: continue the signal on both sides (by `pad_mode`), so that window t is centered at t
             * hop_length.
         normalized: divide by sqrt(n_fft).
         onesided: only the n_fft // 2 + 1 non-negative frequencies (the default for real input).

@@ -1,4 +1,4 @@
-"""Normalisation, embeddings, losses, dropout, convolution, indexing."""
+"""Normalization, embeddings, losses, dropout, convolution, indexing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _named(call: Call, out: Sequence[Placement], **placements: Placement) -> Can
     return Candidate(out, ins)
 
 
-# ---- normalisation -------------------------------------------------------------------------------
+# ---- normalization -------------------------------------------------------------------------------
 @rule("native_layer_norm", "_fused_rms_norm")
 def layer_norm(call: Call) -> Plan:
     spec = call.specs[0]

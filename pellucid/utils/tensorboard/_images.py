@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-_COLOUR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}  # channels: PNG's colour type
+_COLOUR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}  # channels: PNG's color type
 
 
 def png(pixels: np.ndarray) -> bytes:

@@ -1,4 +1,4 @@
-"""torch_geometric: neighbours, kinds of nodes, pooling, link prediction, transforms, sparse
+"""torch_geometric: neighbors, kinds of nodes, pooling, link prediction, transforms, sparse
 adjacency.
 """
 

@@ -1,4 +1,4 @@
-"""kornia: colours, filters, geometry, features and augmentation, with gradients."""
+"""kornia: colors, filters, geometry, features and augmentation, with gradients."""
 
 import kornia
 import kornia.augmentation as K

@@ -1,4 +1,4 @@
-"""torchmetrics: metrics of every family, collected, wrapped, reset, synchronised, moved, pickled."""
+"""torchmetrics: metrics of every family, collected, wrapped, reset, synchronized, moved, pickled."""
 
 import pickle
 import warnings

@@ -1,4 +1,4 @@
-"""`torch.ao.nn.quantized`: modules that compute with quantised tensors."""
+"""`torch.ao.nn.quantized`: modules that compute with quantized tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`torch.ao.nn.quantized.functional`: functions of quantised tensors."""
+"""`torch.ao.nn.quantized.functional`: functions of quantized tensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def linear(
     scale: float | None = None,
     zero_point: int | None = None,
 ) -> Any:
-    """`input @ weight.T + bias` of quantised tensors."""
+    """`input @ weight.T + bias` of quantized tensors."""
     scale = input.q_scale() if scale is None else scale
     zero_point = input.q_zero_point() if zero_point is None else zero_point
     return operators.linear(input, operators.linear_prepack(weight, bias), scale, zero_point)
@@ -47,7 +47,7 @@ def _convolution(dims: int) -> Any:
         return getattr(operators, f"conv{dims}d")(input, packed, scale, zero_point)
 
     convolve.__name__ = f"conv{dims}d"
-    convolve.__doc__ = f"As `nn.functional.conv{dims}d`, of quantised tensors."
+    convolve.__doc__ = f"As `nn.functional.conv{dims}d`, of quantized tensors."
     return convolve
 
 
@@ -86,7 +86,7 @@ def _checked(name: str) -> Any:
         )
 
     function.__name__ = name
-    function.__doc__ = f"As `nn.functional.{name}`, of quantised tensors."
+    function.__doc__ = f"As `nn.functional.{name}`, of quantized tensors."
     return function
 
 

@@ -137,7 +137,7 @@ class Flow:
         weight = trained(op)
         if weight is None or not op.inputs:
             if op.name in ("matmul", "mm", "bmm") and op.direct:
-                self._summed(op)  # a sum over neighbours
+                self._summed(op)  # a sum over neighbors
             return
         x = next((v for v in op.inputs if v is not weight and v.is_floating_point), None)
         array = x.numpy() if x is not None else None
@@ -660,7 +660,7 @@ class ExplodingGradient(_Flowing):
         )
         fix = {
             "factor": "leave the factor out, or choose one that keeps the scale (`/ 2**0.5` after a sum of two)",
-            "sum": "divide by the number of terms (the mean of the neighbours), or normalize between layers",
+            "sum": "divide by the number of terms (the mean of the neighbors), or normalize between layers",
         }.get(
             share.kind if share is not None else "",
             "scale the weights for their width (nn.init.kaiming_normal_, nn.init.xavier_normal_), or normalize between layers",

@@ -64,7 +64,7 @@ class GraphView {
   // ---- the page around the canvas
   build() {
     const button = (text, label, action) => el("button", { type: "button", title: label, "aria-label": label, onclick: action }, text);
-    this.search = el("input", { type: "search", placeholder: "Search: name, shape, line, module", "aria-label": "Search",
+    this.search = el("input", { type: "search", placeholder: "Search names, shapes, lines", "aria-label": "Search",
       oninput: () => this.find(this.search.value),
       onkeydown: (e) => { if (e.key === "Enter") this.next(e.shiftKey ? -1 : 1); if (e.key === "Escape") { this.search.value = ""; this.find(""); } } });
     this.hits = el("span", { class: "soft hits", "aria-live": "polite" });

@@ -1,4 +1,4 @@
-"""Modules in a row that quantisation treats as one; until then they run one after the other."""
+"""Modules in a row that quantization treats as one; until then they run one after the other."""
 
 from __future__ import annotations
 

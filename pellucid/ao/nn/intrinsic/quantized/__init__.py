@@ -1,4 +1,4 @@
-"""`torch.ao.nn.intrinsic.quantized`: fused modules of quantised tensors."""
+"""`torch.ao.nn.intrinsic.quantized`: fused modules of quantized tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`torch.ao.nn.quantized.dynamic`: modules that quantise their input on the way, with float
+"""`torch.ao.nn.quantized.dynamic`: modules that quantize their input on the way, with float
 results.
 """
 

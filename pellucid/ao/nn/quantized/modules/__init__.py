@@ -1,4 +1,4 @@
-"""Modules that compute with quantised tensors, one file for each kind."""
+"""Modules that compute with quantized tensors, one file for each kind."""
 
 from __future__ import annotations
 

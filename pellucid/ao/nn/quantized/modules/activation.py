@@ -44,7 +44,7 @@ class _Scaled(Module):
 
 
 class Hardswish(_Scaled):
-    """As `nn.Hardswish`, of quantised tensors."""
+    """As `nn.Hardswish`, of quantized tensors."""
 
     def forward(self, input: Any) -> Any:
         return operators.hardswish(input, *self._to)
@@ -56,7 +56,7 @@ class Hardswish(_Scaled):
 
 
 class ELU(Module):
-    """As `nn.ELU`, of quantised tensors."""
+    """As `nn.ELU`, of quantized tensors."""
 
     def __init__(self, scale: float, zero_point: int, alpha: float = 1.0) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class ELU(Module):
 
 
 class LeakyReLU(_Scaled):
-    """As `nn.LeakyReLU`, of quantised tensors."""
+    """As `nn.LeakyReLU`, of quantized tensors."""
 
     def __init__(
         self, scale: float, zero_point: int, negative_slope: float = 1e-2, inplace: bool = False
@@ -93,7 +93,7 @@ class LeakyReLU(_Scaled):
 
 
 class Sigmoid(Module):
-    """As `nn.Sigmoid`, of quantised tensors."""
+    """As `nn.Sigmoid`, of quantized tensors."""
 
     def __init__(self, output_scale: float, output_zero_point: int) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class Sigmoid(Module):
 
 
 class Softmax(Module):
-    """As `nn.Softmax`, of quantised tensors."""
+    """As `nn.Softmax`, of quantized tensors."""
 
     def __init__(self, dim: int | None = None, scale: float = 1.0, zero_point: int = 0) -> None:
         super().__init__()

@@ -46,7 +46,7 @@ def _from_float(cls: Any, mod: Any) -> Any:
 
 
 class BatchNorm2d(_BatchNorm2d):
-    """As `nn.BatchNorm2d` that is not trained, of quantised tensors."""
+    """As `nn.BatchNorm2d` that is not trained, of quantized tensors."""
 
     _OP = "batch_norm2d"
 
@@ -74,7 +74,7 @@ class BatchNorm2d(_BatchNorm2d):
 
 
 class BatchNorm3d(_BatchNorm3d):
-    """As `nn.BatchNorm3d` that is not trained, of quantised tensors."""
+    """As `nn.BatchNorm3d` that is not trained, of quantized tensors."""
 
     _OP = "batch_norm3d"
 

@@ -1,4 +1,4 @@
-"""Quantised convolutions."""
+"""Quantized convolutions."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class _ConvNd(WeightedQuantizedModule):
         return self._packed_params.unpack()
 
     def weight(self) -> Any:
-        """The quantised weight."""
+        """The quantized weight."""
         return self._weight_bias()[0]
 
     def bias(self) -> Any:
@@ -180,8 +180,8 @@ class _ConvNd(WeightedQuantizedModule):
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The quantised form of a module that was prepared and has seen data, or was trained with
-        fake quantisation.
+        """The quantized form of a module that was prepared and has seen data, or was trained with
+        fake quantization.
         """
         after = getattr(mod, "activation_post_process", None)
         if hasattr(mod, "weight_fake_quant"):
@@ -213,17 +213,17 @@ class _ConvNd(WeightedQuantizedModule):
 
 
 class Conv1d(_ConvNd):
-    """As `nn.Conv1d`, of quantised tensors."""
+    """As `nn.Conv1d`, of quantized tensors."""
 
     _DIMS = 1
 
 
 class Conv2d(_ConvNd):
-    """As `nn.Conv2d`, of quantised tensors."""
+    """As `nn.Conv2d`, of quantized tensors."""
 
 
 class Conv3d(_ConvNd):
-    """As `nn.Conv3d`, of quantised tensors."""
+    """As `nn.Conv3d`, of quantized tensors."""
 
     _DIMS = 3
 
@@ -263,16 +263,16 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """As `nn.ConvTranspose1d`, of quantised tensors."""
+    """As `nn.ConvTranspose1d`, of quantized tensors."""
 
     _DIMS = 1
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """As `nn.ConvTranspose2d`, of quantised tensors."""
+    """As `nn.ConvTranspose2d`, of quantized tensors."""
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """As `nn.ConvTranspose3d`, of quantised tensors."""
+    """As `nn.ConvTranspose3d`, of quantized tensors."""
 
     _DIMS = 3

@@ -1,4 +1,4 @@
-"""Dropout of quantised tensors, which does nothing: they are not trained."""
+"""Dropout of quantized tensors, which does nothing: they are not trained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantised embeddings."""
+"""Quantized embeddings."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Embedding(Module):
         self._packed_params.set_weight(w)
 
     def weight(self) -> Any:
-        """The quantised rows."""
+        """The quantized rows."""
         return self._packed_params._weight()
 
     @classmethod
@@ -129,7 +129,7 @@ class Embedding(Module):
             config = getattr(mod, "qconfig", None)
             if config is None or config.weight is None:
                 raise AssertionError(
-                    "a quantised embedding needs a qconfig with an observer of the weight, float_qparams_weight_only_qconfig"
+                    "a quantized embedding needs a qconfig with an observer of the weight, float_qparams_weight_only_qconfig"
                 )
             observer = observed(mod.weight, config)
         if observer.qscheme.name != "per_channel_affine_float_qparams":
@@ -140,7 +140,7 @@ class Embedding(Module):
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The quantised form of an `nn.Embedding` with a qconfig."""
+        """The quantized form of an `nn.Embedding` with a qconfig."""
         weight = cls._quantized(mod, use_precomputed_fake_quant)
         made = cls(mod.num_embeddings, mod.embedding_dim, dtype=weight.dtype)
         made.set_weight(weight)
@@ -166,7 +166,7 @@ class EmbeddingBag(Embedding):
         super().__init__(num_embeddings, embedding_dim, _weight=_weight, dtype=dtype)
         if mode != "sum":
             raise NotImplementedError(
-                f"a quantised EmbeddingBag sums; mode={mode!r} is not supported"
+                f"a quantized EmbeddingBag sums; mode={mode!r} is not supported"
             )
         self.mode, self.include_last_offset, self.pruned_weights = mode, include_last_offset, False
 
@@ -194,7 +194,7 @@ class EmbeddingBag(Embedding):
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The quantised form of an `nn.EmbeddingBag` with a qconfig."""
+        """The quantized form of an `nn.EmbeddingBag` with a qconfig."""
         weight = cls._quantized(mod, use_precomputed_fake_quant)
         made = cls(
             mod.num_embeddings,

@@ -67,7 +67,7 @@ class FXFloatFunctional(FloatFunctional):
 
 
 class QFunctional(Module):
-    """Arithmetic of quantised tensors, with the scale and the zero point of its results.
+    """Arithmetic of quantized tensors, with the scale and the zero point of its results.
 
     Attributes:
         scale, zero_point: of results.

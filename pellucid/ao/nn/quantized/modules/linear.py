@@ -1,4 +1,4 @@
-"""The quantised linear layer."""
+"""The quantized linear layer."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class LinearPackedParams(Module):
 
 
 class Linear(WeightedQuantizedModule):
-    """A linear layer of quantised tensors, with a quantised result.
+    """A linear layer of quantized tensors, with a quantized result.
 
     Args:
         in_features, out_features: the sizes.
@@ -154,7 +154,7 @@ class Linear(WeightedQuantizedModule):
         return self._packed_params._weight_bias()
 
     def weight(self) -> Any:
-        """The quantised weight."""
+        """The quantized weight."""
         return self._weight_bias()[0]
 
     def bias(self) -> Any:
@@ -167,8 +167,8 @@ class Linear(WeightedQuantizedModule):
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The quantised form of a module that was prepared and has seen data, or was trained with
-        fake quantisation.
+        """The quantized form of a module that was prepared and has seen data, or was trained with
+        fake quantization.
         """
         if hasattr(mod, "weight_fake_quant"):
             observer = mod.weight_fake_quant

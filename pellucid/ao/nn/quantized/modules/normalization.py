@@ -28,7 +28,7 @@ class _Scaled:
 
 
 class LayerNorm(_Scaled, normalization.LayerNorm):
-    """As `nn.LayerNorm`, of quantised tensors."""
+    """As `nn.LayerNorm`, of quantized tensors."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class LayerNorm(_Scaled, normalization.LayerNorm):
 
 
 class GroupNorm(_Scaled, normalization.GroupNorm):
-    """As `nn.GroupNorm`, of quantised tensors."""
+    """As `nn.GroupNorm`, of quantized tensors."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ def _instance_norm(base: Any, name: str) -> Any:
             )
 
     Norm.__name__ = Norm.__qualname__ = name
-    Norm.__doc__ = f"As `nn.{name}`, of quantised tensors."
+    Norm.__doc__ = f"As `nn.{name}`, of quantized tensors."
     return Norm
 
 

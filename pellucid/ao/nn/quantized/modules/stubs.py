@@ -1,4 +1,4 @@
-"""The borders between floats and quantised tensors."""
+"""The borders between floats and quantized tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .....quantized import quantize_per_tensor
 
 
 class Quantize(Module):
-    """Quantises its input.
+    """Quantizes its input.
 
     Args:
         scale, zero_point, dtype: as for `quantize_per_tensor`.
@@ -51,7 +51,7 @@ class DeQuantize(Module):
 
 
 class MaxPool2d(_MaxPool2d):
-    """As `nn.MaxPool2d`, of quantised tensors."""
+    """As `nn.MaxPool2d`, of quantized tensors."""
 
     def _get_name(self) -> str:
         return "QuantizedMaxPool2d"

@@ -1,4 +1,4 @@
-"""What quantised modules share: rounding a weight as its observer has it, and sharing what other
+"""What quantized modules share: rounding a weight as its observer has it, and sharing what other
 modules have.
 """
 
@@ -28,16 +28,16 @@ operators = _Operators()
 
 
 class WeightedQuantizedModule(Module):
-    """A quantised module with a weight that is made from a float one."""
+    """A quantized module with a weight that is made from a float one."""
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The quantised form of a float module."""
+        """The quantized form of a float module."""
         raise NotImplementedError
 
 
 def quantize_weight(weight: Any, observer: Any) -> Any:
-    """A float weight quantised with the parameters that an observer (or a fake quantiser) has
+    """A float weight quantized with the parameters that an observer (or a fake quantizer) has
     found.
     """
     scale, zero_point = observer.calculate_qparams()

@@ -1,4 +1,4 @@
-"""Fused modules that quantise their input on the way."""
+"""Fused modules that quantize their input on the way."""
 
 from __future__ import annotations
 

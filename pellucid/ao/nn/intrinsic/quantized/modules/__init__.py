@@ -1,4 +1,4 @@
-"""Fused modules of quantised tensors."""
+"""Fused modules of quantized tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch norm and a ReLU of quantised tensors."""
+"""A batch norm and a ReLU of quantized tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A convolution and a ReLU of quantised tensors."""
+"""A convolution and a ReLU of quantized tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A linear layer and a ReLU of quantised tensors."""
+"""A linear layer and a ReLU of quantized tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules that quantise their input on the way."""
+"""Modules that quantize their input on the way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dynamically quantised linear layer."""
+"""The dynamically quantized linear layer."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Linear(_Linear):
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The quantised form of an `nn.Linear` with a qconfig."""
+        """The quantized form of an `nn.Linear` with a qconfig."""
         if type(mod).__name__ == "LinearReLU" or not hasattr(mod, "in_features"):
             config = mod.qconfig
             mod = mod[0]

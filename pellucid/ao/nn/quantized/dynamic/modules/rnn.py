@@ -1,4 +1,4 @@
-"""Dynamically quantised recurrent networks: the products of a step are of bytes, everything else is
+"""Dynamically quantized recurrent networks: the products of a step are of bytes, everything else is
 in floats.
 """
 
@@ -149,7 +149,7 @@ class RNNBase(Module):
     def forward(self, input: Any, hx: Any = None) -> Any:
         if isinstance(input, PackedSequence):
             raise UnsupportedError(
-                "dynamically quantised recurrent networks of a PackedSequence are not supported: pad the sequences"
+                "dynamically quantized recurrent networks of a PackedSequence are not supported: pad the sequences"
             )
         if input.shape[-1] != self.input_size:
             raise RuntimeError(
@@ -157,7 +157,7 @@ class RNNBase(Module):
             )
         if input.ndim != 3:
             raise UnsupportedError(
-                "dynamically quantised recurrent networks of sequences that are no batch are not supported: unsqueeze them"
+                "dynamically quantized recurrent networks of sequences that are no batch are not supported: unsqueeze them"
             )
         x = input._array.swapaxes(0, 1) if self.batch_first else input._array
         count = self.num_layers * (2 if self.bidirectional else 1)
@@ -190,7 +190,7 @@ class RNNBase(Module):
         return found
 
     def get_weight(self) -> dict[str, Any]:
-        """The quantised weights by name."""
+        """The quantized weights by name."""
         return self._weight_bias()["weight"]
 
     def get_bias(self) -> dict[str, Any]:
@@ -199,9 +199,9 @@ class RNNBase(Module):
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The quantised form of an `nn.LSTM` or `nn.GRU` with a qconfig."""
+        """The quantized form of an `nn.LSTM` or `nn.GRU` with a qconfig."""
         if getattr(mod, "proj_size", 0):
-            raise UnsupportedError("quantised LSTMs with proj_size are not supported")
+            raise UnsupportedError("quantized LSTMs with proj_size are not supported")
         if not mod.bias:
             raise AssertionError("mod.bias must be True")
         made: Any = cls(
@@ -289,7 +289,7 @@ class RNNCellBase(Module):
         )
 
     def get_weight(self) -> dict[str, Any]:
-        """The quantised weights by name."""
+        """The quantized weights by name."""
         return {
             f"weight_{name}": getattr(self, f"_packed_weight_{name}").unpack()[0]
             for name in ("ih", "hh")
@@ -325,7 +325,7 @@ class RNNCellBase(Module):
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """The quantised form of a cell with a qconfig."""
+        """The quantized form of a cell with a qconfig."""
         extra = (mod.nonlinearity,) if hasattr(mod, "nonlinearity") else ()
         made: Any = cls(mod.input_size, mod.hidden_size, mod.bias, *extra)
         for name in ("ih", "hh"):
