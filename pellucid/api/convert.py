@@ -181,6 +181,8 @@ def _copy_array(array: Any, memo: dict[Any, Any]) -> Any:
         return fresh
     if fresh.strides != root.strides:  # it has gaps: memory of another library
         return array.copy("K")
+    if not array.size:  # which may begin behind the end of its memory
+        return np.lib.stride_tricks.as_strided(fresh.reshape(-1)[:0], array.shape, array.strides)
     memory = fresh.ravel("K").view(np.uint8).data  # in the order in which it lies
     return np.ndarray(
         array.shape, array.dtype, memory, address(array) - address(root), array.strides

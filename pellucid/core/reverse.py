@@ -495,7 +495,7 @@ def _post_hooks(node: Node, gs: Any, g: Any) -> Any:
 
 
 def _root_edge(t: Tensor, k: int, what: str = "tensors") -> Any:
-    if not t._rg:
+    if not t._rg or t._node is None and not collects(t):
         raise GraphError(
             f"element {k} of {what} does not require grad and does not have a grad_fn",
             op="backward",

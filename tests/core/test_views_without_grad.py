@@ -34,6 +34,12 @@ def test_they_are_not_used_in_the_graph():
     assert torch.autograd.grad((v * 2).sum(), v, allow_unused=True) == (None,)
 
 
+def test_backward_does_not_begin_at_them():
+    v = view_of(leaf())
+    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad"):
+        v.backward(torch.ones(3))
+
+
 def test_hooks_do_not_run():
     v = view_of(leaf())
     v.register_hook(lambda g: pytest.fail("no gradient arrives"))

@@ -95,6 +95,27 @@ KNOWN: dict[str, str] = {  # PyTorch refuses, and here there is a result
     "eager accepted RuntimeError self stride must be": "a tensor without elements has no strides",
     "eager error class RuntimeError one of the variables needed for gradient": "an operation keeps a copy of what it overwrites of its own operands",
     "eager refused RuntimeError torch complex has no NumPy counterpart": "complex numbers of two float16 are not there",
+    "eager refused RuntimeError unsupported operation more than one": (
+        "writes to memory that overlaps itself are refused, also triu_() and out= of another size"
+    ),
+    "eager refused IndexError index is out of bounds": (
+        "an index out of range is refused also where nothing is written"
+    ),
+    "eager refused NotImplementedError softmax": (
+        "a kernel that is not there is missed whatever the size"
+    ),
+    "eager refused RuntimeError Trying to backward": (
+        "alpha= is a product of its own, whose number the first backward frees"
+    ),
+    "eager accepted RuntimeError vmap called random": "nothing is drawn for no elements",
+    "eager accepted RuntimeError torch func grad vjp": (
+        "PyTorch has no hooks on saved tensors under transforms"
+    ),
+    "eager accepted RuntimeError Can't detach views": (
+        "gradients that PyTorch expands, and some results of modules, have memory of their own"
+    ),
+    "eager accepted IndexError select index out of range": ("vmap of no samples gives no samples"),
+    "eager accepted RuntimeError view_as_real": "conjugation is never lazy",
     "eager refused RuntimeError unsupported operation some elements": "PyTorch computes with what is half overwritten",
     **{f"eager open {why}": why for why in circumstances.REASONS},
 }

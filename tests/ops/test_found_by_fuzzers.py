@@ -1,5 +1,6 @@
 """Single calls that fuzzers found to differ from PyTorch."""
 
+import copy
 import math
 
 import pytest
@@ -25,6 +26,12 @@ def test_an_area_that_no_number_counts_is_refused_at_once():
         F.interpolate(torch.ones(2, 3, 4), scale_factor=1e30, mode="area")
     with pytest.raises(RuntimeError):
         F.interpolate(torch.ones(2, 3, 4), scale_factor=1e17, mode="area")
+
+
+def test_copies_of_parts_of_nothing():
+    for part in (torch.zeros(0, 4)[..., 1:], torch.zeros(0, 4).t()[2:], torch.zeros(3, 4)[3:, 1:]):
+        made = copy.deepcopy(part)
+        assert made.shape == part.shape and made.stride() == part.stride()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
