@@ -67,9 +67,7 @@ def called(function):
     """Of a compiled function's last version: how many items are native, and (operation, reason) of
     those that are calls of Python.
     """
-    parts = (
-        [function] if function.graph_breaks is None else list(function.graph_breaks.made.values())
-    )
+    parts = [function] if function.graph_breaks is None else function.graph_breaks.parts
     versions = [part.versions[-1] for part in parts if part.versions]
     if not versions:
         return 0, [("everything", "; ".join(function.history))]

@@ -54,6 +54,9 @@ ATTEMPTS = 3
 
 AGAIN = 8  # calls of a part that computed nothing, until it is looked at again
 AROUND = "around a line that stays in Python"
+OTHERS_USE_GRAPHS = (
+    "runs eagerly, as a graph begins in it with which others do more than to call backward()"
+)
 
 
 # of functions that are not told; `torch._dynamo.config.recompile_limit` sets it
@@ -505,8 +508,8 @@ class CompiledFunction:
             if lines <= self.graph_lines:
                 return
             self.graph_lines |= lines
-        for part in [*self.graph_breaks.made.values()] if self.graph_breaks is not None else []:
-            if isinstance(part, PartOfFunction):
+        for part in self.graph_breaks.parts if self.graph_breaks is not None else []:
+            if isinstance(part, (PartOfFunction, CalledFunction)):
                 part.begin_no_graph()
 
     def _part(self, refusal: Refusal) -> bool:
@@ -516,11 +519,13 @@ class CompiledFunction:
         if refusal.reason.endswith(tracing.UNKEPT):
             return False
         parts = self.graph_breaks or GraphBreaks(
-            self.function, functools.partial(PartOfFunction, weakref.ref(self))
+            self.function,
+            functools.partial(PartOfFunction, weakref.ref(self)),
+            functools.partial(CalledFunction, weakref.ref(self)),
         )
         try:
             lines = parts.lines_of(refusal)
-            if not lines or not parts.cut(lines):
+            if not lines or not parts.cut(lines, refusal.callees):
                 return False
         except Exception as error:  # a fault of this module's: the function runs eagerly, as before
             self.history.append(
@@ -658,9 +663,7 @@ class PartOfFunction(CompiledFunction):
             return False
         self.versions.clear()
         self._full = True  # for good: another trace would say the same
-        self.history.append(
-            "runs eagerly, as a graph begins in it with which others do more than to call backward()"
-        )
+        self.history.append(OTHERS_USE_GRAPHS)
         return True
 
     def _trace(self, *args: Any) -> Any:
@@ -687,12 +690,47 @@ class PartOfFunction(CompiledFunction):
         )
         logs.tell("graph_breaks", f"{whole.name} {whole.history[-1]}")
         if not parted and all(
-            run is self or run.refused and not run.versions
-            for run in whole.graph_breaks.made.values()
+            run is self or run.refused and not run.versions for run in whole.graph_breaks.parts
         ):
             whole.graph_breaks = None
             whole.history.append("runs eagerly, as no part of it can be compiled")
         return parted
+
+
+class CalledFunction(CompiledFunction):
+    """A function or module that is called by a statement of a function that stays in Python."""
+
+    def __init__(self, whole: weakref.ref[CompiledFunction], function: Callable[..., Any]) -> None:
+        super().__init__(function, limit=getattr(whole(), "limit", LIMIT))
+        self.whole = whole
+        self.silent = True
+
+    def _saw_graphs(self, lines: set[int] | None) -> None:
+        super()._saw_graphs(lines)
+        whole = self.whole()
+        if whole is not None and (lines is None or lines):
+            whole._saw_graphs(None)
+
+    def begin_no_graph(self) -> bool:
+        """Drop versions in which a graph begins, if others do more with graphs; whether there were
+        any.
+        """
+        whole = self.whole()
+        if whole is None or whole.graph_lines is not None and not whole.graph_lines:
+            return False
+        if self.graph_lines is not None:
+            super()._saw_graphs(None)
+        if all(v.code.backward is None for v in self.versions):
+            return False
+        self.versions.clear()
+        self._full = True
+        self.history.append(OTHERS_USE_GRAPHS)
+        return True
+
+    def _trace(self, *args: Any) -> Any:
+        result = super()._trace(*args)
+        self.begin_no_graph()
+        return result
 
 
 def _outside() -> int:

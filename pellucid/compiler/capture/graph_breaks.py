@@ -6,6 +6,9 @@ program. The statement that does so runs in Python. Each run of other statements
 function: its arguments are the variables that it reads, its results those that are read later
 (`flow.py`). What is left of the function calls them. Its source is parsed, the runs are replaced,
 and Python compiles it with its original line numbers, so that errors show the user's code.
+
+Where such a statement calls a function or module in which that happens, the callee is compiled in
+the same way: each call in the statement goes through `_within`, which gives the function to call.
 """
 
 from __future__ import annotations
@@ -14,14 +17,17 @@ import ast
 import copy
 import dis
 import inspect
+import operator
 import re
 import types
 from collections.abc import Callable
 from typing import Any
 
 from ...nn.modules._hooks import global_hooks
+from ...nn.modules.container import Sequential
 from ...nn.modules.module import Module
 from ..trace.refusal import Refusal, names_in
+from ..trace.watch import is_own
 from .flow import Names, Scope, after, exposed, head, leaves, read, swallows
 from .witness import loaded
 
@@ -31,6 +37,8 @@ _FUTURE = 0x1FF0000  # flags of `from __future__ import`
 # with these, code sees variables by names that are not written
 _LOOKING = frozenset({"locals", "eval", "exec", "vars", "dir"})
 _HELD, _HAS = "_part_of_", "_part_has_"  # before names of variables
+_WITHIN = "_within"  # what calls of a statement that stays Python's go through
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _OPEN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -103,6 +111,110 @@ def _hooked(module: Module) -> bool:
     return any(own) or bool(global_hooks.present)
 
 
+class Called:
+    """What a statement that stays in Python calls: compiled functions in the place of those in which
+    something happened that no program can repeat.
+
+    Modules are compiled as wholes, and parted around the statements in which it happens. A
+    `Sequential` with such a module in it becomes the module and what stands before and after it.
+    """
+
+    MOST = 64  # functions and modules that one function has compiled so
+
+    def __init__(self, compiled: Callable[[Any], Callable[..., Any]]) -> None:
+        self.compiled = compiled
+        self.troubled: set[types.CodeType] = set()  # the user's code around what was refused
+        self.functions: list[Any] = []  # what was compiled
+        self.known: dict[Any, tuple[Any, Any]] = {}  # whom something stands for, and what
+
+    def __call__(self, function: Any) -> Any:
+        holder, key = function, id(function)  # type: tuple[Any, Any]
+        if type(function) is types.MethodType:  # another object each time
+            holder, key = function.__self__, (id(function.__self__), function.__func__)
+            if not isinstance(holder, Module):
+                return function
+        elif type(function) is types.FunctionType:
+            if function.__closure__:
+                return function
+        elif not isinstance(function, Module):
+            return function
+        known = self.known.get(key)
+        if known is None or known[0] is not holder:
+            if len(self.known) >= self.MOST:
+                return function
+            known = self.known[key] = holder, self._made(function)
+        return function if known[1] is None else known[1]
+
+    def _made(self, function: Any) -> Any:
+        """What stands for a function; None where it is left as it is."""
+        if isinstance(function, Module):
+            if function._compiled_call_impl is not None:
+                return None
+            if type(function).forward is Sequential.forward and self._reaches(function):
+                return _Chain(function, self)
+            function = function.__call__
+        return self._compiled(function) if self._in_trouble(function) else None
+
+    def _compiled(self, function: Any) -> Any:
+        made = self.compiled(function)
+        self.functions.append(made)
+        return made
+
+    def _in_trouble(self, function: Any) -> bool:
+        body = body_of(function)
+        return body is not None and body.__code__ in self.troubled
+
+    def _reaches(self, module: Module) -> bool:
+        """Whether a module or one inside of it was at work."""
+        return any(self._in_trouble(m.__call__) for m in module.modules())
+
+    def in_turn(self, modules: list[Module]) -> list[Any]:
+        """Modules that are called in turn as few functions: runs of them that are compiled, and those
+        that are parted.
+        """
+        found: list[Any] = []
+        run: list[Module] = []
+        for m in [*modules, None]:
+            if m is not None and not self._reaches(m):
+                run.append(m)
+                continue
+            if run:
+                found.append(self._compiled(_one_after_the_other(run)))
+                run = []
+            if m is not None:
+                found.append(self(m))
+        return found
+
+
+def _one_after_the_other(modules: list[Module]) -> Callable[[Any], Any]:
+    def one_after_the_other(input: Any) -> Any:
+        for module in modules:
+            input = module(input)
+        return input
+
+    return one_after_the_other
+
+
+class _Chain:
+    """A `Sequential` of which some modules are compiled together."""
+
+    def __init__(self, module: Any, called: Called) -> None:
+        self.module, self.called = module, called
+        self.modules: list[Any] = []
+        self.pieces: list[Any] = []
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs or _hooked(self.module):
+            return self.module(*args, **kwargs)
+        modules = [*self.module._modules.values()]
+        if len(modules) != len(self.modules) or any(map(operator.is_not, modules, self.modules)):
+            self.modules, self.pieces = modules, self.called.in_turn(modules)
+        (input,) = args
+        for piece in self.pieces:
+            input = piece(input)
+        return input
+
+
 class GraphBreaks:
     """A function whose statements are compiled in runs, around the lines that stay Python's.
 
@@ -110,13 +222,18 @@ class GraphBreaks:
         function: what is called.
         compiled: makes a function of a run of statements a compiled one; it gets the function, and
             its first and last line.
+        called: makes a function that a statement calls a compiled one.
     """
 
     def __init__(
-        self, function: Callable[..., Any], compiled: Callable[[Any, int, int], Callable[..., Any]]
+        self,
+        function: Callable[..., Any],
+        compiled: Callable[[Any, int, int], Callable[..., Any]],
+        called: Callable[[Any], Callable[..., Any]],
     ) -> None:
         self.function = function
         self.compiled = compiled
+        self.called = Called(called)
         self.body = body_of(function)
         self.lines: set[int] = set()  # that stay Python's
         # what `compiled` made of the runs of the present form, by their lines and variables
@@ -128,22 +245,31 @@ class GraphBreaks:
         self.before: tuple[dict[Any, Any], ...] = ({}, {})  # `made` and `runs` of the form before
         self.tree: Any = None
 
-    def cut(self, lines: set[int]) -> bool:
-        """Let the statements at these lines stay Python's; False where that is no other form, or
-        leaves nothing to compile.
+    def cut(self, lines: set[int], callees: set[types.CodeType]) -> bool:
+        """Let the statements at these lines stay Python's, because of what happens in them or in
+        `callees`; False where that is no other form, or leaves nothing to compile.
         """
         lines = {line for line in lines if self._statement(line)}
         if not lines - self.lines or len(self.lines | lines) > LIMIT:
             return False
         self.lines |= lines
+        self.called.troubled |= {c for c in callees if not is_own(c.co_filename)}
         made = self._made()
-        if made is not None:
+        module = getattr(self.function, "__self__", None)
+        if self.body is Sequential.forward and self.called.troubled:
+            self.call = _Chain(module, self.called)
+        elif made is not None:
             self.call = rewrapped(self.function, made)
-        return made is not None
+        return self.call is not None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         assert self.call is not None
         return self.call(*args, **kwargs)
+
+    @property
+    def parts(self) -> list[Any]:
+        """What is compiled: the runs of statements, and what the others call."""
+        return [*self.made.values(), *self.called.functions]
 
     def lines_of(self, refusal: Refusal) -> set[int]:
         """The lines of the function at which something was refused, as far as that is known."""
@@ -214,7 +340,7 @@ class GraphBreaks:
         tree = self.tree
         parameters = set(self.scope.parameters)
         body = self._block(tree.body, parameters, parameters, set(self.scope.captured), set())
-        if not self.made:
+        if not self.made and _WITHIN not in self.calls:
             return None
         fields: dict[str, Any] = {f: getattr(tree, f, []) for f in tree._fields}
         whole = ast.FunctionDef(**fields | {"body": body})
@@ -271,7 +397,10 @@ class GraphBreaks:
         in part.
         """
         if not isinstance(s, (ast.If, ast.For, ast.While, ast.With, ast.Try)):
-            return s
+            if not self.called.troubled or isinstance(s, _DEFINITIONS):
+                return s
+            self.calls[_WITHIN] = self.called
+            return ast.copy_location(_Within().visit(copy.deepcopy(s)), s)
         made = {f: getattr(s, f) for f in s._fields}
         inside = bound
         if isinstance(s, (ast.For, ast.While)):
@@ -465,10 +594,27 @@ def _shown(tree: ast.FunctionDef) -> str:
 
     class Shown(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> Any:
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == _WITHIN:
+                return super().visit(node.args[0])
             return None if getattr(node, "hidden", False) else super().visit(node)
 
     text = ast.unparse(Shown().visit(copy.deepcopy(tree)))
     return re.sub(rf"(, )?{_HAS}\w+", "", text.replace(_HELD, "")).replace("(, ", "(")
+
+
+class _Within(ast.NodeTransformer):
+    """`f(x)` as `_within(f)(x)`."""
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in ("super", "print"):
+            return node
+        name = ast.copy_location(ast.Name(_WITHIN, ast.Load()), node.func)
+        called = ast.copy_location(ast.Call(name, [node.func], []), node.func)
+        return ast.copy_location(ast.Call(called, node.args, node.keywords), node)
+
+    def visit_Lambda(self, node: Any) -> Any:
+        return node
 
 
 class _Returns(ast.NodeTransformer):

@@ -17,7 +17,7 @@ from ...core import bind, observe, source, tracing
 from ...core.public import METHODS
 from ...core.tensor import Tensor
 from ..trace.backward import TracedRun
-from ..trace.refusal import line_in, names_in
+from ..trace.refusal import callees_of, line_in, names_in
 from ..trace.symbols import Namespace
 from ..trace.tracer import Tracer
 from ..trace.watch import is_own, module_of, watch
@@ -237,7 +237,9 @@ class Witness:
         self.users: set[str] = set()  # those of code that is not this library's
         self.keys: set[str] = set()  # that code's strings
         self.impure: list[tuple[str, Any, int | None]] = []
-        self.read: tuple[str, Any] | None = None
+        self.callees: set[CodeType] = set()  # that ran around those, in the function
+        # What looked at values, where, and the line of the function.
+        self.read: tuple[str, Any, int | None] | None = None
         self.entry: Any = None  # the function's first line
         self.calling: Any = None  # the function in C that is running
         self.dynamic = False  # whether the user's code reads attributes whose names it makes
@@ -416,6 +418,7 @@ class Witness:
             self.impure.append(
                 (what, source.describe((caller.f_code, caller.f_lasti)), line_in(self.root, caller))
             )
+            self.callees |= callees_of(self.root, caller)
 
     @property
     def uses_graphs(self) -> set[int] | None:
@@ -471,7 +474,9 @@ class Witness:
         self.read = (
             inner.f_code.co_name,
             None if frame is None else source.describe((frame.f_code, frame.f_lasti)),
+            line_in(self.root, inner),
         )
+        self.callees |= callees_of(self.root, inner)
 
 
 def _users(frame: Any) -> Any:

@@ -52,7 +52,7 @@ def explain(function: Any, measure: bool = True, passes: bool = False) -> Explan
         head = "lines that stay in Python, and the compiled parts"
         lines += ["", f"{head}:", function.graph_breaks.text]
         body += [f"<h2>{head}</h2><pre>{html.escape(function.graph_breaks.text)}</pre>"]
-        for k, part in enumerate(function.graph_breaks.made.values()):
+        for k, part in enumerate(function.graph_breaks.parts):
             _, text, page = _told(part, measure, passes, f"_part_{k}: ")
             lines += ["", *text]
             body += page

@@ -200,6 +200,7 @@ class _Tracing:
             traced.version = self._version()
         except Refusal as refusal:
             # Without the traceback, whose frames refer to this object.
+            refusal.callees |= witness.callees
             traced.refusal = refusal.with_traceback(None)
             traced.found = refusal.places if isinstance(refusal, Again) else []
             traced.transient |= getattr(refusal, "transient", False)
@@ -265,6 +266,7 @@ class _Tracing:
     def _placed(self, refusal: Refusal) -> Refusal:
         """A refusal of the call with the lines that it is about, or one of what cannot be seen."""
         refusal.lines |= {line for *_, line in self.witness.impure if line is not None}
+        refusal.callees |= self.witness.callees
         if refusal.variables is not None:
             hidden = next(
                 (g for g in self.environment.relevant(self.witness) if isinstance(g, Opaque)), None
@@ -292,7 +294,9 @@ class _Tracing:
             )
         if witness.read is not None:
             raise Refusal(
-                f"{witness.read[0]} looks at values to decide what to do", witness.read[1]
+                f"{witness.read[0]} looks at values to decide what to do",
+                witness.read[1],
+                [witness.read[2]],
             )
         if tracer.begun and not witness.asks_for_state and not environment.views:
             environment.begin(tracer.begun)

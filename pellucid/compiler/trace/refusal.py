@@ -13,8 +13,9 @@ class Refusal(Exception):
     """Why a function cannot be compiled: one sentence, and the user's line.
 
     Besides, for compiling what is around: `lines`, those of the function itself where it happened,
-    perhaps in what they call, and `path`, names by which code comes to what it is about; `array` is
-    one that comes from elsewhere, and `variables` are those of the function that held it.
+    perhaps in what they call, `callees`, the code of what they call on the way there, and `path`,
+    names by which code comes to what it is about; `array` is one that comes from elsewhere, and
+    `variables` are those of the function that held it.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class Refusal(Exception):
         self.path = path
         self.array = array
         self.variables: list[str] | None = None  # None where it is about no such array
+        self.callees: set[CodeType] = set()
         super().__init__(f"{reason} ({site})" if site is not None else reason)
 
 
@@ -54,6 +56,18 @@ def frame_of(code: CodeType | None, frame: Any = None) -> Any:
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back
     return frame
+
+
+def callees_of(code: CodeType | None, frame: Any = None) -> set[CodeType]:
+    """The code that runs in a frame (the caller's) and in those around it, up to that of `code`;
+    none where that does not run there.
+    """
+    frame = frame or sys._getframe(1)
+    found = set()
+    while frame is not None and frame.f_code is not code:
+        found.add(frame.f_code)
+        frame = frame.f_back
+    return set() if frame is None else found
 
 
 def line_in(code: CodeType | None, frame: Any = None) -> int | None:

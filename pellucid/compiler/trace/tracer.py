@@ -36,7 +36,7 @@ from .control_flow import ControlFlow
 from .events import Events
 from .numbers import is_read, observed, unwatched
 from .recording import NumberInput
-from .refusal import Refusal, frame_of, line_in, refusal_of
+from .refusal import Refusal, callees_of, frame_of, line_in, refusal_of
 from .symbols import DATA_DEPENDENT, Namespace, Unsupported
 from .watch import hidden, unseen
 
@@ -191,6 +191,7 @@ class Tracer(ControlFlow, Events, Communication):
         """Stop recording for a reason; the call goes on eagerly."""
         if self.refusal is None:
             self.refusal = Refusal(reason, site or self.site(), [line_in(self.root)])
+            self.refusal.callees = callees_of(self.root)
 
     def refused(self, refusal: Refusal) -> None:
         """Stop recording where something was refused."""
