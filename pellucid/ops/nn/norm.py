@@ -19,7 +19,7 @@ from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import bump
 from ...core.interpret import thread
-from ...core.modes import local, state
+from ...core.modes import state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -28,6 +28,7 @@ from ...core.tensor import FAST_TYPES, Tensor
 from ...errors import ArgumentValueError, DtypeError, OperationError, ShapeError, UnsupportedError
 from ...ir.formula import FORMULAS, Formula
 from .._format import in_format
+from .._rules import constant as as_constant
 from .._rules import require_tensor
 from .._samples import Sample
 
@@ -407,34 +408,77 @@ FORMULAS["normalized_affine"] = Formula(
 )
 
 
-def _normalized_at_once(
+def _by_statistics(xp: Any, x: Any, weight: Any, bias: Any, *, mean: Any, rstd: Any) -> Any:
+    mean, rstd = xp.from_host((mean, rstd))
+    shape = _channel_shape(x.ndim)
+    if xp is numpy_cpu and x.dtype in _KERNELS and (weight is None) == (bias is None):
+        run = fused("normalized" if weight is None else "normalized_affine", x)
+        if run is not None:
+            given = () if weight is None else (weight.reshape(shape), bias.reshape(shape))
+            return run(x, mean, rstd, *given)
+    out = (x - mean) * rstd
+    if weight is not None:
+        out = out * weight.reshape(shape)
+    return out if bias is None else out + bias.reshape(shape)
+
+
+def _by_statistics_vjp(
+    F: Any, g: Any, input: Any, weight: Any, needs: Any, mean: Any, rstd: Any
+) -> tuple[Any, ...]:
+    axes = (0, *range(2, len(input.shape)))
+    mean, rstd = as_constant(F, mean), as_constant(F, rstd)
+    gw = F.sum(g * ((input - mean) * rstd), dim=axes, keepdim=False) if needs[1] else None
+    gb = F.sum(g, dim=axes, keepdim=False) if needs[2] else None
+    if not needs[0]:
+        return None, gw, gb
+    scale = rstd
+    if weight is not None:
+        scale = F.reshape(weight, shape=_channel_shape(len(input.shape))) * rstd
+    return g * scale, gw, gb
+
+
+batch_norm_by_statistics = defop(
+    "batch_norm_by_statistics",
+    "input weight? bias?",
+    forward=_by_statistics,
+    aval=lambda x, w, b, **_: x,
+    vjp=_by_statistics_vjp,
+    grad_name="NativeBatchNorm",
+    samples=lambda rng: [
+        Sample(
+            (rng.random((3, 2, 4)), *(rng.random(2) if here else None for here in affine)),
+            {"mean": rng.random((1, 2, 1)), "rstd": rng.random((1, 2, 1))},
+        )
+        for affine in ((True, True), (False, False), (True, False))
+    ],
+)
+
+
+def _at_once(
     x: Tensor,
     mean: Tensor,
-    rstd: Any,
+    variance: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
-    shape: tuple[int, ...],
+    eps: float,
 ) -> Tensor | None:
-    """Batch norm by given statistics in one pass over memory, where nothing is recorded; None
+    """Batch norm by given statistics as one operation, for plain tensors of one dtype; None
     elsewhere. The bits are those of the operations.
     """
-    given = [t for t in (mean, weight, bias) if t is not None]
-    if (
-        state.slow
-        or (weight is None) != (bias is None)
-        or any(type(t) not in FAST_TYPES for t in (x, *given))
-    ):
+    given = [t for t in (mean, variance, weight, bias) if t is not None]
+    kind = x._array.dtype
+    if state.slow or mean._rg or variance._rg or kind.char not in "fd":
         return None
-    a = x._array
-    if local.grad and any(t._rg for t in (x, *given)):
-        return None
-    arrays = [a, mean._array.reshape(shape), rstd, *[t._array.reshape(shape) for t in given[1:]]]
-    if a.dtype.char not in "fd" or any(
-        type(b) is not np.ndarray or b.dtype is not a.dtype for b in arrays
-    ):
-        return None
-    run = fused("normalized" if weight is None else "normalized_affine", a)
-    return None if run is None else wrap(run(*arrays))
+    for t in (x, *given):
+        if type(t) not in FAST_TYPES or type(t._array) is not np.ndarray:
+            return None
+        if t._array.dtype is not kind:
+            return None
+    shape = _channel_shape(x._array.ndim)
+    rstd = _reciprocal_deviation(variance, eps, shape, kind)
+    return batch_norm_by_statistics.call(
+        x, weight, bias, mean=mean._array.reshape(shape).copy(), rstd=rstd
+    )
 
 
 @public(namespace="nn.functional")
@@ -511,11 +555,11 @@ def batch_norm(
         if running_mean is None or running_var is None:
             missing = "running_mean" if running_mean is None else "running_var"
             raise OperationError(f"{missing} must be defined in evaluation mode", op="batch_norm")
-        shape = _channel_shape(a.ndim)
-        rstd = _reciprocal_deviation(running_var, eps, shape, a.dtype)
-        made = _normalized_at_once(input, running_mean, rstd, weight, bias, shape)
+        made = _at_once(input, running_mean, running_var, weight, bias, eps)
         if made is not None:
             return made
+        shape = _channel_shape(a.ndim)
+        rstd = _reciprocal_deviation(running_var, eps, shape, a.dtype)
         out = (input - F.cast(_shaped(running_mean, shape), dtype=a.dtype)) * wrap(rstd)
         if running_var._rg or running_mean._rg:
             out = (input - running_mean.reshape(shape)) / (running_var.reshape(shape) + eps).sqrt()
@@ -628,7 +672,11 @@ def _reciprocal_deviation(variance: Tensor, eps: float, shape: tuple[int, ...], 
         return F.reshape(
             F.cast(F.div(1.0, F.sqrt(F.add(wide, eps))), dtype=kind), shape=shape
         )._array
-    return (1 / np.sqrt(_wide(variance._array) + eps)).astype(kind).reshape(shape)
+    wide: np.ndarray = variance._array.astype(np.float64)
+    wide += eps
+    np.sqrt(wide, wide)
+    np.reciprocal(wide, wide)
+    return wide.astype(kind, copy=False).reshape(shape)
 
 
 def _move_by_saved(
