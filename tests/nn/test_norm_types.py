@@ -93,3 +93,37 @@ def test_a_mean_of_nothing_is_nan():
         assert out.isnan().all()
         with pytest.raises(RuntimeError, match="non-zero size"):
             pool(torch.zeros(2, 3, *[4] * (n - 1), 0), 2)
+
+
+@pytest.mark.parametrize("affine", [True, False])
+def test_batch_norm_by_statistics_is_one_node(affine):
+    torch.manual_seed(0)
+    norm = torch.nn.BatchNorm2d(3, affine=affine).double()
+    norm(torch.randn(4, 3, 2, 2, dtype=DOUBLE) * 2 + 1)
+    norm.eval()
+    x = torch.randn(2, 3, 2, 2, dtype=DOUBLE, requires_grad=True)
+    mean, variance = norm.running_mean.clone(), norm.running_var.clone()
+
+    def by_hand(x, *parameters):
+        shape = (1, 3, 1, 1)
+        made = (x - mean.reshape(shape)) / (variance.reshape(shape) + norm.eps).sqrt()
+        return (
+            made * parameters[0].reshape(shape) + parameters[1].reshape(shape) if affine else made
+        )
+
+    leaves = (x, *norm.parameters())
+    made, want = norm(x), by_hand(*leaves)
+    assert made.grad_fn.name() == "NativeBatchNormBackward0"
+    assert [type(f).__name__ for f, _ in made.grad_fn.next_functions if f is not None] == [
+        "AccumulateGrad"
+    ] * len(leaves)
+    norm.running_mean += 1  # a later step's
+    for seed in (torch.ones_like(made), x.detach() ** 2):
+        for a, b in zip(
+            torch.autograd.grad(made, leaves, seed, retain_graph=True),
+            torch.autograd.grad(want, leaves, seed, retain_graph=True),
+            strict=True,
+        ):
+            torch.testing.assert_close(a, b)
+    norm.running_mean -= 1
+    assert torch.autograd.gradgradcheck(lambda x, *_: norm(x) ** 2, leaves)

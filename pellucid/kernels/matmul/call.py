@@ -588,7 +588,7 @@ def emit_loop(module: Module, name: str, gemm: str, size: int) -> None:
     f.ret()
 
 
-_EPILOGUES = {"matmul": 0, "linear": BIAS, "linear_relu": BIAS | RELU}
+EPILOGUES = {"matmul": 0, "linear": BIAS, "linear_relu": BIAS | RELU}
 
 
 def _build() -> str:
@@ -649,17 +649,19 @@ def gufuncs() -> dict[str, np.ufunc] | None:
     return make_gufuncs(natives["loop"], 11)
 
 
-def make_gufuncs(loop: int, kind: int) -> dict[str, np.ufunc]:
-    """`matmul`, `linear` and `linear_relu` around a native loop, of arrays of NumPy's dtype number
-    `kind`.
+def make_gufuncs(
+    loop: int, kind: int, epilogues: dict[str, int] | None = None
+) -> dict[str, np.ufunc]:
+    """`matmul`, `linear` and `linear_relu` (or others, by their flags) around a native loop, of
+    arrays of NumPy's dtype number `kind`.
     """
     shared = _shared()
     made = {}
-    for name, epilogue in _EPILOGUES.items():
+    for name, epilogue in (epilogues or EPILOGUES).items():
         state = (ctypes.c_int64 * 2)(epilogue, ctypes.addressof(shared))
         _alive.append(state)
-        inputs = 3 if epilogue else 2
-        signature = b"(m,k),(k,n),(n)->(m,n)" if epilogue else b"(m,k),(k,n)->(m,n)"
+        inputs = 3 if epilogue & BIAS else 2
+        signature = b"(m,k),(k,n),(n)->(m,n)" if epilogue & BIAS else b"(m,k),(k,n)->(m,n)"
         made[name] = _gufunc(name, loop, ctypes.addressof(state), inputs, signature, kind)
     return made
 

@@ -1,5 +1,5 @@
 """Products of bfloat16 matrices by the processor's own instruction, VDPBF16PS of AVX512-BF16:
-`multiply(a, b)`, `linear(x, weight, bias)`.
+`multiply(a, b)`, `linear(x, weight, bias)`, `added(c, a, b)`.
 
     >>> import ml_dtypes
     >>> a = np.ones((2, 3), ml_dtypes.bfloat16)
@@ -35,11 +35,13 @@ from .call import BLOCK, DEPTH
 from .micro import BIAS, RELU
 from .pack import exchanged
 
-__all__ = ["available", "gemm_address", "linear", "multiply", "ready"]
+__all__ = ["added", "available", "gemm_address", "linear", "multiply", "ready"]
 
 ROWS, VECTORS, LANES = 14, 2, 16  # the tile of sums: 28 of the 32 registers
 COLUMNS = VECTORS * LANES
-FIRST, LAST = 8, 16  # flags of a pass over k: sums begin here; they are rounded and stored here
+# Flags of a pass over k: sums begin here; they are rounded and stored here; before that, what lies
+# there is added.
+FIRST, LAST, ADDED = 8, 16, 32
 FINISH = "pellucid_pairs_finish"
 TABLE = "pellucid_pairs"
 _BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -139,12 +141,12 @@ def _narrowed(f: Function, x: Value) -> Value:
 
 def _emit_finish(module: Module) -> None:
     """A tile of sums, `width` floats a row: added to those of earlier passes, with the bias and
-    relu, rounded.
+    relu, or with what the result held before, rounded.
     """
     numbers = dict.fromkeys(("pitch", "between", "valid", "flags", "rows", "width"), "i64")
     f = module.function(FINISH, tile="ptr", out="ptr", bias="ptr", sums="ptr", **numbers)
-    first, last, biased, rectified = (
-        (f.flags & flag).compare("ne", 0) for flag in (FIRST, LAST, BIAS, RELU)
+    first, last, biased, rectified, added = (
+        (f.flags & flag).compare("ne", 0) for flag in (FIRST, LAST, BIAS, RELU, ADDED)
     )
     total, bias = f.var(_SUMS), f.var(_SUMS)
     with f.loop(0, f.valid, LANES) as j:
@@ -160,6 +162,9 @@ def _emit_finish(module: Module) -> None:
             def done(i: Value = i, j: Value = j, mask: Value = mask) -> None:
                 with f.when(biased):
                     total.set(total.get() + bias.get())
+                with f.when(added):
+                    here = f.load(vector("i16", LANES), f.out, i * f.pitch + j, mask=mask)
+                    total.set(total.get() + _widened(f, here))
                 with f.when(rectified):
                     total.set(f.select(total.get().compare("ole", 0.0), 0.0, total.get()))
                 f.store(_narrowed(f, total.get()), f.out, i * f.pitch + j, mask=mask)
@@ -582,7 +587,10 @@ def gemm_address() -> int | None:
 def _gufuncs() -> dict[str, np.ufunc] | None:
     natives = _natives()
     # The words of bfloat16 numbers, which NumPy knows as uint16.
-    return None if natives is None else call.make_gufuncs(natives["pairs.loop"], 4)
+    return None if natives is None else call.make_gufuncs(natives["pairs.loop"], 4, _EPILOGUES)
+
+
+_EPILOGUES = {**call.EPILOGUES, "added": ADDED}
 
 
 def serves(m: int, k: int, n: int) -> bool:
@@ -652,3 +660,23 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     return made["linear"](
         _words(x), _words(weight.T), np.ascontiguousarray(bias).view(np.uint16)
     ).view(_BF16)
+
+
+def added(c: Any, a: Any, b: Any) -> Any:
+    """`c + a @ b` of bfloat16 matrices, c broadcast, rounded once; None where `multiply` gives
+    None.
+    """
+    if a.dtype != _BF16 or b.dtype != _BF16 or c.dtype != _BF16 or a.ndim != 2 or b.ndim != 2:
+        return None
+    (m, k), n = a.shape, b.shape[1]
+    if any(type(x) is not np.ndarray for x in (a, b, c)):
+        return None
+    if not (available() and serves(m, k, n) and ready(m, n)):
+        return None
+    made = _gufuncs()
+    if made is None:
+        return None
+    out = np.empty((m, n), np.uint16)
+    out[...] = c.view(np.uint16)
+    made["added"](_words(a), _words(b), out)  # new memory, in order: nothing is copied on the way
+    return out.view(_BF16)

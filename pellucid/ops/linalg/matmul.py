@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from ... import config
+from ...backends import numpy_cpu
+from ...backends.halves import HALVES, in_float32
+from ...backends.native import kernels
 from ...core.bind import make_operators
 from ...core.interpret import playing, thread
-from ...core.modes import local
+from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import METHODS, public
 from ...core.tape import titled
-from ...core.tensor import Tensor, make_tensor
+from ...core.tensor import FAST_TYPES, Tensor, make_tensor
 from ...core.tracing import constant
 from ...dtypes import BY_NUMPY, contiguous_format, promote_types
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
@@ -482,6 +486,30 @@ def _is_half(kind: Any) -> bool:
     return bool(kind.itemsize == 2 and kind.is_floating_point)
 
 
+def _added_forward(xp: Any, c: Any, a: Any, b: Any) -> Any:
+    if xp is numpy_cpu and c.dtype in HALVES:
+        made = kernels.matmul.pairs.added(c, a, b) if config.kernels else None
+        return in_float32(_added_forward, xp, c, a, b) if made is None else made
+    return xp.matmul(a, b) + c
+
+
+# A matrix added to a product of two-byte floats, rounded once.
+_added_once = defop(
+    "addmm",
+    "input mat1 mat2",
+    forward=_added_forward,
+    vjp={
+        "input": lambda F, g, input_shape: F.sum_to(g, shape=input_shape),
+        "mat1": lambda F, g, mat2: F.matmul(g, F.transpose(mat2, dim0=0, dim1=1)),
+        "mat2": lambda F, g, mat1: F.matmul(F.transpose(mat1, dim0=0, dim1=1), g),
+    },
+    samples=lambda rng: [
+        Sample((rng.random(shape), rng.random((2, 3)), rng.random((3, 4))))
+        for shape in ((2, 4), (4,), (2, 1))
+    ],
+)
+
+
 def _added(
     name: str, product: Any, input: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any
 ) -> Tensor:
@@ -491,6 +519,10 @@ def _added(
         alpha = 1  # a sum of no products is nothing, also infinitely often
     if not _is_half(kind) or beta == 0 and alpha == 1 or not kind is a.dtype is b.dtype:
         return _combined(name, input, product(a, b), beta, alpha)
+    plain = all(type(t) in FAST_TYPES and type(t._array) is np.ndarray for t in (input, a, b))
+    if beta == alpha == 1 and product is _mm and plain and not state.slow:
+        mm_shape(a._array.shape, b._array.shape)
+        return _added_once.call(input, a, b)
     with playing("autocast", None):
         x, y, z = (F.cast(t, dtype=np.dtype(np.float32)) for t in (a, b, input))
         return F.cast(_combined(name, z, product(x, y), beta, alpha), dtype=kind.numpy)

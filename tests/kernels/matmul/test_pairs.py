@@ -56,6 +56,9 @@ def test_every_size_and_layout(monkeypatch, thread_count):
         if not batch:
             bias = rng.standard_normal(n).astype(BF16)
             check(pairs.linear(a, b.T, bias), a, b, bias.astype(np.float64))
+            c = matrix(rng, m, n)
+            check(pairs.added(c, a, b), a, b, c.astype(np.float64))
+            check(pairs.added(c[:, :1], a, b), a, b, c[:, :1].astype(np.float64))
 
 
 @needs_instruction
