@@ -112,11 +112,11 @@ def _hooked(module: Module) -> bool:
 
 
 class Called:
-    """What a statement that stays in Python calls: compiled functions in the place of those in which
-    something happened that no program can repeat.
+    """What a statement that stays in Python calls. Functions and modules in which something happened
+    that cannot be compiled are replaced by compiled ones, with graph breaks of their own.
 
-    Modules are compiled as wholes, and parted around the statements in which it happens. A
-    `Sequential` with such a module in it becomes the module and what stands before and after it.
+    A `Sequential` with such a module is called in pieces: that module, and the modules before and
+    after it as one compiled function each.
     """
 
     MOST = 64  # functions and modules that one function has compiled so

@@ -672,11 +672,11 @@ def _reciprocal_deviation(variance: Tensor, eps: float, shape: tuple[int, ...], 
         return F.reshape(
             F.cast(F.div(1.0, F.sqrt(F.add(wide, eps))), dtype=kind), shape=shape
         )._array
-    wide: np.ndarray = variance._array.astype(np.float64)
-    wide += eps
-    np.sqrt(wide, wide)
-    np.reciprocal(wide, wide)
-    return wide.astype(kind, copy=False).reshape(shape)
+    made: np.ndarray = variance._array.astype(np.float64)
+    made += eps
+    np.sqrt(made, made)
+    np.reciprocal(made, made)
+    return made.astype(kind, copy=False).reshape(shape)
 
 
 def _move_by_saved(
