@@ -70,7 +70,7 @@ def _table(array: Any) -> str | None:
                 if np.isfinite(v)
                 else "rgba(214,39,40,.8)"
             )
-            text = f"{v:.4g}" if array.dtype.kind == "f" else str(int(v))
+            text = f"{v + 0.0:.4g}" if array.dtype.kind == "f" else str(int(v))  # no -0
             cells.append(
                 f'<td style="text-align:right;padding:2px 8px;background:{ground}">{text}</td>'
             )

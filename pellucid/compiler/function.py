@@ -416,7 +416,7 @@ class CompiledFunction:
                 self._give_up(
                     key,
                     Refusal(
-                        f"it was traced {self._dropped + self.limit} times, at last because of {reason}; "
+                        f"it was traced {self._dropped + self.limit} times, most recently because {reason}; "
                         f"calls unlike the last {self.limit} are not traced any more"
                     ),
                 )

@@ -24,7 +24,7 @@ from ..capture.structure import flatten, masked, numbers_in
 from ..trace.arrays import memory_of, owner
 from .sharing import Sharing
 
-OTHER_TENSORS = "a tensor argument of another shape, dtype, layout or requires_grad"
+OTHER_TENSORS = "a tensor argument has another shape, dtype, layout or requires_grad"
 
 
 @dataclass(slots=True, eq=False)
