@@ -365,3 +365,41 @@ def test_the_sign_of_a_determinant_that_is_no_number_is_zero(dtype):
     sign, logabs = torch.linalg.slogdet(x)
     assert sign.tolist() == [1, 0, 0, -1] and logabs.isnan().tolist() == [False, True, True, False]
     assert torch.slogdet(x).sign.dtype == dtype
+
+
+def _hermitian(kind):
+    torch.manual_seed(0)
+    a = torch.randn(3, 3, dtype=kind)
+    return (a + a.mH).requires_grad_()
+
+
+@pytest.mark.parametrize("kind", [torch.float64, torch.complex128])
+def test_the_gradient_of_a_hermitian_matrix_is_hermitian(kind):
+    a = _hermitian(kind)
+    weight = torch.arange(9.0, dtype=torch.float64).square().reshape(3, 3)
+    (torch.linalg.eigh(a).eigenvectors.abs().square() * weight).sum().backward()
+    assert torch.allclose(a.grad, a.grad.mH) and a.grad.abs().max() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("vectors", "name"),
+    [
+        (lambda a: torch.linalg.eigh(a).eigenvectors, "linalg_eigh_backward"),
+        (lambda a: torch.linalg.eig(a).eigenvectors, "linalg_eig_backward"),
+        (lambda a: torch.linalg.svd(a).U, "svd_backward"),
+    ],
+)
+def test_a_loss_must_not_depend_on_the_phase_of_complex_vectors(vectors, name):
+    a = _hermitian(torch.complex128)
+    with pytest.raises(RuntimeError, match=rf"{name}: The .*vectors in the complex case are"):
+        vectors(a).real.sum().backward()
+    vectors(a).abs().sum().backward()
+
+
+def test_vectors_of_the_rest_have_no_gradient():
+    a = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
+    (torch.linalg.svd(a).Vh.square() * torch.arange(5.0)[:, None]).sum().backward()
+    whole, a.grad = a.grad, None
+    vh = torch.linalg.svd(a, full_matrices=False).Vh
+    (vh.square() * torch.arange(3.0)[:, None]).sum().backward()
+    assert torch.allclose(whole, a.grad)

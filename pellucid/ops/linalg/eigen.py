@@ -41,11 +41,29 @@ def _off_diagonal(F: Any, x: Any) -> Any:
     return x * constant(F, 1 - np.eye(x.shape[-1]).astype(values(F, F.real(x)).dtype))
 
 
+def _check_phase(F: Any, turns: Any, whose: str, what: str) -> None:
+    """Refuse the gradient of a loss that depends on the phases of complex vectors, as PyTorch does:
+    `turns` has, as its imaginary part, what the loss gains when a vector's phase does.
+    """
+    turns = values(F, turns)
+    if turns.dtype.kind == "c" and not (abs(turns.imag) <= 1e-2).all():
+        raise OperationError(
+            f"{whose} in the complex case are specified up to multiplication by e^{{i phi}}. "
+            f"The specified loss function depends on this {what}"
+        )
+
+
+_OF_VECTORS = "quantity, so it is ill-defined."
+
+
 def _eigh_grad(F: Any, g: Any, out0: Any, out1: Any) -> Any:
     gw, gv = g
     w, v = out0, out1
     if used(F, gv):
-        inner = F.matmul(mH(F, v), gv) / _spread_of(F, w)
+        inner = F.matmul(mH(F, v), gv)
+        _check_phase(F, diagonal(F, inner), "linalg_eigh_backward: The eigenvectors", _OF_VECTORS)
+        # Half of it, and the rest of its adjoint: the gradient of a Hermitian matrix is Hermitian.
+        inner = (inner - mH(F, inner)) * 0.5 / _spread_of(F, w)
         inner = _off_diagonal(F, inner) + diag(F, gw)
         return F.matmul(v, F.matmul(inner, mH(F, v)))
     return F.matmul(v * row(gw), mH(F, v))
@@ -141,6 +159,7 @@ def _eig_grad(F: Any, g: Any, out0: Any, out1: Any, input_dtype: Any) -> Any:
     vh = mH(F, v)
     if used(F, gv):
         inner = F.matmul(vh, gv)
+        _check_phase(F, diagonal(F, inner), "linalg_eig_backward: The eigenvectors", _OF_VECTORS)
         # The eigenvectors have norm 1: what would change their length does not count.
         size = F.real(diagonal(F, inner))
         inner = inner - F.matmul(vh, v * row(F.cast(size, dtype=values(F, v).dtype)))
@@ -240,11 +259,7 @@ def _svd_grad(F: Any, g: Any, out0: Any, out1: Any, out2: Any, input_shape: Any,
     u, s, vh = out0, out1, out2
     m, n = input_shape[-2:]
     k = min(m, n)
-    if full and m != n:
-        if values(F, gu)[..., k:].any() or values(F, gv)[..., k:, :].any():
-            raise OperationError(
-                "svd_backward: The singular vectors in the complement of the range are not differentiable: use full_matrices=False"
-            )
+    if full and m != n:  # the vectors beyond are any basis of the rest: no gradient counts
         u, gu, vh, gv = u[..., :k], gu[..., :k], vh[..., :k, :], gv[..., :k, :]
     has_u, has_v = used(F, gu), used(F, gv)
     if not has_u and not has_v:
@@ -253,6 +268,10 @@ def _svd_grad(F: Any, g: Any, out0: Any, out1: Any, out2: Any, input_shape: Any,
     gaps = _spread_of(F, square_s)
     skew_u = F.matmul(mH(F, u), gu)
     skew_v = F.matmul(vh, mH(F, gv))
+    turns = diagonal(F, skew_u) + diagonal(F, skew_v)
+    _check_phase(
+        F, turns, "svd_backward: The singular vectors", "phase term, making it ill-defined."
+    )
     skew_u, skew_v = skew_u - mH(F, skew_u), skew_v - mH(F, skew_v)
     inner = _off_diagonal(F, (skew_u * row(s) + column(s) * skew_v) / gaps) + diag(F, gs)
     if values(F, u).dtype.kind == "c":
