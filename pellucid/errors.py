@@ -117,6 +117,18 @@ def other_dtype(wanted: Any, given: Any, op: str, kind: str = "") -> Exception:
         return DtypeError(
             f"Found dtype {given.scalar_type_name} but expected {wanted.scalar_type_name}", op=op
         )
+    if kind == "like":
+        return DtypeError(
+            f"{op}: dtype of out: {given.scalar_type_name} should be same as input: "
+            f"{wanted.scalar_type_name}",
+            op=op,
+        )
+    if kind == "given":
+        return DtypeError(
+            f"the output given to {op} has dtype {given.scalar_type_name} but the operation's "
+            f"result requires dtype {wanted.scalar_type_name}",
+            op=op,
+        )
     return DtypeError(
         f"Expected out tensor to have dtype {wanted.c_name}, but got {given.c_name} instead", op=op
     )

@@ -81,6 +81,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
     # Dtypes that the general path must see: it checks, and turns integers into floats.
     aside = ("biu" if same_dtype else "") + ("bc" if op.check is not None else "")
     mixes = op.promote == "common" and op.check is None
+    usual = "fdFD" if op.check is None else "fd"
     recorders: dict[tuple[bool | None, bool | None], Any] = {}
 
     def call(x: Any, y: Any) -> Any:
@@ -112,7 +113,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
             elif promotes and (ty is Tensor or ty is Parameter) and (tx is float or tx is int):
                 b = y._array
                 kind = b.dtype
-                if kind.char in "fdFD" and (not rule or type(b) is ndarray):
+                if kind.char in usual and (not rule or type(b) is ndarray):
                     a = x
                     rg = y._rg
             if a is not None and b is not None:
@@ -644,12 +645,8 @@ def keeps_type(kind: type) -> bool:
 
 def as_subclass(args: tuple[Any, ...], made: Any) -> Any:
     """Results of operations on a Tensor subclass have that subclass, as in PyTorch."""
-    found: Any = None
-    for x in args:
-        kind = type(x)
-        if kind is not Tensor and kind is not Parameter and isinstance(x, Tensor):
-            if found is None or issubclass(kind, found):  # the most derived one
-                found = kind
+    kinds = [type(x) for x in args if isinstance(x, Tensor) and type(x) not in FAST_TYPES]
+    found = max(kinds, key=lambda kind: len(kind.__mro__), default=None)  # the most derived one
     if found is not None and keeps_type(found) and not issubclass(found, Parameter):
         for t in made if isinstance(made, tuple) else (made,):
             t.__class__ = found

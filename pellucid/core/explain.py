@@ -88,7 +88,7 @@ def explained(
     ):
         name = dtypes.BY_NUMPY[kind].scalar_type_name if kind in dtypes.BY_NUMPY else str(kind)
         return located_op(
-            UnsupportedError(f"\"{op.name}_cpu\" not implemented for '{name}'"), op, tensors
+            UnsupportedError(f"\"{op.kernel}\" not implemented for '{name}'"), op, tensors
         )
     cls = ArgumentTypeError if isinstance(error, TypeError) else OperationError
     known = isinstance(

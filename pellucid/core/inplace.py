@@ -428,7 +428,12 @@ def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Te
         check_writable(self, name)
         if by_elements:
             check_read(self, (*args, *kwargs.values()) if kwargs else args)
-        return overwrite(self, function(self, *args, **kwargs), name)
+        try:
+            result = function(self, *args, **kwargs)
+        except NotImplementedError:
+            refusals.check_castable(self, function.__name__, (self, *args))
+            raise
+        return overwrite(self, result, name)
 
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"

@@ -97,6 +97,7 @@ class Primitive:
     aux: bool = False
     host: bool = False
     title: str = ""
+    kernel: str = ""
     traits: frozenset[str] = frozenset()
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None
     linked: tuple[tuple[str, bool], ...] = ()
@@ -231,6 +232,7 @@ def defop(
     aux: bool = False,
     host: bool = False,
     title: str = "",
+    kernel: str = "",
     traits: str = "",
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None,
     linked: str = "",
@@ -302,6 +304,7 @@ def defop(
         aten: `aten(A, *arguments, **params)`, the operators of aten that stand for it, called in
             the namespace `A` (`torch.ops.aten`). None: the one of its own name, with the parameters
             by their names.
+        kernel: what PyTorch calls the operation where it refuses a dtype: "NAME_cpu" when left out.
         wide_numbers: two-byte floats and a Python number are computed in float32: the number is not
             rounded to two bytes first.
         call: `call(plain)` is the caller in place of `plain`, the one made from the other fields:
@@ -319,6 +322,7 @@ def defop(
         if node.endswith(("Backward1", "Backward2", "Backwards", "Slices"))
         else node + "Backward0",
         "title": title or name,
+        "kernel": kernel or f"{name}_cpu",
         "traits": frozenset(traits.split()),
         "linked": tuple((w.rstrip("?"), not w.endswith("?")) for w in linked.split()),
         "batch": batch or ("elementwise" if elementwise else None),

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._names import Plain, WithOut, renamed
-from ..errors import admit, fitted, of_arguments, other_dtype
+from ..errors import ArgumentTypeError, admit, fitted, of_arguments, other_dtype
+from .display import refusals
 from .inplace import check_out, inplace_form, into
 from .tensor import Tensor
 
@@ -43,7 +44,7 @@ def public(
         inplace: names of in-place methods to make from it ("=": each method name with an
             underscore); the first argument is written.
         out: the namespace function also takes `out=`; "apart": nowhere near the arguments' memory;
-            "same" and "found": of the result's own dtype (which they say in other words); "exact":
+            "same" and "found": of the result's own dtype (which they, "given" and "like" say in other words); "exact":
             both; "computes": its dtype is the one to compute in, where no `dtype` is given.
     """
 
@@ -122,9 +123,21 @@ def with_out(function: Function, kind: str = "", computes: bool = False) -> Call
             if given.get("dtype") not in (None, target.dtype):
                 raise other_dtype(given["dtype"], target.dtype, function.__name__)
             given = {"dtype": target.dtype, **given} if computes else given
-        result = function(*args, **given)
+        try:
+            result = function(*args, **given)
+        except NotImplementedError:
+            if isinstance(target, Tensor):
+                refusals.check_castable(target, function.__name__, args)
+            raise
         if isinstance(target, Tensor):
-            if kind in ("exact", "same", "found") and target._array.dtype != result._array.dtype:
+            if not isinstance(result, Tensor):
+                raise ArgumentTypeError(
+                    f"{function.__name__}(): argument 'out' must be tuple of Tensors, not Tensor"
+                )
+            if (
+                kind in ("exact", "same", "found", "given", "like")
+                and target._array.dtype != result._array.dtype
+            ):
                 raise other_dtype(result.dtype, target.dtype, function.__name__, kind)
             return into(target, result, function.__name__, args if computes else ())
         parts = [into(o, r, function.__name__) for o, r in zip(target, result, strict=True)]

@@ -142,7 +142,8 @@ def former(
     kinds = "".join(
         "n" if isinstance(a, _NUMBERS) else "t" if isinstance(a, Tensor) else "?" for a in args
     )
-    tensors = function.__code__.co_argcount
+    # of what the function does where functions ask, and have other code
+    tensors = getattr(function, "__wrapped__", function).__code__.co_argcount
     if len(numbers) == 1:
         second = args[1]
         # it stands for a number

@@ -1,5 +1,7 @@
 """Results of operations on subclasses, and handlers that are plain methods."""
 
+import pytest
+
 import pellucid as torch
 
 
@@ -11,6 +13,9 @@ class Plain:
 def test_a_handler_may_be_a_plain_method():
     plain = Plain()
     assert torch.sum(plain) == (plain, True)
+    with pytest.warns(UserWarning, match="This overload of addcmul is deprecated"):  # as before
+        x = torch.ones(2)
+        assert torch.addcmul(x, 2, x, x).tolist() == [3.0, 3.0]
 
 
 def test_the_most_derived_class_is_kept():

@@ -1,10 +1,13 @@
-"""PyTorch's sentences about writes that would make gradients unclear."""
+"""PyTorch's sentences about writes that would make gradients unclear, or that lose values."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...errors import OperationError
+from ...dtypes import can_cast
+from ...errors import DtypeError, OperationError
+from ..bind import OPERANDS, common_dtype
+from ..primitive import PRIMITIVES
 from ..tensor import Tensor
 
 # Why the gradient of a write through a view would be another than one thinks, by the view's kind.
@@ -77,3 +80,19 @@ def of_view(t: Tensor, kind: str) -> str:
             else "no_grad mode and is being modified inplace with grad mode enabled."
         )
     return told + _REFUSED[kind]
+
+
+def check_castable(t: Tensor, name: str, args: tuple[Any, ...]) -> None:
+    """Refuse to write what is computed in a dtype that `t` does not hold: PyTorch says so before it
+    says that there is no kernel for that dtype.
+    """
+    op = PRIMITIVES.get(name)
+    promotes = op is not None and op.elementwise and op.promote in ("common", "float")
+    if promotes and all(isinstance(value, OPERANDS) for value in args):
+        common = common_dtype(args)
+        if not can_cast(common, t.dtype):
+            raise DtypeError(
+                f"result type {common.scalar_type_name} can't be cast to the desired output type "
+                f"{t.dtype.scalar_type_name}",
+                op=name,
+            ) from None

@@ -22,7 +22,11 @@ from ._factory import build, check_memory
 def _kind(dtype: Any, name: str) -> dtypes.dtype:
     kind = dtypes.check_dtype(dtype, name) or dtypes.get_default_dtype()
     if not kind.is_floating_point:
-        raise OperationError(f"{name} expects floating point dtypes, got: {kind}")
+        raise OperationError(
+            f"{name} expects floating point dtypes, got: TensorOptions(dtype={kind.c_name}, "
+            "device=cpu, layout=Strided (default), requires_grad=false (default), "
+            "pinned_memory=false, memory_format=(nullopt))"
+        )
     return kind
 
 

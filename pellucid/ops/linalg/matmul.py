@@ -406,6 +406,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         raise ShapeError(
             f"inner() the last dimension must match on both input tensors but got shapes {list(a)} and {list(b)}"
         )
+    if input.dtype is not other.dtype:
+        raise DtypeError("both inputs should have same dtype")
     if len(a) == len(b) == 1:
         return _dot(input, other)
     k = a[-1]

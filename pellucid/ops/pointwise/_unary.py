@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...core.bind import NUMBERS
+from ...core.display import refusals
 from ...core.inplace import check_out, inplace_form, into
 from ...core.primitive import Primitive, Rule, defop
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
-from ...errors import other_dtype
+from ...errors import DtypeError, other_dtype
 from ...ir.formula import Formula
 from .._rules import mismatch, require_tensor
 from .._samples import REAL, Domain, elementwise
@@ -57,6 +58,12 @@ def publish(
             FUNCTIONS.setdefault("torch", {})[name + "_"] = form
 
 
+def real(*arrays: Any, **_: Any) -> None:
+    """A record's `check`: there is nothing for complex numbers."""
+    if any(a.dtype.kind == "c" if hasattr(a, "dtype") else type(a) is complex for a in arrays):
+        raise TypeError("ufunc not supported for complex numbers")
+
+
 def unary(
     names: str,
     forward: Rule | str | Formula,
@@ -70,6 +77,8 @@ def unary(
     methods: str | None = "=",
     inplace: bool = True,
     own_out: bool = False,
+    takes_out: bool = True,
+    bool_out: bool = False,
     jvp: Any = "elementwise",
     op_name: str = "",
     domain: Domain = REAL,
@@ -86,6 +95,7 @@ def unary(
         doc, example, shows: docstring: a sentence, an expression, and what it prints.
         namespace, methods, inplace: where it is published, as for `public`.
         own_out: `out=` must have the result's dtype.
+        takes_out, bool_out: is there `out=`, and must it be of bools?
         domain, complex: where its samples lie, and whether it takes complex numbers.
     """
     if isinstance(forward, Formula):
@@ -107,10 +117,26 @@ def unary(
         if out is None:
             return call(input)
         check_out(out, (input,))
-        made = call(input)
-        if own_out and isinstance(out, Tensor) and out.dtype is not made.dtype:
+        try:
+            made = call(input)
+        except NotImplementedError as error:
+            # Where no kernel is there; what an operation refuses itself comes first.
+            if isinstance(out, Tensor) and str(error).startswith('"'):
+                if own_out and out.dtype is not input.dtype:
+                    raise other_dtype(input.dtype, out.dtype, op.name, "found") from None
+                refusals.check_castable(out, op.name, (input,))
+            raise
+        if bool_out and isinstance(out, Tensor) and out.dtype is not made.dtype:
+            raise DtypeError(f"{op.name} does not support non-boolean outputs.")
+        kept = made.dtype.is_complex == input.dtype.is_complex  # else it is converted
+        if own_out and kept and isinstance(out, Tensor) and out.dtype is not made.dtype:
             raise other_dtype(made.dtype, out.dtype, op.name, "found")
         return into(out, made, op.name)
+
+    if not takes_out:
+
+        def function(input: Tensor) -> Tensor:  # type: ignore[misc]
+            return call(input)
 
     document(function, doc, example, shows)
     publish(op, call, function, names=names, namespace=namespace, methods=methods, inplace=inplace)
@@ -185,7 +211,13 @@ def binary(
         if out is None:
             return call(input, other)
         check_out(out, (input, other))
-        return into(out, call(input, other), title)
+        try:
+            made = call(input, other)
+        except NotImplementedError:
+            if isinstance(out, Tensor):
+                refusals.check_castable(out, op.name, (input, other))
+            raise
+        return into(out, made, title)
 
     method = call
     if (first, second) == ("input", "other"):

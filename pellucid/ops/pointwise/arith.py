@@ -247,6 +247,11 @@ def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 # ---- division ---------------------------------------------------------------------------------
 def _check_whole(input: Any, other: Any) -> None:
+    kinds = [
+        x.dtype.kind == "b" if hasattr(x, "dtype") else type(x) is bool for x in (input, other)
+    ]
+    if all(kinds):
+        raise TypeError("ufunc not supported")
     for x in (input, other):
         if (x.dtype.kind == "c") if hasattr(x, "dtype") else isinstance(x, complex):
             raise TypeError("ufunc not supported")
@@ -262,6 +267,7 @@ floor_divide_op = defop(
     "floor_divide",
     "input other",
     grad_name="DivBackward2",
+    kernel="div_floor_cpu",
     forward="floor_divide",
     vjp={
         "input": zero_gradient,
@@ -284,6 +290,7 @@ def _onnx_trunc_divide(c: Any) -> Any:
 trunc_divide_op = defop(
     "trunc_divide",
     "input other",
+    kernel="div_trunc_cpu",
     forward="trunc_divide",
     vjp={
         "input": zero_gradient,

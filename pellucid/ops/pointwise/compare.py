@@ -29,7 +29,7 @@ from ._unary import binary, unary
 # ---- order and equality -----------------------------------------------------------------------
 def _no_order(*arrays: Any) -> None:
     """Complex numbers have no order."""
-    if any(getattr(a, "dtype", None) is not None and a.dtype.kind == "c" for a in arrays):
+    if any(a.dtype.kind == "c" if hasattr(a, "dtype") else type(a) is complex for a in arrays):
         raise TypeError("ufunc not supported")
 
 
@@ -136,10 +136,13 @@ def _predicate(
     shows: str = "tensor([False,  True])",
     formula: Formula | None = None,
     onnx: Any = None,
+    bool_out: bool = False,
 ) -> Any:
     return unary(
         name,
         forward,
+        takes_out=bool_out,
+        bool_out=bool_out,
         formula=formula,
         promote=None,
         aval=lambda x: (x[0], np.dtype(bool)),
@@ -199,6 +202,7 @@ isposinf = _predicate(
     "torch.isposinf(torch.tensor([1.0, float('inf')]))",
     formula=_test(lambda m, x: m.isinf(x) & (x > 0)),
     onnx=lambda c: c.emit("IsInf", c[0], detect_positive=1, detect_negative=0),
+    bool_out=True,
 )
 isneginf = _predicate(
     "isneginf",
@@ -207,6 +211,7 @@ isneginf = _predicate(
     "torch.isneginf(torch.tensor([1.0, float('-inf')]))",
     formula=_test(lambda m, x: m.isinf(x) & (x < 0)),
     onnx=lambda c: c.emit("IsInf", c[0], detect_positive=0, detect_negative=1),
+    bool_out=True,
 )
 isreal = _predicate(
     "isreal",
@@ -233,6 +238,7 @@ signbit = _predicate(
     "torch.signbit(torch.tensor([1.0, -0.0]))",
     formula=word("signbit"),
     onnx=lambda c: c.negative(c[0]),
+    bool_out=True,
 )
 
 

@@ -14,7 +14,7 @@ from ...ir.formula import Formula
 from .._rules import fused_gradient, require_tensor
 from .._samples import POSITIVE, elementwise
 from ._direct import write_directly
-from ._unary import binary, unary
+from ._unary import binary, real, unary
 
 LN2 = math.log(2.0)
 LN10 = math.log(10.0)
@@ -209,6 +209,7 @@ logit_op = defop(
     jvp="elementwise",
     promote="float",
     elementwise=True,
+    check=real,
     onnx=_onnx_logit,
     samples=elementwise((0.1, 0.9), params=({"eps": None}, {"eps": 0.3})),
 )

@@ -14,6 +14,7 @@ from ...core.primitive import defop
 from ...core.public import METHODS, method, public
 from ...core.tensor import Tensor
 from ...errors import DtypeError, OperationError
+from .._numbers import fitting
 from .._rules import mismatch
 from .._samples import POSITIVE, REAL, elementwise
 
@@ -69,6 +70,13 @@ def _pow_call(plain: Any) -> Any:
             and input.dtype.is_integral
         ):
             raise OperationError("Integers to negative integer powers are not allowed.")
+        if (
+            type(other) is int
+            and isinstance(input, Tensor)
+            and input.dtype.is_integral
+            and input.dtype is not dtypes.bool_
+        ):
+            other = fitting(other, input.dtype)
         return plain(input, other)
 
     return call
@@ -123,7 +131,7 @@ _forward, _reflected = make_operators(pow_op)
 
 
 def _power_operator(self: Tensor, other: Any) -> Tensor:
-    if isinstance(other, int) and other < 0:
+    if isinstance(other, int) and not 0 <= other < 128:
         return _pow(self, other)
     return _forward(self, other)
 
@@ -131,7 +139,7 @@ def _power_operator(self: Tensor, other: Any) -> Tensor:
 METHODS["__pow__"], METHODS["__rpow__"] = _power_operator, _reflected
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="given")
 def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     """`input ** exponent` in double precision.
 

@@ -212,7 +212,7 @@ nan_to_num_op = defop(
 )
 
 
-@public(methods="=", inplace="=", out=True)
+@public(methods="=", inplace="=", out="like")
 def nan_to_num(
     input: Tensor,
     nan: float | None = None,

@@ -21,7 +21,7 @@ from ...ir.formula import Formula
 from .._rules import require_tensor
 from .._samples import POSITIVE, UNIT, elementwise
 from ..reduce.softmax import log_softmax, softmax
-from ._unary import binary, unary
+from ._unary import binary, real, unary
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 
@@ -33,6 +33,8 @@ erf = unary(
     namespace="torch special",
     traits="saturates",
     onnx="Erf",
+    kernel="erf_vml_cpu",
+    check=real,
     doc="The error function, 2/sqrt(pi) times the integral of exp(-t^2) from 0 to the element.",
     example="torch.erf(torch.tensor([0.0, 1.0]))",
     shows="tensor([0.0000, 0.8427])",
@@ -45,6 +47,8 @@ erfc = unary(
     namespace="torch special",
     traits="saturates",
     onnx=lambda c: c.emit("Sub", c.number(1), c.emit("Erf", c[0])),
+    kernel="erfc_vml_cpu",
+    check=real,
     doc="`1 - erf(input)`, exact to rounding for large elements too.",
     example="torch.erfc(torch.tensor([0.0, 1.0]))",
     shows="tensor([1.0000, 0.1573])",
@@ -56,6 +60,7 @@ erfinv = unary(
     lambda F, g, out: g * (F.exp(out * out) / _TWO_BY_ROOT_PI),
     namespace="torch special",
     domain=UNIT,
+    kernel="erfinv_vml_cpu",
     doc="The inverse of the error function; NaN outside [-1, 1].",
     example="torch.erfinv(torch.tensor([0.0, 0.5]))",
     shows="tensor([0.0000, 0.4769])",
@@ -68,6 +73,7 @@ erfcx = unary(
     namespace="special",
     methods=None,
     grad_name="SpecialErfcx",
+    check=real,
     doc="The scaled complementary error function `exp(input ** 2) * erfc(input)`.",
     example="torch.special.erfcx(torch.tensor([0.0, 10.0]))",
     shows="tensor([1.0000, 0.0561])",
@@ -80,6 +86,8 @@ ndtr = unary(
     namespace="special",
     methods=None,
     traits="saturates",
+    kernel="erf_vml_cpu",
+    check=real,
     doc="The normal distribution function: the probability of a standard normal number below the element.",
     example="torch.special.ndtr(torch.tensor([0.0, 1.0]))",
     shows="tensor([0.5000, 0.8413])",
@@ -105,6 +113,7 @@ log_ndtr = unary(
     namespace="special",
     methods=None,
     grad_name="SpecialLogNdtr",
+    check=real,
     doc="The logarithm of `ndtr`, also where `ndtr` itself underflows.",
     example="torch.special.log_ndtr(torch.tensor([0.0, -10.0]))",
     shows="tensor([ -0.6931, -53.2313])",
@@ -116,6 +125,7 @@ lgamma = unary(
     "lgamma",
     lambda F, g, input: g * F.digamma(input),
     domain=POSITIVE,
+    kernel="lgamma_vml_cpu",
     doc="The logarithm of the absolute value of the gamma function.",
     example="torch.lgamma(torch.tensor([1.0, 5.0]))",
     shows="tensor([0.0000, 3.1781])",
@@ -128,6 +138,7 @@ digamma = unary(
     lambda F, g, input: g * F.polygamma(input, n=1),
     namespace="torch special",
     domain=POSITIVE,
+    kernel="digamma",
     doc="The derivative of `lgamma`.",
     example="torch.digamma(torch.tensor([1.0]))",
     shows="tensor([-0.5772])",
@@ -242,6 +253,15 @@ igammac = binary(
 )
 FUNCTIONS["special"]["gammaincc"] = FUNCTIONS["torch"]["igammac"]
 
+
+def _float_or_double(*arrays: Any) -> None:
+    """Refuse complex numbers, and floats of two bytes that nothing wider stands beside."""
+    kinds = {a.dtype.char if hasattr(a, "dtype") else type(a) for a in arrays}
+    whole = {int, float, bool, *"?bhilqBHILQ"}
+    if kinds & {"F", "D", complex} or not kinds & {"f", "d"} and not kinds <= whole:
+        raise TypeError("ufunc not supported")
+
+
 zeta = binary(
     "zeta",
     "zeta",
@@ -250,6 +270,7 @@ zeta = binary(
         "other": lambda F, g, input, other: -g * input * F.zeta(input + 1, other),
     },
     promote="float",
+    check=_float_or_double,
     constant=(0,),
     namespace="special",
     methods=None,
@@ -276,6 +297,7 @@ entr = unary(
     methods=None,
     domain=POSITIVE,
     grad_name="SpecialEntr",
+    check=real,
     doc="`-input * log(input)`, 0 at 0 and -inf below.",
     example="torch.special.entr(torch.tensor([-1.0, 0.0, 0.5]))",
     shows="tensor([  -inf, 0.0000, 0.3466])",
@@ -308,6 +330,7 @@ xlogy = binary(
     namespace="torch special",
     numbers="input other",
     domains=(POSITIVE, POSITIVE),
+    check=real,
     onnx=lambda c: _onnx_xlogy(c, c[1]),
     variant=_xlogy_face,
     doc="`input * log(other)`, 0 where `input` is 0.",
@@ -329,6 +352,7 @@ xlog1py = binary(
     methods=None,
     numbers="input other",
     domains=(POSITIVE, POSITIVE),
+    check=real,
     onnx=lambda c: _onnx_xlogy(c, c.emit("Add", c[1], c.number(1))),
     grad_name="SpecialXlog1Py",
     doc="`input * log1p(other)`, 0 where `input` is 0.",

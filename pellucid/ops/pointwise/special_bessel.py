@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core.public import FUNCTIONS
 from .._samples import POSITIVE, REAL
-from ._unary import unary
+from ._unary import real, unary
 
 
 def _i1_gradient(F: Any, g: Any, input: Any, out: Any) -> Any:
@@ -42,6 +42,7 @@ i0 = unary(
     "i0",
     lambda F, g, input: g * F.i1(input),
     namespace="torch special",
+    kernel="i0_vml_cpu",
     doc="The modified Bessel function of the first kind, order 0.",
     example="torch.i0(torch.tensor([0.0, 1.0]))",
     shows="tensor([1.0000, 1.2661])",
@@ -95,6 +96,7 @@ def _special(name: str, vjp: Any, doc: str, value: str) -> None:
         namespace="special",
         methods=None,
         domain=REAL if below_zero else POSITIVE,
+        check=real,
         doc=doc,
         example=f"torch.special.{name}(torch.tensor([1.0]))",
         shows=f"tensor([{value}])",

@@ -477,6 +477,11 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """
     require_tensor(other, "dist", "other", 2)
     gap = require_tensor(input, "dist") - other
+    if not (gap.dtype.is_floating_point or gap.dtype.is_complex):
+        raise OperationError(
+            "norm(): input dtype should be either floating point or complex. Got "
+            f"{gap.dtype.scalar_type_name} instead."
+        )
     return titled(vector_norm_of("linalg.vector_norm", gap, p, None, False, None), "Dist")
 
 

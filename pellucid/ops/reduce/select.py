@@ -250,11 +250,11 @@ def _extreme(
             return whole.call(input)
         if dim is not None and not isinstance(dim, Tensor):
             _checked_dim(name, input, dim)
+    if isinstance(dim, Tensor) or other is not None:
+        return FUNCTIONS["torch"][pairwise](input, dim if other is None else other)
     _real_only(
         input, name, f"{name}_all" if dim is None else f"{name}(): does not support complex input"
     )
-    if isinstance(dim, Tensor) or other is not None:
-        return FUNCTIONS["torch"][pairwise](input, dim if other is None else other)
     if dim is None:
         check_nonempty_reduction(name, input._array.shape, None)
         return whole.call(input)
