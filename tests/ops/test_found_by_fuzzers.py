@@ -42,3 +42,12 @@ def test_no_gradient_passes_at_the_border_of_an_image(dtype, align):
     grid = torch.tensor([[[[place, 0.0]]]], dtype=dtype, requires_grad=True)
     F.grid_sample(x, grid, padding_mode="border", align_corners=align).sum().backward()
     assert grid.grad[0, 0, 0, 0] == 0
+
+
+def test_how_many_elements_there_are_has_no_gradient():
+    x = torch.tensor([1.0, 0.0, 2.0], requires_grad=True)
+    x.norm(0).backward()
+    assert x.grad is None
+    (x.norm(0) * x.sum()).backward()
+    assert x.grad.tolist() == [2.0] * 3
+    assert torch.func.jacfwd(lambda x: x.norm(0))(x.detach()).tolist() == [0.0] * 3
