@@ -286,7 +286,7 @@ def tensor(
             of `data`.
         device: "cpu" or "meta". Default: the CPU.
         requires_grad: record operations on it. Default: False.
-        pin_memory: accepted; there is nothing to pin on a CPU.
+        pin_memory: refused; there is no accelerator to pin memory for.
 
     Raises:
         ValueError: nested lists of unequal lengths. TypeError: something that is not a number.

@@ -24,6 +24,7 @@ TOOLS = ROOT / "tools" / "docs"
 
 sys.path.insert(0, str(TOOLS))
 try:
+    import docstrings
     import reference
     import website
 finally:
@@ -31,6 +32,25 @@ finally:
 
 # tests may register others
 OWN = {name for name in PRIMITIVES if not name.startswith("gudermannian")}
+
+
+def test_a_sentence_of_a_section_may_go_on_in_the_next_line():
+    text = """Sort.
+
+    Returns:
+        A named tuple of values and
+        indices.
+
+    Raises:
+        ValueError: no tensors. IndexError: a dimension that
+        is not there.
+    """
+    lines = [line for line in docstrings.docstring(text) if line.startswith("- ")]
+    assert lines == [
+        "- A named tuple of values and indices.",
+        "- `ValueError`: no tensors.",
+        "- `IndexError`: a dimension that is not there.",
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ def docstring(text: str) -> Iterator[str]:
         ):
             yield f"**{block[0][:-1].replace('Args', 'Arguments')}**"
             yield ""
-            for item in _items(block[1:]):
+            for item in _entries(block):
                 name, colon, rest = item.partition(": ")
                 if colon and re.fullmatch(r"[\w*,. ]+", name) and len(name) < 80:
                     yield f"- {', '.join(f'`{n.strip()}`' for n in name.split(','))}: {prose(rest)}"
@@ -62,6 +62,20 @@ def _blocks(lines: list[str]) -> Iterator[list[str]]:
             block = []
         if line.strip():
             block.append(line)
+
+
+def _entries(block: list[str]) -> list[str]:
+    """The items of a section, whose sentences may continue on the next line without an indent. The
+    result is one item, and each error begins with its class.
+    """
+    items = _items(block[1:])
+    if block[0] in ("Returns:", "Yields:"):
+        return [" ".join(items)]
+    if block[0] == "Raises:":
+        return re.split(
+            r" (?=[A-Z]\w*(?:Error|Warning|Exception)(?:, \w+Error)*: )", " ".join(items)
+        )
+    return items
 
 
 def _items(lines: list[str], bullets: bool = False) -> list[str]:

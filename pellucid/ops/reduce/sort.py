@@ -153,7 +153,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
         input: any shape, a real dtype. NaN counts as largest.
         dim: the dimension. Default: -1.
         descending: largest first. Default: False.
-        stable: keep equal elements in their order. Always done.
+        stable: keep equal elements in their order; otherwise they come in PyTorch's. Default: False.
 
     Returns:
         A named tuple of `values` and `indices` (int64), both in the shape of `input`.
@@ -182,7 +182,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
         input: any shape, a real dtype. NaN counts as largest.
         dim: the dimension. Default: -1.
         descending: largest first. Default: False.
-        stable: keep equal elements in their order. Always done.
+        stable: keep equal elements in their order; otherwise they come in PyTorch's. Default: False.
 
     Returns:
         int64 indices in the shape of `input`.
@@ -218,7 +218,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         k: how many.
         dim: the dimension. Default: -1.
         largest: False returns the k smallest, in ascending order. Default: True.
-        sorted: accepted; the result is always sorted.
+        sorted: return them in order; otherwise in the order in which PyTorch finds them.
+            Default: True.
 
     Returns:
         A named tuple of `values` and `indices` (int64), in the shape of `input` with size k in
