@@ -108,3 +108,11 @@ def test_forward_over_reverse_and_compiled():
 
     compiled = torch.compile(twice)
     assert all(compiled(x * k).tolist() == [0.0, 0.0] for k in (1, 2, 3))
+
+
+def test_tangents_are_connected_to_nothing_else():
+    x, t = torch.randn(1, 1, 4), torch.randn(1, 1, 4)
+    weight = torch.ones(1, 1, 2)
+    for f in (lambda x: F.conv1d(x, weight).sin(), lambda x: F.layer_norm(x, (4,)).relu()):
+        made, tangent = torch.func.jvp(f, (x,), (t,))
+        assert not made.requires_grad and not tangent.requires_grad

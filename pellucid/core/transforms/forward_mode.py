@@ -30,6 +30,7 @@ from ..primitive import TENSORS, Primitive, _parameters
 from ..tensor import OutputSlot, Tensor, make_tensor
 from ..tracing import constant
 from .batching import batched, level_of, lift, lower, physical
+from .linking import apart
 
 
 class Level:
@@ -330,7 +331,8 @@ def _from_vjp(
     wanted = [g for g in dummies if g._rg]
     found: dict[int, Any] = {}
     if products:
-        got = reverse.grad(products, wanted, seeds, create_graph=outer, allow_unused=True)
+        with apart():  # the gradient of a gradient is a tool here
+            got = reverse.grad(products, wanted, seeds, create_graph=outer, allow_unused=True)
         found = {id(g): value for g, value in zip(wanted, got, strict=True)}
     return [found.get(id(g)) for g in dummies]
 

@@ -6,6 +6,9 @@ gradient and of the arguments. So a second derivative by these is zeros, or None
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,11 +18,23 @@ from ..primitive import PRIMITIVES, TENSORS
 from ..tape import Node, joined, named_type, value_at
 from ..tensor import OutputSlot, Tensor
 
+_apart = threading.local()
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """Inside, gradients are connected to nothing that they do not depend on."""
+    before, _apart.now = getattr(_apart, "now", False), True
+    try:
+        yield
+    finally:
+        _apart.now = before
+
 
 def linked(node: Node, gs: Any) -> Any:
     """Recorded gradients of a node, connected to the arguments that its record names (`linked`)."""
     named, known = node.op.linked, (node.ext or {}).get("linked", ())
-    if not named and not known:
+    if not named and not known or getattr(_apart, "now", False):
         return gs
     places = dict(zip(node.op.args, node.inputs, strict=False)) | {
         "out": node if node.op.outputs == 1 else OutputSlot(node, 0)
