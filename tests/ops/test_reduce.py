@@ -2,6 +2,7 @@
 refused.
 """
 
+import inspect
 import math
 
 import numpy as np
@@ -297,3 +298,8 @@ def test_gradients_of_variances_with_a_correction_above_the_count(correction):
         )
         (g,) = torch.autograd.grad(x.std(correction=correction), x)
         assert g.tolist() == [0.0] * 4
+
+
+def test_the_default_of_correction_is_shown_as_a_number():
+    for function in (torch.var, torch.std, torch.var_mean, torch.std_mean):
+        assert "correction: 'Any' = 1" in str(inspect.signature(function))

@@ -180,7 +180,14 @@ def _spread_arguments(
     return dims, correction
 
 
-_DEFAULT: Any = object()
+class _Unset:
+    """A `correction` that was not given: 1, but one that is given is refused beside `unbiased`."""
+
+    def __repr__(self) -> str:
+        return "1"
+
+
+_DEFAULT: Any = _Unset()
 
 
 @public(methods="=", out=True)
