@@ -51,3 +51,10 @@ def test_how_many_elements_there_are_has_no_gradient():
     (x.norm(0) * x.sum()).backward()
     assert x.grad.tolist() == [2.0] * 3
     assert torch.func.jacfwd(lambda x: x.norm(0))(x.detach()).tolist() == [0.0] * 3
+
+
+def test_weights_do_not_change_the_dtype_of_a_loss():
+    x, y, weight = torch.rand(3).half(), torch.rand(3).half(), torch.rand(3)
+    for loss in (F.binary_cross_entropy, F.binary_cross_entropy_with_logits):
+        assert loss(x, y, weight).dtype is torch.float16
+        assert loss(x.float(), y.float(), weight.double()).dtype is torch.float32

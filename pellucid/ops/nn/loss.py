@@ -537,10 +537,12 @@ bce_op = defop(
 
 
 def _weighted(loss: Tensor, weight: Tensor | None) -> Tensor:
+    """The loss times weights, which do not change its dtype."""
     if weight is None:
         return loss
     broadcast_shapes(loss._array.shape, weight._array.shape)
-    return loss * weight
+    made, kind = loss * weight, loss._array.dtype
+    return made if made._array.dtype == kind else F.cast(made, dtype=kind)
 
 
 @public(namespace="nn.functional")
