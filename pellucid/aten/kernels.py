@@ -17,7 +17,7 @@ from ..core.inplace import into
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Tensor
 from ..errors import UnsupportedError
-from . import computed
+from . import computed, images
 
 # Prefixes of operators whose functions stand in a namespace of their own.
 _SPACES = {"linalg_": "linalg", "special_": "special", "fft_": "fft"}
@@ -33,9 +33,10 @@ def of(overload: Any) -> Callable[..., Any]:
     """
     name, own = overload._opname, overload._overloadname
     for known in (f"{name}__{own}", name):
-        function = getattr(computed, known, None)
-        if function is not None and getattr(function, "__module__", "") == computed.__name__:
-            return function
+        for home in (computed, images):
+            function = getattr(home, known, None)
+            if function is not None and getattr(function, "__module__", "") == home.__name__:
+                return function
     schema = overload._schema
     function = public(name, bool(schema.arguments) and schema.arguments[0].name == "self")
     return _refusing(overload) if function is None else _adapted(function, schema)

@@ -19,7 +19,7 @@ from . import _recursive as _recursive
 from . import _script as _script
 from . import _trace as _trace
 from . import annotations as annotations
-from ._files import load
+from ._archive import load
 from ._marks import (
     Attribute,
     annotate,

@@ -10,6 +10,7 @@ import mmap as _mmap
 import pickle
 import struct
 import zipfile
+from collections.abc import Callable
 from functools import cache
 from pickle import UnpicklingError
 from typing import Any
@@ -234,6 +235,14 @@ def read_zip(
         )
     if archive.has("byteorder") and archive.read("byteorder") not in (b"little",):
         raise ValueError("the file was written on a big-endian machine, which is not supported")
+    load = storages(archive, "data", map_location)
+    result = _unpickle(io.BytesIO(archive.read("data.pkl")), load, weights_only, options)
+    look_at_sparse()
+    return result
+
+
+def storages(archive: Archive, folder: str, map_location: Any) -> Callable[[Any], TypedStorage]:
+    """What gives the storage of a reference in a pickle, whose bytes are a record of the folder."""
     loaded: dict[str, TypedStorage] = {}
 
     def load(pid: Any) -> TypedStorage:
@@ -242,15 +251,13 @@ def read_zip(
         if known is None:
             raw = UntypedStorage(
                 archive.storage(
-                    f"data/{key}", count, 1 if kind.dtype is None else kind.dtype.itemsize
+                    f"{folder}/{key}", count, 1 if kind.dtype is None else kind.dtype.itemsize
                 )
             )
             known = loaded[key] = _typed(restore(raw, location, map_location), kind)
         return known
 
-    result = _unpickle(io.BytesIO(archive.read("data.pkl")), load, weights_only, options)
-    look_at_sparse()
-    return result
+    return load
 
 
 _RAISED = (

@@ -1,0 +1,112 @@
+"""TorchScript archives that PyTorch wrote: their objects, by their own classes and code."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import zipfile
+from collections import OrderedDict
+from pickle import UnpicklingError
+from typing import Any
+
+from .. import devices, serialization
+from ..serialization._names import STORAGE_TYPES
+from ..serialization._read import Archive, storages
+from ..serialization._rebuild import rebuild_parameter, rebuild_tensor_v2
+from ._code import ArchiveModule, CodeUnit
+from ._files import DATA, EXTRA, MARK
+
+
+def _with_type(value: Any, kind: str) -> Any:
+    return value
+
+
+# All that such a pickle may name besides its own classes.
+_KNOWN: dict[tuple[str, str], Any] = {
+    **STORAGE_TYPES,
+    ("torch._utils", "_rebuild_tensor_v2"): rebuild_tensor_v2,
+    ("torch._utils", "_rebuild_parameter"): rebuild_parameter,
+    ("collections", "OrderedDict"): OrderedDict,
+    ("torch", "device"): devices.device,
+    ("torch.jit._pickle", "restore_type_tag"): _with_type,
+    **{
+        ("torch.jit._pickle", f"build_{kind}list"): list
+        for kind in ("int", "double", "bool", "tensor")
+    },
+}
+
+
+class _Reader(pickle.Unpickler):
+    def __init__(self, data: bytes, load: Any, unit: CodeUnit | None) -> None:
+        super().__init__(io.BytesIO(data))
+        self._load, self._unit = load, unit
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self._load(pid)
+
+    def find_class(self, module: str, name: str) -> Any:
+        known = _KNOWN.get((module, name))
+        if known is not None:
+            return known
+        if self._unit is not None and module.split(".")[0] == "__torch__":
+            return self._unit.find(f"{module}.{name}")
+        raise UnpicklingError(f"a TorchScript archive with {module}.{name} is not supported")
+
+
+def _read(archive: Archive, map_location: Any, extra_files: dict[str, Any] | None) -> ArchiveModule:
+    """The module of an archive."""
+    names = set(archive.zip.namelist())
+
+    def text(name: str) -> str | None:
+        return archive.read(name).decode() if archive.has(name) else None
+
+    constants = _Reader(
+        archive.read("constants.pkl"), storages(archive, "constants", map_location), None
+    ).load()
+    unit = CodeUnit(text, list(constants))
+    load = storages(archive, "data", map_location)
+    module: ArchiveModule = _Reader(archive.read("data.pkl"), load, unit).load()
+    for name in extra_files or {}:
+        if f"{archive.prefix}/extra/{name}" in names:
+            extra_files[name] = archive.read(f"extra/{name}")  # type: ignore[index]
+    return module
+
+
+def load(
+    f: Any,
+    map_location: Any = None,
+    _extra_files: dict[str, Any] | None = None,
+    _restore_shapes: bool = False,
+) -> Any:
+    """Read a module that `torch.jit.save` wrote, here or in PyTorch.
+
+    A file of this library's imports the module's class: read such files only from those you trust.
+    A file of PyTorch's (TorchScript) brings its own code, a small Python, which is checked and runs
+    over the operations here. It can call operators and its own functions, and nothing else.
+
+    Raises:
+        ValueError: no such file.
+        NotImplementedError: the code has what is not supported.
+    """
+    if isinstance(f, (str, os.PathLike)):
+        if not os.path.exists(f):
+            raise ValueError(f"The provided filename {f} does not exist")
+        if os.path.isdir(f):
+            raise ValueError(f"The provided filename {f} is a directory")
+    try:
+        archive = zipfile.ZipFile(f)
+    except zipfile.BadZipFile:
+        raise RuntimeError(
+            "PytorchStreamReader failed reading zip archive: failed finding central directory"
+        ) from None
+    with archive:
+        names = archive.namelist()
+        if MARK not in names:
+            return _read(Archive(archive.fp, None, False), map_location, _extra_files)
+        for name in _extra_files or {}:
+            if EXTRA + name in names:
+                _extra_files[name] = archive.read(EXTRA + name)  # type: ignore[index]
+        return serialization.load(
+            io.BytesIO(archive.read(DATA)), map_location=map_location, weights_only=False
+        )
