@@ -1,4 +1,4 @@
-"""What the code of a TorchScript archive may call: aten's operators, and Python's for what is no
+"""What the code of a TorchScript archive may call: aten's operators, and Python's for what is not a
 tensor.
 """
 
@@ -99,7 +99,7 @@ def _holds_tensor(args: tuple[Any, ...]) -> bool:
     )
 
 
-# ---- what is no tensor -------------------------------------------------------------------------
+# ---- what is not a tensor ----------------------------------------------------------------------
 class ScriptError(RuntimeError):
     """An exception that the code of an archive raises (`torch.jit.Error`)."""
 
