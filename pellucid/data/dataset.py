@@ -21,8 +21,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 class Dataset(Generic[T_co]):
     """Base class of datasets that map keys to samples. A subclass defines `__getitem__`, usually
-    `__len__`,
-    and optionally `__getitems__`.
+    `__len__`, and optionally `__getitems__`.
 
     Example:
         >>> class Squares(Dataset):
@@ -43,8 +42,7 @@ class Dataset(Generic[T_co]):
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """A stream of samples. A subclass defines `__iter__`. Each worker process has its own copy, so
-    it has
-    to take its own part of the stream; see `get_worker_info`.
+    it has to take its own part of the stream; see `get_worker_info`.
 
     Example:
         >>> class Count(IterableDataset):

@@ -256,8 +256,7 @@ def _index_of(x: Tensor, dim: int, index: Any, name: str) -> tuple[int, Tensor]:
 @public(methods="=", out="exact")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Gather elements by index: `out[i][j] = input[index[i][j]][j]` for dim 0, and likewise for
-    other
-    dimensions.
+    other dimensions.
 
     Args:
         input: any shape and dtype.
@@ -495,8 +494,7 @@ def scatter(
     reduce: str | None = None,
 ) -> Tensor:
     """Copy `input` and write elements by index: `out[index[i][j]][j] = src[i][j]` for dim 0, and
-    likewise
-    for other dimensions.
+    likewise for other dimensions.
 
     If an index occurs twice, only one of its elements is kept. `scatter_add` and `scatter_reduce`
     combine them.
@@ -558,8 +556,7 @@ def _prepare_scatter_add(
     input: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Copy `input` and add elements by index: `out[index[i][j]][j] += src[i][j]` for dim 0, and
-    likewise
-    for other dimensions.
+    likewise for other dimensions.
 
     Args:
         input: any shape and dtype. `Tensor.scatter_add_` changes it in place.

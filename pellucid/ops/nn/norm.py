@@ -290,10 +290,15 @@ def rms_norm(
     weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:
-    """Divide by the root mean square over the last dimensions, then `* weight`.
+    """RMS normalization: divide by the root mean square over the last dimensions.
 
-    Source: Zhang, Sennrich, "Root Mean Square Layer Normalization", 2019. `eps` is the dtype's
-    machine epsilon when left out.
+    Args:
+        input: any shape, a floating-point dtype.
+        normalized_shape: the sizes of the last dimensions.
+        weight: a factor of that shape. Default: None.
+        eps: added to the mean square. Default: the machine epsilon of the dtype.
+
+    Source: Zhang, Sennrich, "Root Mean Square Layer Normalization", 2019.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.rms_norm(torch.tensor([[3.0, 4.0]]), (2,))
@@ -918,12 +923,24 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Zero mean and unit variance over each channel of each image of `(N, C, ...)`.
+    """Instance normalization: zero mean and unit variance for each channel of each sample.
+
+    Args:
+        input: `(N, C, ...)`.
+        running_mean, running_var: running statistics `(C,)`, updated in place. Default: None.
+        weight, bias: a factor and a term for each channel `(C,)`. Default: None.
+        use_input_stats: use the statistics of the input instead of the running ones. Default: True.
+        momentum: the weight of the input in the running statistics. Default: 0.1.
+        eps: added to the variance. Default: 1e-5.
 
     Raises:
-        ValueError: one value per channel and image.
+        ValueError: there is one value per channel and sample.
 
     Source: Ulyanov, Vedaldi, Lempitsky, "Instance Normalization", 2016.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
     """
     shape = require_tensor(input, "instance_norm")._array.shape
     _all_tensors("instance_norm", weight, bias, running_mean, running_var)
@@ -1002,11 +1019,20 @@ def instance_norm(
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
-    """Divide each channel by (k + alpha * mean of squares over `size` neighboring channels) **
-    beta.
+    """Local response normalization: divide each channel by `(k + alpha * mean of squares) ** beta`,
+    with the mean over `size` neighboring channels.
+
+    Args:
+        input: `(N, C, ...)`.
+        size: how many channels.
+        alpha, beta, k: as in the formula. Default: 1e-4, 0.75 and 1.
 
     Source: Krizhevsky, Sutskever, Hinton, "ImageNet Classification with Deep Convolutional Neural
     Networks", 2012.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.local_response_norm(torch.ones(1, 2, 1), 2, alpha=2.0).flatten()
+    tensor([0.5946, 0.4387])
     """
     shape = require_tensor(input, "local_response_norm")._array.shape
     if len(shape) < 3:

@@ -163,7 +163,12 @@ hardtanh_op = activation(
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """`input` limited to [min_val, max_val].
+    """Limit `input` to [min_val, max_val].
+
+    Args:
+        input: any shape, a floating-point dtype.
+        min_val, max_val: the limits. Default: -1 and 1.
+        inplace: change the input itself. Default: False.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.hardtanh(torch.tensor([-2.0, 0.5, 2.0]))
@@ -187,7 +192,16 @@ def hardtanh(
 
 @public(namespace="nn.functional")
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """min(max(input, 0), 6)."""
+    """Rectified linear unit with a limit, `min(max(input, 0), 6)`.
+
+    Args:
+        input: any shape, a floating-point dtype.
+        inplace: change the input itself. Default: False.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.relu6(torch.tensor([-1.0, 2.0, 8.0]))
+    tensor([0., 2., 6.])
+    """
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
@@ -291,6 +305,10 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
     Source: Clevert, Unterthiner, Hochreiter, "Fast and Accurate Deep Network Learning by
     Exponential Linear Units", 2015.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.elu(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
     """
     x = _floating(input, "elu_cpu")
     if inplace:
@@ -324,7 +342,19 @@ def selu(input: Tensor) -> Tensor:
 
 @public(namespace="nn.functional", names="selu")
 def selu_functional(input: Tensor, inplace: bool = False) -> Tensor:
-    """scale * elu(input, alpha) with the constants of Klambauer et al., 2017."""
+    """Scaled exponential linear unit, `scale * elu(input, alpha)`, which keeps mean 0 and variance
+    1 from layer to layer.
+
+    Args:
+        input: any shape, a floating-point dtype.
+        inplace: change the input itself. Default: False.
+
+    Source: Klambauer et al., "Self-Normalizing Neural Networks", 2017.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.selu(torch.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
     return _inplace(_selu, "selu_", require_tensor(input, "selu")) if inplace else _selu(input)
 
 
@@ -351,7 +381,18 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 @public(namespace="nn.functional", names="celu")
 def celu_functional(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """`input` where positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
+    """Continuously differentiable exponential linear unit: `input` where positive, otherwise
+    `alpha * (exp(input / alpha) - 1)`.
+
+    Args:
+        input: any shape, a floating-point dtype.
+        alpha: the negative limit is -alpha. Default: 1.
+        inplace: change the input itself. Default: False.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.celu(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
     if inplace:
         return _inplace_of_slope(_celu, "celu_", "elu", require_tensor(input, "celu"), alpha)
     return _celu(input, alpha)
@@ -506,7 +547,18 @@ mish_op = activation(
 
 @public(namespace="nn.functional")
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """`input * tanh(softplus(input))`. Source: Misra, "Mish", 2019."""
+    """Mish activation: `input * tanh(softplus(input))`.
+
+    Args:
+        input: any shape, a floating-point dtype.
+        inplace: change the input itself. Default: False.
+
+    Source: Misra, "Mish: A Self Regularized Non-Monotonic Activation Function", 2019.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.mish(torch.tensor([-1.0, 2.0]))
+    tensor([-0.3034,  1.9440])
+    """
     x = _floating(input, "mish_cpu")
     return _inplace(mish, "mish_", x) if inplace else mish_op.call(x)
 
@@ -565,7 +617,12 @@ logsigmoid_op = activation(
 
 @public(namespace="nn.functional", out=True)
 def logsigmoid(input: Tensor) -> Tensor:
-    """log(sigmoid(input)) without underflow."""
+    """Logarithm of the sigmoid, `log(sigmoid(input))`, without underflow.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.logsigmoid(torch.tensor([-200.0, 0.0]))
+    tensor([-200.0000,   -0.6931])
+    """
     return logsigmoid_op.call(_floating(input, "log_sigmoid_cpu"))
 
 
@@ -581,7 +638,18 @@ hardsigmoid_op = activation(
 
 @public(namespace="nn.functional")
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """min(max(input + 3, 0), 6) / 6. Source: Howard et al., "Searching for MobileNetV3", 2019."""
+    """Piecewise linear approximation of the sigmoid: `min(max(input + 3, 0), 6) / 6`.
+
+    Args:
+        input: any shape, a floating-point dtype.
+        inplace: change the input itself. Default: False.
+
+    Source: Howard et al., "Searching for MobileNetV3", 2019.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.hardsigmoid(torch.tensor([-4.0, 0.0, 4.0]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     x = _floating(input, "hardsigmoid_cpu")
     return _inplace(hardsigmoid, "hardsigmoid_", x) if inplace else hardsigmoid_op.call(x)
 
@@ -603,14 +671,34 @@ hardswish_op = activation(
 
 @public(namespace="nn.functional")
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """`input * hardsigmoid(input)`. Source: Howard et al., 2019."""
+    """Piecewise approximation of the swish function: `input * hardsigmoid(input)`.
+
+    Args:
+        input: any shape, a floating-point dtype.
+        inplace: change the input itself. Default: False.
+
+    Source: Howard et al., "Searching for MobileNetV3", 2019.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.hardswish(torch.tensor([-4.0, 1.0, 4.0]))
+    tensor([-0.0000, 0.6667, 4.0000])
+    """
     x = _floating(input, "hardswish_cpu")
     return _inplace(hardswish, "hardswish_", x) if inplace else hardswish_op.call(x)
 
 
 @public(namespace="nn.functional torch", out="found")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """`input` where |input| > lambd, else 0."""
+    """Hard shrinkage: `input` where |input| > lambd, otherwise 0.
+
+    Args:
+        input: any shape, a floating-point dtype.
+        lambd: the threshold. Default: 0.5.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.hardshrink(torch.tensor([-1.0, 0.2, 2.0]))
+    tensor([-1.,  0.,  2.])
+    """
     x = _floating(input, "hardshrink_cpu")
     return titled(F.where((x >= -lambd) & (x <= lambd), 0.0, x), "Hardshrink", x)
 
@@ -620,7 +708,16 @@ METHODS["hardshrink"] = hardshrink
 
 @public(namespace="nn.functional", out="found")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """`input` moved towards zero by lambd, and 0 where |input| <= lambd."""
+    """Soft shrinkage: move `input` towards zero by `lambd`; 0 where |input| <= lambd.
+
+    Args:
+        input: any shape, a floating-point dtype.
+        lambd: the distance. Default: 0.5.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.softshrink(torch.tensor([-1.0, 0.2, 2.0]))
+    tensor([-0.5000,  0.0000,  1.5000])
+    """
     x = _floating(input, "softshrink_check")
     most = np.finfo(x._array.dtype).max if x._array.dtype.kind == "f" else 3.38953e38
     if not 0 <= lambd <= most:
@@ -634,13 +731,23 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 @public(namespace="nn.functional")
 def tanhshrink(input: Tensor) -> Tensor:
-    """`input - tanh(input)`."""
+    """Tanh shrinkage, `input - tanh(input)`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.tanhshrink(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2384,  1.0360])
+    """
     return require_tensor(input, "tanhshrink") - input.tanh()
 
 
 @public(namespace="nn.functional")
 def softsign(input: Tensor) -> Tensor:
-    """`input / (1 + |input|)`."""
+    """Softsign, `input / (1 + |input|)`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.softsign(torch.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
     return require_tensor(input, "softsign") / (input.abs() + 1)
 
 
@@ -658,7 +765,18 @@ def sigmoid(input: Tensor) -> Tensor:
 
 @public(namespace="nn.functional torch")
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """`input` where it exceeds `threshold`, else `value`."""
+    """Threshold: `input` where it is greater than `threshold`, otherwise `value`.
+
+    Args:
+        input: any shape, a real dtype.
+        threshold: the threshold.
+        value: the replacement.
+        inplace: change the input itself. Default: False.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.threshold(torch.tensor([0.5, 2.0]), 1.0, -1.0)
+    tensor([-1.,  2.])
+    """
     x = require_tensor(input, "threshold")
     if inplace:
         return _threshold_in_place(x, threshold, value)
@@ -725,10 +843,17 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 @public(namespace="nn.functional torch")
 @low_precision
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """`input` where positive, `weight * input` elsewhere; one weight, or one for each channel
-    (dimension 1).
+    """Leaky ReLU with a learned slope: `input` where positive, otherwise `weight * input`.
+
+    Args:
+        input: any shape, a floating-point dtype.
+        weight: one value, or one for each channel (dimension 1).
 
     Source: He et al., "Delving Deep into Rectifiers", 2015.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.prelu(torch.tensor([-1.0, 2.0]), torch.tensor([0.25]))
+    tensor([-0.2500,  2.0000])
     """
     x, w = require_tensor(input, "prelu"), require_tensor(weight, "prelu", "weight", 2)
     if w._array.size != 1:
@@ -775,8 +900,21 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """Leaky ReLU whose negative slopes are drawn from [lower, upper) in training, their mean
-    otherwise. Source: Xu et al., 2015.
+    """Randomized leaky ReLU. In training, negative slopes are drawn from [lower, upper]; otherwise
+    the slope is their mean.
+
+    Args:
+        input: any shape, a floating-point dtype.
+        lower, upper: the bounds of the slope. Default: 1/8 and 1/3.
+        training: draw the slopes. Default: False.
+        inplace: change the input itself. Default: False.
+
+    Source: Xu et al., "Empirical Evaluation of Rectified Activations in Convolutional Network",
+        2015.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.rrelu(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2292,  2.0000])
     """
     x = _floating(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
     if lower > upper:
@@ -839,12 +977,20 @@ _with_default_dim("softmin", "`softmax(-x)` along `dim`, which weighs small elem
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
-    """A sample of the Gumbel-softmax distribution: softmax((logits + Gumbel noise) / tau).
+    """Sample from the Gumbel-softmax distribution: `softmax((logits + Gumbel noise) / tau)`.
 
     Args:
-        hard: one-hot in the forward pass, with the soft sample's gradient.
+        logits: unnormalized log-probabilities, any shape.
+        tau: the temperature; small values give samples that are nearly one-hot. Default: 1.
+        hard: return one-hot vectors, with the gradient of the soft sample. Default: False.
+        eps: accepted, without an effect.
+        dim: the dimension of the classes. Default: -1.
 
     Source: Jang, Gu, Poole, "Categorical Reparameterization with Gumbel-Softmax", 2016.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.gumbel_softmax(torch.zeros(2, 3), hard=True).sum(dim=1)
+    tensor([1., 1.])
     """
     x = require_tensor(logits, "gumbel_softmax", "logits")
     if eps != 1e-10:

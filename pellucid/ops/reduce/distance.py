@@ -202,8 +202,14 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
 
 @public(namespace="torch nn.functional")
 def pdist(input: Tensor, p: float = 2) -> Tensor:
-    """The p-norm distances between all pairs of rows of a matrix, as a vector: (0, 1), (0, 2), ...
-    (1, 2), ...
+    """The p-norm distances between all pairs of rows of a matrix, as a vector.
+
+    Args:
+        input: `(n, d)`.
+        p: the order of the norm. Default: 2.
+
+    Returns:
+        `n (n - 1) / 2` distances, for the pairs (0, 1), (0, 2), ..., (1, 2), ...
 
     >>> import pellucid as torch
     >>> torch.pdist(torch.tensor([[0.0], [1.0], [3.0]]))

@@ -380,8 +380,7 @@ def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
 @numpy_names
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the largest element, in the flattened tensor or along a dimension. The first one
-    wins
-    a tie.
+    wins a tie.
 
     Args:
         input: any shape, a real dtype. NaN counts as largest.
@@ -405,8 +404,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 @numpy_names
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest element, in the flattened tensor or along a dimension. The first
-    one wins
-    a tie.
+    one wins a tie.
 
     Args:
         input: any shape, a real dtype. NaN counts as smallest.
@@ -507,8 +505,7 @@ def _median(op: Any, whole_op: Any, name: str, input: Any, dim: Any, keepdim: bo
 @numpy_names
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of all elements, or along one dimension with its index. Of an even number of
-    elements
-    it is the lower one of the middle two.
+    elements it is the lower one of the middle two.
 
     Args:
         input: any shape, a real dtype. NaN anywhere gives NaN.

@@ -201,8 +201,7 @@ def var(
     correction: Any = _DEFAULT,
 ) -> Tensor:
     """Variance of all elements, or along dimensions: the squared distances from the mean, divided
-    by the
-    count minus `correction`.
+    by the count minus `correction`.
 
     Args:
         input: any shape, a floating-point or complex dtype. The result is real.

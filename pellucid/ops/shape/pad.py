@@ -245,8 +245,13 @@ def _three(input: Any, name: str) -> tuple[int, ...]:
 
 @public(namespace="torch nn.functional")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(..., C r^2, H, W) to (..., C, H r, W r): channels become pixels (Shi et al. 2016,
-    arXiv:1609.05158).
+    """Move channels into pixels: `(..., C r^2, H, W)` to `(..., C, H r, W r)`.
+
+    Args:
+        input: at least three dimensions.
+        upscale_factor: r.
+
+    Source: Shi et al., 2016, arXiv:1609.05158.
 
     >>> import pellucid as torch
     >>> torch.pixel_shuffle(torch.zeros(1, 9, 4, 4), 3).shape
@@ -272,7 +277,12 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @public(namespace="torch nn.functional")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """(..., C, H r, W r) to (..., C r^2, H, W): the inverse of `pixel_shuffle`.
+    """Move pixels into channels: `(..., C, H r, W r)` to `(..., C r^2, H, W)`, the inverse of
+    `pixel_shuffle`.
+
+    Args:
+        input: at least three dimensions.
+        downscale_factor: r.
 
     >>> import pellucid as torch
     >>> torch.pixel_unshuffle(torch.zeros(1, 1, 12, 12), 3).shape
@@ -297,8 +307,13 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 @public(namespace="torch nn.functional", names="channel_shuffle native_channel_shuffle")
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """(N, C, ...) with the channels of `groups` groups interleaved (Zhang et al. 2018,
-    arXiv:1707.01083).
+    """Interleave the channels of several groups.
+
+    Args:
+        input: `(N, C, ...)`.
+        groups: how many groups the channels form.
+
+    Source: Zhang et al., "ShuffleNet", 2018, arXiv:1707.01083.
 
     >>> import pellucid as torch
     >>> torch.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()

@@ -328,7 +328,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
 
 @public(namespace="fft", out=True)
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of `fft`.
+    """Inverse discrete Fourier transform along a dimension; see `fft` for the arguments.
 
     >>> import pellucid as torch
     >>> torch.fft.ifft(torch.fft.fft(torch.tensor([1.0, 2.0]))).real
@@ -340,7 +340,13 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 @public(namespace="fft", out=True)
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The Fourier transform of a real signal: the n//2 + 1 non-negative frequencies.
+    """Discrete Fourier transform of a real signal, which has n // 2 + 1 frequencies.
+
+    Args:
+        input: real, any shape.
+        n: the length to which the dimension is cut or padded with zeros.
+        dim: the dimension. Default: -1.
+        norm: as for `fft`.
 
     >>> import pellucid as torch
     >>> torch.fft.rfft(torch.ones(4)).real
@@ -352,7 +358,13 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 @public(namespace="fft", out=True)
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The real signal of `n` samples (2 (m - 1) for m frequencies) that has a half-spectrum.
+    """Inverse of `rfft`: the real signal of a half spectrum.
+
+    Args:
+        input: complex, any shape, with m frequencies along `dim`.
+        n: the length of the signal. Default: 2 (m - 1). Give it for odd lengths.
+        dim: the dimension. Default: -1.
+        norm: as for `fft`.
 
     >>> import pellucid as torch
     >>> torch.fft.irfft(torch.fft.rfft(torch.tensor([1.0, 2.0, 3.0])), n=3)
@@ -401,7 +413,13 @@ Sizes = tuple[int, ...] | list[int] | int | None
 
 @public(namespace="fft", out=True)
 def fftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
-    """The Fourier transform over several dimensions (all by default), of lengths `s`.
+    """Discrete Fourier transform over several dimensions.
+
+    Args:
+        input: real or complex, any shape.
+        s: the lengths to which the dimensions are cut or padded with zeros. Default: their sizes.
+        dim: the dimensions. Default: all, or the last ones if `s` is given.
+        norm: as for `fft`.
 
     >>> import pellucid as torch
     >>> torch.fft.fftn(torch.ones(2, 2)).real
@@ -521,7 +539,12 @@ def fftfreq(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies, in cycles per unit of the spacing `d`, that `fft` of n samples gives.
+    """The frequencies that `fft` of n samples returns, in cycles per unit.
+
+    Args:
+        n: how many samples.
+        d: the distance between two samples. Default: 1.
+        dtype: a floating-point dtype. Default: the default dtype.
 
     >>> import pellucid as torch
     >>> torch.fft.fftfreq(4)
@@ -546,7 +569,12 @@ def rfftfreq(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies that `rfft` of n samples gives.
+    """The frequencies that `rfft` of n samples returns, in cycles per unit.
+
+    Args:
+        n: how many samples.
+        d: the distance between two samples. Default: 1.
+        dtype: a floating-point dtype. Default: the default dtype.
 
     >>> import pellucid as torch
     >>> torch.fft.rfftfreq(4)
@@ -573,7 +601,11 @@ def _shifted(name: str, input: Any, dim: Any, way: int) -> Tensor:
 
 @public(namespace="fft")
 def fftshift(input: Tensor, dim: Sizes = None) -> Tensor:
-    """The spectrum with the zero frequency moved to the middle.
+    """Move the zero frequency to the middle of a spectrum.
+
+    Args:
+        input: any shape and dtype.
+        dim: a dimension or several. Default: all of them.
 
     >>> import pellucid as torch
     >>> torch.fft.fftshift(torch.tensor([0, 1, 2, -2, -1]))
@@ -584,7 +616,11 @@ def fftshift(input: Tensor, dim: Sizes = None) -> Tensor:
 
 @public(namespace="fft")
 def ifftshift(input: Tensor, dim: Sizes = None) -> Tensor:
-    """The inverse of `fftshift`.
+    """Inverse of `fftshift`.
+
+    Args:
+        input: any shape and dtype.
+        dim: a dimension or several. Default: all of them.
 
     >>> import pellucid as torch
     >>> torch.fft.ifftshift(torch.tensor([-2, -1, 0, 1, 2]))
