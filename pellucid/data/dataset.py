@@ -14,7 +14,7 @@ import numpy as np
 from ..core.public import FUNCTIONS
 from ..core.streams.generator import default_generator
 from ..core.tensor import Tensor, make_tensor, version_of
-from ..errors import ArgumentValueError
+from ..errors import ArgumentValueError, hinted
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -67,7 +67,11 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(tensors[0].shape[0] != t.shape[0] for t in tensors):
-            raise AssertionError("Size mismatch between tensors")
+            counts = ", ".join(str(t.shape[0]) for t in tensors)
+            raise hinted(
+                AssertionError("Size mismatch between tensors"),
+                f"the first sizes are {counts}, and all tensors need one entry for each sample",
+            )
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
