@@ -101,6 +101,12 @@ KNOWN: dict[str, str] = {
     "result nan, nn.functional.multilabel_margin_loss": "differences of NaN, which PyTorch takes for no loss",
     "gradient value, nn.CircularPad": "PyTorch reads memory that it has not written where one side is cut off",
     "refused of nothing": "a kernel that is not there is missed whatever the size; PyTorch misses it where there is something to compute",
+    "gradient value, digamma float64": "PyTorch's trigamma is off by 1e3 units in the last place",
+    "gradient value, scatter_reduce": (
+        "PyTorch's backward is only for a source of the index's shape, and its rest gets numbers"
+    ),
+    "gradient nan, renorm": "the gradient of a norm that is not a number is none either",
+    "argument value, cov": "PyTorch writes to its argument",
     "gradient of one of several equal elements": "which of them is chosen, nobody promises",
     "accepted out= that PyTorch does not have": "one way to write into given tensors serves all functions",
     "accepted without a derivative in PyTorch": "what PyTorch refuses to differentiate is differentiated here, or counts as a constant",
