@@ -391,13 +391,16 @@ def native(name: str, dtype: str = "float32") -> int | None:
     return None if function is None else jit.address(function)
 
 
+_NUMBERS = {way: k for k, way in enumerate(unstable.WAYS)}
+
+
 def numbers(
     n: int, k: int, inner: int, largest: bool, extreme: bool, how: str = "stable"
 ) -> tuple[int, ...]:
     """Arguments of the kernels: sizes, the order, where NaN stands (`extreme`: first, as the
     smallest element too), and the order of equals, which few of them have by themselves.
     """
-    number = unstable.STABLE if how == "sort" and n <= unstable.FEW else unstable.WAYS.index(how)
+    number = unstable.STABLE if how == "sort" and n <= unstable.FEW else _NUMBERS[how]
     return n, k, inner, -1 if largest else 0, -1 if largest or extreme else 0, number
 
 
@@ -445,11 +448,8 @@ def first(
         return None
     values, index = _results(x, dim, k)
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
-    room = (
-        values
-        if how == "stable"
-        else np.empty(scratch(n, threads.get_num_threads(), x.itemsize), np.uint8)
-    )
+    team = 1 if x.size <= GRAIN else threads.get_num_threads()  # one chunk has one worker
+    room = values if how == "stable" else np.empty(4 * x.itemsize * n * team, np.uint8)
     kernel(
         threads.team(),
         x,

@@ -30,6 +30,7 @@ def largest_of(x: Any, dim: int, k: int) -> Any:
 
 
 _BACKWARDS = slice(None, None, -1)
+FEW = 16  # `kernels.ordering.unstable.FEW`, which is not loaded for as many
 
 
 def places(x: np.ndarray, dim: int, k: int, largest: bool, how: str) -> np.ndarray:
@@ -37,11 +38,9 @@ def places(x: np.ndarray, dim: int, k: int, largest: bool, how: str) -> np.ndarr
 
     `how` is what it was asked for: one of `kernels.ordering.unstable.WAYS`.
     """
-    if how in ("stable", "sort") and (
-        how == "stable" or x.shape[dim] <= kernels.ordering.unstable.FEW
-    ):
+    if how == "stable" or how == "sort" and x.shape[dim] <= FEW:
         order = order_of(x, dim, largest)
-        return order[(*[slice(None)] * dim, slice(k))]
+        return order if k == x.shape[dim] else order[(*[slice(None)] * dim, slice(k))]
     if k == 0 or x.size == 0:
         return np.empty((*x.shape[:dim], k, *x.shape[dim + 1 :]), np.int64)
     keys = np.ascontiguousarray(_whole_numbers(x))
@@ -51,9 +50,8 @@ def places(x: np.ndarray, dim: int, k: int, largest: bool, how: str) -> np.ndarr
     lines = np.moveaxis(keys, dim, -1)
     found = np.empty((*lines.shape[:-1], k), np.int64)
     for at in np.ndindex(lines.shape[:-1]):
-        ranks = np.unique(lines[at], return_inverse=True)[1].reshape(
-            -1
-        )  # NaN counts as largest, and as equal to NaN
+        # NaN counts as largest, and as equal to NaN.
+        ranks = np.unique(lines[at], return_inverse=True)[1].reshape(-1)
         found[at] = kernels.ordering.unstable.arranged(
             (-ranks if largest else ranks).tolist(), k, how
         )[:k]
@@ -80,17 +78,17 @@ def _whole_numbers(x: np.ndarray) -> np.ndarray:
 
 def ordered(xp: Any, x: Any, dim: int, k: int, largest: bool, how: str) -> Any:
     """(values, places) of the first `k` in order."""
-    if x.ndim == 0:
+    shape = x.shape
+    if not shape:
         return x.copy(), np.zeros((), np.int64)
     if type(x) is not np.ndarray:
         order = xp.from_host(places(xp.to_host(x), dim, k, largest, how))
         return xp.take_along_axis(x, order, dim), order
-    if x.dtype in HALVES and x.size >= SMALL:  # their order is that in float32
-        values, order = ordered(xp, x.astype(np.float32), dim, k, largest, how)
-        return values.astype(x.dtype), order
-    few = how == "stable" or how == "sort" and x.shape[dim] <= kernels.ordering.unstable.FEW
-    if config.kernels and (x.size >= SMALL or not few) and k:
-        made = _by_kernel(x, dim, k, largest, how)
+    if how == "top" or how == "top unordered" or x.size >= SMALL or shape[dim] > FEW:
+        if x.dtype in HALVES and x.size >= SMALL:  # their order is that in float32
+            values, order = ordered(xp, x.astype(np.float32), dim, k, largest, how)
+            return values.astype(x.dtype), order
+        made = _by_kernel(x, dim, k, largest, how) if k and config.kernels else None
         if made is not None:
             return made
     order = places(x, dim, k, largest, how)

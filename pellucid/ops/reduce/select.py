@@ -135,7 +135,7 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
             made = kernels.ordering.select.select(
                 x, dim, "kth" if name == "kthvalue" else name, **params
             )
-            if made is not None and (name != "kthvalue" or _alone(x, made[0], dim)):
+            if made is not None and (name != "kthvalue" or _alone(x, made[0])):
                 return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
         index = index_rule(x, dim, **params)
         values = take_few(x, index, dim)
@@ -462,10 +462,9 @@ def _kth_index(x: Any, dim: int, k: int) -> Any:
     return np.take(places(x, dim, k, False, "choice"), [k - 1], dim)
 
 
-def _alone(x: np.ndarray, values: np.ndarray, dim: int) -> bool:
-    """Whether each line has one element only that equals its value."""
-    equal = x == values if x.dtype.kind != "f" else (x == values) | (x != x) & (values != values)
-    return int(equal.sum()) == values.size
+def _alone(x: np.ndarray, values: np.ndarray) -> bool:
+    """Whether each line has one element only that equals its value, which is a number."""
+    return int(np.count_nonzero(x == values)) == values.size
 
 
 median_op = _choose("median", lambda x, dim: _median_index(x, dim, False))
