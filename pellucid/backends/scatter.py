@@ -128,12 +128,19 @@ def leading(
     return dims, flat.shape, flat.reshape(-1)
 
 
+_FEW = 256  # elements that NumPy adds one by one before the other ways are prepared
+
+
 def add_at(out: ndarray, index: tuple[Any, ...], values: ndarray) -> None:
     """`out[index] += values`, repeated places counted each time; `values` broadcasts to the result
     of the index.
     """
     if len(index) == 1 and index[0].dtype == bool:
         out[index] += values
+        return
+    kind = out.dtype
+    if values.size <= _FEW and kind is values.dtype and kind.char in "fdlq":
+        np.add.at(out, index, values)
         return
     dims, picked, flat = leading(out.shape, index)
     rest = [d for d in range(out.ndim) if d not in dims]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -373,16 +374,61 @@ def _back(x: Tensor, lead: int) -> Tensor:
     return F.squeeze(x, dims=(0,)) if lead == 1 else x
 
 
-def _within(steps: Any, x: Tensor, pads: Any, windows: Any = None) -> Any:
+def _within(steps: Any, sizes: Any, pads: Any, windows: Any = None) -> Any:
     """Steps no longer than the padded image, or than the window, which with `ceil_mode` may be
     longer than the image.
     """
-    bounded = shapes.within(steps, x._array.shape[2:], [(p, p) for p in pads])
+    bounded = shapes.within(steps, sizes, [(p, p) for p in pads])
     return (
         bounded
         if windows is None
         else tuple(max(b, min(s, w)) for b, s, w in zip(bounded, steps, windows, strict=True))
     )
+
+
+class _Window(NamedTuple):
+    """What a pooling works with, for each dimension."""
+
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+
+
+def _window(name: str, x: Tensor, *given: Any) -> _Window:
+    """The window of a pooling with these arguments, once they are known to be good; of whole numbers
+    and tuples of them it is remembered.
+    """
+    sizes = given[:4]
+    for v in sizes:
+        if type(v) is not int and v is not None:
+            if type(v) is not tuple or any(type(e) is not int for e in v):
+                return _new_window(name, x._array.shape, *given)
+    shape = x._array.shape
+    remembered = type(x._array) is np.ndarray
+    return (_known_window if remembered else _new_window)(name, shape, *given)
+
+
+def _new_window(
+    name: str,
+    shape: tuple[int, ...],
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    indices: bool,
+) -> _Window:
+    shapes.pool_shape(name, shape, kernel_size, stride, padding, dilation, ceil_mode, indices)
+    n = int(name[-2])
+    kernel, pads = per_dimension(kernel_size, n), per_dimension(padding, n)
+    spread = _within(per_dimension(dilation, n), shape[-n:], pads)
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, spread, strict=True)]
+    step = _within(_stride(stride, kernel, n), shape[-n:], pads, reach)
+    return _Window(kernel, step, pads, spread)
+
+
+_known_window = lru_cache(1024)(_new_window)
 
 
 def _max(
@@ -397,23 +443,15 @@ def _max(
 ) -> Any:
     name = f"max_pool{n}d"
     x = require_tensor(input, name)
-    shapes.pool_shape(
-        name, x._array.shape, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    window = _window(
+        name, x, kernel_size, stride, padding, dilation, bool(ceil_mode), bool(return_indices)
     )
     if n == 1 and not return_indices:
         _check_dtype(x, "max_pool1d_impl")
     else:
         _check_dtype(x, f"max_pool{max(n, 2)}d", _INTEGERS)
-    kernel = per_dimension(kernel_size, n)
+    kernel, step, pads, spread = window
     x, lead = _batched(x, n)
-    pads = per_dimension(padding, n)
-    spread = _within(per_dimension(dilation, n), x, pads)
-    step = _within(
-        _stride(stride, kernel, n),
-        x,
-        pads,
-        [(k - 1) * d + 1 for k, d in zip(kernel, spread, strict=True)],
-    )
     out = in_format(
         max_pool_op.call(
             x, kernel=kernel, stride=step, padding=pads, dilation=spread, ceil_mode=bool(ceil_mode)
@@ -590,14 +628,13 @@ def _avg(
 ) -> Tensor:
     name = f"avg_pool{n}d"
     x = require_tensor(input, name)
-    shapes.pool_shape(name, x._array.shape, kernel_size, stride, padding, 1, ceil_mode)
+    kernel, step, pads, _ = _window(
+        name, x, kernel_size, stride, padding, 1, bool(ceil_mode), False
+    )
     if divisor is not None and divisor == 0:
         raise RuntimeError("divisor must be not zero")
     _check_dtype(x, "avg_pool3d_out_frame" if n == 3 else "avg_pool2d", (dtypes.int64,))
-    kernel = per_dimension(kernel_size, n)
     x, lead = _batched(x, n)
-    pads = per_dimension(padding, n)
-    step = _within(_stride(stride, kernel, n), x, pads, kernel)
     out = avg_pool_op.call(
         x,
         kernel=kernel,
