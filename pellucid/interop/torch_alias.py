@@ -153,8 +153,13 @@ class _Finder:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if name.startswith(ALIAS + "."):
+            known = name in sys.modules
             module = _resolve(name) or _place_of_classes(name)
             if module is not None:
+                if not known:
+                    # Classes of the module may have put it there. The import system would take that
+                    # module's own spec, by which it would load a second one.
+                    sys.modules.pop(name, None)
                 return ModuleSpec(
                     name, _AliasLoader(module), is_package=hasattr(module, "__path__")
                 )

@@ -11,7 +11,8 @@ from ..core import tracing
 from ..core.tensor import Tensor
 
 
-def _has_channels_last(a: Any) -> bool:
+def has_channels_last(a: Any) -> bool:
+    """Whether an array is a batch of images or volumes whose channels are closest in memory."""
     if type(a) is not np.ndarray or a.ndim not in (4, 5) or a.flags.c_contiguous:
         return False
     # As PyTorch judges: the strides grow in this order, with gaps or without.
@@ -34,7 +35,7 @@ def in_format(result: Tensor, *inputs: Tensor) -> Tensor:
         if x._array.flags.c_contiguous if type(x._array) is np.ndarray else True:
             continue
         if (
-            _has_channels_last(x._array)
+            has_channels_last(x._array)
             and type(result._array) is np.ndarray
             and result._array.ndim in (4, 5)
             and not tracing.tracer()

@@ -53,6 +53,17 @@ def test_imported_first_under_the_other_name_it_is_still_one_module():
     ) == ["True pellucid.datasets"]
 
 
+def test_names_imported_first_under_the_other_name_are_those_of_one_module():
+    assert python(
+        """
+        import torch, sys
+        from torch.futures import Future
+        print(sys.modules["torch.futures"] is sys.modules["pellucid.futures"])
+        print(Future is torch.Future is torch.futures.Future)
+        """
+    ) == ["True", "True"]
+
+
 def test_calling_twice_changes_nothing():
     assert python(
         """

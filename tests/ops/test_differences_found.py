@@ -965,3 +965,13 @@ def test_a_number_divided_by_a_tensor_is_the_number_times_the_reciprocal():
     assert (1 / torch.tensor([4, 8])).tolist() == [0.25, 0.125]
     with pytest.raises(TypeError, match="unsupported operand"):
         "text" / x
+
+
+def test_joined_tensors_lie_in_rows_whatever_the_order_of_the_operands():
+    wide = torch.randn(15).expand(3, 15)
+    assert torch.cat([wide, torch.randn(3, 1)], -1).stride() == (16, 1)
+    columns = torch.randn(4, 5).t()
+    assert torch.cat([columns, columns], 1).stride() == (8, 1)
+    assert torch.cat([columns.clone().requires_grad_(), columns], 1).stride() == (8, 1)
+    images = torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last)
+    assert torch.cat([images, images]).stride() == (48, 1, 12, 3)

@@ -21,6 +21,7 @@ from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, DimensionError, OperationError, ShapeError
+from .._format import has_channels_last
 from .._rules import as_index, keyword, require_tensor
 from .._samples import cases
 from .view import expand, reshape, sizes_of, transpose_op
@@ -33,7 +34,18 @@ def _cat(xp: Any, *tensors: Any, dim: int) -> Any:
         if x.ndim != ndim:  # PyTorch leaves empty vectors out
             tensors = tuple(x for x in tensors if x.shape != (0,))
             break
-    return xp.concatenate(tensors, axis=dim)
+    return _joined(xp, tensors, dim)
+
+
+def _joined(xp: Any, arrays: Any, dim: int) -> Any:
+    """The arrays in one: in rows unless all of them lie in one memory format of images.
+
+    NumPy's result takes the order in memory that its operands agree on.
+    """
+    made = xp.concatenate(arrays, axis=dim)
+    if type(made) is not np.ndarray or made.flags.c_contiguous:
+        return made
+    return made if all(map(has_channels_last, arrays)) else np.ascontiguousarray(made)
 
 
 def _cat_grad(F: Any, g: Any, tensors_shapes: Any, dim: int, needs: Any) -> Any:
@@ -176,7 +188,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
         if recorded:
             return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, arrays[0].ndim))
         try:
-            return wrap(np.concatenate(arrays, dim))
+            return wrap(_joined(np, arrays, dim))
         except (TypeError, ValueError):
             pass  # refused below, in PyTorch's words
     given = [x._array.shape for x in tensors_of(tensors, "cat")]
