@@ -45,10 +45,11 @@ class Plain:
     signature of PyTorch's.
     """
 
-    __slots__ = ("function", "names", "places")
+    __slots__ = ("function", "names", "path", "places")
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], path: str = "") -> None:
         self.function: Callable[..., Any] | None = function  # None: it was read
+        self.path = path  # where PyTorch has the function: "Tensor.narrow_copy"
         self.names: dict[str, set[type]] = _UNREAD
         self.places: list[tuple[int, set[type]]] = []
 
@@ -64,6 +65,8 @@ class Plain:
         order = code.co_varnames[: code.co_argcount] if code is not None else ()
         self.places = [(k, self.names[name]) for k, name in enumerate(order) if name in self.names]
         self.function = None
+        if describe is not None and self.path and not self.names:
+            self.names, self.places = describe(self.path)
 
     def doubtful(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -85,6 +88,10 @@ class Plain:
         return found
 
 
+# The classes that PyTorch's signatures of a function take, by name and by place, for functions that
+# do not say it themselves; `api.messages.facts` puts itself here.
+Described = tuple[dict[str, set[type]], list[tuple[int, set[type]]]]
+describe: Callable[[str], Described] | None = None
 _UNREAD: dict[str, set[type]] = {"": set()}
 _CLASSES: dict[str, tuple[type, ...]] = {
     "bool": (bool,), "int": (int,), "float": (float, int), "str": (str,),

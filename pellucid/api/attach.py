@@ -67,7 +67,7 @@ def check_arguments() -> None:
                     or space in PREFIXED
                     and id(function) in shared
                 ):
-                    table[name] = checked(function)
+                    table[name] = checked(function, f"{space}.{name}")
 
 
 def name_functions() -> None:

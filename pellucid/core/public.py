@@ -53,7 +53,9 @@ def public(
         if function.__name__ not in own:
             # what handlers of `__torch_function__` and printed graphs call it
             function.__name__ = own[0]
-        target: Any = with_out(function, str(out), out == "computes") if out else function
+        target: Any = (
+            with_out(function, str(out), f"{namespace.split()[0]}.{own[0]}") if out else function
+        )
         for space in namespace.split():
             table = FUNCTIONS.setdefault(space, {})
             for name in own:
@@ -91,12 +93,12 @@ def tensor_property(function: Function) -> Function:
     return function
 
 
-def with_out(function: Function, kind: str = "", computes: bool = False) -> Callable[..., Any]:
+def with_out(function: Function, kind: str = "", path: str = "") -> Callable[..., Any]:
     """The function with an `out=` keyword: one tensor, or a tuple of them for several results."""
 
     # what it calls where no keywords are given
     positional = getattr(function, "positional", function)
-    plain = Plain(function)
+    plain = Plain(function, path)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -122,7 +124,7 @@ def with_out(function: Function, kind: str = "", computes: bool = False) -> Call
         if isinstance(target, Tensor):
             if given.get("dtype") not in (None, target.dtype):
                 raise other_dtype(given["dtype"], target.dtype, function.__name__)
-            given = {"dtype": target.dtype, **given} if computes else given
+            given = {"dtype": target.dtype, **given} if kind == "computes" else given
         try:
             result = function(*args, **given)
         except NotImplementedError:
@@ -139,7 +141,7 @@ def with_out(function: Function, kind: str = "", computes: bool = False) -> Call
                 and target._array.dtype != result._array.dtype
             ):
                 raise other_dtype(result.dtype, target.dtype, function.__name__, kind)
-            return into(target, result, function.__name__, args if computes else ())
+            return into(target, result, function.__name__, args if kind == "computes" else ())
         parts = [into(o, r, function.__name__) for o, r in zip(target, result, strict=True)]
         return (
             getattr(type(result), "written", type(result))(*parts)

@@ -23,12 +23,12 @@ from ..errors import ArgumentTypeError, admit, fitted, forwarding, of_arguments,
 _NUMBERS = (int, float, complex)
 
 
-def checked(function: Callable[..., Any]) -> Callable[..., Any]:
+def checked(function: Callable[..., Any], path: str = "") -> Callable[..., Any]:
     """The function, which takes arguments under all names that PyTorch knows, and refuses others in
     its words.
     """
 
-    plain = Plain(function)
+    plain = Plain(function, path)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

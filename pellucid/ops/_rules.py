@@ -17,7 +17,7 @@ from ..core.interpret import thread
 from ..core.modes import enable_grad, local, state
 from ..core.primitive import TENSORS
 from ..core.tensor import FAST_TYPES, Tensor, make_tensor
-from ..errors import ArgumentTypeError, facts_of
+from ..errors import ArgumentTypeError, facts_of, forwarding
 from ..ir.formula import FORMULAS, Formula
 
 
@@ -157,6 +157,7 @@ def full_precision(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         return function(*map(policy.widen, args), **{k: policy.widen(v) for k, v in kwargs.items()})
 
+    forwarding.add(wrapper.__code__)  # type: ignore[attr-defined]
     return wrapper
 
 
@@ -180,6 +181,7 @@ def low_precision(function: Callable[P, R]) -> Callable[P, R]:
             *map(policy.narrow, args), **{k: policy.narrow(v) for k, v in kwargs.items()}
         )
 
+    forwarding.add(wrapper.__code__)  # type: ignore[attr-defined]
     return wrapper
 
 

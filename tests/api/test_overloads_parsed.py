@@ -143,3 +143,35 @@ def test_each_line_that_indexes_with_bytes_is_warned_about():
         x[mask]
         x[mask]
     assert len(caught) == 2 and all(w.filename == __file__ for w in caught)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda x: torch.select_copy(x, True, 0),
+            "select_copy(): argument 'dim' (position 2) must",
+        ),
+        (
+            lambda x: x.narrow_copy(0, True, 1),
+            "narrow_copy(): argument 'start' (position 2) must b",
+        ),
+        (lambda x: x.clone().swapaxes_(True, 0), "swapaxes_(): argument 'axis0' (position 1) must"),
+        (
+            lambda x: x.clone().renorm_(2, 0.5, 1),
+            "renorm_(): argument 'dim' (position 2) must be i",
+        ),
+    ],
+)
+def test_functions_without_annotations_are_held_to_the_signatures(call, text):
+    with pytest.raises(TypeError) as caught:
+        call(torch.ones(2, 3))
+    assert str(caught.value).startswith(text)
+
+
+def test_names_reach_functions_that_autocast_stands_before():
+    x = torch.eye(2)
+    assert torch.equal(torch.linalg.cholesky(input=x), torch.linalg.cholesky(x=x))
+    assert torch.conv1d(x=torch.ones(1, 1, 3), weight=torch.ones(1, 1, 2)).tolist() == [
+        [[2.0, 2.0]]
+    ]

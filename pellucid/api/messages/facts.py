@@ -15,7 +15,7 @@ from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
-from ... import errors
+from ... import _names, errors
 from ...core import explain, source
 from ...core.primitive import Primitive
 from ...core.public import FUNCTIONS, METHODS
@@ -294,5 +294,12 @@ def _refuse(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str
     return refused_call(function, args, kwargs)
 
 
+def _describe(path: str) -> _names.Described:
+    from .signatures import described
+
+    return described(path)
+
+
 errors.gather, errors.refuse = gather, _refuse
+_names.describe = _describe
 errors.fit = _fit

@@ -409,6 +409,40 @@ def fitted(
     return None
 
 
+_SIMPLE: dict[str, tuple[type, ...]] = {
+    "bool": (bool,), "int": (int,), "float": (float, int), "str": (str,),
+    "Number": (int, float, complex, bool),
+}  # fmt: skip
+
+
+def described(path: str) -> tuple[dict[str, set[type]], list[tuple[int, set[type]]]]:
+    """The classes that a function takes without a question, by name and by place: of parameters
+    that are a truth value, a number or a text in all of its signatures.
+
+    Example:
+        >>> described("Tensor.narrow_copy")[1]
+        [(1, {<class 'int'>}), (2, {<class 'int'>}), (3, {<class 'int'>})]
+    """
+    known = overloads().get(path)
+    names: dict[str, set[type]] = {}
+    if known is None:
+        return names, []
+    first = int(path.startswith("Tensor."))
+    other: set[str | int] = set()  # names and places of what is anything else
+    for signature in known.signatures:
+        for place, slot in enumerate(slots(signature), first):
+            where = (slot.name,) if slot.keyword else (slot.name, place)
+            if slot.kind not in _SIMPLE:
+                other.update(where)
+            for key in where:
+                names.setdefault(key, set()).update(_SIMPLE.get(slot.kind, ()))  # type: ignore[arg-type]
+                if slot.nullable:
+                    names[key].add(type(None))  # type: ignore[index]
+    simple: dict[Any, set[type]] = {key: names[key] for key in names if key not in other}
+    places = sorted((key, kinds) for key, kinds in simple.items() if isinstance(key, int))
+    return {key: kinds for key, kinds in simple.items() if isinstance(key, str)}, places
+
+
 def refused_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     """What PyTorch says of a call of a public function; None where it takes the arguments."""
     path = _paths().get(id(function), "")
