@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 HERE = Path(__file__).parent
 RANKS = HERE.parent / "check" / "ranks"
@@ -34,7 +34,11 @@ SCRIPTS = [path for path in ranks.SCRIPTS if ranks.case(path) not in APART] + CO
 @pytest.fixture(scope="module")
 def batch(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ranks")
-    ranks.run_batch("torch", SCRIPTS, folder)
+    stores = [
+        torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+        for _ in SCRIPTS
+    ]
+    ranks.run_batch("torch", SCRIPTS, folder, stores=[store.port for store in stores])
     return {path: folder / str(number) for number, path in enumerate(SCRIPTS)}
 
 

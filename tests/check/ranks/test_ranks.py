@@ -9,6 +9,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -49,43 +50,46 @@ def expected(path):
     )
 
 
-def run_batch(engine, scripts, folder, python=sys.executable):
-    """Check scripts in two ranks; leaves a folder for each."""
+def run_batch(engine, scripts, folder, python=sys.executable, stores=(), timeout=900):
+    """Check scripts in two ranks; leaves a folder for each.
+
+    `stores` are the ports of PyTorch's stores, one for each script, that outlive the ranks as
+    torchrun's do. A store of rank 0's would be gone while rank 1 still asks it.
+    """
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    started = []
-    for rank in range(2):
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "RANK": str(rank),
-            "LOCAL_RANK": str(rank),
-            "WORLD_SIZE": "2",
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(port),
-            "FIRST_PORT": str(port),
-            "OMP_NUM_THREADS": "1",
-            "PELLUCID_CHECK_RAISE": "1",
-        }
+    shared = {
+        "PYTHONPATH": str(ROOT),
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "STORES": " ".join(map(str, stores)),
+        "TORCHELASTIC_USE_AGENT_STORE": str(bool(stores)),
+        "OMP_NUM_THREADS": "1",
+        "PELLUCID_CHECK_RAISE": "1",
+    }
+    command = [python, str(HERE / "batch.py"), engine, str(folder), *map(str, scripts)]
+    started, logs = [], [folder / f"rank{rank}.log" for rank in range(2)]
+    for rank, log in enumerate(logs):
+        environment = {**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)}
         environment.pop("PELLUCID_CHECK", None)
-        command = [python, str(HERE / "batch.py"), engine, str(folder), *map(str, scripts)]
-        started.append(
-            subprocess.Popen(
-                command,
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
+        with log.open("w") as said:
+            started.append(
+                subprocess.Popen(command, env=environment, stdout=said, stderr=subprocess.STDOUT)
             )
-        )
-    for process in started:
-        try:
-            said, _ = process.communicate(timeout=600)
-        except subprocess.TimeoutExpired:
-            for other in started:
-                other.kill()
-            raise
-        assert process.returncode == 0, said[-4000:]
+    end = time.monotonic() + timeout
+    try:
+        # The first that fails, not the one that waits for it.
+        while time.monotonic() < end and any(process.poll() is None for process in started):
+            if any(process.poll() for process in started):
+                break
+            time.sleep(0.05)
+    finally:
+        codes = [process.poll() for process in started]
+        for process in started:
+            process.kill()
+            process.wait()
+    assert codes == [0, 0], (codes, *(log.read_text(errors="replace")[-4000:] for log in logs))
 
 
 def compared(path, folder, engine):
