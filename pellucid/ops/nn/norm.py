@@ -449,6 +449,7 @@ batch_norm_by_statistics = defop(
     aval=lambda x, w, b, **_: x,
     vjp=_by_statistics_vjp,
     grad_name="NativeBatchNorm",
+    linked="input? weight?",
     samples=lambda rng: [
         Sample(
             (rng.random((3, 2, 4)), *(rng.random(2) if here else None for here in affine)),
