@@ -25,7 +25,7 @@ from ...events import (
 )
 from ..losses.labels import BINARY, CLASS_LOSSES, REGRESSION
 from ..source.origins import written_at
-from ..source.places import assigned_before, rows_chosen, tree
+from ..source.places import Place, assigned_before, rows_chosen, tree
 from .records import KEPT, ROWS, Call, Evaluation, Learned, digest_of
 from .rows import common, grams, hashed, matrix, pairs, samples
 from .supervised import in_dataset, told_by_labels
@@ -123,11 +123,13 @@ class DataLeak(Together):
             return
         if not op.inputs or len(self._chosen) > 500 or not op.inputs[0].ndim:
             return
+        self._numbered(op)
         index = (
             op.inputs[1] if len(op.inputs) == 2 and op.name in ("getitem", "index_select") else None
         )
         if index is not None and index.id in self._made and op.output is not None:
-            self._chosen[op.output.id] = self._made[index.id]
+            before = self._chosen.get(op.inputs[0].id)
+            self._chosen[op.output.id] = before or self._made[index.id]
         if op.step:
             return
         if op.name in ("sub", "div", "where", "matmul", "mm", "masked_fill"):
@@ -157,6 +159,14 @@ class DataLeak(Together):
                     self._chosen.setdefault(made.id, self._chosen.get(given.id) or op.site)
                 if given.id in self._stains:
                     self._stains[made.id] = self._parted(self._stains[given.id])
+
+    def _numbered(self, op: Op) -> None:
+        """Numbers of rows that are put together of others: `torch.cat([order[:a], order[b:]])`."""
+        out, site = op.output, op.site
+        if out is None or out.ndim != 1 or out.is_floating_point or out.dtype == "bool":
+            return
+        if op.name in ("getitem", "cat") and site is not None and len(self._made) < 500:
+            self._made[out.id] = Place(site.file, site.line)
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """Training begins anew, of the next fold perhaps."""

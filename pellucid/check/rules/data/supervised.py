@@ -6,6 +6,7 @@ reads the source.
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -96,6 +97,11 @@ def _bounds(node: ast.Slice) -> set[str]:
     return {ast.unparse(n) for n in (node.lower, node.upper) if n is not None}
 
 
+def _adds_axes(node: ast.Tuple) -> bool:
+    """`[:, None]`: all of it, in another shape."""
+    return all(ast.unparse(e) in (":", "None", "...", "np.newaxis") for e in node.elts)
+
+
 def _names(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - _MODULES
 
@@ -129,7 +135,9 @@ class _Scope:
                     cuts |= _bounds(node.slice)
                     if bounds is None or _bounds(node.slice) & bounds:
                         waiting.append(node.value)
-                elif not isinstance(node.slice, (ast.Tuple, ast.Constant)):
+                elif isinstance(node.slice, ast.Tuple):
+                    waiting += [node.value] if _adds_axes(node.slice) else []
+                elif not isinstance(node.slice, ast.Constant):
                     rows |= self._iterated(_names(node.slice))
                     waiting.append(node.value)
             elif isinstance(node, ast.Call):
@@ -275,6 +283,30 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _statements(getattr(statement, part, []))
 
 
+def _one_by_one(value: ast.expr, count: int) -> list[ast.expr]:
+    """What each part gets of `a, b = (f(x) for x in (first, second))`."""
+    if not isinstance(value, (ast.GeneratorExp, ast.ListComp)) or len(value.generators) != 1:
+        return []
+    over, target = value.generators[0].iter, value.generators[0].target
+    if not isinstance(over, (ast.Tuple, ast.List)) or not isinstance(target, ast.Name):
+        return []
+
+    parts = over.elts if len(over.elts) == count else []
+    return [_Put(target.id, part).visit(copy.deepcopy(value.elt)) for part in parts]
+
+
+class _Put(ast.NodeTransformer):
+    """An expression in the place of a name."""
+
+    def __init__(self, name: str, given: ast.expr) -> None:
+        self.name = name
+        self.given = given
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Each use of the name."""
+        return self.given if node.id == self.name else node
+
+
 def _gives(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
     """(name, expression) of what a statement gives a value: `x = ...`, `x[i] = ...`,
     `for x in ...`, `scaler.fit(x, y)`.
@@ -289,6 +321,8 @@ def _gives(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
                 and len(statement.value.elts) == len(parts)
             ):
                 values = statement.value.elts
+            elif len(parts) > 1:
+                values = _one_by_one(statement.value, len(parts)) or values
             for k, part in enumerate(parts):
                 column = (
                     isinstance(part, ast.Subscript)

@@ -596,8 +596,13 @@ class LabelDtype(Rule):
     def _tell(self, loss: Op, site: Site | None, what: str, evidence: dict[str, Any]) -> None:
         classes = loss.name in CLASS_LOSSES or loss.name == "one_hot"
         before, after = evidence["example"]
+        merged = evidence.get("distinct", 0)
         if classes and what == "truncates" and not (evidence["constant"] and 0 <= before <= 1):
-            return  # numbers put into bins, as a rule
+            scores = loss.args.get("input")
+            if not merged or not isinstance(scores, Value) or not scores.ndim:
+                return
+            if merged != scores.shape[class_axis_of(scores)]:
+                return  # numbers put into bins, as a rule; not as many of them as there are classes
         if what == "collapses" and not classes:
             return
         why = {
@@ -616,10 +621,13 @@ class LabelDtype(Rule):
             f"these are {said}, and the cast from {evidence['from']} to {evidence['to']} changes "
             f"{evidence['changed']} of {evidence['of']}: it {why} ({before:g} becomes {after:g}).",
             evidence={
-                **{k: v for k, v in evidence.items() if k not in ("constant", "what")},
+                **{k: v for k, v in evidence.items() if k not in ("constant", "what", "distinct")},
                 "loss": str(loss.site),
             },
-            fix="keep regression targets and soft labels in float32"
+            fix="give each value a number of its own before the cast: `(2 * x).long()` of halves, or "
+            "`torch.unique(x, return_inverse=True)[1]`"
+            if what == "truncates" and classes and not evidence["constant"]
+            else "keep regression targets and soft labels in float32"
             if what == "truncates"
             else "keep class numbers in int64",
             covers=[loss.site, site, evidence.get("written_at")],
@@ -682,6 +690,7 @@ def _lost(before: Any, after: Any, to: str) -> dict[str, Any] | None:
         "of": int(changed.size),
         "example": [float(before.reshape(-1)[k]), float(after.reshape(-1)[k])],
         "constant": bool(after.min() == after.max() and before.min() != before.max()),
+        "distinct": int(np.unique(before).size) if what == "truncates" and before.size > 1 else 0,
     }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ...events import Op, Read, Step, Value
 from ...recording.names import locals_of
 from ...rule import Rule
-from ..source.places import Place, scopes, tree
+from ..source.places import Place, function_around, scopes, tree
 
 _LIMITS = re.compile(
     r"_?(capacity|max_?size|max_?len(gth)?|(buffer|memory|queue|bank|cache)_?size|max_(capacity|items|entries|memory)|limit)$"
@@ -31,7 +31,7 @@ class MemoryGrowth(Rule):
     summary = "memory grows with every step"
 
     STEPS = 10
-    ELEMENTS = 256
+    ELEMENTS = 64
     LARGE = 2048  # elements of each step: so many are too much even for what is used in the end
 
     def __init__(self) -> None:
@@ -93,9 +93,10 @@ class MemoryGrowth(Rule):
         n = event.number
         if n + 1 < self.STEPS or n % 5 and n & (n - 1):
             return
+        if n <= 50 or n & (n - 1) == 0 or n % 50 == 0:
+            self._piles(n)
         if n & (n - 1) == 0 or n % 50 == 0:
             self._limits()
-            self._piles(n)
             self._containers(n)
         parameters = {v.id for v in event.optimizer.params()}
         for site, values in grown(self.session.recorder, False).items():
@@ -254,12 +255,13 @@ class MemoryGrowth(Rule):
                         )
 
     def _registered(self) -> Any:
+        """The line that registers hooks; if it stands in a function, its only call inside of a loop."""
         for file in self.session.recorder.files(self.session.script):
             root = tree(file)
             for node in ast.walk(root) if root is not None else ():
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                     if node.func.attr.startswith("register_") and node.func.attr.endswith("_hook"):
-                        return Place(file, node.lineno)
+                        return called_in_loop(file, node.lineno) or Place(file, node.lineno)
         return None
 
     def finish(self) -> None:
@@ -419,6 +421,22 @@ def kept_in(value: Value, recorder: Any) -> tuple[Any, str | None] | None:
             files.append(recorder.last_site.file)
         return puts(name, files), name
     return None
+
+
+def called_in_loop(file: str, line: int) -> Place | None:
+    """Where a loop calls the function that a line stands in, if there is one such call."""
+    function, root = function_around(file, line), tree(file)
+    if function is None or root is None or function.name in ("__init__", "forward"):
+        return None
+    found = {
+        n.lineno
+        for loop in ast.walk(root)
+        if isinstance(loop, (ast.For, ast.While))
+        for n in ast.walk(loop)
+        if isinstance(n, ast.Call)
+        and getattr(n.func, "attr", getattr(n.func, "id", None)) == function.name
+    }
+    return Place(file, found.pop()) if len(found) == 1 else None
 
 
 def _decorated(function: Any) -> Any:

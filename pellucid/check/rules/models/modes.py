@@ -122,6 +122,11 @@ class EvalInTrainMode(Rule):
         # by place of a call that was trained on: the places outside of it
         self._led_to_training: dict[Site | None, set[Site]] = {}
         self._trained_models: set[int] = set()
+        # by id of a model: the step in which it was trained last
+        self._trained_last: dict[int, int] = {}
+        # by place of a call without gradients whose result came into a loss, and model: the first
+        # such call, the steps
+        self._teaching: dict[Any, list[Any]] = {}
         self._trains: dict[int, Site | None] = {}  # where train() was called on a model
         self._frozen_steps: dict[
             Any, tuple[ModuleCall, set[int]]
@@ -309,11 +314,17 @@ class EvalInTrainMode(Rule):
             self._trained_sites.add((root.site, root.grad_enabled))
             held = self._passes.pop(root.number, None)
             if held is not None:
+                if not root.grad_enabled and held.place is None:
+                    self._teaching.setdefault((root.site, id(root.module)), [held, set()])
                 self._sites[root.site] -= 1
                 self._led_to_training.setdefault(root.site, set()).update(held.outside)
             module = root.module
             if module is not None:
                 self._trained_models.add(id(module))
+                if root.grad_enabled:
+                    self._trained_last[id(module)] = event.step
+                elif self._teaching and (taught := self._teaching.get((root.site, id(module)))):
+                    taught[1].add(event.step)
 
     def on_read(self, event: Read) -> None:
         """A number made of model results is looked at."""
@@ -338,6 +349,19 @@ class EvalInTrainMode(Rule):
                     severity="warning",
                 )
                 break
+        for held, steps in self._teaching.values():
+            call = held.call
+            last = self._trained_last.get(id(call.module), call.step)
+            if len(steps) < 3 or last >= call.step or call.module is None or self._repeated(held):
+                continue
+            kinds = " and ".join(f"{kind} ({path})" for kind, path in held.kinds.items())
+            self.report(
+                call.site,
+                f"{call.path}, whose training has ended, gives another model its targets or inputs here in train mode: "
+                f"{kinds} {'act' if len(held.kinds) > 1 else 'acts'} as in training.",
+                evidence={"layers": held.kinds, "trained_last": last, "step": call.step},
+                fix=f"call `{call.path}.eval()` once it is trained",
+            )
         for held in self._passes.values():
             call = held.call
             module = call.module

@@ -30,6 +30,7 @@ from ..source.places import (
     member_place,
     overridden,
     tree,
+    twin_place,
 )
 from .constants import Constants
 from .thawing import Waiting
@@ -153,9 +154,10 @@ class ParamUnused(Rule):
                 made[op.number] = own
                 for i in own:
                     last[i] = op
+        loss = next((v.producer for v in event.roots if v.producer is not None), None)
         for i in last.keys() & waiting.keys():
             op = last[i]
-            self._dropped[i] = dropped_at(op), waiting[i].name, op
+            self._dropped[i] = dropped_at(op, loss), waiting[i].name, op
 
     def on_step(self, event: Step) -> None:
         """Something is trained."""
@@ -187,7 +189,7 @@ class ParamUnused(Rule):
             place, name, op = self._dropped[ids[0]]
             self.report(
                 place,
-                f"what is computed with {name or 'a parameter'}{f' and {len(ids) - 1} more' if len(ids) > 1 else ''} is discarded here: no loss is "
+                f"what is computed with {name or 'a parameter'}{f' and {len(ids) - 1} more' if len(ids) > 1 else ''} is left out here: no loss is "
                 "computed from it, and no backward ever reaches them.",
                 evidence={
                     "parameters": [n for i in ids if (n := self._dropped[i][1])][:8],
@@ -250,6 +252,7 @@ class ParamUnused(Rule):
             if (
                 site := calls.get(path)
                 or loop_without(recorder, root, path)
+                or twin_place(recorder, root, path)
                 or member_place(recorder, root, path)
             )
             is not None
@@ -619,8 +622,9 @@ class ParamFrozen(Rule):
             )
 
     def _new_head(self) -> None:
-        """A filter on names that freezes the last layer with the rest, which nothing has trained
-        and no file has filled.
+        """A filter on names, or a loop over all parameters, that freezes the last layer with the
+        rest: nothing has trained it and no file has filled it. A loop over all of them is told of
+        only if that layer was put there in the place of another one.
         """
         recorder = self.session.recorder
         for root in recorder.names.roots():
@@ -635,12 +639,15 @@ class ParamFrozen(Rule):
             ):
                 continue
             path = weight.name.split(".")
-            test = _test_around(place)
-            if (
-                test is None
-                or not any(isinstance(n, ast.Compare) or _by_text(n) for n in ast.walk(test[1]))
-                or not _HEAD.search(path[-2] if len(path) > 1 else "")
-            ):
+            put_in, statement = _put_in(recorder, weight), self._sites.get(weight.id) or place
+            test = _test_around(statement if put_in else place)
+            if test is None:
+                if not put_in:
+                    continue
+                place = statement
+            elif not any(
+                isinstance(n, ast.Compare) or _by_text(n) for n in ast.walk(test[1])
+            ) or not _HEAD.search(path[-2] if len(path) > 1 else ""):
                 continue
             written = recorder.filled.get(weight.id)
             call = written.site.call if written is not None and written.site is not None else None
@@ -777,6 +784,24 @@ class ParamFrozen(Rule):
                 if p is tensor:
                     return member_place(recorder, root, path)
         return None
+
+
+def _put_in(recorder: Any, weight: Value) -> bool:
+    """Whether the module of a weight was put into a model from outside: `model.fc = nn.Linear(8, 2)`."""
+    tensor = weight.tensor
+    module = next(
+        (m for m in recorder.names.alive() if m._parameters.get("weight") is tensor), None
+    )
+    site = recorder.names.site_of(module) if module is not None and tensor is not None else None
+    root = tree(site.file) if site is not None else None
+    for node in ast.walk(root) if root is not None and site is not None else ():
+        if isinstance(node, ast.Assign) and node.lineno <= site.line <= (node.end_lineno or 0):
+            for target in node.targets:
+                while isinstance(target, (ast.Attribute, ast.Subscript)):
+                    target = target.value
+                    if isinstance(target, ast.Name) and target.id not in ("self", "cls"):
+                        return True
+    return False
 
 
 def _by_text(node: ast.AST) -> bool:

@@ -39,6 +39,7 @@ from ..source.places import tree as parsed
 DROPOUT = frozenset(
     "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout".split()
 )
+_DEVIATIONS = ("exp", "softplus", "sqrt")
 SEEN = 32  # elements that a draw must have to be compared
 _TABLES = ("getitem", "index_select", "matmul", "mm", "linear", "embedding")
 FETCHING = ("__getitem__", "__iter__", "__getitems__")
@@ -151,7 +152,7 @@ class SameMask(Rule):
         # by number of a draw, until a backward has gone through it
         self._fresh: dict[int, _Drawn] = {}
         # by number of the Value: steps in which it was used; [-1]: no mask
-        self._masks: dict[int, list[int]] = {}
+        self._masks: dict[Any, list[int]] = {}
         # by number of the Value: what data of a batch's shape it was multiplied with
         self._met: dict[int, set[bytes]] = {}
         self._trained: list[_Drawn] = []  # draws of this step that are trained with
@@ -333,6 +334,8 @@ class SameMask(Rule):
         """
         if not op.grad_enabled or len(op.inputs) != 2:
             return
+        if op.direct:
+            self._sampled(op)
         for x, mask in (op.inputs, op.inputs[::-1]):
             # a dropout of the program's own
             switched = op.site is not None and "training" in op.site.code.co_names
@@ -366,6 +369,20 @@ class SameMask(Rule):
                     self._is_mask(drawn) and not (meant and self._registered(drawn))
                 ),
             )
+
+    def _sampled(self, op: Op) -> None:
+        """`mean + eps * logvar.exp()`: a deviation that a model gives for each row, times noise that
+        was drawn in an earlier step.
+        """
+        for scale, noise in (op.inputs, op.inputs[::-1]):
+            made = scale.producer
+            if not scale.requires_grad or made is None or made.name not in _DEVIATIONS:
+                continue
+            if noise.requires_grad or noise.shape != scale.shape or noise.numel < SEEN:
+                continue
+            base = _drawn(noise) if noise.ndim > 1 else None
+            if base is not None and base.step < self.step and self._varies(scale, base):
+                self._again(noise, op, lambda _: True, (noise.number, "noise"))
 
     def _rescaled(self, op: Op) -> None:
         """`x * keep / (1 - p)`: the factor that makes up for what a mask of zeros and ones drops
@@ -440,7 +457,7 @@ class SameMask(Rule):
             for b in m._buffers.values()
         )
 
-    def _again(self, mask: Value, op: Op, kind: Any, key: int | None = None) -> None:
+    def _again(self, mask: Value, op: Op, kind: Any, key: Any = None) -> None:
         """Note a use of something that may have been drawn once; report it at the fourth step."""
         key = mask.number if key is None else key
         steps = self._masks.get(key)
@@ -452,13 +469,13 @@ class SameMask(Rule):
             return
         steps.append(self.step)
         if len(steps) == 4:
-            what = "noise" if op.name == "add" else "dropout mask"
+            noise = op.name == "add" or isinstance(key, tuple)
+            what = "noise" if noise else "dropout mask"
             self.report(
                 _cached(mask) or op.site,
                 f"this {what} is the same in each of 4 steps: it was drawn once, before.",
                 evidence={"shape": list(mask.shape), "steps": steps, "mask": mask.name},
-                fix="draw it in every forward"
-                + (", or use nn.Dropout" if op.name != "add" else ""),
+                fix="draw it in every forward" + ("" if noise else ", or use nn.Dropout"),
             )
 
     def _is_mask(self, mask: Value) -> bool:

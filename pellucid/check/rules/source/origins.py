@@ -40,6 +40,36 @@ def value_at(file: str, root: ast.Module, expression: ast.expr) -> Place | None:
     return _Tracer(file, root).place(expression, None)
 
 
+def divided_at(site: Any) -> Place | None:
+    """The only line with a division, a logarithm or a root among those that compute what a call
+    gets; None when there is none, or several.
+    """
+    tracer, call = _tracer(site)
+    if tracer is None or not isinstance(call, ast.Call) or not call.args:
+        return None
+    lines: set[int] = set()
+    waiting: list[ast.AST] = [call.args[0]]
+    seen: set[int] = set()
+    while waiting and len(seen) < 200:
+        expression = waiting.pop()
+        if id(expression) in seen:
+            continue
+        seen.add(id(expression))
+        for n in ast.walk(expression):
+            if isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Div, ast.Pow)):
+                lines |= set() if _number(n.right) is not None else {n.lineno}
+            elif isinstance(n, ast.Call):
+                name = n.func.attr if isinstance(n.func, ast.Attribute) else ast.unparse(n.func)
+                lines |= {n.lineno} if name in _PARTIAL else set()
+                waiting += tracer.returns(name)
+            elif isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+                waiting += tracer.before(n)
+    return Place(site.file, lines.pop()) if len(lines) == 1 else None
+
+
+_PARTIAL = frozenset("log log2 log10 log1p sqrt divide true_divide power reciprocal arccos".split())
+
+
 def called_at(site: Any) -> Place | None:
     """The line that chooses what a call calls: the name of an activation in a configuration,
     `getattr(nn, kind)()`; None when the call says so itself."""
@@ -235,6 +265,22 @@ class _Tracer:
             if name == "getattr" and len(node.args) >= 2:
                 return self._trace(node.args[1], depth - 1)
         return node
+
+    def returns(self, name: str) -> list[ast.AST]:
+        """What the functions of the file with that name give back."""
+        return [
+            r.value
+            for f in ast.walk(self.root)
+            if isinstance(f, ast.FunctionDef) and f.name == name
+            for r in ast.walk(f)
+            if isinstance(r, ast.Return) and r.value is not None
+        ]
+
+    def before(self, node: ast.Name) -> list[ast.AST]:
+        """What a name was given before, in its function or outside of any."""
+        scope = self._scope(node)
+        assigned = self._assigned(scope or self.root, node.id)
+        return [value for value in assigned if getattr(value, "lineno", 0) < node.lineno]
 
     def _scope(self, node: ast.AST) -> ast.AST | None:
         found = self.parents.get(node)

@@ -428,6 +428,40 @@ def loop_without(recorder: Any, root: Any, path: str) -> Any:
     return None
 
 
+def twin_place(recorder: Any, root: Any, path: str) -> Any:
+    """Of a member that `forward` leaves out: the line that uses another one of its kind and size a
+    second time, `self.norm1(x)` where `self.norm2(x)` was meant; None when there is none.
+    """
+    parts = path.split(".")
+    for k, name in enumerate(parts):
+        owner = root.get_submodule(".".join(parts[:k]))
+        code = getattr(type(owner).forward, "__code__", None)
+        if code is None or recorder.is_library(code.co_filename) or name not in owner._modules:
+            continue
+        own, shapes = owner._modules[name], _shapes(owner._modules[name])
+        twins = [
+            n
+            for n, m in owner._modules.items()
+            if n != name and type(m) is type(own) and _shapes(m) == shapes
+        ]
+        function = function_around(code.co_filename, code.co_firstlineno + 1, code.co_firstlineno)
+        used: dict[str, list[int]] = {}
+        for node in ast.walk(function) if function is not None else ():
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
+                used.setdefault(node.attr, []).append(node.lineno)
+        doubled = [n for n in twins if len(used.get(n, ())) == 2]
+        if name not in used and len(doubled) == 1:
+            lines = sorted(used[doubled[0]])
+            order = list(owner._modules)
+            later = order.index(name) > order.index(doubled[0])
+            return Place(code.co_filename, lines[-1] if later else lines[0])
+    return None
+
+
+def _shapes(module: Any) -> list[Any]:
+    return [tuple(p.shape) for p in module.parameters()] if module is not None else []
+
+
 def overridden(recorder: Any, root: Any, path: str) -> bool:
     """Whether a member is a base class's own, whose forward uses it, and the class of the module
     has a forward that leaves it out: it was meant.
@@ -509,9 +543,9 @@ def handed_in(recorder: Any, op: Any, argument: str, made: Any) -> Any:
     return called_from(code, recorder)
 
 
-def dropped_at(op: Op) -> Any:
+def dropped_at(op: Op, loss: Op | None = None) -> Any:
     """The line that throws a result away: `loss, _ = f(...)`, where it was made in f or in a model
-    that is called so.
+    that is called so; the line of the loss, where the result has a name that nothing there reads.
     """
     sites = [op.site] if op.site is not None else []
     call = op.module
@@ -521,11 +555,17 @@ def dropped_at(op: Op) -> Any:
     for site in sites:
         root = tree(site.file)
         for node in ast.walk(root) if root is not None else ():
-            if not isinstance(node, ast.Assign) or not any(
-                isinstance(t, ast.Tuple)
-                and any(isinstance(e, ast.Name) and e.id.startswith("_") for e in t.elts)
+            if not isinstance(node, ast.Assign):
+                continue
+            names = {
+                e.id
                 for t in node.targets
-            ):
+                if isinstance(t, ast.Tuple)
+                for e in t.elts
+                if isinstance(e, ast.Name)
+            }
+            ignored = {name for name in names if name.startswith("_")}
+            if not names or not ignored and (loss is None or loss.site is None):
                 continue
             here = node.lineno <= site.line <= (node.end_lineno or 0)
             called = {
@@ -533,9 +573,24 @@ def dropped_at(op: Op) -> Any:
                 for c in ast.walk(node.value)
                 if isinstance(c, ast.Call)
             }
-            if here or site.code.co_name in called:
+            if not here and site.code.co_name not in called:
+                continue
+            if ignored:
                 return Place(site.file, node.lineno)
+            scope = function_around(site.file, node.lineno)
+            if loss is not None and loss.site is not None and loss.site.file == site.file:
+                near = function_around(site.file, loss.site.line) is scope
+                inside: ast.AST | None = scope if scope is not None else root
+                if near and inside is not None and names - _names_read(inside):
+                    return loss.site
     return op.site
+
+
+def _names_read(scope: ast.AST) -> set[str]:
+    """The names that a function, or a whole file, reads."""
+    return {
+        n.id for n in ast.walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    }
 
 
 def chosen(recorder: Any, op: Op) -> Any:

@@ -30,7 +30,17 @@ from ...rule import Rule, cause_site
 from ..memory.graphs import carried
 from ..source.places import Place, function_around, member_place
 from .gradients import is_empty
-from .terms import FLAT, NumbersRead, arguments_of, cold_terms, cut_in, is_hot, off_at, returned_at
+from .terms import (
+    FLAT,
+    NumbersRead,
+    arguments_of,
+    cold_terms,
+    cut_in,
+    is_hot,
+    is_loss,
+    off_at,
+    returned_at,
+)
 
 # ---- in-place writes -------------------------------------------------------------------------------------------------
 _SAME_MEMORY = frozenset(
@@ -445,7 +455,12 @@ class GradientCut(Rule):
                     how = "is made of gradients that `autograd.grad` computes without a graph"
                 elif isinstance(term, Value):
                     cut = cut_in(term)
-                    if cut is None or cut[1].number in passed or cut[1].is_leaf:
+                    if cut is None or cut[1].is_leaf:
+                        continue
+                    # a loss of its own that is computed without a graph is meant to teach, though
+                    # what it is computed of comes to the whole loss another way, too
+                    whole = not cut[0].grad_enabled and is_loss(term)
+                    if cut[1].number in passed and not whole:
                         continue
                     (site, how), source = _where(cut[0]), cut[1]
                 else:

@@ -637,6 +637,10 @@ class BackwardWithoutStep(_Gradients):
         # leaf -> the optimizer that has it, its name
         self._held: dict[int, tuple[OptimizerInfo, str | None]] = {}
         self._cleared = False
+        # by place of a backward that several of make one step: how many, where it steps, steps
+        self._together: dict[str, tuple[int, Step, int]] = {}
+        # by the same: fewer of them that were cleared unused, how often
+        self._rest: dict[str, tuple[int, int]] = {}
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """What it holds should be stepped on."""
@@ -662,6 +666,26 @@ class BackwardWithoutStep(_Gradients):
     def dropped(self, passes: list[_Pass], site: Site | None) -> None:
         """Somebody clears: a training loop."""
         self._cleared = True
+        place = str(passes[0].site)
+        if place in self._together and not any(p.used or str(p.site) != place for p in passes):
+            count, times = self._rest.get(place, (len(passes), 0))
+            self._rest[place] = len(passes) if count == len(passes) else -1, times + 1
+
+    def _left_over(self) -> None:
+        """Steps of several backward calls each, and fewer of them at the end of every epoch."""
+        for place, (count, times) in self._rest.items():
+            several, step, steps = self._together[place]
+            if not 0 < count < several or times < 2 or steps < 2 * times:
+                continue
+            passes = self._sites[place]
+            title = step.optimizer.name or "optimizer"
+            self.report(
+                _unmet(passes[0].site, title) or step.site,
+                f"{title} steps after every {several} backward calls, and {times} times the gradients of the last {count} "
+                "before that were cleared: what these batches say is never applied.",
+                evidence={"backward": place, "together": several, "left": count, "times": times},
+                fix="step after the last batch of an epoch, too: `or i + 1 == len(loader)`",
+            )
 
     def _one_of_several(self) -> None:
         """An optimizer that never steps, while others do with gradients of the same backward."""
@@ -705,7 +729,11 @@ class BackwardWithoutStep(_Gradients):
         """Applied."""
         values = event.optimizer.params()
         self._stepped.update(v.id for v in values)
-        self.use(values)
+        used = self.use(values)
+        place = str(used[0].site) if used else ""
+        if used and all(str(p.site) == place for p in used):
+            count, _, steps = self._together.get(place, (len(used), event, 0))
+            self._together[place] = len(used) if count == len(used) else -1, event, steps + 1
 
     def on_update(self, event: Update) -> None:
         """Applied by hand."""
@@ -715,6 +743,7 @@ class BackwardWithoutStep(_Gradients):
     def finish(self) -> None:
         """Places whose gradients were never applied, read or otherwise used."""
         self._one_of_several()
+        self._left_over()
         for site, passes in self._sites.items():
             leaves = {leaf for p in passes for leaf in p.leaves}
             held = [leaf for leaf in leaves if leaf in self._held]

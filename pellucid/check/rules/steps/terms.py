@@ -67,6 +67,19 @@ def cold_terms(root: Value) -> Iterator[tuple[Op, Any]]:
                     yield op, v
 
 
+def is_loss(term: Value) -> bool:
+    """Whether a term is the result of one of the library's losses, times a number perhaps."""
+    made = term.producer
+    while made is not None and made.name in ("mul", "div") and len(made.inputs) == 1:
+        made = made.inputs[0].producer
+    return made is not None and (made.name.endswith("_loss") or made.name in _OTHER_LOSSES)
+
+
+_OTHER_LOSSES = frozenset(
+    "cross_entropy binary_cross_entropy binary_cross_entropy_with_logits kl_div".split()
+)
+
+
 def cut_in(term: Value) -> tuple[Op, Value] | None:
     """The last operation before a term that got values with a graph and gave one without, and the
     value that it got.

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Backward, Op, Step, Value, ancestors
+from ...events import VIEWS, Backward, Batch, LoaderInfo, Op, Step, Value, ancestors
 from ...rule import Rule, cause_site
 from ..source.places import birthplace
 from .flow_where import (
@@ -803,6 +803,22 @@ class VanishingGradient(_Flowing):
         self._meant: set[Any] = set()
         # saturated activations of this step, with where their input came in
         self._flat: list[tuple[Op, Any]] = []
+        # by number of a loader: the class of its data set
+        self._kinds: dict[int, type] = {}
+        # ids of the tensors that a loader gave last, and that class
+        self._batch: tuple[set[int], type] | None = None
+
+    def on_pass(self, event: LoaderInfo) -> None:
+        """Whose samples a loader gives."""
+        dataset = event.dataset
+        while type(dataset).__name__ == "Subset":
+            dataset = dataset.dataset
+        self._kinds[event.number] = type(dataset)
+
+    def on_batch(self, event: Batch) -> None:
+        """Where inputs come from."""
+        if looked_at(self.step) and event.loader.number in self._kinds:
+            self._batch = {v.id for v in event.values}, self._kinds[event.loader.number]
 
     def on_op(self, op: Op) -> None:
         """Activations that are flat for nearly all inputs, too."""
@@ -821,7 +837,7 @@ class VanishingGradient(_Flowing):
             and looked_at(self.step)
             and len(self._flat) < 64
         ):
-            share, place = saturated(flow_of(self.session), op)
+            share, place = saturated(flow_of(self.session), op, self._batch)
             if share is not None:
                 self._flat.append((op, place if share > 0.9 else None))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from ...events import VIEWS, Op, lineage
 from ...rule import cause_site
 from ..source.origins import called_at
-from ..source.places import birthplace, ended_at, given
+from ..source.places import Place, birthplace, ended_at, function_around, given
 from .units import LAYERS
 
 _KEEPS = frozenset(
@@ -196,7 +197,27 @@ def forgotten(recorder: Any, layer: Any) -> tuple[float | None, int, Any]:
     )
 
 
-def saturated(flow: Any, op: Op) -> tuple[float | None, Any]:
+def converted_at(recorder: Any, kind: type) -> Place | None:
+    """The line of a data set's own `__getitem__` that makes the numbers of a sample floats, else the
+    one that gives the sample back."""
+    code = getattr(getattr(kind, "__getitem__", None), "__code__", None)
+    if code is None or recorder.is_library(code.co_filename):
+        return None
+    function = function_around(code.co_filename, code.co_firstlineno + 1, code.co_firstlineno)
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            text = ast.unparse(node)
+            if node.func.attr == "float" or node.func.attr in _TAKES_DTYPE and "float" in text:
+                return Place(code.co_filename, node.lineno)
+    return ended_at(recorder, code)
+
+
+_TAKES_DTYPE = ("to", "type", "astype", "tensor", "as_tensor", "asarray", "array")
+
+
+def saturated(
+    flow: Any, op: Op, batch: tuple[set[int], type] | None = None
+) -> tuple[float | None, Any]:
     """Of the activation of a trained layer: the share of its results at which its derivative is
     zero, and the line to change: the one that drew the matrix, or the call that hands in numbers
     that are not scaled."""
@@ -213,6 +234,11 @@ def saturated(flow: Any, op: Op) -> tuple[float | None, Any]:
     x = next((v for v in layer.inputs if v.is_floating_point and v is not held.weight), None)
     if held.size < 8 or x is None or x.requires_grad:
         return None, None
+    if batch is not None:  # ids of the tensors that a loader gave, the class of its data set
+        given_ids = {v.id for o in lineage(x, VIEWS, 20) for v in o.inputs} | {x.id}
+        place = converted_at(flow.recorder, batch[1]) if given_ids & batch[0] else None
+        if place is not None:
+            return share, place
     call = op.module
     while call is not None and call.parent is not None and call.parent.made is not None:
         call = call.parent  # out of containers of the library, to where the program calls them

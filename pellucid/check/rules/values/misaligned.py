@@ -20,6 +20,7 @@ def apart(file: str) -> Place | None:
         return None
     lines = [
         *_shuffled(root),
+        *_alone(root),
         *_indexed(root),
         *_zipped(root),
         *_items(root),
@@ -66,6 +67,30 @@ def _shuffled(root: ast.AST) -> list[int]:
         if len({name for _, name in calls}) >= 2:
             found.append(calls[0][0])
     return found
+
+
+def _alone(root: ast.AST) -> list[int]:
+    """`shuffle(x)` of an array that is cut in the same places as another one, which is not shuffled:
+    `x[i : i + n]` and `y[i : i + n]`.
+    """
+    shuffled: dict[str, int] = {}
+    cuts: dict[str, set[str]] = {}
+    for node in ast.walk(root):
+        if isinstance(node, ast.Call) and _called(node) == "shuffle" and node.args:
+            if isinstance(node.args[0], (ast.Name, ast.Attribute)):
+                shuffled.setdefault(ast.unparse(node.args[0]), node.lineno)
+        elif (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.ctx, ast.Load)
+            and isinstance(node.slice, ast.Slice)
+            and not isinstance(node.slice.lower, (ast.Constant, type(None)))
+        ):
+            cuts.setdefault(ast.unparse(node.slice), set()).add(ast.unparse(node.value))
+    return [
+        line
+        for name, line in shuffled.items()
+        if any(name in names and names - shuffled.keys() for names in cuts.values())
+    ]
 
 
 def _indexed(root: ast.AST) -> list[int]:

@@ -10,6 +10,7 @@ from ...events import Backward, Cleared, Failure, Op, Read, Step, Update, Value,
 from ...rule import Rule
 from ..losses.origin import origin
 from ..source.memory import UNFILLED, unwritten
+from ..source.origins import divided_at
 
 # elements; larger results are looked at in the first three steps and at powers of two
 LOOKED_AT = 1 << 16
@@ -20,6 +21,7 @@ KEPT = 20_000
 PUT = frozenset(
     "masked_fill full full_like new_full fill tensor as_tensor from_numpy where setitem masked_scatter index_fill copy".split()
 )
+_ARRAYS = ("from_numpy", "tensor", "as_tensor")
 # Operations that leave the range of numbers only when what goes in is huge already.
 GROWTH = frozenset(
     "linear matmul mm bmm addmm baddbmm mv dot einsum bilinear mul add sub square sum cumsum prod cumprod mse_loss l1_loss smooth_l1_loss "
@@ -231,6 +233,16 @@ class NanBorn(Rule):
     def _born(self, bad: _Bad, what: str) -> _Cause:
         op, word = bad.op, "NaN" if bad.kind == "nan" else "Inf"
         if op.name in PUT:
+            made = divided_at(op.site) if op.name in _ARRAYS else None
+            if made is not None:
+                return _Cause(
+                    made,
+                    f"{word} appears here, in {bad.count} of {bad.total} elements of what {op.name} "
+                    f"makes a tensor of; {what}.",
+                    {"operation": op.name, "kind": word, "elements": bad.count, "made_at": op.site},
+                    FIX["div"],
+                    False,
+                )
             return _Cause(
                 op.site,
                 f"{word} is already in the data here, in {bad.count} of {bad.total} elements; {what}.",
@@ -252,8 +264,11 @@ class NanBorn(Rule):
             and not masked
             and max((abs(x) for r in bad.ranges.values() for x in r), default=0.0) > 1e4
         )
+        mask = next((v.producer for kind, v in bad.bad_inputs if kind == "inf"), None)
         return _Cause(
-            _of_parameters(op) or op.site,
+            mask.site
+            if masked and mask is not None and mask.name == "masked_fill"
+            else _of_parameters(op) or op.site,
             f"{word} appears in {op.name}, in {bad.count} of {bad.total} elements{': ' + why if why else ''}; {what}.",
             {
                 "operation": op.name,

@@ -168,16 +168,23 @@ class DeadUnits(Rule):
         if not now or self._judged >= 3:
             return
         self._judged += 1
-        waiting, left = list(event.roots), 60
+        waiting, left = [(v, False) for v in event.roots], 200
+        last: dict[
+            int, bool
+        ] = {}  # by number of the operation: whether a layer comes after it, too
         while waiting and left:
             left -= 1
-            op = waiting.pop().producer
-            if op is None or op.name in LAYERS:
+            value, before_layer = waiting.pop()
+            op = value.producer
+            if op is None:
                 continue
             if op.number in now:
-                now[op.number].final = True
+                last[op.number] = last.get(op.number, False) or before_layer
                 continue
-            waiting.extend(v for v in op.inputs if v.requires_grad)
+            behind = before_layer or op.name in LAYERS
+            waiting.extend((v, behind) for v in op.inputs if v.requires_grad)
+        for number, inner in last.items():
+            now[number].final = now[number].final or not inner
 
     def finish(self) -> None:
         """Layers that ended with most units off, and rectifiers that can give nothing but zeros."""

@@ -13,8 +13,8 @@ class Attention(nn.Module):
 
     def forward(self, x, visible):
         scores = self.q(x) @ self.k(x).transpose(1, 2) / math.sqrt(x.shape[-1])
-        scores = scores.masked_fill(~visible, float("-inf"))
-        return scores.softmax(dim=-1) @ self.v(x)  # <- finding
+        scores = scores.masked_fill(~visible, float("-inf"))  # <- finding
+        return scores.softmax(dim=-1) @ self.v(x)
 
 
 torch.manual_seed(0)

@@ -18,11 +18,11 @@ class Encoder(nn.Module):
     def __init__(self):
         super().__init__()
         self.left = Branch(4)
-        self.right = Branch(4)  # <- finding
+        self.right = Branch(4)
         self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
 
     def forward(self, x):
-        x = self.left(x) + self.left(x)
+        x = self.left(x) + self.left(x)  # <- finding
         x = x.mean(2)
         for layer in self.layers[:-1]:  # <- finding
             x = torch.relu(layer(x))
