@@ -125,7 +125,7 @@ class Nondeterminism(Rule):
                 f"{value.parameter or 'a parameter'} is made of memory that nothing is ever written into: "
                 "training begins with whatever stood there, which differs from run to run and may be NaN.",
                 evidence={"shape": list(value.shape), "step": self.step, "not_finite": bad},
-                fix="initialise it: `torch.zeros`, `torch.randn`, or a function of `torch.nn.init` on it",
+                fix="initialize it: `torch.zeros`, `torch.randn`, or a function of `torch.nn.init` on it",
                 covers=(place,),
                 severity="error",
             )

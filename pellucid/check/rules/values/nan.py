@@ -74,7 +74,7 @@ _GROW = ("exploding-gradient", "lr-absurd", "nll-without-log-softmax", "missing-
 """Rules whose findings are why numbers grow until they overflow."""
 GENERAL = "keep the inputs on this line in the range where the result is finite"
 CLEAN = "clean the data (torch.isfinite, torch.nan_to_num), and check how this tensor is filled"
-UNSET = "initialise it: `torch.zeros`, `torch.randn`, or a function of `torch.nn.init` on it"
+UNSET = "initialize it: `torch.zeros`, `torch.randn`, or a function of `torch.nn.init` on it"
 DIVERGED = "training diverges before this line: use a smaller learning rate, or clip gradients with nn.utils.clip_grad_norm_"
 
 
