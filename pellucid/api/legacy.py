@@ -11,7 +11,7 @@ from ..core import observe
 from ..core.public import method
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, OperationError
-from ..ops.create._factory import sizes
+from ..ops.create._factory import sizes, want_gradient
 from ..ops.shape.storages import TypedStorage, UntypedStorage
 from .construct import _tensors_in, to_array
 
@@ -119,11 +119,19 @@ def _of_data(data: Any, kind: dtypes.dtype) -> Tensor:
 
 
 def _new(cls: Any, *args: Any, **kwargs: Any) -> Tensor:
-    """`torch.Tensor(...)`: sizes, or data of the default type."""
+    """`torch.Tensor(...)`: sizes, or data of the default type; `Variable(tensor, requires_grad)`,
+    which is the same class here.
+    """
+    wants = kwargs.pop("requires_grad", False)
+    kwargs.pop("volatile", None)
+    if len(args) == 2 and isinstance(args[0], Tensor) and isinstance(args[1], bool):
+        args, wants = args[:1], args[1]
+    if isinstance(kwargs.get("data"), Tensor):
+        kwargs["other"] = kwargs.pop("data")
     result = made(args, kwargs, dtypes.get_default_dtype(), exact=False)
     if cls is not Tensor:
         result.__class__ = cls
-    return result
+    return want_gradient(result) if wants else result
 
 
 Tensor.__new__ = _new  # type: ignore[method-assign]

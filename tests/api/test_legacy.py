@@ -113,3 +113,13 @@ def test_functions_of_elements_give_numbers():
         torch.ones(2).apply_(lambda _: "2")
     with pytest.raises(TypeError, match="'str' object cannot be interpreted as an integer"):
         torch.ones(2, dtype=torch.int64).apply_(lambda _: "2")
+
+
+def test_variables():
+    make = torch.autograd.Variable
+    x = torch.ones(2)
+    assert make(x, requires_grad=True).requires_grad and make(x, True).requires_grad
+    assert make(data=x, requires_grad=True).requires_grad
+    assert not make(x, volatile=True).requires_grad and make(x).data_ptr() == x.data_ptr()
+    with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can"):
+        make(x.long(), requires_grad=True)
