@@ -125,7 +125,8 @@ def _new(cls: Any, *args: Any, **kwargs: Any) -> Tensor:
     wants = kwargs.pop("requires_grad", False)
     kwargs.pop("volatile", None)
     if len(args) == 2 and isinstance(args[0], Tensor) and isinstance(args[1], bool):
-        args, wants = args[:1], args[1]
+        wants = args[1]
+        args = args[:1]
     if isinstance(kwargs.get("data"), Tensor):
         kwargs["other"] = kwargs.pop("data")
     result = made(args, kwargs, dtypes.get_default_dtype(), exact=False)
