@@ -136,7 +136,7 @@ def test_futures():
     first.set_result(0)
     second.set_exception(KeyError("x"))
     assert both.done() and failed.done()
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(RuntimeError, match="running the callback: ZeroDivisionError: division"):
         failed.wait()
     with pytest.raises(KeyError):
         futures.wait_all([first, second])

@@ -67,6 +67,7 @@ defop(
     "sort",
     "input",
     forward=_sort,
+    host=True,  # the order of equals is found in native code
     outputs=2,
     vjp={"input": _order_grad},
     aval=lambda x, dim, descending, how: [x, (x[0], np.dtype(np.int64))],
@@ -108,6 +109,7 @@ defop(
     "topk",
     "input",
     forward=_topk,
+    host=True,
     outputs=2,
     vjp={"input": _order_grad},
     aval=_topk_aval,
