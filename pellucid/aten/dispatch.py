@@ -42,11 +42,17 @@ def takes_over(kind: Any) -> bool:
 
 
 # ---- who is there ------------------------------------------------------------------------------
-def leaves(args: Iterable[Any], kwargs: dict[str, Any]) -> Iterator[Any]:
-    """Arguments, those in lists too."""
+def leaves(
+    args: Iterable[Any], kwargs: dict[str, Any], seen: set[int] | None = None
+) -> Iterator[Any]:
+    """Arguments, those in lists too; of a list that is there several times once."""
     for value in (*args, *kwargs.values()):
         if isinstance(value, (list, tuple)):
-            yield from leaves(value, {})
+            # Lists of lists may share them, and then hold exponentially many, or hold themselves.
+            seen = set() if seen is None else seen
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield from leaves(value, {}, seen)
         else:
             yield value
 

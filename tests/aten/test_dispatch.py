@@ -546,3 +546,13 @@ def test_a_loss_under_a_mode_is_reduced():
     with Log():
         loss = torch.nn.functional.binary_cross_entropy_with_logits(x, torch.ones(3, 4))
     assert loss.shape == ()
+
+
+def test_lists_that_share_lists_are_walked_once():
+    from pellucid.aten.dispatch import leaves
+
+    shared, endless = [1], [2]
+    for _ in range(60):
+        shared = [shared, shared]
+    endless.append(endless)
+    assert list(leaves((shared, 3), {"x": endless})) == [1, 3, 2]
