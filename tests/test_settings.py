@@ -36,7 +36,7 @@ def test_types_by_name():
     assert torch.DoubleTensor(2, 3).shape == (2, 3)
     assert torch.ones(2).type(torch.IntTensor).dtype is torch.int32
     assert torch.is_storage(torch.FloatStorage(3))
-    with pytest.raises(TypeError, match="expected FloatTensor"):
+    with pytest.raises(TypeError, match="expected TensorOptions\\(dtype=float"):
         torch.FloatTensor(torch.ones(2).double())
     with pytest.warns(UserWarning, match="deprecated"):
         torch.set_default_tensor_type(torch.DoubleTensor)

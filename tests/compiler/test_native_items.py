@@ -760,6 +760,12 @@ LOSSES = {
     ),
 }
 CASES = {**INDEXING, **COPIES, **PRODUCTS, **REDUCTIONS, **POOLING, **ORDER, **LOSSES}
+# Calls of Python that are left: PyTorch's choice among equals, its layout of a sorted transpose.
+IN_PYTHON = {
+    "sort of a transposed one": {"sort"},
+    "kthvalue": {"kthvalue"},
+    "kthvalue of doubles": {"kthvalue"},
+}
 
 
 def called(function):
@@ -787,7 +793,7 @@ def test_native_and_eager_for_other_values(name):
             assert a.dtype is b.dtype and a.shape == b.shape
             np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-4, atol=1e-5)
     assert len(compiled.versions) == 1 and compiled.versions[0].hits == len(SEEDS) - 1
-    assert called(compiled) == []
+    assert {op for op, _ in called(compiled)} == IN_PYTHON.get(name, set()), called(compiled)
 
 
 # Functions with positions that they take and ones that they refuse.
