@@ -265,14 +265,14 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     if not a or a[number] != 3 or b[number] != 3:
         got = f"{a[number]} and {b[number]}" if a else "1 and 1"
         raise ShapeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {got}")
+    if input.dtype is dtypes.bool_:
+        raise UnsupportedError(
+            "\"cross\" not implemented for 'Bool'", hint="convert first: x.int()"
+        )
     if input.dtype is not other.dtype:
         raise DtypeError(
             f"expected scalar type {input.dtype.scalar_type_name} but found "
             f"{other.dtype.scalar_type_name}"
-        )
-    if input.dtype is dtypes.bool_:
-        raise UnsupportedError(
-            "\"cross\" not implemented for 'Bool'", hint="convert first: x.int()"
         )
     shape = broadcast_shapes(a, b)
     return titled(

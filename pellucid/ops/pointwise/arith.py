@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.bind import OPERANDS, common_dtype, make_operators
+from ...core.modes import state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
@@ -355,8 +356,9 @@ def _divided_by(self: Tensor, other: Any) -> Any:
     if not isinstance(other, OPERANDS):
         return NotImplemented
     inverse = reciprocal(self)
-    once = other.__class__ in (int, float) and other == 1 and not inverse.requires_grad
-    return inverse if once else inverse * other
+    # A product with 1 changes nothing, but whoever watches or records is told of it.
+    unseen = not (state.slow or inverse.requires_grad)
+    return inverse if unseen and other.__class__ in (int, float) and other == 1 else inverse * other
 
 
 METHODS["__div__"] = METHODS["__truediv__"]
