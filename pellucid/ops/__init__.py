@@ -7,8 +7,13 @@ from .create import gamma as random_gamma
 from .create import random as random_create
 from .create import ranges as create_range
 from .create import windows as windows
+from .index import assign as index_assign
 from .index import basic as index
 from .index import dim as index_dim
+from .index import flat as index_flat
+from .index import gather as gather
+from .index import masked as index_masked
+from .index import positions as index_positions
 from .index import scatter as scatter
 from .linalg import basic as linalg
 from .linalg import eigen as linalg_eigen

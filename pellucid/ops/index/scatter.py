@@ -1,299 +1,34 @@
-"""Picking and writing element by element along one dimension: gather, scatter and their reductions;
-take and put.
-"""
+"""Writing element by element along one dimension: scatter, scatter_add, scatter_reduce."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from ... import shapes
-from ...backends import numpy_cpu
-from ...backends.meta import MetaArray
-from ...backends.numpy_cpu import overlaps_itself, writable
-from ...backends.scatter import (
-    FEW,
-    KERNEL_SIZE,
-    add_rows,
-    few_places,
-    gather_along,
-    scatter_along,
-    short_way,
-    take_by,
-)
+from ...backends.scatter import FEW, KERNEL_SIZE, add_rows, few_places, scatter_along
 from ...core import tracing
 from ...core.bind import wrap
-from ...core.inplace import bump, check_overlap, check_read, check_writable, overwrite, write
-from ...core.modes import local
+from ...core.inplace import check_overlap, check_read, check_writable, overwrite, write
 from ...core.primitive import TENSORS as F
 from ...core.primitive import Primitive, defop
-from ...core.public import FUNCTIONS, METHODS, public, with_out
-from ...core.tape import titled
+from ...core.public import METHODS, public
 from ...core.tensor import Tensor
-from ...errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeError, warn_once
+from ...errors import DtypeError, OperationError, ShapeError
 from .._numbers import number_array
 from .._rules import require_tensor
 from .._samples import Sample
-from ..reduce._reduction import everyday_dim
-from ..shape.view import broadcast_to, reshape
-
-
-# ---- what the families of writes share -------------------------------------------------------
-def copying(rule: Callable[..., None], row_major: bool = False) -> Callable[..., Any]:
-    """The forward rule of an operation that is given by its in-place rule. The result lies in
-    memory as the argument does, or row by row.
-    """
-
-    def forward(xp: Any, x: Any, *others: Any, **params: Any) -> Any:
-        out = xp.ascontiguousarray(xp.copy(x)) if row_major and x.ndim > 1 else xp.copy(x)
-        rule(xp, out, *others, **params)
-        return out
-
-    return forward
-
-
-def wrote_expanded(
-    t: Tensor, name: str, op: Any, others: tuple[Tensor, ...], params: dict[str, Any], example: str
-) -> bool:
-    """Write place by place to a tensor whose elements share memory, so that the last value stays:
-    as in PyTorch, which warns.
-
-    Not where a gradient flows; False where nothing was written.
-    """
-    a = t._array
-    if (
-        type(a) is not ndarray
-        or not overlaps_itself(a)
-        or (local.grad and any(x._rg for x in (t, *others)))
-    ):
-        return False
-    warn_once(
-        f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
-        f"applies to advanced indexing e.g. {example}"
-    )
-    tracing.seen(None, "the step writes to an expanded tensor")
-    op.inplace(numpy_cpu, writable(a), *[x._array for x in others], **params)
-    bump(t, name)
-    return True
-
-
-def both_forms(
-    name: str,
-    op: Primitive,
-    prepare: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]],
-    direct: bool = True,
-    out: bool = True,
-) -> None:
-    """Publish `name` and `name_` for an operation whose arguments after the tensor `prepare` checks
-    and makes.
-
-    Args:
-        direct: the gradient needs neither the old value nor the result, so that `name_` may write
-            at once.
-    """
-    doc = prepare.__doc__
-
-    def function(input: Tensor, *args: Any, **named: Any) -> Tensor:
-        others, params = prepare(require_tensor(input, name), *args, **named)
-        return op.call(input, *others, **params)
-
-    def inplace(self: Tensor, *args: Any, **named: Any) -> Tensor:
-        check_writable(self, name + "_")
-        others, params = prepare(require_tensor(self, name + "_"), *args, **named)
-        a = self._array
-        # The value of a fill is read once, before anything is written.
-        check_read(
-            self, others[:1] if name.endswith("_fill") else others, exact=name != "masked_fill"
-        )
-        if not direct:
-            return overwrite(self, op.call(self, *others, **params), name + "_")
-        if name.endswith("_fill") and wrote_expanded(
-            self, name + "_", op, others, params, "tensor[mask] = scalar"
-        ):
-            return self
-        if type(a) is ndarray:
-            check_overlap(a)
-            if op.check is not None:
-                tracing.check(
-                    partial(op.check, **params), a, *[t._array for t in others], again=True
-                )
-            others = tuple(F.clone(t) if np.may_share_memory(a, t._array) else t for t in others)
-        return write(self, name + "_", op, others, params)
-
-    function.__name__, inplace.__name__ = name, name + "_"
-    function.__doc__, inplace.__doc__ = doc, f"In-place version of :func:`{name}`."
-    METHODS[name], METHODS[name + "_"] = function, inplace
-    FUNCTIONS["torch"][name] = with_out(function, "exact") if out else function
-
-
-def inside(index: Any, size: int) -> bool:
-    """Whether all positions are in 0 ... size-1."""
-    if not index.size or type(index) is MetaArray:  # a description has no positions
-        return True
-    if index.size <= 32:
-        few = index.ravel().tolist() if index.ndim != 1 else index.tolist()
-        return min(few) >= 0 and max(few) < size
-    if index.dtype == np.int64:  # read as unsigned numbers, negative ones are greater than any size
-        return bool(np.maximum.reduce(index.view(np.uint64), axis=None) < size)
-    return bool(index.min() >= 0 and index.max() < size)
-
-
-def first_outside(index: Any, low: int, high: int) -> int:
-    """The first position, in C order, that is below `low` or not below `high`."""
-    return int(index[(index < low) | (index >= high)].flat[0])
-
-
-def bounded(index: Any, size: int, dim: int, error: Any = OperationError, where: str = "") -> None:
-    """Refuse positions outside 0 ... size-1."""
-    if not inside(index, size):
-        raise error(
-            f"{where}index {first_outside(index, 0, size)} is out of bounds for dimension {dim} with size {size}"
-        )
-
-
-def places(shape: tuple[int, ...], index: ndarray, dim: int) -> ndarray:
-    """Flat positions, in a C-ordered array of `shape`, of the elements that `index` picks along
-    `dim`.
-    """
-    strides = shapes.contiguous_strides(shape)
-    flat: Any = index.astype(np.int64, copy=False) * strides[dim]
-    for d, size in enumerate(index.shape):
-        if d != dim and size > 1:
-            flat = flat + (np.arange(size) * strides[d]).reshape(
-                (size,) + (1,) * (index.ndim - 1 - d)
-            )
-    return flat
-
-
-def _vectors(*arrays: Any) -> list[Any]:
-    """Scalars as vectors of one element (views, so that writes reach them)."""
-    return [np.asarray(a).reshape(1) if a.ndim == 0 else a for a in arrays]
+from ..shape.view import broadcast_to
+from ._bounds import bounded, index_of, inside, places, vectors
+from ._writes import both_forms, copying
 
 
 def _front(a: Any, shape: tuple[int, ...]) -> Any:
     """The first elements of each dimension, as many as `shape` has."""
     return a if a.shape == shape else a[tuple(slice(n) for n in shape)]
-
-
-def bounded_line(index: Any, size: int) -> None:
-    """`bounded` in PyTorch's words for `index_reduce`, and for `index_add` of vectors."""
-    if not inside(index, size):
-        raise IndexOutOfRangeError("index out of range in self")
-
-
-# ---- gather ----------------------------------------------------------------------------------
-def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
-    if not isinstance(x, (ndarray, np.generic)):
-        # an index may be smaller than what it reads
-        cut = tuple(slice(None if d == dim else n) for d, n in enumerate(index.shape))
-        return xp.take_along_axis(x[cut], index, dim)
-    shape, count = index.shape, index.size
-    if count == 0:
-        return np.empty(shape, x.dtype)
-    way = (
-        short_way(x, index, dim) if shape and count <= KERNEL_SIZE and type(x) is ndarray else None
-    )
-    if way is not None and inside(index, x.shape[dim]):
-        return take_by(x, index, way)
-    x, index = _vectors(x, index)
-    try:
-        quick = gather_along(x, index, dim)
-    except IndexError:
-        quick = None
-    if quick is not None:
-        return quick
-    bounded(index, x.shape[dim], dim)
-    if shape and x.shape[:dim] == shape[:dim] and x.shape[dim + 1 :] == shape[dim + 1 :]:
-        return xp.take_along_axis(x, index, dim)
-    return xp.ascontiguousarray(x).reshape(-1).take(places(x.shape, index, dim)).reshape(shape)
-
-
-def _gather_check(x: Any, index: Any, *, dim: int) -> None:
-    if index.size:
-        bounded(index, x.shape[dim] if x.ndim else 1, dim)
-
-
-gather_op = defop(
-    "gather",
-    "input index",
-    forward=_gather,
-    check=_gather_check,
-    aval=lambda x, index, dim: (index[0], x[1]),
-    vjp={
-        "input": lambda F, g, index, dim, input_shape, input_dtype: F.scatter_add(
-            F.full(shape=input_shape, value=0, dtype=input_dtype), index, g, dim=dim
-        )
-    },
-    batch="dims",
-    traits="passes",
-    onnx=lambda c: c.emit("GatherElements", c[0], c[1], axis=int(c.p["dim"])),
-    samples=lambda rng: [
-        Sample((rng.random((3, 4)), np.array([[2, 0], [1, 1]])), {"dim": 0}),
-        Sample((rng.random((3, 4)), np.zeros((3, 0), np.int64)), {"dim": 1}),
-    ],
-)
-
-
-_INT64 = np.dtype(np.int64)
-_INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
-
-
-def _index_of(x: Tensor, dim: int, index: Any, name: str) -> tuple[int, Tensor]:
-    """Dimension and index tensor of a gather or scatter, checked but for the positions."""
-    require_tensor(index, name, "index", 3)
-    dim = shapes.normalize_dim(dim, x._array.ndim)
-    if index._array.dtype not in _INDEX_DTYPES:
-        if index._array.size == 0:
-            return dim, F.cast(index, dtype=np.dtype(np.int64))
-        raise DtypeError(f"{name}(): Expected dtype int32/int64 for index")
-    return dim, index
-
-
-@public(methods="=", out="exact")
-def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """Gather elements by index: `out[i][j] = input[index[i][j]][j]` for dim 0, and likewise for
-    other dimensions.
-
-    Args:
-        input: any shape and dtype.
-        dim: the dimension that is indexed.
-        index: int32 or int64, with as many dimensions as `input` and not larger in the other ones.
-            The
-            result has its shape.
-        sparse_grad: make the gradient a sparse tensor. Default: False.
-
-    Raises:
-        RuntimeError: shapes that do not fit, an index out of range, or another dtype of `index`.
-
-    >>> import pellucid as torch
-    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0, 0], [1, 0]]))
-    tensor([[1, 1],
-            [4, 3]])
-    """
-    if isinstance(input, Tensor) and isinstance(index, Tensor) and index._array.dtype is _INT64:
-        number = everyday_dim(input, dim)
-        if number >= 0 and input._array.ndim == index._array.ndim == 2:
-            # Along one of two dimensions the index is not longer in the other: the everyday call.
-            if index._array.shape[1 - number] <= input._array.shape[1 - number]:
-                return gather_op.call(input, index, dim=number)
-    dim, index = _index_of(require_tensor(input, "gather"), dim, index, "gather")
-    a, b = input._array.shape, index._array.shape
-    if not index._array.size:
-        return gather_op.call(input, index, dim=dim)
-    if len(a or (1,)) != len(b or (1,)):
-        raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
-    if a and a != b:
-        for d, (own, wanted) in enumerate(zip(a, b or (1,), strict=True)):
-            if d != dim and wanted > own:
-                raise ShapeError(
-                    f"Size does not match at dimension {d} expected index {shapes.text(b)} to be no larger than self "
-                    f"{shapes.text(a)} apart from dimension {dim}"
-                )
-    return gather_op.call(input, index, dim=dim)
 
 
 # ---- scatter ---------------------------------------------------------------------------------
@@ -314,7 +49,7 @@ def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
         if few is not None and index.size and inside(index, out.shape[dim]):
             write_places(out.reshape(-1), few, src, **params)
             return
-        target, index, src = _vectors(out, index, src)
+        target, index, src = vectors(out, index, src)
         if index.size == 0:
             return
         src = (
@@ -470,7 +205,7 @@ def _scatter_arguments(
     value: Any = None,
     reduce: str | None = None,
 ) -> tuple[Primitive, tuple[Any, ...], dict[str, Any]]:
-    dim, index = _index_of(input, dim, index, "scatter")
+    dim, index = index_of(input, dim, index, "scatter")
     source = _source(input, index, value if src is None else src, dim)
     if reduce is None:
         return scatter_op, (index, source), {"dim": dim}
@@ -568,7 +303,7 @@ def _prepare_scatter_add(
     >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([2, 0, 2]), torch.tensor([1.0, 2.0, 3.0]))
     tensor([2., 0., 4.])
     """
-    dim, index = _index_of(input, dim, index, "scatter_add")
+    dim, index = index_of(input, dim, index, "scatter_add")
     return (index, _source(input, index, require_tensor(src, "scatter_add", "src", 4), dim)), {
         "dim": dim
     }
@@ -738,130 +473,9 @@ def _prepare_scatter_reduce(
         raise OperationError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
-    dim, index = _index_of(input, dim, index, "scatter_reduce")
+    dim, index = index_of(input, dim, index, "scatter_reduce")
     source = _source(input, index, require_tensor(src, "scatter_reduce", "src", 4), dim)
     return (index, source), {"dim": dim, "reduce": reduce, "include_self": include_self}
 
 
 both_forms("scatter_reduce", scatter_reduce_op, _prepare_scatter_reduce, direct=False)
-
-
-# ---- flat positions --------------------------------------------------------------------------
-def _long(index: Any, name: str) -> Tensor:
-    require_tensor(index, name.rstrip("_"), "index", 2)
-    if index._array.dtype != np.int64:
-        raise DtypeError(
-            f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_type_name}"
-        )
-    return index
-
-
-def _in_flat(index: Tensor, size: int) -> None:
-    a = index._array
-    if type(a) is ndarray and a.size:
-        tracing.check(_check_flat, a, size)
-
-
-def _check_flat(a: ndarray, size: int) -> None:
-    low, high = int(a.min()), int(a.max())
-    if low < -size or high >= size:
-        raise IndexOutOfRangeError(
-            f"out of range: tried to access index {low if low < -size else high} on a tensor of {size} elements."
-        )
-
-
-@public(methods="=", out="exact")
-def take(input: Tensor, index: Tensor) -> Tensor:
-    """Take elements by their positions in the flattened tensor.
-
-    Args:
-        input: any shape and dtype.
-        index: int64 positions, of any shape; negative ones count from the end.
-
-    Returns:
-        A tensor of the shape of `index`.
-
-    >>> import pellucid as torch
-    >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, -1]))
-    tensor([1, 4])
-    """
-    size = require_tensor(input, "take")._array.size
-    index = _long(index, "take")
-    if not size and index._array.size:
-        raise IndexOutOfRangeError("take(): tried to take from an empty tensor")
-    _in_flat(index, size)
-    return titled(F.index(reshape(input, (size,)), index, spec=(True,)), "Take")
-
-
-@public(methods="=", inplace="=")
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with the elements of `source` at positions of the flattened tensor.
-
-    >>> import pellucid as torch
-    >>> torch.put(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, -1]), torch.tensor([7, 8]))
-    tensor([[7, 2],
-            [3, 8]])
-    """
-    a = require_tensor(input, "put")._array
-    index = _long(index, "put_")
-    if require_tensor(source, "put", "source", 3)._array.dtype != a.dtype:
-        raise DtypeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype.scalar_type_name} and source.dtype = "
-            f"{source.dtype.scalar_type_name}"
-        )
-    if source._array.size != index._array.size:
-        raise IndexOutOfRangeError(
-            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source._array.size}, index.numel() = {index._array.size}"
-        )
-    _in_flat(index, a.size)
-    flat = F.index_put(
-        reshape(input, (a.size,)),
-        reshape(source, (source._array.size,)),
-        reshape(index, (index._array.size,)),
-        spec=(True,),
-        accumulate=accumulate,
-    )
-    return reshape(flat, a.shape)
-
-
-@public(methods="=", out="exact")
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Take elements along a dimension, as `argsort` and `argmax` return their positions.
-
-    Args:
-        input: any shape and dtype.
-        indices: int64 positions; it broadcasts with `input` except along `dim`.
-        dim: the dimension. Default: None, which flattens both.
-
-    >>> import pellucid as torch
-    >>> x = torch.tensor([[10, 30, 20], [60, 40, 50]])
-    >>> torch.take_along_dim(x, torch.tensor([[1], [0]]), dim=1)
-    tensor([[30],
-            [60]])
-    """
-    require_tensor(input, "take_along_dim")
-    if require_tensor(indices, "take_along_dim", "indices", 2)._array.dtype != np.int64:
-        raise DtypeError(
-            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_type_name}"
-        )
-    if dim is None:
-        return gather(
-            reshape(input, (input._array.size,)), 0, reshape(indices, (indices._array.size,))
-        )
-    a, b = input._array.shape, indices._array.shape
-    if len(a) != len(b):
-        raise ShapeError(
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{len(a)} dimensions for input, and {len(b)} dimensions for indices"
-        )
-    dim = shapes.normalize_dim(dim, len(a))
-    common = list(
-        shapes.broadcast_shapes((*a[:dim], 1, *a[dim + 1 :]), (*b[:dim], 1, *b[dim + 1 :]))
-    )
-    wide = broadcast_to(input, (*common[:dim], a[dim], *common[dim + 1 :]))
-    # Positions may be counted from the end here.
-    picks = indices._array
-    if type(picks) is ndarray and picks.size and (tracing.tracer() or picks.min() < 0):
-        indices = F.where(F.lt(indices, 0), F.add(indices, a[dim]), indices)
-    return gather(wide, dim, broadcast_to(indices, (*common[:dim], b[dim], *common[dim + 1 :])))

@@ -25,7 +25,7 @@ from ...core.tracing import constant
 from ...errors import ArgumentValueError, IndexOutOfRangeError, OperationError, UnsupportedError
 from .._rules import require_tensor
 from .._samples import Sample
-from ..index.scatter import inside
+from ..index._bounds import inside
 
 _F32 = np.dtype(np.float32)
 

@@ -35,7 +35,7 @@ from ...shapes import broadcast_shapes, normalize_dim
 from .._rules import asked_for, full_precision, library, require_tensor, values
 from .._rules import constant as as_constant
 from .._samples import REAL, Sample, elementwise
-from ..index.scatter import inside
+from ..index._bounds import inside
 from .linear import linear
 
 _F32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)

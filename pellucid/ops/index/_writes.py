@@ -1,0 +1,132 @@
+"""What the families of writes share: in-place and copying forms, and the value of a fill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ...backends import numpy_cpu
+from ...backends.numpy_cpu import overlaps_itself, writable
+from ...core import tracing
+from ...core.bind import NUMBERS, wrap
+from ...core.inplace import bump, check_overlap, check_read, check_writable, overwrite, write
+from ...core.modes import local
+from ...core.primitive import TENSORS as F
+from ...core.primitive import Primitive
+from ...core.public import FUNCTIONS, METHODS, with_out
+from ...core.tensor import Tensor
+from ...errors import OperationError, warn_once
+from .._numbers import check_fitting, number_array
+from .._rules import mismatch, require_tensor
+
+
+def copying(rule: Callable[..., None], row_major: bool = False) -> Callable[..., Any]:
+    """The forward rule of an operation that is given by its in-place rule. The result lies in
+    memory as the argument does, or row by row.
+    """
+
+    def forward(xp: Any, x: Any, *others: Any, **params: Any) -> Any:
+        out = xp.ascontiguousarray(xp.copy(x)) if row_major and x.ndim > 1 else xp.copy(x)
+        rule(xp, out, *others, **params)
+        return out
+
+    return forward
+
+
+def wrote_expanded(
+    t: Tensor, name: str, op: Any, others: tuple[Tensor, ...], params: dict[str, Any], example: str
+) -> bool:
+    """Write place by place to a tensor whose elements share memory, so that the last value stays:
+    as in PyTorch, which warns.
+
+    Not where a gradient flows; False where nothing was written.
+    """
+    a = t._array
+    if (
+        type(a) is not ndarray
+        or not overlaps_itself(a)
+        or (local.grad and any(x._rg for x in (t, *others)))
+    ):
+        return False
+    warn_once(
+        f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
+        f"applies to advanced indexing e.g. {example}"
+    )
+    tracing.seen(None, "the step writes to an expanded tensor")
+    op.inplace(numpy_cpu, writable(a), *[x._array for x in others], **params)
+    bump(t, name)
+    return True
+
+
+def both_forms(
+    name: str,
+    op: Primitive,
+    prepare: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]],
+    direct: bool = True,
+    out: bool = True,
+) -> None:
+    """Publish `name` and `name_` for an operation whose arguments after the tensor `prepare` checks
+    and makes.
+
+    Args:
+        direct: the gradient needs neither the old value nor the result, so that `name_` may write
+            at once.
+    """
+    doc = prepare.__doc__
+
+    def function(input: Tensor, *args: Any, **named: Any) -> Tensor:
+        others, params = prepare(require_tensor(input, name), *args, **named)
+        return op.call(input, *others, **params)
+
+    def inplace(self: Tensor, *args: Any, **named: Any) -> Tensor:
+        check_writable(self, name + "_")
+        others, params = prepare(require_tensor(self, name + "_"), *args, **named)
+        a = self._array
+        # The value of a fill is read once, before anything is written.
+        check_read(
+            self, others[:1] if name.endswith("_fill") else others, exact=name != "masked_fill"
+        )
+        if not direct:
+            return overwrite(self, op.call(self, *others, **params), name + "_")
+        if name.endswith("_fill") and wrote_expanded(
+            self, name + "_", op, others, params, "tensor[mask] = scalar"
+        ):
+            return self
+        if type(a) is ndarray:
+            check_overlap(a)
+            if op.check is not None:
+                tracing.check(
+                    partial(op.check, **params), a, *[t._array for t in others], again=True
+                )
+            others = tuple(F.clone(t) if np.may_share_memory(a, t._array) else t for t in others)
+        return write(self, name + "_", op, others, params)
+
+    function.__name__, inplace.__name__ = name, name + "_"
+    function.__doc__, inplace.__doc__ = doc, f"In-place version of :func:`{name}`."
+    METHODS[name], METHODS[name + "_"] = function, inplace
+    FUNCTIONS["torch"][name] = with_out(function, "exact") if out else function
+
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def zero_dim_value(name: str, x: Tensor, *between: Any, value: Any) -> Tensor:
+    """The value of a fill, which was called with `x`, `between` and it, as a 0-d tensor of the
+    dtype of `x`.
+    """
+    if not isinstance(value, Tensor):
+        if not isinstance(value, NUMBERS):
+            raise mismatch(name, x, *between, value)
+        return wrap(number_array(value, x._array.dtype))
+    if value._array.ndim:
+        raise OperationError(
+            f"{name}_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
+        )
+    if value._array.dtype.kind == "c" and x._array.dtype.kind != "c":
+        number_array(1j, x._array.dtype)
+    tracing.check(check_fitting, value._array, x._array.dtype)
+    return value if value._array.dtype == x._array.dtype else F.cast(value, dtype=x._array.dtype)

@@ -1,0 +1,205 @@
+"""Reading and writing under a mask: masked_fill, masked_select, masked_scatter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ... import shapes
+from ...core import tracing
+from ...core.bind import wrap
+from ...core.inplace import overwrite
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import METHODS, public
+from ...core.tensor import Tensor
+from ...errors import DtypeError, OperationError, ShapeError
+from ...ir.formula import Formula
+from .._rules import overloads, require_tensor
+from .._samples import Sample
+from ..shape.view import broadcast_to, expand, reshape
+from ._writes import Arguments, both_forms, zero_dim_value
+from .assign import put_
+
+
+def _fill_where(xp: Any, out: Any, mask: Any, value: Any) -> None:
+    if out.size:  # NumPy's copy under a mask reads an element also where there is none
+        xp.copyto(out, value, where=mask)
+
+
+masked_fill_op = defop(
+    "masked_fill",
+    "input mask value",
+    variant=overloads("MaskedFillBackward1", "MaskedFillBackward0", 2),
+    forward=lambda xp, x, mask, value: xp.where(mask, value, x),
+    formula=Formula(lambda m, x, mask, value: m.where(mask, value, x), "fhib", masks=(1,)),
+    inplace=_fill_where,
+    vjp={
+        "input": lambda F, g, mask, input_dtype: F.masked_fill(
+            g, mask, F.full(shape=(), value=0, dtype=input_dtype)
+        ),
+        "value": lambda F, g, mask, input_dtype: F.where(
+            mask, g, F.full(shape=(), value=0, dtype=input_dtype)
+        ),
+    },
+    elementwise=True,
+    traits="masks",
+    onnx=lambda c: c.emit("Where", c[1], c[2], c[0]),
+    samples=lambda rng: [
+        Sample((rng.random((2, 4)), rng.random((2, 4)) > 0.5, np.asarray(rng.random())), {}),
+        Sample((rng.random((3, 2, 4)), rng.random((2, 1)) > 0.5, np.asarray(2.5)), {}),
+    ],
+)
+
+
+def _mask(mask: Any, name: str) -> Tensor:
+    if require_tensor(mask, name, "mask", 2)._array.dtype.kind != "b":
+        raise DtypeError(
+            f"{name}_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}"
+        )
+    return mask
+
+
+def _prepare_masked_fill(input: Tensor, mask: Tensor, value: Any) -> Arguments:
+    """A copy with `value` where the mask is True.
+
+    Args:
+        mask: bool, broadcast against the tensor.
+        value: a number or a 0-d tensor.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([1.0, -1.0])
+    >>> torch.masked_fill(x, x < 0, 0)
+    tensor([1., 0.])
+    """
+    _mask(mask, "masked_fill")
+    a, b = input._array.shape, mask._array.shape
+    if a != b:
+        shapes.broadcast_shapes(b, a)
+    return (mask, zero_dim_value("masked_fill", input, mask, value=value)), {}
+
+
+both_forms("masked_fill", masked_fill_op, _prepare_masked_fill, out=False)
+
+_out_of_place_fill_ = METHODS["masked_fill_"]
+
+
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """In-place version of :func:`masked_fill`."""
+    a, b = self._array.shape, _mask(mask, "masked_fill")._array.shape
+    if a != b and shapes.broadcast_shapes(a, b) != a:
+        raise ShapeError(
+            f"output with shape {shapes.text(a)} doesn't match the broadcast shape {shapes.text(shapes.broadcast_shapes(a, b))}"
+        )
+    return _out_of_place_fill_(self, mask, value)
+
+
+METHODS["masked_fill_"] = masked_fill_
+
+
+@public(methods="=", out="exact")
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """Select the elements where the mask is True, as a vector.
+
+    Args:
+        input: any shape and dtype.
+        mask: a bool tensor that broadcasts with `input`.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([1.0, -1.0, 2.0])
+    >>> torch.masked_select(x, x > 0)
+    tensor([1., 2.])
+    """
+    require_tensor(input, "masked_select")
+    if require_tensor(mask, "masked_select", "mask", 2)._array.dtype.kind != "b":
+        raise OperationError("masked_select: expected BoolTensor for mask")
+    a, b = input._array.shape, mask._array.shape
+    shape = shapes.broadcast_shapes(b, a) if a != b else a
+    if not shape:
+        input, mask, shape = reshape(input, (1,)), reshape(mask, (1,)), (1,)
+    return F.index(broadcast_to(input, shape), broadcast_to(mask, shape), spec=(True,))
+
+
+def _scatter_source(input: Tensor, mask: Tensor, source: Tensor) -> tuple[Tensor, Tensor]:
+    require_tensor(input, "masked_scatter")
+    if require_tensor(mask, "masked_scatter", "mask", 2)._array.dtype.kind != "b":
+        raise DtypeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type_name}"
+        )
+    if require_tensor(source, "masked_scatter", "source", 3)._array.dtype != input._array.dtype:
+        raise DtypeError(
+            f"masked_scatter: expected self and source to have same dtypes but got{input.dtype.scalar_type_name} and {source.dtype.scalar_type_name}"
+        )
+    return mask, source
+
+
+def _taken(mask: Tensor, source: Tensor) -> Tensor:
+    count = int(np.count_nonzero(mask._array))
+    if count > source._array.size:
+        raise OperationError("Number of elements of source < number of ones in mask")
+    flat = reshape(source, (source._array.size,))
+    return F.slice(flat, dim=0, start=0, end=count, step=1)
+
+
+def _scatter_in_order(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """`masked_scatter` by operations whose sizes do not depend on how many elements the mask has."""
+    size = source._array.size
+    order = tracing.effect(_order_of_ones, mask._array, size)
+    if not size:  # which no element of the mask asks for: the source counts as used all the same
+        return F.where(
+            mask, F.cast(F.sum(source, dim=None, keepdim=False), dtype=input._array.dtype), input
+        )
+    return F.where(mask, F.index(reshape(source, (size,)), wrap(order), spec=(True,)), input)
+
+
+def _order_of_ones(mask: ndarray, size: int) -> ndarray:
+    """How many ones of a mask stand before each element, and a number inside of the source where
+    there is none.
+    """
+    order = np.cumsum(mask.reshape(-1)) - 1
+    if order.size and order[-1] >= size:
+        raise OperationError("Number of elements of source < number of ones in mask")
+    return np.maximum(order, 0).reshape(mask.shape)
+
+
+@public(methods="=")
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Copy `input`, and put the elements of `source`, in order, where the mask is True.
+
+    Args:
+        input: any shape and dtype.
+        mask: a bool tensor that broadcasts with `input`.
+        source: at least as many elements as the mask has True.
+
+    >>> import pellucid as torch
+    >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([1.0, 2.0]))
+    tensor([1., 0., 2.])
+    """
+    mask, source = _scatter_source(input, mask, source)
+    shape = shapes.broadcast_shapes(mask._array.shape, input._array.shape)
+    if not shape:
+        return reshape(masked_scatter(reshape(input, (1,)), reshape(mask, (1,)), source), ())
+    mask = broadcast_to(mask, shape)
+    if tracing.tracer():
+        return _scatter_in_order(broadcast_to(input, shape), mask, source)
+    return F.index_put(
+        broadcast_to(input, shape), _taken(mask, source), mask, spec=(True,), accumulate=False
+    )
+
+
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """In-place version of :func:`masked_scatter`."""
+    mask, source = _scatter_source(self, mask, source)
+    shape = self._array.shape
+    if not shape:
+        masked_scatter_(reshape(self, (1,)), reshape(mask, (1,)), source)
+        return self
+    mask = expand(mask, shape)
+    if tracing.tracer():
+        return overwrite(self, _scatter_in_order(self, mask, source), "masked_scatter_")
+    return put_(self, [mask], (True,), _taken(mask, source), False, "masked_scatter_")
+
+
+METHODS["masked_scatter_"] = masked_scatter_
