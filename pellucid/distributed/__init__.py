@@ -134,3 +134,11 @@ _identities.publish(globals())
 _hooks.publish(__name__)
 _powersgd.publish(__name__)
 _suggest_names(__name__)
+
+# Files that PyTorch has no module for. `from .groups import ...` finds them, users' code does not.
+for _name in (
+    "coalesced collectives engine functional groups hooks mesh messages objects powersgd reducer "
+    "reductions server shared stores watch work world"
+).split():
+    globals().pop(_name, None)
+del _name

@@ -134,7 +134,7 @@ def test_a_script_that_imports_fsdp_alone_runs_on_the_alias():
         "from torch.distributed.fsdp import fully_shard\nimport torch.distributed.checkpoint, torch.distributed.optim\n"
         "import torch\nimport torch.distributed as dist\ndist.init_process_group('gloo')\nmodel = torch.nn.Linear(3, 2)\nfully_shard(model)\n"
         "model(torch.ones(4, 3)).sum().backward()\nassert model.weight.grad.to_local().tolist() == [[4.0] * 3] * 2\n"
-        "dist.destroy_process_group()\n"
+        "assert not hasattr(dist, 'groups')\ndist.destroy_process_group()\n"
     )
     environment = {
         **os.environ,
