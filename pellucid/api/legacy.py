@@ -29,7 +29,7 @@ def made(args: tuple[Any, ...], kwargs: dict[str, Any], kind: dtypes.dtype, exac
 
     Args:
         kind: the element type.
-        exact: does the constructor refuse storages and tensors of another type?
+        exact: refuse a tensor of another type. A storage of another type is always refused.
     """
     place = kwargs.get("device")
     if place is not None and dtypes.device(place).type != "cpu":
@@ -48,7 +48,7 @@ def made(args: tuple[Any, ...], kwargs: dict[str, Any], kind: dtypes.dtype, exac
     elif named or not _is_size(args[0]):
         raise _refused(args, kwargs)
     if name in ("", "storage") and isinstance(value, (TypedStorage, UntypedStorage)):
-        return _of_storage(value, kind, exact)
+        return _of_storage(value, kind)
     if name in ("", "other") and isinstance(value, Tensor):
         return _of_tensor(value, kind, exact)
     if value is None and not name and len(args) > 1 or not name and _is_size(value):
@@ -79,7 +79,7 @@ def _of_sizes(size: tuple[Any, ...], kind: dtypes.dtype) -> Tensor:
     return make_tensor(np.empty(shape, kind.numpy))
 
 
-def _of_storage(storage: Any, kind: dtypes.dtype, exact: bool) -> Tensor:
+def _of_storage(storage: Any, kind: dtypes.dtype) -> Tensor:
     if isinstance(storage, UntypedStorage):
         storage = TypedStorage(storage, kind)
     elif storage.dtype is not kind:

@@ -69,6 +69,7 @@ def spared(name: str, elements: int) -> bool:
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 HALVES = frozenset([np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)])
+REAL = (np.dtype(np.float32), np.dtype(np.float64))  # that every family of kernels serves
 SMALL = 64  # elements below which a kernel call is not worth its fixed cost
 
 

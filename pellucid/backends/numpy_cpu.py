@@ -22,7 +22,7 @@ from ..kernels.matmul.blas import SHARED_PRODUCT
 from . import memory as _memory  # noqa: F401  (arrays are made from here on)
 from .halves import HALVES, multiplied, narrowed, widened
 from .meta import MetaArray
-from .native import kernels, sparing, ufuncs
+from .native import REAL, kernels, sparing, ufuncs
 from .numpy_extra import *  # noqa: F403
 from .numpy_fast import *  # noqa: F403
 from .numpy_nn import *  # noqa: F403
@@ -82,8 +82,7 @@ ACCUMULATE: dict[Any, Any] = {
     },
 }
 _F32 = np.dtype(np.float32)
-_REAL = (_F32, np.dtype(np.float64))
-_FLOATS = frozenset(_REAL) | HALVES
+_FLOATS = frozenset(REAL) | HALVES
 _multiply = np.multiply
 _WIDE = {kind: wide for kind, wide in ACCUMULATE.items() if wide == np.float32}
 _reduce, _max, _min, _matmul = np.add.reduce, np.maximum.reduce, np.minimum.reduce, np.matmul
@@ -334,7 +333,7 @@ def matmul(a: Any, b: Any) -> Any:
         if integers is not None:
             return integers
     if (
-        kind in _REAL
+        kind in REAL
         and a.ndim > 1
         and b.ndim > 1
         and a.shape[-1] == 1 == b.shape[-2]
@@ -350,7 +349,7 @@ def matmul(a: Any, b: Any) -> Any:
         if 0 in b.strides:
             b = np.ascontiguousarray(b)
         return kernels.matmul.call.multiply(a, b)
-    if a.size * b.shape[-1] < SHARED_PRODUCT and kind in _REAL:
+    if a.size * b.shape[-1] < SHARED_PRODUCT and kind in REAL:
         return _matmul(a, b)
     return numpy_matmul(a, b)
 
@@ -361,7 +360,7 @@ def softmax(x: Any, axis: int) -> Any:
         return x.copy()
     if x.dtype in _WIDE:
         return narrowed(softmax(widened(x), axis), x.dtype)
-    if x.dtype in _REAL and config.kernels:
+    if x.dtype in REAL and config.kernels:
         made = kernels.rows.softmax.softmax(x, axis)
         if made is not None:
             return made
@@ -376,7 +375,7 @@ def log_softmax(x: Any, axis: int) -> Any:
         return x.copy()
     if x.dtype in _WIDE:
         return narrowed(log_softmax(widened(x), axis), x.dtype)
-    if x.dtype in _REAL and config.kernels:
+    if x.dtype in REAL and config.kernels:
         made = kernels.rows.softmax.log_softmax(x, axis)
         if made is not None:
             return made

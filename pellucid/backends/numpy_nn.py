@@ -15,11 +15,10 @@ from ..kernels.convolution import reference as conv_reference
 from ..kernels.matmul.blas import SHARED_PRODUCT
 from ..kernels.pooling import reference as pool_reference
 from .halves import HALVES, in_float32, multiplied, narrowed, native_products, widened
-from .native import kernels
+from .native import REAL, kernels
 
 Pads = Sequence[Any]
 _F32 = np.dtype(np.float32)
-_REAL = (_F32, np.dtype(np.float64))
 _matmul = np.matmul
 
 
@@ -40,7 +39,7 @@ def conv(x: Any, w: Any, bias: Any, stride: Any, padding: Pads, dilation: Any, g
     """Cross-correlation of `(N, C, *spatial)` with `(O, C / groups, *kernel)`, plus a bias `(O,)`
     or None.
     """
-    if x.dtype in _REAL and config.kernels:
+    if x.dtype in REAL and config.kernels:
         out = kernels.convolution.call.conv(x, w, stride, padding, dilation, groups, bias)
         if out is not None:
             return out
@@ -55,7 +54,7 @@ def conv_input_grad(
     g: Any, w: Any, x_shape: Any, stride: Any, padding: Pads, dilation: Any, groups: int
 ) -> Any:
     """Gradient of `conv` in its input; also transposed convolution."""
-    if g.dtype in _REAL and config.kernels:
+    if g.dtype in REAL and config.kernels:
         out = kernels.convolution.call.conv_input_grad(
             g, w, x_shape, stride, padding, dilation, groups
         )
@@ -69,7 +68,7 @@ def conv_weight_grad(
     g: Any, x: Any, w_shape: Any, stride: Any, padding: Pads, dilation: Any, groups: int
 ) -> Any:
     """Gradient of `conv` in its weight."""
-    if g.dtype in _REAL and config.kernels:
+    if g.dtype in REAL and config.kernels:
         out = kernels.convolution.call.conv_weight_grad(
             g, x, w_shape, stride, padding, dilation, groups
         )
@@ -168,7 +167,7 @@ def numpy_matmul(a: Any, b: Any) -> Any:
     """`np.matmul` with two-byte floats multiplied in float32, and on the calling thread where it is
     small.
     """
-    if a.size * b.shape[-1] < SHARED_PRODUCT and a.dtype in _REAL:
+    if a.size * b.shape[-1] < SHARED_PRODUCT and a.dtype in REAL:
         return _matmul(a, b)
     if a.dtype.itemsize <= 2 and a.dtype.kind in "fV":
         made = multiplied(a, b)

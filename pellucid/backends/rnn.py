@@ -20,9 +20,7 @@ import numpy as np
 
 from .. import config
 from . import numpy_cpu
-from .native import kernels
-
-_REAL = (np.dtype(np.float32), np.dtype(np.float64))  # that have native code
+from .native import REAL, kernels
 
 
 class _Layout(NamedTuple):
@@ -138,7 +136,7 @@ def forward(
     # states.
     out = np.empty((*x.shape[:-1], size), dtype)
     weight = np.ascontiguousarray(w_hh)
-    native = dtype in _REAL and config.kernels
+    native = dtype in REAL and config.kernels
     offsets = None if layout is None else layout.offsets
     if not (
         native
@@ -247,7 +245,7 @@ def backward(
         np.ascontiguousarray(w_hh),
     )
     operands = (carry, d_gates, d_state, d_first, weight, reverse)
-    native = dtype in _REAL and config.kernels
+    native = dtype in REAL and config.kernels
     offsets = None if sizes is None else _layout(sizes).offsets
     if not (
         native
@@ -365,7 +363,7 @@ def cell_step(mode: str, gates: Any, state_gates: Any, h: Any, c: Any) -> Any:
     """
     out, out_c = np.empty_like(h), None if c is None else np.empty_like(h)
     if not (
-        h.dtype in _REAL
+        h.dtype in REAL
         and config.kernels
         and kernels.recurrent.cell.forward(mode, gates, state_gates, h, c, out, out_c)
     ):
@@ -398,7 +396,7 @@ def cell_backward(
     through = np.empty_like(h) if mode in ("lstm", "gru") else None
     operands = (gates, state_gates, h, c, d_h, d_c, d_gates, d_state, through)
     if not (
-        x.dtype in _REAL and config.kernels and kernels.recurrent.cell.backward(mode, *operands)
+        x.dtype in REAL and config.kernels and kernels.recurrent.cell.backward(mode, *operands)
     ):
         count = kernels.recurrent.formulas.PARTS[mode]
         kept, parts, state_parts = (_parts(a, count) for a in (gates, d_gates, d_state))

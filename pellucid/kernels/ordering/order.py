@@ -23,7 +23,7 @@ import numpy as np
 
 from ...llvm import jit, target, threads
 from ...llvm.emit import BYTES, Function, Module, Value, types_of, vector
-from . import unstable
+from . import FEW, unstable
 
 __all__ = ["KINDS", "MOST", "extreme", "first", "native", "numbers", "scratch", "sort"]
 
@@ -255,9 +255,8 @@ def _emit_sort(module: Module, name: str, own: Kind) -> None:
             )
 
         whole = f.length - f.length % RUN
-        known = f.var(
-            "i1", f.how.compare("sge", unstable.UNORDERED)
-        )  # that the line is arranged once more
+        # that the line is arranged once more
+        known = f.var("i1", f.how.compare("sge", unstable.UNORDERED))
         with f.loop(0, whole, RUN) as run:
             few = [item(run + j) for j in range(RUN)]
             for a, b in NETWORK:
@@ -400,7 +399,7 @@ def numbers(
     """Arguments of the kernels: sizes, the order, where NaN stands (`extreme`: first, as the
     smallest element too), and the order of equals, which few of them have by themselves.
     """
-    number = unstable.STABLE if how == "sort" and n <= unstable.FEW else _NUMBERS[how]
+    number = unstable.STABLE if how == "sort" and n <= FEW else _NUMBERS[how]
     return n, k, inner, -1 if largest else 0, -1 if largest or extreme else 0, number
 
 

@@ -19,16 +19,17 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...llvm.emit import Function, Module, Value, Var
+from . import FEW
 
+# what is asked for; "choice" is the k-th element alone
 WAYS = (
     "stable",
     "sort",
     "top",
     "top unordered",
     "choice",
-)  # what is asked for; "choice" is the k-th element alone
+)
 STABLE, SORT, TOP, UNORDERED, CHOICE = range(len(WAYS))  # the same in native code
-FEW = 16  # as many are sorted by insertion, which keeps equals in their order
 PARTIAL = 64  # a k that is so many times smaller than the whole is kept in a heap
 
 

@@ -11,26 +11,16 @@ from ...backends.halves import HALVES
 from ...backends.native import SMALL, kernels
 from ...backends.numpy_extra import comparable
 from ...backends.scatter import take_few
+from ...kernels.ordering import FEW
 
 
 def order_of(x: Any, dim: int, descending: bool) -> Any:
     """Indices that sort `x` along `dim`, equals in their order; NaN last, or first when descending."""
     if not descending:
         return comparable(x).argsort(dim, kind="stable")
-    return largest_of(x, dim, x.shape[dim])
-
-
-def largest_of(x: Any, dim: int, k: int) -> Any:
-    """Indices of the k largest elements along `dim`, in falling order."""
     # Sorting the reversed array and reading the result backwards keeps equals in their order.
-    n = x.shape[dim]
-    before = (slice(None),) * dim
-    order = comparable(x)[(*before, _BACKWARDS)].argsort(dim, kind="stable")
-    return (n - 1) - order[(*before, slice(None, n - k - 1 if k < n else None, -1))]
-
-
-_BACKWARDS = slice(None, None, -1)
-FEW = 16  # `kernels.ordering.unstable.FEW`, which is not loaded for as many
+    backwards = (slice(None),) * dim + (slice(None, None, -1),)
+    return (x.shape[dim] - 1) - comparable(x)[backwards].argsort(dim, kind="stable")[backwards]
 
 
 def places(x: np.ndarray, dim: int, k: int, largest: bool, how: str) -> np.ndarray:
