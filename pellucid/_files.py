@@ -156,10 +156,11 @@ def record_size(archive: zipfile.ZipFile, info: zipfile.ZipInfo, free: int = _FR
     """
     if info.compress_type not in (0, 8):  # stored, deflated
         raise ValueError(f"compression of kind {info.compress_type}")
+    # no record is larger than what precedes the directory
     size, packed = (
         info.file_size,
         min(info.compress_size, archive.start_dir),
-    )  # no record is larger than what precedes the directory
+    )
     if size > (packed if info.compress_type == 0 else bound(packed, free)):
         raise ValueError(
             f"{packed} bytes of the file are said to hold {size}: it is damaged, or made to fill the memory"

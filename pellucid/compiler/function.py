@@ -513,8 +513,8 @@ class CompiledFunction:
                 part.begin_no_graph()
 
     def _part(self, refusal: Refusal) -> bool:
-        """Let the statements that were refused stay Python's, and compile those around them; False
-        where that cannot be.
+        """Let the statements that were refused keep running in Python, and compile those around
+        them; False where that cannot be.
         """
         if refusal.reason.endswith(tracing.UNKEPT):
             return False

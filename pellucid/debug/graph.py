@@ -88,7 +88,7 @@ def _node(edge: Any) -> Any:
 
 def topological_order(t: Any, *, root_first: bool = False) -> list[Any]:
     """The graph's nodes as PyTorch shows them (`AccumulateGrad` for leaves), each once, inputs
-    before what is made of them.
+    before their results.
 
     Args:
         t: a tensor, or a node of a graph (`grad_fn`).

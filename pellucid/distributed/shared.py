@@ -31,9 +31,8 @@ STRIP = 1 << 16  # bytes that are added up, and written to all ranks, at a time
 _ROW = 16
 # Meetings come to, shares added up, whether the rank sleeps, and two digests.
 _HERE, _DONE, _ASLEEP, _WORD = 0, 1, 2, 3
-_FUTEX = (
-    {"x86_64": 202, "aarch64": 98}.get(platform.machine()) if sys.platform == "linux" else None
-)  # the number of the system call
+# the number of the system call
+_FUTEX = {"x86_64": 202, "aarch64": 98}.get(platform.machine()) if sys.platform == "linux" else None
 _WAIT, _WAKE = 0, 1
 
 

@@ -47,13 +47,14 @@ __all__ = [
     "wrap",
 ]
 
+# names that PyTorch has here
 _EXTRA = (
     _create_wrapped_func,
     _create_wrapped_method,
     _find_proxy,
     _wrapped_fns_to_patch,
     _wrapped_methods_to_patch,
-)  # names that PyTorch has here
+)
 _HOME = __name__.partition(".")[0]
 HAS_VARSTUFF = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _orig_module_call: Callable[..., Any] = Module.__call__

@@ -47,6 +47,7 @@ from .node import (
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
 
+# names that PyTorch has here
 _EXTRA = (
     _BoxedCodeGen,
     _PyTreeCodeGen,
@@ -62,7 +63,7 @@ _EXTRA = (
     inplace_methods,
     magic_methods,
     reflectable_magic_methods,
-)  # names that PyTorch has here
+)
 
 
 class _InsertPoint:

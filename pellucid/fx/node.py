@@ -23,9 +23,10 @@ __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
 
 Target = Callable[..., Any] | str
 Argument = Any
+# as a set that keeps its order
 _legal_ops = dict.fromkeys(
     ["placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root"]
-)  # as a set that keeps its order
+)
 _HOME = __name__.partition(".")[0]
 
 # Short names of element types in readable code.

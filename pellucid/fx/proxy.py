@@ -365,10 +365,11 @@ class Proxy:
     def __deepcopy__(self, memo: dict[int, Any]) -> Proxy:
         made = object.__new__(type(self))
         memo[id(self)] = made
+        # the copies append where this one does
         made.__dict__ = {
             key: value if key == "tracer" else copy.deepcopy(value, memo)
             for key, value in self.__dict__.items()
-        }  # the copies append where this one does
+        }
         return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:

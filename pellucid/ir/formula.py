@@ -119,14 +119,14 @@ def _decides(formula: Formula) -> bool:
 # what it computes.
 FORMULAS: dict[str, Formula] = {}
 
+# words that cost about ten operations or more
 ELEMENTARY = frozenset(
     "exp exp2 expm1 log log2 log10 log1p erf erfc sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh arctanh arctan2 hypot "
     "sigmoid pow logaddexp xlogy xlog1py fmod remainder floor_divide gelu gelu_slope".split()
-)  # words that cost about ten operations or more
+)
 
-DOUBLE = frozenset(
-    "exp expm1 log log1p tanh sigmoid erf gelu_slope".split()
-)  # those of them that there is code for in double precision, too
+# those of them that there is code for in double precision, too
+DOUBLE = frozenset("exp expm1 log log1p tanh sigmoid erf gelu_slope".split())
 
 # Words by what they are for: (kinds, args, how many arguments).
 _WORDS = {

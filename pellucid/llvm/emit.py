@@ -323,9 +323,8 @@ class Function:
         self._slots: list[str] = []
         self._count = 0
         self._block = "entry"
-        self._known: list[dict[str, Value]] = [
-            {}
-        ]  # by text, what has been computed where it can be used here: a dictionary a scope
+        # by text, what has been computed where it can be used here: a dictionary a scope
+        self._known: list[dict[str, Value]] = [{}]
         self.noinline = False
         # works on one element at a time, with addresses that LLVM should improve
         self.scalar = False

@@ -76,9 +76,8 @@ def _placed(code: bytes) -> dict[str, int]:
     for i, (name, kind, flags, _, _, length, _, _, alignment, _) in enumerate(sections):
         if not flags & _ALLOCATED or not length or _text(names, name) == ".eh_frame":
             continue
-        if kind != _PROGRAM or flags & ~(
-            _ALLOCATED | 0x4 | 0x10 | 0x20 | 0x10000000
-        ):  # code, constants that may be merged, large ones
+        # code, constants that may be merged, large ones
+        if kind != _PROGRAM or flags & ~(_ALLOCATED | 0x4 | 0x10 | 0x20 | 0x10000000):
             raise _Unknown
         offsets[i] = size = -(-size // max(alignment, 1)) * max(alignment, 1)
         size += length

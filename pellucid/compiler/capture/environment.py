@@ -49,13 +49,14 @@ ARRAY_BYTES = 1 << 16  # of NumPy arrays whose contents are compared at each cal
 _OPTIMIZER_PARTS = frozenset({"state", "param_groups", *HOOK_TABLES})
 # What objects of this library keep of their last call, to be quicker at the next.
 _CACHES = frozenset({"_inv", "_cached_x_y"})
+# nothing in them changes that a program depends on
 _FIXED = (
     types.BuiltinFunctionType,
     np.generic,
     Primitive,
     Generator,
     tracing.Fixed,
-)  # nothing in them changes that a program depends on
+)
 _LIBRARIES = sys.stdlib_module_names | {"pellucid", "numpy"}
 
 
@@ -64,9 +65,9 @@ class Edge(NamedTuple):
     (None: for all code).
     """
 
-    name: (
-        str | int | None
-    )  # a name, or the identity of a code object; after GLOBAL one that is loaded as a global, after OPTION a string
+    # a name, or the identity of a code object; after GLOBAL one that is loaded as a global, after
+    # OPTION a string
+    name: str | int | None
     guard: Guard | None
     child: int | None
 

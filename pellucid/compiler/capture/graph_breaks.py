@@ -31,13 +31,13 @@ from ..trace.watch import is_own
 from .flow import Names, Scope, after, exposed, head, leaves, read, swallows
 from .witness import loaded
 
-LIMIT = 12  # lines of one function that stay Python's; a function with more of them is no step
+LIMIT = 12  # lines of one function that keep running in Python; one with more of them is no step
 _NEW: dict[str, Any] = {"type_params": []}  # of definitions, since Python 3.12
 _FUTURE = 0x1FF0000  # flags of `from __future__ import`
 # with these, code sees variables by names that are not written
 _LOOKING = frozenset({"locals", "eval", "exec", "vars", "dir"})
 _HELD, _HAS = "_part_of_", "_part_has_"  # before names of variables
-_WITHIN = "_within"  # what calls of a statement that stays Python's go through
+_WITHIN = "_within"  # what the calls in a statement that keeps running in Python go through
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _OPEN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -112,8 +112,8 @@ def _hooked(module: Module) -> bool:
 
 
 class Called:
-    """What a statement that stays in Python calls. Functions and modules in which something happened
-    that cannot be compiled are replaced by compiled ones, with graph breaks of their own.
+    """What a statement that stays in Python calls. Functions and modules in which something
+    happened that cannot be compiled are replaced by compiled ones, with graph breaks of their own.
 
     A `Sequential` with such a module is called in pieces: that module, and the modules before and
     after it as one compiled function each.
@@ -169,8 +169,8 @@ class Called:
         return any(self._in_trouble(m.__call__) for m in module.modules())
 
     def in_turn(self, modules: list[Module]) -> list[Any]:
-        """Modules that are called in turn as few functions: runs of them that are compiled, and those
-        that are parted.
+        """Modules that are called in turn as few functions: runs of them that are compiled, and
+        those that are parted.
         """
         found: list[Any] = []
         run: list[Module] = []
@@ -216,7 +216,8 @@ class _Chain:
 
 
 class GraphBreaks:
-    """A function whose statements are compiled in runs, around the lines that stay Python's.
+    """A function whose statements are compiled in runs, around the lines that keep running in
+    Python.
 
     Args:
         function: what is called.
@@ -235,7 +236,7 @@ class GraphBreaks:
         self.compiled = compiled
         self.called = Called(called)
         self.body = body_of(function)
-        self.lines: set[int] = set()  # that stay Python's
+        self.lines: set[int] = set()  # that keep running in Python
         # what `compiled` made of the runs of the present form, by their lines and variables
         self.made: dict[Any, Any] = {}
         self.runs: dict[Any, Callable[..., Any]] = {}  # how those are called
@@ -246,8 +247,8 @@ class GraphBreaks:
         self.tree: Any = None
 
     def cut(self, lines: set[int], callees: set[types.CodeType]) -> bool:
-        """Let the statements at these lines stay Python's, because of what happens in them or in
-        `callees`; False where that is no other form, or leaves nothing to compile.
+        """Let the statements at these lines keep running in Python, because of what happens in them
+        or in `callees`; False where that is no other form, or leaves nothing to compile.
         """
         lines = {line for line in lines if self._statement(line)}
         if not lines - self.lines or len(self.lines | lines) > LIMIT:

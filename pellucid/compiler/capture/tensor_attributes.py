@@ -20,9 +20,8 @@ class TensorAttributes:
     """The attributes that some tensors have when a traced call begins."""
 
     def __init__(self, tensors: list[Tensor]) -> None:
-        self._before = [
-            (weakref.ref(t), dict(t.__dict__)) for t in tensors
-        ]  # weakly: a gradient that the call clears is to be let go
+        # weakly: a gradient that the call clears is to be let go
+        self._before = [(weakref.ref(t), dict(t.__dict__)) for t in tensors]
 
     def settle(
         self, result: Any, guards: list[Guard], environment: Any, witness: Any

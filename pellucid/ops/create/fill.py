@@ -91,11 +91,12 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     tensor([3., 3.])
     """
     a = self._array
+    # expanded: the elements that there are
     if (
         type(a) is np.ndarray
         and not (self._rg and local.grad or isinstance(value, Tensor))
         and overlaps_itself(a)
-    ):  # expanded: the elements that there are
+    ):
         part = self[tuple(slice(0, 1) if step == 0 else slice(None) for step in a.strides)]
         write(part, "fill_", fill_op, (_fill_value(part, value),), {})
         return self

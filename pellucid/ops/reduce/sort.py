@@ -33,9 +33,8 @@ def _laid_out(values: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def _sort(xp: Any, x: Any, *, dim: int, descending: bool, how: str) -> Any:
     made = ordered(xp, x, dim, x.shape[dim] if x.ndim else 1, descending, how)
-    if (
-        type(x) is np.ndarray and not x.flags.c_contiguous
-    ):  # results lie in memory as the input does
+    # results lie in memory as the input does
+    if type(x) is np.ndarray and not x.flags.c_contiguous:
         made = tuple([_laid_out(a, x) for a in made])
     return made
 

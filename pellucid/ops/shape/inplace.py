@@ -27,10 +27,12 @@ def _inplace(
         check_writable(self, name)
         if self._node is None or local.grad:
             return apply(self, args, named)
+        # the node knows the sizes as they were: without one more, gradients of the new sizes would
+        # reach it
         with (
             inference_mode(False),
             enable_grad(),
-        ):  # the node knows the sizes as they were: without one more, gradients of the new sizes would reach it
+        ):
             return apply(self, args, named)
 
     def apply(self: Tensor, args: tuple[Any, ...], named: dict[str, Any]) -> Tensor:

@@ -142,10 +142,12 @@ class Together(Rule):
             if made.inputs[0].id == x.id and made.arg("dim") in (0, [0], (0,), None):
                 sites = self.session.recorder.callers()
                 if sites and made.site is not None and made.site.code is sites[0].code:
+                    # what is taken of the training rows alone is the statistic, where it has a line
+                    # of its own
                     sites = [
                         made.site,
                         *sites[1:],
-                    ]  # what is taken of the training rows alone is the statistic, where it has a line of its own
+                    ]
                 self._stains[out.id] = Stain("scaled", op, sites)
 
     def _repeated(self, op: Op) -> None:

@@ -250,9 +250,10 @@ class SoftmaxWrongDim(Rule):
                 or not isinstance(scores, Value)
             ):
                 continue
+            # of both operands and the result
             batch = (
                 at == summed[0] and over == 0 and term[0] in result and equation.count(term[0]) == 3
-            )  # of both operands and the result
+            )
             learned = batch and scores.shape[at] > 1 and scores.shape[0] > 1
             if not _of_two_activations(scores) and not (
                 learned and any(o.name == "linear" for o in lineage(scores, _THROUGH))

@@ -227,9 +227,7 @@ class LabelDtype(Rule):
                 self._wrapped = [*self._wrapped[-8:], [np.unique(before), found, event.site, 0]]
 
     def _cut_to_whole(self, before: float, after: int, site: Site | None) -> None:
-        """`int(3.7)`: what is made of such a number, a sample of a data set or a list of them, has
-        lost what is behind the point.
-        """
+        """`int(3.7)`: a sample or a list made from such numbers has lost their fractions."""
         number = -self.session.recorder.number()
         kind = {
             "from": "float64",

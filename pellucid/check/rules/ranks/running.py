@@ -78,9 +78,8 @@ class Straggler(RankRule):
             if len(calls) == len(job.ranks) and calls[0].why != "wrapper"
         ]
         rows = [[(c.begin, c.rank) for c in calls] for calls in together]
-        if not any(
-            calls[0].why == "gradients" for calls in together
-        ):  # PyTorch's reductions cannot be seen: backward is where ranks meet
+        # PyTorch's reductions cannot be seen: backward is where ranks meet
+        if not any(calls[0].why == "gradients" for calls in together):
             spans = [
                 [e["b"] for e in rank.all("span") if e["k"] == "backward"] for rank in job.ranks
             ]

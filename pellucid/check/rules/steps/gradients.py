@@ -416,9 +416,8 @@ class ZeroBetweenBackwardAndStep(_Gradients):
             held = self._rounds.get(key, (-1, 0))
             if held[0] != event.number:
                 held = self._rounds[key] = (event.number, held[1] + 1)
-            if held[1] >= max(
-                2 if str(p.site) in sites else 4, event.optimizer.steps
-            ):  # at every step so far: not a batch that is dropped now and then
+            # at every step so far: not a batch that is dropped now and then
+            if held[1] >= max(2 if str(p.site) in sites else 4, event.optimizer.steps):
                 self._tell(
                     p,
                     cleared,

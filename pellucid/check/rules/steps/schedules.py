@@ -302,9 +302,10 @@ class LrAbsurd(Rule):
             and not losses[-1] < 0.7 * first
         )
         if worse and any(r > self.TOO_LARGE for r in ratios) or stays:
+            # no rate suits such gradients
             if not any(
                 finding.name == "exploding-gradient" for finding, _ in self.session.found.values()
-            ):  # no rate suits such gradients
+            ):
                 if all(math.isfinite(x) and x < 1e3 * abs(first) + 1e3 for x in losses):
                     self._doubted[info.number] = info, held, list(losses)
                 else:
