@@ -66,13 +66,13 @@ CHAPTERS = {
     "fft": ("Fourier transforms", "fft ops/signal/*"),
     "conv": (
         "Convolution, pooling, resampling",
-        "ops/nn/conv ops/nn/pool ops/nn/windows ops/nn/resample",
+        "ops/nn/conv ops/nn/pool/* ops/nn/windows ops/nn/resample",
     ),
     "norm": (
         "Linear maps, normalization, dropout, attention",
-        "ops/nn/linear ops/nn/norm ops/nn/dropout ops/nn/attention nn/_attention ops/nn/embedding ops/nn/rnn",
+        "ops/nn/linear ops/nn/norm/* ops/nn/dropout ops/nn/attention nn/_attention ops/nn/embedding ops/nn/rnn",
     ),
-    "loss": ("Losses", "ops/nn/loss ops/nn/loss_pairs"),
+    "loss": ("Losses", "ops/nn/loss/*"),
     "positional": ("Networks' operations in the `torch` namespace", "ops/nn/positional"),
     "tensor": (
         "Tensors: conversion, memory, gradients",

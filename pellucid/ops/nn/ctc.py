@@ -22,7 +22,7 @@ from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import OperationError
 from .._rules import differentiated, full_precision, require_tensor
-from .loss import reduce_loss
+from .loss._reduction import reduce_loss
 
 
 @public(namespace="nn.functional")

@@ -24,10 +24,16 @@ from . import dropout as nn_dropout
 from . import embedding as nn_embedding
 from . import grid as nn_grid
 from . import linear as nn_linear
-from . import loss as nn_loss
-from . import loss_pairs as nn_loss_pairs
-from . import norm as nn_norm
-from . import pool as nn_pool
+from .loss._reduction import reduce_loss
+from .loss.binary import binary_cross_entropy_with_logits
+from .loss.distance import cosine_embedding_loss, triplet_margin_loss
+from .loss.likelihood import kl_div, poisson_nll_loss
+from .loss.margin import hinge_embedding_loss, margin_ranking_loss
+from .norm.batch import batch_norm
+from .norm.group import group_norm
+from .norm.instance import instance_norm
+from .norm.layer import layer_norm
+from .pool.adaptive import adaptive_max_pool1d
 
 Maybe = Tensor | None
 _REDUCTIONS = ("none", "mean", "sum")
@@ -49,9 +55,7 @@ def _batch_norm(
     cudnn_enabled: bool,
 ) -> Tensor:
     """`nn.functional.batch_norm`, weight and bias first."""
-    return nn_norm.batch_norm(
-        input, running_mean, running_var, weight, bias, training, momentum, eps
-    )
+    return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
 @public(names="instance_norm")
@@ -67,7 +71,7 @@ def _instance_norm(
     cudnn_enabled: bool,
 ) -> Tensor:
     """`nn.functional.instance_norm`, weight and bias first."""
-    return nn_norm.instance_norm(
+    return instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
     )
 
@@ -89,7 +93,7 @@ def native_layer_norm(
     >>> mean, rstd
     (tensor([[2.]]), tensor([[1.]]))
     """
-    out = nn_norm.layer_norm(input, normalized_shape, weight, bias, eps)
+    out = layer_norm(input, normalized_shape, weight, bias, eps)
     dims = tuple(range(-len(normalized_shape), 0))
     return (out, *_statistics(input.detach(), dims, eps, True))
 
@@ -99,7 +103,7 @@ def native_group_norm(
     input: Tensor, weight: Maybe, bias: Maybe, N: int, C: int, HxW: int, group: int, eps: float
 ) -> Any:
     """`group_norm` with the means and reciprocal standard deviations, `(N, group)`, that it used."""
-    out = nn_norm.group_norm(input, group, weight, bias, eps)
+    out = group_norm(input, group, weight, bias, eps)
     return (out, *_statistics(input.reshape(N, group, C // group * HxW), -1, eps, False))
 
 
@@ -117,9 +121,7 @@ def native_batch_norm(
     """`batch_norm` with the means and reciprocal standard deviations of the batch, which are empty
     without `training`.
     """
-    out = nn_norm.batch_norm(
-        input, running_mean, running_var, weight, bias, training, momentum, eps
-    )
+    out = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if not training:
         return out, input.new_empty(0), input.new_empty(0)
     return (out, *_statistics(input.detach(), [d for d in range(input.ndim) if d != 1], eps, False))
@@ -227,7 +229,7 @@ def _bce_with_logits(
     reduction: int = 0,
 ) -> Tensor:
     """`nn.functional.binary_cross_entropy_with_logits`; `reduction` is a number."""
-    return nn_loss.binary_cross_entropy_with_logits(
+    return binary_cross_entropy_with_logits(
         input, target, weight, reduction=_reduction(reduction), pos_weight=pos_weight
     )
 
@@ -237,7 +239,7 @@ def _poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
     """`nn.functional.poisson_nll_loss`; `reduction` is a number."""
-    return nn_loss_pairs.poisson_nll_loss(
+    return poisson_nll_loss(
         input, target, log_input, full, eps=eps, reduction=_reduction(reduction)
     )
 
@@ -247,8 +249,8 @@ def _kl_div(
     input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False
 ) -> Tensor:
     """`nn.functional.kl_div`; `reduction` is a number."""
-    single = nn_loss.kl_div(input, target, reduction="none", log_target=log_target)
-    return nn_loss.reduce_loss(single, _reduction(reduction))
+    single = kl_div(input, target, reduction="none", log_target=log_target)
+    return reduce_loss(single, _reduction(reduction))
 
 
 @public(names="margin_ranking_loss")
@@ -256,9 +258,7 @@ def _margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.margin_ranking_loss`; `reduction` is a number."""
-    return nn_loss_pairs.margin_ranking_loss(
-        input1, input2, target, margin, reduction=_reduction(reduction)
-    )
+    return margin_ranking_loss(input1, input2, target, margin, reduction=_reduction(reduction))
 
 
 @public(names="hinge_embedding_loss")
@@ -266,9 +266,7 @@ def _hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.hinge_embedding_loss`; `reduction` is a number."""
-    return nn_loss_pairs.hinge_embedding_loss(
-        input, target, margin, reduction=_reduction(reduction)
-    )
+    return hinge_embedding_loss(input, target, margin, reduction=_reduction(reduction))
 
 
 @public(names="cosine_embedding_loss")
@@ -276,9 +274,7 @@ def _cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.cosine_embedding_loss`; `reduction` is a number."""
-    return nn_loss_pairs.cosine_embedding_loss(
-        input1, input2, target, margin, reduction=_reduction(reduction)
-    )
+    return cosine_embedding_loss(input1, input2, target, margin, reduction=_reduction(reduction))
 
 
 @public(names="triplet_margin_loss")
@@ -293,7 +289,7 @@ def _triplet_margin_loss(
     reduction: int = 0,
 ) -> Tensor:
     """`nn.functional.triplet_margin_loss`; `reduction` is a number."""
-    return nn_loss_pairs.triplet_margin_loss(
+    return triplet_margin_loss(
         anchor, positive, negative, margin, p, eps, swap, reduction=_reduction(reduction)
     )
 
@@ -388,7 +384,7 @@ def _masked_softmax(
 @public(names="adaptive_max_pool1d")
 def _adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
     """The maxima of `nn.functional.adaptive_max_pool1d` and their positions."""
-    return nn_pool.adaptive_max_pool1d(input, output_size, return_indices=True)
+    return adaptive_max_pool1d(input, output_size, return_indices=True)
 
 
 # ---- convolution, grids -----------------------------------------------------------------------

@@ -27,7 +27,7 @@ from ...errors import ArgumentValueError, OperationError, UnsupportedError
 from .._format import in_format
 from .._rules import require_tensor
 from .._samples import cases
-from .pool import check_fits
+from .pool.adaptive import check_fits
 
 
 def _apply_taps(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, size: int) -> Any:

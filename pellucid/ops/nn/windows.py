@@ -23,17 +23,9 @@ from ...errors import ArgumentValueError, OperationError
 from .._format import in_format
 from .._rules import asked_for, at_full_precision, per_dimension, require_tensor
 from .._samples import cases
-from .pool import (
-    _back,
-    _batched,
-    _stride,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
-)
+from .pool._window import batched, stride_of, unbatched
+from .pool.average import avg_pool1d, avg_pool2d, avg_pool3d
+from .pool.max import max_pool1d, max_pool2d, max_pool3d
 
 Sizes = int | Sequence[int]
 
@@ -211,8 +203,8 @@ def unfold(
     x = require_tensor(input, "im2col")
     kernel, dil, pad, step = (per_dimension(v, 2) for v in (kernel_size, dilation, padding, stride))
     shapes.unfold_windows_shape(x._array.shape, kernel, dil, pad, step)
-    x, lead = _batched(x, 2)
-    return _back(unfold_op.call(x, kernel=kernel, dilation=dil, padding=pad, stride=step), lead)
+    x, lead = batched(x, 2)
+    return unbatched(unfold_op.call(x, kernel=kernel, dilation=dil, padding=pad, stride=step), lead)
 
 
 @public(namespace="nn.functional")
@@ -252,7 +244,7 @@ def fold(
     single = x.ndim == 2
     if single:
         x = F.unsqueeze(x, dim=0)
-    return _back(
+    return unbatched(
         fold_op.call(x, size=size, kernel=kernel, dilation=dil, padding=pad, stride=step),
         1 if single else 2,
     )
@@ -275,7 +267,7 @@ def _unpool(
         require_tensor(indices, f"max_unpool{n}d", "indices", 2),
     )
     kernel = per_dimension(kernel_size, n)
-    steps, pads = _stride(stride, kernel, n), per_dimension(padding, n)
+    steps, pads = stride_of(stride, kernel, n), per_dimension(padding, n)
     usual = [
         (s - 1) * t - 2 * p + k
         for s, t, p, k in zip(x._array.shape[-n:], steps, pads, kernel, strict=True)
@@ -311,7 +303,7 @@ def _unpool(
             f"max_unpooling{max(n, 2)}d_forward_out_cpu(): Expected input to have non-zero size for non-batch dimensions, but got "
             f"{list(x._array.shape)} with dimension {empty[0]} being empty."
         )
-    x, lead = _batched(x, n)
+    x, lead = batched(x, n)
     index = i._array.reshape(x._array.shape)
     if index.size:
         tracing.check(_check_places, index, tuple(size))
@@ -319,7 +311,7 @@ def _unpool(
     # Values at positions: several windows may name one position, and then the last one counts, as
     # in PyTorch.
     out = in_format(reads_later(unpool_op.call(x, index=index, shape=shape), i), x)
-    return _back(out, lead)
+    return unbatched(out, lead)
 
 
 def _check_places(index: np.ndarray, size: tuple[int, ...]) -> None:
@@ -475,7 +467,7 @@ def _fractional(
             raise OperationError(
                 f"{where}: pool {_SIDES[d - n]} {kernel[d]} too large relative to input {_SIDES[d - n]} {shape[d - n]}"
             )
-    x, lead = _batched(x, n)
+    x, lead = batched(x, n)
     batch, channels = x._array.shape[:2]
     if samples is None:
         drawn = uniform(random.default_generator, (batch, channels, n), dtype=x._array.dtype)
@@ -497,8 +489,8 @@ def _fractional(
     index = tracing.effect(_fractional_maxima, x._array, drawn, out, kernel)
     places = wrap(index)
     result = titled(reads_later(F.pool_gather(x, index=index), places), f"FractionalMaxPool{n}D", x)
-    result = _back(result, lead)
-    return (result, _back(places, lead)) if return_indices else result
+    result = unbatched(result, lead)
+    return (result, unbatched(places, lead)) if return_indices else result
 
 
 def _fractional_maxima(

@@ -304,3 +304,18 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     if input.dtype is not values.dtype:
         raise DtypeError("heaviside is not yet implemented for tensors with different dtypes.")
     return heaviside_op.call(input, values)
+
+
+# Limits that are numbers, which rules of other operations compute with.
+clamp_min_number = defop(
+    "clamp_min_number",
+    "input",
+    formula=Formula(lambda m, x, *, low: m.maximum(x, low), "fhib"),
+    vjp={"input": lambda g, input, low: g * (input >= low)},
+    elementwise=True,
+    traits="saturates",
+    title="clamp",
+    onnx=lambda c: c.emit("Max", c[0], c.number(c.p["low"])),
+    aten=lambda A, x, *, low: A.clamp_min(x, low),
+    samples=elementwise(REAL, params=({"low": 0.5},)),
+)

@@ -1,0 +1,293 @@
+"""Losses between numbers of one shape: mse_loss, l1_loss, smooth_l1_loss, huber_loss."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ....backends.halves import HALVES
+from ....core.bind import common_dtype
+from ....core.modes import state
+from ....core.primitive import TENSORS as F
+from ....core.primitive import defop
+from ....core.public import public
+from ....core.tensor import Tensor
+from ....errors import ArgumentTypeError, OperationError, ShapeValueError, UnsupportedError
+from ....ir.formula import Formula
+from ....shapes import broadcast_shapes
+from ..._rules import full_precision
+from ..._samples import Sample, cases
+from ._checks import check_pair, held_by
+from ._reduction import get_reduction, reduce_loss
+
+
+def _onnx_squared_difference(c: Any) -> Any:
+    d = c.emit("Sub", c[0], c[1])
+    return c.emit("Mul", d, d)
+
+
+mse_op = defop(
+    "squared_difference",
+    "input target",
+    formula=Formula(lambda m, x, t: m.square(x - t), "fhi"),
+    vjp={
+        # twice the difference might be infinite
+        "input": lambda g, input, target: g * 2.0 * (input - target),
+        "target": lambda g, input, target: g * 2.0 * (target - input),
+    },
+    promote="common",
+    elementwise=True,
+    grad_name="MseLoss",
+    autocast="float32",
+    title="squared error",
+    onnx=_onnx_squared_difference,
+    samples=cases((((2, 3), (2, 3)), {}), (((2, 1), (3,)), {}), complex=False),
+)
+
+
+def _huber(m: Any, x: Any, t: Any, *, delta: float, scale: float) -> Any:
+    d = m.abs(x - t)
+    return m.where(d < delta, d * d * (0.5 * scale), (d - 0.5 * delta) * (delta * scale))
+
+
+def _huber_slope(F: Any, input: Any, target: Any, delta: float, scale: float) -> Any:
+    """The derivative in the difference: the difference itself, cut off at delta."""
+    away = input - target
+    if F.raw:
+        return F.clamp(away, min=-delta, max=delta) * scale
+    # The slope of the slope is 0 at delta itself.
+    return -F.minimum_number(-F.minimum_number(away, high=delta), high=delta) * scale
+
+
+def _onnx_huber(c: Any) -> Any:
+    delta, scale = float(c.p["delta"]), float(c.p["scale"])
+    d = c.emit("Abs", c.emit("Sub", c[0], c[1]))
+    near = c.emit("Mul", c.emit("Mul", d, d), c.number(0.5 * scale))
+    far = c.emit("Mul", c.emit("Sub", d, c.number(0.5 * delta)), c.number(delta * scale))
+    return c.emit("Where", c.emit("Less", d, c.number(delta)), near, far)
+
+
+huber_op = defop(
+    "huber",
+    "input target",
+    formula=Formula(_huber),
+    vjp={
+        "input": lambda F, g, input, target, delta, scale: (
+            g * _huber_slope(F, input, target, delta, scale)
+        ),
+        "target": lambda F, g, input, target, delta, scale: (
+            -g * _huber_slope(F, input, target, delta, scale)
+        ),
+    },
+    promote="common",
+    elementwise=True,
+    grad_name="SmoothL1Loss",
+    autocast="float32",
+    title="huber_loss",
+    onnx=_onnx_huber,
+    samples=lambda rng: [
+        Sample(
+            (rng.standard_normal((3, 4)) * 3, rng.standard_normal(shape)),
+            {"delta": delta, "scale": scale},
+        )
+        for shape, delta, scale in (((3, 4), 1.0, 1.0), ((4,), 0.7, 1 / 0.7), ((3, 1), 2.0, 1.0))
+    ],
+)
+
+
+def _paired(name: str, input: Tensor, target: Tensor, kernel: str = "") -> tuple[Tensor, Tensor]:
+    """The two, checked, and in one shape where their types differ: neither then counts as a mere
+    number.
+    """
+    check_pair(name, input, target)
+    a, b = input._array, target._array
+    kind = common_dtype([input, target])
+    if kernel and not kind.is_floating_point:
+        raise UnsupportedError(
+            f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'",
+            hint="convert first: x.float()",
+        )
+    if kernel and "b" in (a.dtype.kind, b.dtype.kind):  # numbers of the other's type
+        input, target = (
+            F.cast(t, dtype=kind.numpy) if t._array.dtype.kind == "b" else t
+            for t in (input, target)
+        )
+    if a.dtype == b.dtype or a.shape == b.shape:
+        return input, target
+    shape = broadcast_shapes(a.shape, b.shape)
+    return F.expand(input, shape=shape), F.expand(target, shape=shape)
+
+
+def _single(input: Tensor, target: Tensor) -> bool:
+    """Whether one operation serves: plain floats of one type, and nobody who watches the steps."""
+    kind = input._array.dtype
+    return not state.slow and (kind in HALVES or kind.kind == "f") and target._array.dtype == kind
+
+
+def _reduce_weighted(
+    loss: Tensor, weight: Tensor | None, reduction: str, title: str = ""
+) -> Tensor:
+    """Reduce a loss whose elements may have weights; its mean is then divided by the sum of the
+    weights.
+    """
+    if weight is None:
+        return reduce_loss(loss, reduction, title)
+    loss = loss * weight
+    if reduction == "mean":
+        return loss.sum() / weight.sum()
+    return reduce_loss(loss, reduction)
+
+
+@public(namespace="nn.functional")
+@full_precision
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Mean squared difference of two tensors of one shape: `(input - target)^2`, averaged.
+
+    A difference in shape that broadcasts is warned about: it is nearly always a mistake, as (N, 1)
+    with (N,).
+
+    Args:
+        input, target: any shape, the same for both.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
+        weight: factors of the elements, in the same shape. Default: None.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    input, target = _paired("mse_loss", input, target, "mse_cpu")
+    loss = mse_op.call(input, target)
+    if weight is not None and tuple(weight._array.shape) != tuple(input._array.shape):
+        raise ShapeValueError("Weights and input must have the same size.")
+    return _reduce_weighted(loss, weight, reduction, "MseLoss")
+
+
+@public(namespace="nn.functional")
+@full_precision
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Mean absolute difference of two tensors of one shape: `|input - target|`, averaged.
+
+    A difference in shape that broadcasts is warned about: it is nearly always a mistake, as (N, 1)
+    with (N,).
+
+    Args:
+        input, target: any shape, the same for both.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
+        weight: factors of the elements, in the same shape. Default: None.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(1.)
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    input, target = _paired("l1_loss", input, target)
+    return _reduce_weighted((input - target).abs(), weight, reduction)
+
+
+@public(namespace="nn.functional")
+@full_precision
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """Smooth L1 loss, with d = input - target: `d^2 / (2 beta)` where |d| < beta, else
+    `|d| - beta / 2`.
+
+    Args:
+        input, target: any shape, the same for both.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
+            forms: `size_average`, `reduce`.
+        beta: where the two forms meet; 0 gives `l1_loss`. Default: 1.
+
+    Raises:
+        RuntimeError: a negative beta.
+
+    Source: Girshick, "Fast R-CNN", 2015.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
+    tensor([0.1250, 2.5000])
+    """
+    reduction = get_reduction(size_average, reduce, reduction)
+    input, target = _paired("smooth_l1_loss", input, target, "smooth_l1_cpu")
+    if beta < 0:
+        raise OperationError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    if _single(input, target):
+        return reduce_loss(
+            huber_op.call(input, target, delta=beta, scale=1.0 / beta), reduction, "SmoothL1Loss"
+        )
+    d = (input - target).abs()
+    return reduce_loss(
+        F.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction, "SmoothL1Loss"
+    )
+
+
+@public(namespace="nn.functional")
+@full_precision
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Huber loss, with d = input - target: `d^2 / 2` where |d| <= delta, else
+    `delta * (|d| - delta / 2)`.
+
+    Args:
+        input, target: any shape, the same for both.
+        reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean".
+        delta: where the two forms meet, and the slope beyond. Default: 1.
+        weight: factors of the elements, in the same shape. Default: None.
+
+    Source: Huber, "Robust estimation of a location parameter", 1964.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
+    tensor([0.1250, 2.5000])
+    """
+    check_pair("huber_loss", input, target)
+    own = input.dtype
+    held_by(own, common_dtype([input, target]))
+    input, target = _paired("huber_loss", input, target, "huber_cpu")
+    if not isinstance(delta, (int, float)):
+        raise ArgumentTypeError(
+            f"huber_loss(): argument 'delta' (position 4) must be float, not {type(delta).__name__}"
+        )
+    if delta <= 0:
+        raise OperationError("huber_loss does not support non-positive values for delta.")
+    if _single(input, target):
+        return _reduce_weighted(
+            huber_op.call(input, target, delta=delta, scale=1.0), weight, reduction, "HuberLoss"
+        )
+    d = (input - target).abs()
+    near = d < delta
+    # no slope of what is not taken: 0 times infinity
+    beyond = d if math.isfinite(delta) else F.where(near, 0.0, d)
+    loss = F.where(near, d * d * 0.5, (beyond - 0.5 * delta) * delta)
+    if own.is_floating_point and loss.dtype is not own:
+        loss = F.cast(loss, dtype=own.numpy)  # as PyTorch, whatever the target's type
+    return _reduce_weighted(loss, weight, reduction, "HuberLoss")

@@ -1,0 +1,1 @@
+"""Normalization: layer, RMS, batch, group, instance, local response."""

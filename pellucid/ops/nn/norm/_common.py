@@ -1,0 +1,97 @@
+"""What the norms share: the map, its gradient, and checks of their parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....backends.halves import widened
+from ....core.tensor import Tensor
+from ....errors import DtypeError
+from ..._rules import require_tensor
+
+F32 = np.dtype(np.float32)
+KERNELS = (F32, np.dtype(np.float64))  # the floats that native code of rows is for
+
+
+def widen(x: Any) -> Any:
+    """Two-byte floats are normalized in float32."""
+    return widened(x)
+
+
+# Every norm here is (x - mean) * rstd over some axes, then an affine map: the rules below serve
+# them all.
+def normalize_over(
+    xp: Any, x: Any, axes: tuple[int, ...], eps: float, centered: bool
+) -> tuple[Any, Any, Any]:
+    x = widen(x)
+    if centered:
+        mean = xp.mean(x, axis=axes, keepdims=True)
+        d = x - mean
+    else:
+        mean, d = None, x
+    var = xp.mean(d * d.conj() if d.dtype.kind == "c" else d * d, axis=axes, keepdims=True)
+    rstd = 1 / xp.sqrt(var + eps)
+    return d * rstd, mean, rstd
+
+
+def input_grad(
+    F: Any, g: Any, xhat: Any, rstd: Any, axes: tuple[int, ...], count: int, centered: bool
+) -> Any:
+    """Gradient through (x - mean) * rstd."""
+    inner = F.sum(g * xhat, dim=axes, keepdim=True) / count
+    out = g - xhat * inner
+    if centered:
+        out = out - F.sum(g, dim=axes, keepdim=True) / count
+    return out * rstd
+
+
+def recompute(
+    F: Any, x: Any, axes: tuple[int, ...], count: int, eps: float, centered: bool
+) -> tuple[Any, Any]:
+    """xhat and rstd from operations, so that they can be differentiated again."""
+    d = x - F.sum(x, dim=axes, keepdim=True) / count if centered else x
+    rstd = (F.sum(d * d, dim=axes, keepdim=True) / count + eps) ** -0.5
+    return d * rstd, rstd
+
+
+def mixed_types(name: str, input: Tensor, *parameters: Tensor | None) -> bool:
+    """Whether half-precision numbers meet parameters of float32.
+
+    Raises:
+        RuntimeError: the types are mixed in any other way.
+    """
+    kind = input._array.dtype
+    given = [p for p in parameters if p is not None and p._array.dtype != kind]
+    if not given:
+        return False
+    first = next(p for p in parameters if p is not None)
+    if first._array.dtype == kind:
+        found, wanted = given[0].dtype.scalar_type_name, input.dtype.scalar_type_name
+        raise DtypeError(f"expected scalar type {wanted} but found {found}", op=name)
+    single = all(p is None or p._array.dtype == F32 for p in parameters)
+    if single and kind.itemsize == 2:
+        return True
+    wrong = (
+        "all inputs must share same datatype."
+        if single
+        else "expect parameter to have scalar type of Float"
+    )
+    raise DtypeError(
+        f"mixed dtype (CPU): {wrong}",
+        op=name,
+        hint=f"a parameter is {given[0].dtype}, the input {input.dtype}",
+    )
+
+
+def check_tensors(name: str, *parameters: Any) -> None:
+    for position, (what, t) in enumerate(
+        zip(("weight", "bias", "running_mean", "running_var"), parameters, strict=True), start=2
+    ):
+        if t is not None:
+            require_tensor(t, name, what, position)
+
+
+def channel_shape(ndim: int) -> tuple[int, ...]:
+    return (1, -1) + (1,) * (ndim - 2)

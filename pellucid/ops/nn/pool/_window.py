@@ -1,0 +1,126 @@
+"""What poolings share: their windows, their batches, and the types that they take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .... import dtypes, shapes
+from ....core.primitive import TENSORS as F
+from ....core.tensor import Tensor
+from ....errors import UnsupportedError
+from ..._rules import per_dimension
+
+Sizes = int | Sequence[int]
+
+
+def batch_images(b: Any) -> Any:
+    """The batch of samples joins the batch of images."""
+    if b.ndim < 3:
+        return None
+    r = b.call(b.fold(b[0]))
+    return tuple(map(b.unfold, r)) if isinstance(r, tuple) else b.unfold(r)
+
+
+def ceil_changes(c: Any, low: list[int], high: list[int], dilation: Any) -> bool:
+    """Whether rounding up gives another size than rounding down."""
+    sizes, made = c.fixed(c.shape()[2:]), c.fixed(c.out_shape[2:])
+    for k, (kernel, stride) in enumerate(zip(c.p["kernel"], c.p["stride"], strict=True)):
+        if (sizes[k] + low[k] + high[k] - dilation[k] * (kernel - 1) - 1) // stride + 1 != made[k]:
+            return True
+    return False
+
+
+def stride_of(stride: Any, kernel: tuple[int, ...], n: int) -> tuple[int, ...]:
+    if stride is None or (not isinstance(stride, int) and not tuple(stride)):
+        return kernel
+    return per_dimension(stride, n)
+
+
+# What PyTorch calls the pools in their refusals, and the types beside floats that each has kernels
+# for.
+_NOTHING: tuple[dtypes.dtype, ...] = ()
+INTEGERS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
+
+
+def check_dtype(x: Tensor, kernel: str, also: tuple[dtypes.dtype, ...] = _NOTHING) -> None:
+    kind = x.dtype
+    if not kind.is_floating_point and kind not in also:
+        raise UnsupportedError(
+            f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'",
+            hint="convert first: x.float()",
+        )
+
+
+def batched(x: Tensor, n: int) -> tuple[Tensor, int]:
+    """The input with exactly two dimensions in front of the windows' ones, and how many it had."""
+    lead = x.ndim - n
+    if lead == 2:
+        return x, 2
+    if lead == 1:
+        return F.unsqueeze(x, dim=0), 1
+    raise AssertionError("checked by the shape rules")
+
+
+def unbatched(x: Tensor, lead: int) -> Tensor:
+    return F.squeeze(x, dims=(0,)) if lead == 1 else x
+
+
+def _within(steps: Any, sizes: Any, pads: Any, windows: Any = None) -> Any:
+    """Steps no longer than the padded image, or than the window, which with `ceil_mode` may be
+    longer than the image.
+    """
+    bounded = shapes.within(steps, sizes, [(p, p) for p in pads])
+    return (
+        bounded
+        if windows is None
+        else tuple(max(b, min(s, w)) for b, s, w in zip(bounded, steps, windows, strict=True))
+    )
+
+
+class _Window(NamedTuple):
+    """What a pooling works with, for each dimension."""
+
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+
+
+def window_of(name: str, x: Tensor, *given: Any) -> _Window:
+    """The window of a pooling with these arguments, once they are known to be good; of whole numbers
+    and tuples of them it is remembered.
+    """
+    sizes = given[:4]
+    for v in sizes:
+        if type(v) is not int and v is not None:
+            if type(v) is not tuple or any(type(e) is not int for e in v):
+                return _new_window(name, x._array.shape, *given)
+    shape = x._array.shape
+    remembered = type(x._array) is np.ndarray
+    return (_known_window if remembered else _new_window)(name, shape, *given)
+
+
+def _new_window(
+    name: str,
+    shape: tuple[int, ...],
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    indices: bool,
+) -> _Window:
+    shapes.pool_shape(name, shape, kernel_size, stride, padding, dilation, ceil_mode, indices)
+    n = int(name[-2])
+    kernel, pads = per_dimension(kernel_size, n), per_dimension(padding, n)
+    spread = _within(per_dimension(dilation, n), shape[-n:], pads)
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, spread, strict=True)]
+    step = _within(stride_of(stride, kernel, n), shape[-n:], pads, reach)
+    return _Window(kernel, step, pads, spread)
+
+
+_known_window = lru_cache(1024)(_new_window)
