@@ -185,3 +185,93 @@ def test_a_pickle_may_name_its_own_classes_only():
     made.seek(0)
     with pytest.raises(pickle.UnpicklingError, match="os.system"):
         torch.jit.load(made)
+
+
+def changed(pickled=None, code=CODE):
+    """The archive with another code, or with something put into its pickle of objects."""
+    file = archive(code)
+    if pickled is None:
+        return file
+    with zipfile.ZipFile(file) as whole:
+        records = {name: whole.read(name) for name in whole.namelist()}
+    records["net/data.pkl"] = pickled(records["net/data.pkl"])
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as whole:
+        for name, data in records.items():
+            whole.writestr(name, data)
+    made.seek(0)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [
+        ("_9 = _attribute(self, '__class__')", NameError),
+        ("_9 = _b_attribute(self, '__class__')", NotImplementedError),
+        ("g = getattr\n    _9 = g(self, '_modules')", AttributeError),
+        ("g = getattr\n    _9 = g(self, 'zero_grad')", AttributeError),
+        ("self.__class__ = __torch__.Net", AttributeError),
+        ("self._declared = ['zero_grad']", AttributeError),
+        ("self._modules = 1", AttributeError),
+        ("self.zero_grad = 1", AttributeError),
+        ("_9 = ops.__class__.mro(1)", NotImplementedError),
+        ("_9 = ops.aten.__init__(1)", NotImplementedError),
+        ("_9 = torch.from_file('secret', False, 4)", NotImplementedError),
+    ],
+)
+def test_code_reaches_nothing_but_its_own(statement, error):
+    code = CODE.replace("    weight = self.weight\n", f"    {statement}\n    weight = 1\n")
+    with pytest.raises(error):
+        torch.jit.load(archive(code))(torch.ones(1, 2))
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        "  _declared = ['zero_grad']\n",
+        "  _modules : int\n",
+        "  __class__ = 1\n",
+        "  def __getattribute__(self: __torch__.Net, name: str) -> int:\n    return 1\n",
+        "  def __reduce__(self: __torch__.Net) -> int:\n    return 1\n",
+        "  def _restore(self: __torch__.Net) -> int:\n    return 1\n",
+    ],
+)
+def test_classes_do_not_take_the_place_of_what_the_library_keeps(member):
+    code = CODE.replace("  width : int\n", f"  width : int\n{member}")
+    with pytest.raises(AttributeError, match="has no attribute"):
+        torch.jit.load(archive(code))
+
+
+def test_a_format_is_no_way_to_attributes():
+    code = CODE.replace(
+        "    weight = self.weight\n",
+        "    weight = self.weight\n    y9 = torch.format('{} {0.__class__} {}', 1, 2)\n    print(y9)\n",
+    )
+    torch.jit.load(archive(code))(torch.ones(1, 2))
+    from pellucid.jit._words import named
+
+    assert named("aten", "format")("{} {0.__class__} {}", 1, 2) == "1 {0.__class__} 2"
+    with pytest.raises(RuntimeError, match="Too few arguments"):
+        named("aten", "format")("{} {}", 1)
+
+
+@pytest.mark.parametrize("state", [b"}(" + word("_array"), b"N}(" + word("_array")])
+def test_the_pickle_cannot_change_a_tensor(state):
+    """An object in the place of its array would be taken for memory."""
+    whole = tensor("0", 2, 2, requires_grad=True)
+    other = b"ccollections\nOrderedDict\n)R" + (b"u\x86b" if state[:1] == b"N" else b"ub")
+    with pytest.raises(pickle.UnpicklingError, match="Can only build"):
+        torch.jit.load(changed(lambda data: data.replace(whole, whole + state + other)))
+
+
+@pytest.mark.parametrize("name", ["_parameters", "_modules", "__class__", "_declared"])
+def test_the_pickle_cannot_set_what_the_library_keeps(name):
+    with pytest.raises(AttributeError, match="has no attribute"):
+        torch.jit.load(changed(lambda data: data.replace(b"\x81}(", b"\x81}(" + word(name) + b"}")))
+
+
+def test_classes_of_archives_are_made_without_arguments_and_filled_from_dicts():
+    with pytest.raises(pickle.UnpicklingError, match="without arguments"):
+        torch.jit.load(changed(lambda data: data.replace(b"Net\n)\x81", b"Net\nK\x01\x85\x81")))
+    with pytest.raises(RuntimeError, match="must be a dict"):
+        torch.jit.load(changed(lambda data: b"\x80\x02c__torch__\nNet\n)\x81K\x01b."))

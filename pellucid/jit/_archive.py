@@ -14,12 +14,19 @@ from .. import devices, serialization
 from ..serialization._names import STORAGE_TYPES
 from ..serialization._read import Archive, storages
 from ..serialization._rebuild import rebuild_parameter, rebuild_tensor_v2
-from ._code import ArchiveModule, CodeUnit
+from ..serialization._restricted import SafeUnpickler
+from ._code import ArchiveModule, CodeUnit, is_kind, new, restore
 from ._files import DATA, EXTRA, MARK
 
 
-def _with_type(value: Any, kind: str) -> Any:
+def _with_type(value: Any, kind: Any) -> Any:
     return value
+
+
+def _listed(values: Any) -> list[Any]:
+    if type(values) is not list:
+        raise UnpicklingError(f"a list of a TorchScript archive is made of a {type(values)}")
+    return values
 
 
 # All that such a pickle may name besides its own classes.
@@ -31,19 +38,18 @@ _KNOWN: dict[tuple[str, str], Any] = {
     ("torch", "device"): devices.device,
     ("torch.jit._pickle", "restore_type_tag"): _with_type,
     **{
-        ("torch.jit._pickle", f"build_{kind}list"): list
+        ("torch.jit._pickle", f"build_{kind}list"): _listed
         for kind in ("int", "double", "bool", "tensor")
     },
 }
 
 
-class _Reader(pickle.Unpickler):
+class _Reader(SafeUnpickler):
+    """The unpickler of `weights_only=True`, which also makes objects of the archive's classes."""
+
     def __init__(self, data: bytes, load: Any, unit: CodeUnit | None) -> None:
         super().__init__(io.BytesIO(data))
-        self._load, self._unit = load, unit
-
-    def persistent_load(self, pid: Any) -> Any:
-        return self._load(pid)
+        self.loader, self._unit = load, unit
 
     def find_class(self, module: str, name: str) -> Any:
         known = _KNOWN.get((module, name))
@@ -52,6 +58,39 @@ class _Reader(pickle.Unpickler):
         if self._unit is not None and module.split(".")[0] == "__torch__":
             return self._unit.find(f"{module}.{name}")
         raise UnpicklingError(f"a TorchScript archive with {module}.{name} is not supported")
+
+    def load_reduce(self) -> None:
+        function = self.stack[-2]
+        if function is not _listed and function is not _with_type:
+            super().load_reduce()
+            return
+        args = self._arguments()
+        self.stack[-1] = function(*args)
+
+    def load_newobj(self) -> None:
+        cls = self.stack[-2]
+        if not is_kind(cls):
+            super().load_newobj()
+            return
+        if self._arguments() != ():
+            raise UnpicklingError("an object of a TorchScript archive is made without arguments")
+        self.stack[-1] = new(cls)
+
+    def load_build(self) -> None:
+        if is_kind(type(self.stack[-2])):
+            state = self.stack.pop()
+            restore(self.stack[-1], state)
+        else:
+            super().load_build()
+
+    dispatch = type(SafeUnpickler.dispatch)(
+        {
+            **SafeUnpickler.dispatch,
+            pickle.REDUCE[0]: load_reduce,
+            pickle.NEWOBJ[0]: load_newobj,
+            pickle.BUILD[0]: load_build,
+        }
+    )
 
 
 def _read(archive: Archive, map_location: Any, extra_files: dict[str, Any] | None) -> ArchiveModule:

@@ -13,6 +13,7 @@ import enum
 import math
 from collections import namedtuple
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from ..core.tensor import Parameter, Tensor
@@ -39,13 +40,11 @@ class ArchiveModule(ScriptModule):
     _declared: frozenset[str] = frozenset()
     _tables: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if "_parameters" in state:  # a copy's
-            super().__setstate__(state)
-            return
-        ScriptModule.__init__(self)
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Take the attributes that an archive has of this object."""
         parameters, buffers = self._tables
         for name, value in state.items():
+            _check_name(name)
             if name in parameters:
                 if isinstance(value, Tensor) and not isinstance(value, Parameter):
                     value = Parameter(value.detach(), value.requires_grad)
@@ -88,31 +87,80 @@ class _Object:
     _qualified = ""
     _declared: frozenset[str] = frozenset()
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+    def _restore(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            _check_name(name)
+            self.__dict__[name] = value
+
+
+def is_kind(kind: Any) -> bool:
+    """Whether this is a class of an archive, whose objects `new` makes and `restore` fills."""
+    return isinstance(kind, type) and issubclass(kind, (ArchiveModule, _Object))
+
+
+def new(kind: Any) -> Any:
+    """An object without the archive's attributes."""
+    made = kind.__new__(kind)
+    if issubclass(kind, ArchiveModule):
+        ScriptModule.__init__(made)
+    return made
+
+
+def restore(made: Any, state: Any) -> None:
+    """Give an object its attributes, by the `__setstate__` of the archive's class where it has one."""
+    if "__setstate__" in type(made)._declared:
+        made.__setstate__(state)
+    elif type(state) is dict:
+        made._restore(state)
+    else:
+        raise RuntimeError(f"the attributes of an object must be a dict, but got {type(state)}")
+
+
+# What this library keeps on such objects and classes: nothing of it is the archive's.
+_OURS = frozenset(vars(ScriptModule())) - {"training", "_is_full_backward_hook"} | {
+    "_declared", "_qualified", "_restore", "_tables", "_text",
+}  # fmt: skip
+
+
+def _check_name(name: Any) -> None:
+    """Refuse a name that no attribute of the archive's has."""
+    if type(name) is not str or name.startswith("__") or name in _OURS:
+        raise AttributeError(f"an object of a TorchScript archive has no attribute {name!r}")
 
 
 def _attribute(value: Any, name: str) -> Any:
-    """An attribute of an object of the archive's; no other object has any."""
-    if isinstance(value, ArchiveModule):
-        if name in value._declared or name in value.__dict__ or name in value._modules:
-            return getattr(value, name)
-        if name in value._parameters or name in value._buffers:
-            return getattr(value, name)
-    elif isinstance(value, _Object):
-        if name in value._declared or name in value.__dict__:
-            return getattr(value, name)
-    elif name in getattr(type(value), "_fields", ()):
-        return getattr(value, name)
+    """An attribute of an object of the archive's; no other object has any.
+
+    `getattr` would find what the classes of this library define, too.
+    """
+    kind = type(value)
+    if isinstance(value, (ArchiveModule, _Object)):
+        _check_name(name)
+        tables = [vars(value)]
+        if isinstance(value, ArchiveModule):
+            tables += [value._parameters, value._buffers, value._modules]
+        for table in tables:
+            if name in table:
+                return table[name]
+        if name in kind._declared and name in vars(kind):
+            found = vars(kind)[name]
+            return found.__get__(value) if isinstance(found, FunctionType) else found
     elif isinstance(value, enum.Enum) and name in ("name", "value"):
         return getattr(value, name)
-    raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
+    elif isinstance(value, tuple) and name in getattr(kind, "_fields", ()):
+        return getattr(value, name)
+    raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
 
 
 def _assign(value: Any, name: str, given: Any) -> None:
-    if not isinstance(value, (ArchiveModule, _Object)):
+    _check_name(name)
+    if not _has(value, name):
         raise AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
     setattr(value, name, given)
+
+
+def _has(value: Any, name: str) -> bool:
+    return isinstance(value, (ArchiveModule, _Object)) and name in type(value)._declared
 
 
 def _given(kind: Any, value: Any) -> Any:
@@ -140,7 +188,7 @@ _BUILTIN: dict[str, Any] = {
     "uninitialized": lambda kind: None,
     "isinstance": _is_of,
     "getattr": _attribute,
-    "hasattr": lambda value, name: name in getattr(value, "_declared", ()),
+    "hasattr": _has,
     "fork": lambda function, *args, **kwargs: function(*args, **kwargs),
     "wait": lambda value: value,
     "awaitable": lambda function, *args, **kwargs: function(*args, **kwargs),
@@ -149,6 +197,13 @@ _TYPES: dict[str, Any] = {
     "Tensor": Tensor, "int": int, "float": float, "bool": bool, "str": str, "complex": complex,
     "List": list, "Dict": dict, "Tuple": tuple, "NoneType": type(None), "number": (int, float),
 }  # fmt: skip
+# Methods with such names that classes of archives have. None of them is asked for attributes.
+_SPECIAL = frozenset(
+    "__init__ __getstate__ __setstate__ __len__ __contains__ __getitem__ __setitem__ __delitem__ "
+    "__iter__ __next__ __enter__ __exit__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ "
+    "__str__ __repr__ __bool__ __int__ __float__ __call__ __add__ __sub__ __mul__ __truediv__ "
+    "__floordiv__ __mod__ __pow__ __neg__ __and__ __or__ __xor__".split()
+)
 _TAKE_TYPES = ("annotate", "unchecked_cast", "uninitialized", "isinstance")
 
 
@@ -165,8 +220,8 @@ class CodeUnit:
         self._read, self.constants = read, constants
         self.scope: dict[str, Any] = {
             "__builtins__": {},
-            "_attribute": _attribute,
-            "_assign": _assign,
+            "_b_attribute": _attribute,
+            "_b_assign": _assign,
             **{f"_b_{name}": value for name, value in _BUILTIN.items()},
         }
         self._loaded: set[str] = set()
@@ -216,6 +271,8 @@ class CodeUnit:
         text = ""
         for part in item.body:
             if isinstance(part, ast.FunctionDef):
+                if part.name not in _SPECIAL:
+                    _check_name(part.name)
                 if part.name == "forward":
                     text = ast.unparse(part)
                 methods[part.name] = self._function(part, needed)
@@ -225,8 +282,10 @@ class CodeUnit:
                 target = part.targets[0]
                 if isinstance(target, ast.Name) and target.id in ("__parameters__", "__buffers__"):
                     tables[target.id] = tuple(_literal(part.value))
-                elif isinstance(target, ast.Name):
+                elif isinstance(target, ast.Name) and target.id != "__annotations__":
                     fields[target.id] = _literal(part.value)
+        for key in fields:
+            _check_name(key)
         short = item.name if item.name.isidentifier() else "Anonymous"
         if base == "NamedTuple":
             return namedtuple(short, list(fields))
@@ -291,7 +350,7 @@ class _Translation(ast.NodeTransformer):
             value = self.visit(node.value)
             if isinstance(node.ctx, ast.Store):
                 raise _refused(node)
-            return _call("_attribute", value, ast.Constant(node.attr))
+            return _call("_b_attribute", value, ast.Constant(node.attr))
         root, *rest = chain
         if root == "CONSTANTS":
             name = f"_o_constant_{rest[0][1:]}"
@@ -313,7 +372,7 @@ class _Translation(ast.NodeTransformer):
         target = node.targets[0]
         if isinstance(target, ast.Attribute):
             call = _call(
-                "_assign",
+                "_b_assign",
                 self.visit(target.value),
                 ast.Constant(target.attr),
                 self.visit(node.value),

@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import devices, dtypes
 from .._ops import ops
+from ..aten.overload import OpOverloadPacket
 from ..core.interpret import thread
 from ..core.modes import local
 from ..core.tensor import Tensor
@@ -135,7 +136,11 @@ def _sort(values: list[Any], reverse: bool = False) -> None:
 
 
 def _format(text: str, *values: Any) -> str:
-    return text.format(*values)
+    """Values in the places of `{}`. Python's `format` would read attributes, too (`{0.name}`)."""
+    first, *rest = text.split("{}")
+    if len(rest) > len(values):
+        raise RuntimeError(f"Too few arguments for format string: {text}")
+    return first + "".join([f"{value}{part}" for value, part in zip(values, rest, strict=False)])
 
 
 def _size(t: Tensor, dim: int | None = None) -> Any:
@@ -244,6 +249,7 @@ _FIRST = frozenset(
     "FloatImplicit".split()
 )
 
+_OUTSIDE = {("aten", "from_file")}  # operators that reach files: not for code from somewhere else
 _NETWORKS = ("lstm", "gru", "rnn_tanh", "rnn_relu")  # functions of layers
 _PRIM: dict[str, Callable[..., Any]] = {
     "RaiseException": _raise,
@@ -301,10 +307,12 @@ def named(namespace: str, name: str) -> Callable[..., Any]:
     packet = None
     if namespace == "aten" and name in _NETWORKS:
         return getattr(_recurrent, name)
-    if namespace != "prim":
+    if namespace != "prim" and (namespace, name) not in _OUTSIDE:
         try:
             packet = getattr(getattr(ops, namespace), name, None)
         except (AttributeError, RuntimeError):
+            packet = None
+        if not isinstance(packet, OpOverloadPacket):
             packet = None
     if packet is None and plain is not None:
         return plain
