@@ -612,3 +612,16 @@ def test_texts_for_excerpts(tmp_path):
     )
     (tmp_path / "search.html").write_text("<article>no</article>")
     assert website.texts(tmp_path) == 'const PAGE_TEXTS = {"a":"Title a \\u003c b.c"};\n'
+
+
+def test_operations_are_found_while_functions_ask_other_classes():
+    function = FUNCTIONS["nn.functional"]["relu"]
+    before = reference.records_of(function)
+
+    class Other:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return 1
+
+    assert nn.functional.relu(Other()) == 1
+    assert [op.name for op in before] == ["relu"] and reference.records_of(function) == before
