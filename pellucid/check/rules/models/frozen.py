@@ -1,4 +1,4 @@
-"""Parameters: never used, or frozen by accident."""
+"""Parameters that are frozen by accident."""
 
 from __future__ import annotations
 
@@ -6,279 +6,28 @@ import ast
 import re
 from typing import Any
 
-from ...events import (
-    Backward,
-    Failure,
-    ModuleCall,
-    Op,
-    OptimizerInfo,
-    Site,
-    Step,
-    Update,
-    Value,
-    ancestors,
-)
+from ...events import Failure, ModuleCall, Op, OptimizerInfo, Site, Step, Value
 from ...rule import Rule
 from ..source.places import (
     Place,
     attribute_place,
     chooser,
-    dropped_at,
     function_around,
     is_users,
-    loop_without,
     member_place,
-    overridden,
     tree,
-    twin_place,
 )
 from .constants import Constants
+from .frozen_names import (
+    beyond,
+    by_text,
+    loop_over_parameters,
+    numbered,
+    test_around,
+    texts_in,
+    within,
+)
 from .thawing import Waiting
-
-
-class ParamUnused(Rule):
-    """A parameter that no operation ever uses learns nothing, and is often a layer that was
-    forgotten in `forward`.
-    """
-
-    slug = "param-unused"
-    id = "PL501"
-    severity = "warning"
-    summary = "a registered parameter never takes part in the loss"
-
-    def __init__(self) -> None:
-        self._used: set[int] = set()  # ids of leaves that some operation has read
-        self._reached: set[int] = set()  # ids of leaves that got a gradient
-        # by root module: which leaves its training calls used
-        self._patterns: dict[int, set[frozenset[int]]] = {}
-        self._now: set[int] | None = None
-        self._steps = 0
-        self._backwards = 0
-        self._found: dict[
-            int, tuple[list[tuple[Any, str, list[str], set[int]]], str]
-        ] = {}  # by root: what was unused at the last look
-        self._held: dict[int, Value] = {}  # parameters that optimizers have stepped on
-        self._mates: dict[int, frozenset[int]] = {}  # by parameter: all that its optimizer has
-        # by module: a call without the parameters that it may have, and their size
-        self._bare: dict[int, tuple[Site, int]] = {}
-        # by leaf: where its result ends, its name, the last operation
-        self._dropped: dict[int, tuple[Any, str | None, Op]] = {}
-
-    def on_op(self, op: Op) -> None:
-        """Leaves among the operands, initialization left out."""
-        first = 1 if op.inplace else 0
-        if (
-            op.direct
-            and op.module is not None
-            and op.name in _OPTIONAL
-            and id(op.module.module) not in self._bare
-        ):
-            self._left_out(op)
-        for value in op.inputs[first:]:
-            if (
-                value.is_leaf
-                and value.requires_grad
-                and op.name not in _NO_USE
-                and (op.grad_enabled or op.module is not None)
-            ):
-                self._used.add(value.id)
-                if self._now is not None:
-                    self._now.add(value.id)
-
-    def _left_out(self, op: Op) -> None:
-        """`F.layer_norm(x, shape)` in a module of the user's: the scale and the shift that it may
-        have are left out.
-        """
-        out = op.output
-        free = [name for name in ("weight", "bias") if name in op.args and op.args[name] is None]
-        if out is None or out.ndim < 2 or not free or op.site is None or op.module is None:
-            return
-        size = out.shape[-1] if op.name in ("layer_norm", "rms_norm", "linear") else out.shape[1]
-        self._bare[id(op.module.module)] = op.site, size
-
-    def on_module_enter(self, call: ModuleCall) -> None:
-        """A model begins."""
-        if call.parent is None and call.training:
-            self._now = set()
-
-    def on_module_exit(self, call: ModuleCall) -> None:
-        """Which parameters this call of the model has used."""
-        if call.parent is None and self._now is not None:
-            patterns = self._patterns.setdefault(id(call.module), set())
-            if len(patterns) < 4:
-                patterns.add(frozenset(self._now))
-            self._now = None
-
-    def on_backward(self, event: Backward) -> None:
-        """Leaves that take part in a loss; now and then, what the models have beside them."""
-        self._reached.update(a.value.id for a in event.accumulated)
-        self._backwards += 1
-        n = self._backwards
-        if n < 4 or n & (n - 1) == 0:  # models may be gone when the program ends
-            for root in self.session.recorder.names.roots():
-                self._look(root)
-        if n == 6:
-            self._ends(event)
-
-    def _ends(self, event: Backward) -> None:
-        """Where the results of parameters end that no backward has reached, although they are used
-        in training.
-        """
-        waiting = {
-            i: v
-            for i, v in self._held.items()
-            if i in self._used and i not in self._reached and v.requires_grad
-        }
-        if not waiting:
-            return
-        recorder = self.session.recorder
-        # by number of an operation: the parameters that its result is made of
-        made: dict[int, set[int]] = {}
-        last: dict[int, Op] = {}
-        in_loss = {op.number for op in ancestors(event.roots)}
-        for op in recorder.ops_of_step():
-            # it comes to the loss, cut from its graph: that is told where it is cut
-            if op.number in in_loss:
-                for v in op.inputs:
-                    for i in {v.id} | (
-                        made.get(v.producer.number, set()) if v.producer is not None else set()
-                    ):
-                        waiting.pop(i, None)
-            if not op.grad_enabled or op.name in _NO_USE:
-                continue
-            own = {v.id for v in op.inputs if v.id in waiting and v.is_leaf}
-            for v in op.inputs:
-                if v.producer is not None and v.requires_grad:
-                    own |= made.get(v.producer.number, set())
-            if own:
-                made[op.number] = own
-                for i in own:
-                    last[i] = op
-        loss = next((v.producer for v in event.roots if v.producer is not None), None)
-        for i in last.keys() & waiting.keys():
-            op = last[i]
-            self._dropped[i] = dropped_at(op, loss), waiting[i].name, op
-
-    def on_step(self, event: Step) -> None:
-        """Something is trained."""
-        self._steps += 1
-        if event.optimizer.steps == 1:
-            values = event.optimizer.params()
-            self._held.update((v.id, v) for v in values)
-            self._mates.update(
-                dict.fromkeys([v.id for v in values], frozenset(v.id for v in values))
-            )
-
-    def on_update(self, event: Update) -> None:
-        """Something is trained."""
-        self._steps += 1
-
-    def finish(self) -> None:
-        """Models of which some parameters were trained and others never used."""
-        if not self._steps:
-            return
-        ends: dict[Any, list[int]] = {}
-        for i, (place, _, _) in self._dropped.items():
-            if (
-                i not in self._reached
-                and place is not None
-                and self._mates.get(i, {i}) & self._reached
-            ):
-                ends.setdefault(place.key, []).append(i)
-        for ids in ends.values():
-            place, name, op = self._dropped[ids[0]]
-            self.report(
-                place,
-                f"what is computed with {name or 'a parameter'}{f' and {len(ids) - 1} more' if len(ids) > 1 else ''} is left out here: no loss is "
-                "computed from it, and no backward ever reaches them.",
-                evidence={
-                    "parameters": [n for i in ids if (n := self._dropped[i][1])][:8],
-                    "last_operation": f"{op.name} at {op.site}",
-                },
-                fix="add it to the loss, or remove this part from the model",
-            )
-        for key, (unused, title) in self._found.items():
-            # never called in training, or not always the same parts of it
-            if len(self._patterns.get(key, ())) != 1:
-                continue
-            for site, path, members, own in unused:
-                if own & (self._used | self._reached):
-                    continue
-                self.report(
-                    site,
-                    f"{title}.{path} is registered and never used: no operation of the whole run reads "
-                    f"{'it' if members == [path] else 'its parameters'}.",
-                    evidence={
-                        "parameters": [f"{title}.{m}" for m in members][:8],
-                        "steps": self.step,
-                    },
-                    fix="use it in `forward`, or remove it from the model",
-                )
-
-    def _look(self, root: Any) -> None:
-        """The parameters of a model that nothing has used so far."""
-        if id(root) not in self._patterns:
-            return
-        recorder = self.session.recorder
-        named = [
-            (path, recorder.value(p)) for path, p in root.named_parameters() if p.requires_grad
-        ]
-        ids = {
-            path: v.id for path, v in named if v.id not in self._used and v.id not in self._reached
-        }
-        if not ids or not any(v.id in self._reached for _, v in named):
-            self._found.pop(id(root), None)
-            return
-        paths = [path for path, _ in named]
-        groups: dict[str, list[str]] = {}
-        # of operations that take such a parameter and were not given it
-        calls: dict[str, Site] = {}
-        for path in ids:
-            parts, best = path.split("."), path
-            owner = root.get_submodule(".".join(parts[:-1]))
-            bare = self._bare.get(id(owner))
-            if bare is not None and owner._parameters[parts[-1]].numel() == bare[1]:
-                calls[best] = bare[0]
-                groups.setdefault(best, []).append(path)
-                continue
-            for k in range(len(parts) - 1, 0, -1):
-                prefix = ".".join(parts[:k]) + "."
-                if all(p in ids for p in paths if p.startswith(prefix)):
-                    best = prefix[:-1]
-            groups.setdefault(best, []).append(path)
-        unused = [
-            (site, path, members, {ids[m] for m in members})
-            for path, members in groups.items()
-            if (
-                site := calls.get(path)
-                or loop_without(recorder, root, path)
-                or twin_place(recorder, root, path)
-                or member_place(recorder, root, path)
-            )
-            is not None
-            and not overridden(recorder, root, path)
-        ]
-        self._found[id(root)] = unused, recorder.names.root_name(root)
-
-
-_OPTIONAL = frozenset(
-    "group_norm layer_norm rms_norm batch_norm instance_norm linear conv1d conv2d conv3d".split()
-)
-_NO_USE = frozenset(
-    {
-        "detach",
-        "data",
-        "clone",
-        "requires_grad",
-        "grad",
-        "zeros_like",
-        "ones_like",
-        "randn_like",
-        "empty_like",
-        "rand_like",
-    }
-)
-
 
 _PRODUCTS = (
     "matmul",
@@ -306,6 +55,21 @@ _DRAWN = frozenset(
 )
 _WEIGHT = re.compile(
     r"(w|weights?|kernel|emb|embeddings?|table|W)(_\w+|\d*)?$|\w+_(weights?|emb|embeddings?)$"
+)
+
+
+_ADDED = re.compile(
+    r"(^|[._])(adapters?|lora|lora_[ab]|prompts?|soft_prompt)([._]|$)", re.IGNORECASE
+)
+_HEAD = re.compile(r"head|classif|cls|score|logit|output|^out|fc_?out|^fc$|decoder")
+_MISSPELLED = (
+    "require_grad",
+    "required_grad",
+    "requires_grads",
+    "require_grads",
+    "requiresgrad",
+    "requires_gradient",
+    "trainable",
 )
 
 
@@ -640,13 +404,13 @@ class ParamFrozen(Rule):
                 continue
             path = weight.name.split(".")
             put_in, statement = _put_in(recorder, weight), self._sites.get(weight.id) or place
-            test = _test_around(statement if put_in else place)
+            test = test_around(statement if put_in else place)
             if test is None:
                 if not put_in:
                     continue
                 place = statement
             elif not any(
-                isinstance(n, ast.Compare) or _by_text(n) for n in ast.walk(test[1])
+                isinstance(n, ast.Compare) or by_text(n) for n in ast.walk(test[1])
             ) or not _HEAD.search(path[-2] if len(path) > 1 else ""):
                 continue
             written = recorder.filled.get(weight.id)
@@ -686,11 +450,11 @@ class ParamFrozen(Rule):
             if not others or place in self._told:
                 continue
             self._told.add(place)
-            test = _test_around(place)
+            test = test_around(place)
             self.report(
                 Place(place.file, test[0])
                 if test is not None
-                else _loop_over_parameters(place) or place,
+                else loop_over_parameters(place) or place,
                 f"{own[0].name or 'an adapter'} and {len(own) - 1} more are frozen here with the model they were added to, and stay frozen while "
                 "another part is trained: they never adapt.",
                 evidence={"parameters": [v.name for v in own[:8]], "frozen_with_them": len(others)},
@@ -712,12 +476,12 @@ class ParamFrozen(Rule):
                     at.setdefault(str(held[1]), []).append(path)
                     sites[str(held[1])] = held[1]
             for key, frozen in at.items():
-                test = _test_around(sites[key])
-                texts = _texts(test[1], sites[key]) if test is not None else []
+                test = test_around(sites[key])
+                texts = texts_in(test[1], sites[key]) if test is not None else []
                 found = (
-                    _beyond(frozen, names, texts)
-                    or _within(frozen, names, texts)
-                    or (_numbered(frozen, names) if texts else None)
+                    beyond(frozen, names, texts)
+                    or within(frozen, names, texts)
+                    or (numbered(frozen, names) if texts else None)
                 )
                 if found is not None and (key, found) not in self._told:
                     self._told.add((key, found))
@@ -804,196 +568,5 @@ def _put_in(recorder: Any, weight: Value) -> bool:
     return False
 
 
-def _by_text(node: ast.AST) -> bool:
-    """`name.startswith("conv")`, `re.match("conv", name)`."""
-    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in (
-        "startswith",
-        "endswith",
-        "match",
-        "search",
-        "fullmatch",
-        "find",
-    )
-
-
-def _numbered(frozen: list[str], names: list[str]) -> tuple[str, str, str] | None:
-    """The same of numbers: with blocks.1 all of blocks.10 to blocks.19 are frozen, and other blocks
-    are not.
-    """
-    groups: dict[str, dict[int, bool]] = {}
-    for name in names:
-        parts = name.split(".")
-        for k, part in enumerate(parts):
-            if part.isdigit():
-                group = groups.setdefault(".".join(parts[:k]), {})
-                group[int(part)] = group.get(int(part), True) and name in frozen
-    for prefix, group in groups.items():
-        held, free = [n for n, f in group.items() if f], [n for n, f in group.items() if not f]
-        longer = [n for n in held if n > 9]
-        if (
-            longer
-            and all(n // 10 in held for n in longer)
-            and not any(n // 10 in held for n in free if n > 9)
-        ):
-            if any(0 < n < 10 for n in free):
-                return str(longer[0] // 10), f"{prefix}.{longer[0] // 10}", f"{prefix}.{longer[0]}"
-    return None
-
-
-def _loop_over_parameters(site: Any) -> Place | None:
-    """The head of the loop around a place that goes over a model's parameters: it chooses which."""
-    root = tree(site.file)
-    loops = (
-        [
-            node.lineno
-            for node in ast.walk(root)
-            if isinstance(node, ast.For)
-            and node.lineno <= site.line <= (node.end_lineno or 0)
-            and "parameters" in ast.unparse(node.iter)
-        ]
-        if root is not None
-        else []
-    )
-    return Place(site.file, max(loops)) if loops else None
-
-
 def _lines_around(place: Any) -> list[Place]:
     return [Place(place.file, line) for line in range(max(1, place.line - 2), place.line + 1)]
-
-
-def _test_around(site: Site) -> tuple[int, ast.expr] | None:
-    """(line, condition) of the innermost `if` around a place; of
-    `p.requires_grad = name not in ...` that line and its right side.
-    """
-    root = tree(site.file)
-    best: tuple[int, ast.expr] | None = None
-    for node in ast.walk(root) if root is not None else ():
-        if (
-            isinstance(node, ast.If)
-            and node.lineno <= site.line <= (node.end_lineno or 0)
-            and (best is None or node.lineno > best[0])
-        ):
-            best = node.lineno, node.test
-    for node in ast.walk(root) if root is not None and best is None else ():
-        if (
-            isinstance(node, ast.Assign)
-            and node.lineno == site.line
-            and not isinstance(node.value, ast.Constant)
-        ):
-            best = node.lineno, node.value
-    return best
-
-
-def _texts(test: ast.expr, site: Site) -> list[str]:
-    """The texts that a condition on names compares with: written in it, in what it iterates over,
-    or held by variables of it.
-    """
-    found: list[str] = []
-    names = set()
-    for node in ast.walk(test):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.append(node.value)
-        elif isinstance(node, ast.Name):
-            names.add(node.id)
-    root = tree(site.file)
-    for node in ast.walk(root) if root is not None and names else ():
-        values: list[ast.expr] = []
-        if isinstance(node, ast.Assign) and any(
-            isinstance(t, ast.Name) and t.id in names for t in node.targets
-        ):
-            values = [node.value]
-        elif (
-            isinstance(node, (ast.For, ast.comprehension))
-            and isinstance(node.target, ast.Name)
-            and node.target.id in names
-        ):
-            values = [node.iter]
-        elif isinstance(node, ast.Call):  # freeze(model, "layers.1"), freeze(model, prefixes=[...])
-            values = [*node.args, *(k.value for k in node.keywords)]
-        elif isinstance(node, ast.arguments):
-            values = [*node.defaults, *(d for d in node.kw_defaults if d is not None)]
-        for value in values:
-            if isinstance(value, ast.Name):
-                inner = next(
-                    (
-                        n.value
-                        for n in ast.walk(root)
-                        if isinstance(n, ast.Assign)
-                        and any(ast.unparse(t) == value.id for t in n.targets)
-                    ),
-                    None,
-                )
-                value = inner if inner is not None else value
-            if isinstance(value, (ast.Constant, ast.List, ast.Tuple, ast.Set)):
-                found += [
-                    c.value
-                    for c in ast.walk(value)
-                    if isinstance(c, ast.Constant) and isinstance(c.value, str)
-                ]
-    return [text for text in dict.fromkeys(found) if text and text not in _KINDS]
-
-
-def _beyond(frozen: list[str], names: list[str], texts: list[str]) -> tuple[str, str, str] | None:
-    """(text, the name it means, a name that it fits only by its letters) among names that were
-    frozen; None where all is as written.
-    """
-    for text in texts:
-        whole = text.strip(".")
-        exact = [n for n in frozen if f".{n}".startswith(f".{whole}.") or n == whole]
-        if not exact or text.endswith("."):
-            continue
-        top = whole.partition(".")[0]
-        for name in frozen:
-            at = name.find(whole)
-            if name in exact or at < 0:
-                continue
-            longer = name[at + len(whole) : at + len(whole) + 1] not in (".", "")
-            # conv1 of the model, and conv1 of each block
-            elsewhere = at > 0 and name.partition(".")[0] != top
-            if (
-                longer
-                and (whole[-1].isdigit() and name[at + len(whole)].isdigit() or at == 0)
-                or elsewhere
-                and not longer
-                and at
-            ):
-                rest = [n for n in names if n not in frozen]
-                if rest:
-                    return text, exact[0], name
-    return None
-
-
-def _within(frozen: list[str], names: list[str], texts: list[str]) -> tuple[str, str, str] | None:
-    """The same of a text that begins the name of one module and stands in the middle of a word of
-    another: "enc" of "frequency".
-    """
-    for text in texts:
-        if len(text) < 3 or not text.isalpha() or len(frozen) == len(names):
-            continue
-        begins = [n for n in frozen if n.startswith(text)]
-        inside = [
-            n
-            for n in frozen
-            if not re.search(rf"(^|[._0-9]){text}", n) and re.search(rf"[a-z]{text}[a-z]", n)
-        ]
-        if begins and inside and len(begins) + len(inside) == len(frozen):
-            return text, begins[0], inside[0]
-    return None
-
-
-_ADDED = re.compile(
-    r"(^|[._])(adapters?|lora|lora_[ab]|prompts?|soft_prompt)([._]|$)", re.IGNORECASE
-)
-_HEAD = re.compile(r"head|classif|cls|score|logit|output|^out|fc_?out|^fc$|decoder")
-_KINDS = frozenset(
-    {"norm", "bn", "bias", "weight", "ln", "layernorm", "batchnorm", "lora", "lora_"}
-)
-_MISSPELLED = (
-    "require_grad",
-    "required_grad",
-    "requires_grads",
-    "require_grads",
-    "requiresgrad",
-    "requires_gradient",
-    "trainable",
-)
