@@ -20,7 +20,7 @@ from ...rule import Rule
 from ..source.memory import unwritten
 from ..source.places import Place
 from ..source.places import tree as parsed
-from .streams import SEEDING, called, draws, own_stream
+from .draws import SEEDING, called, draws, own_stream
 
 
 class Nondeterminism(Rule):
