@@ -29,6 +29,7 @@ from ..losses.labels import _CASTS as CASTS
 from ..losses.labels import _before as before_cast
 from ..losses.origin import SCORES, Sampled
 from ..source.places import Place, assigned_before, attribute_place, tree, written_to
+from .sixteen_bits import SHORT, SUMS, SixteenBits
 
 _ARITHMETIC = (
     "add",
@@ -69,8 +70,6 @@ _COMPUTED = {
     "neg": np.negative,
     "square": np.square,
 }
-_SHORT = ("float16", "bfloat16")
-_SUMS = ("index_add", "scatter_add")
 _FILLS = (
     "setitem",
     "copy",
@@ -100,7 +99,7 @@ class DeviceDtypeMixed(Rule):
                 *_COMPUTED,
                 *CASTS,
                 "bitwise_not",
-                *_SUMS,
+                *SUMS,
                 *_PERIODIC,
                 "from_numpy",
             )
@@ -113,17 +112,11 @@ class DeviceDtypeMixed(Rule):
         self._mixed: set[int] = set()
         self._told: set[str] = set()
         self._sampled = Sampled()
+        self._sixteen_bits = SixteenBits(self)
         # by number of a cast that left one number of many
         self._flattened: dict[int, tuple[Op, list[float]]] = {}
-        # by place and tensor: a 16-bit sum as it was, in how many visits it stayed
-        self._sums: dict[Any, tuple[Any, int]] = {}
-        # by tensor: what a 16-bit sum should be, how many terms
-        self._exact: dict[int, tuple[Any, int]] = {}
-        self._told_sums: set[Any] = set()
-        self._short: Op | None = None  # the cast of a model to 16 bits
         # by place: large numbers of which a tensor each was made
         self._single: dict[Any, set[float]] = {}
-        self._stuck: dict[int, int] = {}  # by optimizer: steps that changed nothing
         # id of a tensor of a batch -> the data set's tensor, or the loader
         self._sources: dict[int, Value | LoaderInfo] = {}
         self._tensors: dict[int, list[Value] | None] = {}
@@ -153,11 +146,11 @@ class DeviceDtypeMixed(Rule):
         if made.dtype in _WHOLE:
             if op.name in _COMPUTED or op.name == "bitwise_not":
                 self._wraps(op, made)
-        elif made.dtype in _SHORT:
+        elif made.dtype in SHORT:
             if op.name in ("add", "sub", "lerp"):
-                self._stays(op, made)
-            if op.name in ("add", *_SUMS):
-                self._drifts(op, made)
+                self._sixteen_bits.stays(op, made)
+            if op.name in ("add", *SUMS):
+                self._sixteen_bits.drifts(op, made)
         elif made.dtype == "float64":
             self._promoted(op, made)
 
@@ -206,7 +199,7 @@ class DeviceDtypeMixed(Rule):
                 continue  # type promotion ignores it
             if v.dtype == "float64":
                 wide.append(v)
-            elif v.dtype in ("float32", *_SHORT):
+            elif v.dtype in ("float32", *SHORT):
                 narrow = narrow or v
         mixed = [v for v in wide if v.producer is not None and v.producer.number in self._mixed]
         if mixed or narrow is not None and wide:
@@ -473,11 +466,12 @@ class DeviceDtypeMixed(Rule):
         if (
             source is not None
             and source.is_floating_point
-            and made.dtype in _SHORT
+            and made.dtype in SHORT
             and source.is_leaf
-            and source.dtype not in _SHORT
+            and source.dtype not in SHORT
         ):
-            self._short = op if not op.direct or source.requires_grad else self._short
+            if not op.direct or source.requires_grad:
+                self._sixteen_bits.cast = op
         if made.is_floating_point and source is not None and source.producer is not None:
             flat = self._flattened.pop(source.producer.number, None)
             if flat is not None:
@@ -526,7 +520,7 @@ class DeviceDtypeMixed(Rule):
         x, divisor = op.args.get("input"), op.args.get("other", 2 * math.pi)
         if (
             not isinstance(x, Value)
-            or x.dtype not in ("float32", *_SHORT)
+            or x.dtype not in ("float32", *SHORT)
             or x.numel > _SEEN
             or not isinstance(divisor, (int, float))
         ):
@@ -574,7 +568,7 @@ class DeviceDtypeMixed(Rule):
         fewer digits.
         """
         to = str(after.dtype)
-        short = to in _SHORT
+        short = to in SHORT
         largest = float(np.abs(before).max())
         if (
             largest <= {"float16": 1 << 11, "bfloat16": 1 << 8}.get(to, 1 << 24)
@@ -629,166 +623,9 @@ class DeviceDtypeMixed(Rule):
             fix="keep fractions in float32",
         )
 
-    # ---- 16 bits -----------------------------------------------------------------------------------------------------
-    def _stays(self, op: Op, made: Value) -> None:
-        """A sum that no longer changes, since what is added is less than its last digit."""
-        target, other = op.args.get("input"), op.args.get("other", op.args.get("end"))
-        if (
-            not isinstance(target, Value)
-            or made.requires_grad
-            or made.numel > 1 << 14
-            or not isinstance(other, (Value, float, int))
-        ):
-            return
-        added = other.numpy() if isinstance(other, Value) else np.asarray(other)
-        now = made.numpy()
-        if now is None or added is None:
-            return
-        key = (op.site, made.id if op.inplace else None)
-        before, count = self._sums.get(key, (None, 0))
-        if not op.inplace:
-            before = target.numpy()
-        if before is not None and before.shape == now.shape:
-            moved = np.broadcast_to(added - before if op.name == "lerp" else added, now.shape) != 0
-            count = (
-                count + 1
-                if moved.any() and np.sum((before == now) & moved) >= 0.5 * np.sum(moved)
-                else 0
-            )
-        self._sums[key] = (now.copy() if op.inplace else None), count
-        if count == 3 and len(self._sums) < 1000:
-            self.report(
-                cause_site(op),
-                f"{op.name} changes nothing here: the added value is smaller than the last digit of a {made.dtype} number of this size.",
-                evidence={
-                    "dtype": made.dtype,
-                    "shape": list(made.shape),
-                    "largest": float(np.abs(now).max()),
-                },
-                fix="accumulate in float32",
-            )
-
-    def _drifts(self, op: Op, made: Value) -> None:
-        """A sum in 16 bits beside the same sum in 64: after many terms its digits no longer hold
-        what is added.
-        """
-        before = op.inputs[0] if op.inputs else None
-        if (
-            before is None
-            or made.requires_grad
-            or not 1 <= made.numel <= 1 << 14
-            or made.shape != before.shape
-            or before.dtype != made.dtype
-        ):
-            return
-        now = made.numpy()
-        key = made.id if op.inplace else before.number
-        held = self._exact.pop(key, None)
-        total, count = held if held is not None else (None, 0)
-        if now is None:
-            return
-        if total is None:
-            total = now.astype(np.float64)
-        else:
-            added = _added(op, total)
-            if added is None:
-                return
-            total = added
-        if len(self._exact) > 64:
-            self._exact.clear()
-        self._exact[made.id if op.inplace else made.number] = total, count + 1
-        if count >= 15 and count + 1 & count == 0:
-            size = float(np.abs(total).max())
-            digit = {"bfloat16": 2.0**-8, "float16": 2.0**-9}[made.dtype]
-            if (
-                size
-                and np.isfinite(size)
-                and float(np.abs(now - total).max()) > 2.5 * digit * size
-                and op.site not in self._told_sums
-            ):
-                self._told_sums.add(op.site)
-                self.report(
-                    cause_site(op),
-                    f"after {count + 1} terms this sum in {made.dtype} is {float(np.abs(now - total).max()) / size:.0%} off: "
-                    "the added values are smaller than its last digit.",
-                    evidence={"dtype": made.dtype, "shape": list(made.shape), "terms": count + 1},
-                    fix="accumulate in float32",
-                )
-
     def on_step(self, event: Step) -> None:
         """Updates that are rounded away from weights of 16 bits."""
-        if not event.before:
-            return
-        kept = lost = 0
-        for v in event.optimizer.params():
-            if v.dtype in _SHORT and v.ndim > 1:
-                moved, gradient = event.update(v), v.grad()
-                if moved is not None and gradient is not None:
-                    wanted = gradient != 0
-                    kept += int(np.sum((moved != 0) & wanted))
-                    lost += int(np.sum((moved == 0) & wanted))
-        number = event.optimizer.number
-        others = (
-            sum(
-                v.dtype == "float32" and v.ndim > 1 and v.requires_grad
-                for v in event.optimizer.params()
-            )
-            if lost
-            else 0
-        )
-        # beside layers of 32 bits: one that was left over
-        if lost > 9 * kept or others and lost > 0.5 * kept:
-            self._stuck[number] = count = self._stuck.get(number, 0) + 1
-            if count == 3:
-                self.report(
-                    cause_site(self._short) if self._short is not None else event.optimizer.site,
-                    f"{'some of ' if others else ''}the weights have 16 bits, and {'many updates are' if others else 'nearly every update is'} "
-                    "smaller than their last digit and rounded away.",
-                    evidence={
-                        "elements_unchanged": lost,
-                        "changed": kept,
-                        "optimizer": str(event.optimizer.site),
-                    },
-                    fix="keep the weights in float32 and compute in 16 bits with torch.autocast",
-                )
-
-
-def _added(op: Op, total: Any) -> Any:
-    """A sum with one more term, in 64 bits."""
-    given = op.args.get("args")
-    named = (
-        dict(zip(("dim", "index", "source"), given, strict=False))
-        if isinstance(given, (tuple, list))
-        else op.args
-    )
-    other = named.get("other", named.get("source", named.get("src")))
-    array = (
-        other.numpy()
-        if isinstance(other, Value)
-        else np.asarray(other)
-        if isinstance(other, (int, float))
-        else None
-    )
-    factor = op.args.get("alpha", 1)
-    if array is None or not isinstance(factor, (int, float)):
-        return None
-    array = factor * array.astype(np.float64)
-    if op.name == "add":
-        return (
-            total + array if np.broadcast_shapes(total.shape, array.shape) == total.shape else None
-        )
-    index, dim = named.get("index"), named.get("dim")
-    places = index.numpy() if isinstance(index, Value) else None
-    if places is None or not isinstance(dim, int):
-        return None
-    total = total.copy()
-    if op.name == "index_add":
-        np.add.at(np.moveaxis(total, dim, 0), places, np.moveaxis(array, dim, 0))
-    else:
-        at = list(np.indices(places.shape))
-        at[dim] = places
-        np.add.at(total, tuple(at), array[tuple(slice(0, n) for n in places.shape)])
-    return total
+        self._sixteen_bits.step(event)
 
 
 def _sample_line(dataset: Any, recorder: Any) -> Any:
