@@ -14,7 +14,7 @@ from typing import Any
 from ..interop import as_torch
 from . import callbacks as callbacks
 from .config import Settings, read_settings
-from .recording import instrument, recorder
+from .recording import instrument, sites
 from .recording.recorder import StopRun
 from .result import CheckResult
 from .rule import CheckError, Finding, Rule, all_rules
@@ -165,10 +165,10 @@ class ignoring:  # noqa: N801
         self._rules = rules or ("ALL",)
 
     def __enter__(self) -> None:
-        recorder.ignoring.append(self._rules)
+        sites.ignoring.append(self._rules)
 
     def __exit__(self, *exc: object) -> None:
-        recorder.ignoring.remove(self._rules)
+        sites.ignoring.remove(self._rules)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)

@@ -6,10 +6,8 @@ event on either engine. Modules, optimizers and loaders come through `hooks`.
 
 from __future__ import annotations
 
-import linecache
 import os
 import sys
-import sysconfig
 import threading
 import traceback
 import weakref
@@ -21,13 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from ...core.source import PACKAGE
 from ..events import (
     Accumulation,
     Backward,
     Cleared,
     Failure,
-    Foreign,
     ModuleCall,
     Op,
     Read,
@@ -40,28 +36,15 @@ from ..events import (
 from ..rule import CheckError
 from .names import Names
 from .signatures import PROPERTIES, READS, SILENT, Binder, canonical
+from .sites import Sites
+from .values import PLAIN, Values
 
 # whose frames stand between the program and the engine
 _BETWEEN = ("recorder.py", "hooks.py", "calls.py", "instrument.py")
-_PLAIN = frozenset({int, float, bool, str, complex, bytes, type(None)})
 # operations older than so many rounds of steps (one step of each optimizer) forget their inputs
 KEPT_STEPS = 2
 LONGEST_ROUND = 64  # steps; an optimizer that steps less often does not count for a round
 KEPT_OPS = 50_000  # and so do all but the last so many
-
-_OUTSIDE = tuple(
-    os.path.join(folder, "")
-    for folder in {
-        sysconfig.get_path("stdlib"),
-        sysconfig.get_path("platstdlib"),
-        sysconfig.get_path("purelib"),
-    }
-    if folder
-)
-
-
-ignoring: list[tuple[str, ...]] = []
-"""Names of rules of the `ignoring` blocks that are open."""
 
 
 class Hooked:
@@ -100,22 +83,19 @@ class _Quiet:
         self.recorder.paused -= 1
 
 
-class Recorder:
+class Recorder(Sites, Values):
     """Watches one run on one engine. `handlers` maps events ("on_op", ...) to the rules' methods."""
 
     def __init__(self, engine: Any) -> None:
-        self.engine = engine
+        Sites.__init__(self, engine.root)
+        Values.__init__(self, engine)
         engine.recorder = self
         self.torch = engine.torch
         self._machinery = engine.machinery | {
             os.path.join(os.path.dirname(__file__), name) for name in _BETWEEN
         }
         self.names = Names(self.is_library)
-        self.step = 0
-        self.count = 0
         self.paused = 0
-        # by place: rules that `ignoring` was said for when it was passed
-        self.ignored: dict[tuple[str, int], set[str]] = {}
         self.thread = threading.get_ident()
         self.notes: list[str] = []
         self.max_steps: int | None = None
@@ -125,8 +105,6 @@ class Recorder:
         # by name of the operation; "" for all
         self.op_handlers: dict[str, list[Callable[[Any], None]]] = {}
         self.stack: list[ModuleCall] = []
-        self.values: dict[int, Value] = {}
-        self.leaves: dict[int, Any] = {}  # weak references to leaves that want a gradient, by id
         # by `Value.id` of a leaf that wants a gradient: what has written it last, updates left out
         self.filled: dict[int, Op] = {}
         # by the same, where the data that they depend on were handed in
@@ -147,7 +125,6 @@ class Recorder:
         # where each Subset was made
         self.parts: weakref.WeakKeyDictionary[Any, Site | None] = weakref.WeakKeyDictionary()
         self.last_site: Site | None = None
-        self._library: dict[str, bool] = {}
         # by optimizer: number of its last step, steps since the one before
         self._rounds: dict[int, tuple[int, int]] = {}
         self._fresh = False  # a backward has run: manual updates are looked for
@@ -157,90 +134,12 @@ class Recorder:
         self._ops: deque[Op] = deque()
         self._binder = Binder()
         self._properties: dict[int, str] = {}
-        self._sites: dict[tuple[Any, int], Site] = {}
         self._mode: Any = None
-
-    # ---- places ------------------------------------------------------------------------------------------------------
-    def is_library(self, filename: str) -> bool:
-        """True for files that are not the user's: the engine, this package, the standard library,
-        installed packages.
-        """
-        known = self._library.get(filename)
-        if known is None:
-            # made by `exec`; a shell's, and a notebook's when its source is known, are the user's
-            if filename.startswith("<"):
-                known = (
-                    filename != "<stdin>"
-                    and sys.argv[:1] != ["-c"]
-                    and not linecache.getlines(filename)
-                )
-            else:
-                path = os.path.abspath(filename)
-                known = path.startswith((self.engine.root, PACKAGE, *_OUTSIDE))
-                known = (
-                    known
-                    or f"{os.sep}site-packages{os.sep}" in path
-                    or f"{os.sep}dist-packages{os.sep}" in path
-                )
-            self._library[filename] = known
-        return known
-
-    def files(self, *first: str) -> list[str]:
-        """The user's files from which something has run, those named first at the beginning."""
-        return [f for f in dict.fromkeys((*first, *self._library)) if f and not self.is_library(f)]
 
     def copied(self, tensor: Any) -> Site | None:
         """Where a parameter was made by `copy.deepcopy`, or None."""
         held = self.copies.get(id(tensor))
         return held[1] if held is not None and held[0]() is tensor else None
-
-    def site(self, depth: int = 1) -> Site | None:
-        """The innermost place of the user's."""
-        frame: Any = sys._getframe(depth)
-        library = self._library
-        while frame is not None:
-            name = frame.f_code.co_filename
-            known = library.get(name)
-            if known is None:
-                known = self.is_library(name)
-            if not known:
-                key = (frame.f_code, frame.f_lasti)
-                site = self._sites.get(key)
-                if site is None:
-                    site = self._sites[key] = Site(*key)
-                if ignoring:
-                    self.ignored.setdefault(site.key, set()).update(
-                        word for words in ignoring for word in words
-                    )
-                return site
-            frame = frame.f_back
-        return None
-
-    def site_and_caller(self, depth: int = 1) -> tuple[Site | None, Site | None]:
-        """The innermost place of the user's, and the place that its function was called from."""
-        site = self.site(depth + 1)
-        frame: Any = sys._getframe(depth)
-        while site is not None and frame is not None and frame.f_code is not site.code:
-            frame = frame.f_back
-        frame = frame.f_back if site is not None and frame is not None else None
-        while frame is not None and self.is_library(frame.f_code.co_filename):
-            frame = frame.f_back
-        return site, Site(frame.f_code, frame.f_lasti) if frame is not None else None
-
-    def callers(self) -> list[Site]:
-        """The places of the user's that led to what happens now, the innermost first."""
-        frame: Any = sys._getframe(1)
-        found = []
-        while frame is not None:
-            if not self.is_library(frame.f_code.co_filename):
-                found.append(Site(frame.f_code, frame.f_lasti))
-            frame = frame.f_back
-        return found
-
-    def number(self) -> int:
-        """A number that grows with every event."""
-        self.count += 1
-        return self.count
 
     @property
     def idle(self) -> bool:
@@ -269,97 +168,6 @@ class Recorder:
     def reading(self) -> _Quiet:
         """Nothing is recorded inside this block, which only reads tensors; faster than `quiet`."""
         return _Quiet(self, True)
-
-    # ---- values ------------------------------------------------------------------------------------------------------
-    def value(self, tensor: Any) -> Value:
-        """The Value of a tensor as it is now."""
-        held = self.values.get(id(tensor))
-        if held is not None and held._ref() is tensor:
-            if held.version == self.engine.version(tensor):
-                if held.is_leaf and held.producer is None:
-                    held.requires_grad = self.engine.requires_grad(tensor)
-                    if held.requires_grad and id(tensor) not in self.leaves:
-                        self.leaves[id(tensor)] = held._ref
-                return held
-            # written by something that was not recorded, as optimizers do
-            return self._made(tensor, None, 0)
-        return self._made(tensor, None, 0)
-
-    def _made(self, tensor: Any, producer: Op | None, index: int) -> Value:
-        key, values, leaves = id(tensor), self.values, self.leaves
-        held = values.get(key)
-        if held is not None and held._ref() is tensor:
-            ref, own = held._ref, held.id
-        else:
-            own = self.number()
-
-            def forget(ref: Any) -> None:
-                held = values.get(key)
-                if held is not None and held._ref is ref:
-                    del values[key]
-                if leaves.get(key) is ref:
-                    del leaves[key]
-
-            ref = weakref.ref(tensor, forget)
-        value = Value(self.engine, tensor, self.number(), own, producer, index, self.step, ref)
-        values[key] = value
-        if value.is_leaf and value.requires_grad:
-            leaves[key] = ref
-        return value
-
-    def values_in(self, thing: Any, depth: int = 3) -> list[Value]:
-        """The Values of all tensors in nested lists, tuples and dicts."""
-        if isinstance(thing, self.engine.Tensor):
-            return [self.value(thing)]
-        if depth and isinstance(thing, (list, tuple)):
-            return [v for x in thing for v in self.values_in(x, depth - 1)]
-        if depth and isinstance(thing, dict):
-            return [v for x in thing.values() for v in self.values_in(x, depth - 1)]
-        return []
-
-    def _argument(self, x: Any, inputs: list[Value]) -> Any:
-        if type(x) in _PLAIN:  # first: whether something is a tensor is a slow question in PyTorch
-            return x
-        if isinstance(x, self.engine.Tensor):
-            value = self.value(x)
-            inputs.append(value)
-            return value
-        if isinstance(x, (list, tuple)):
-            if len(x) > 4096:
-                return Foreign(x)
-            return (
-                [self._argument(v, inputs) for v in x]
-                if isinstance(x, list)
-                else tuple([self._argument(v, inputs) for v in x])
-            )
-        if isinstance(x, slice):
-            return slice(
-                self._argument(x.start, inputs),
-                self._argument(x.stop, inputs),
-                self._argument(x.step, inputs),
-            )
-        if isinstance(x, dict):
-            return {k: self._argument(v, inputs) for k, v in x.items()}
-        if (
-            isinstance(x, (int, float, str))
-            or x is Ellipsis
-            or type(x).__name__ in ("dtype", "device", "layout", "memory_format")
-        ):
-            return x
-        if isinstance(x, np.generic):
-            return x.item()
-        return Foreign(x)
-
-    def renew(self, optimizer: Any) -> None:
-        """After a step: the parameters' Values are of the new version."""
-        engine = self.engine
-        for group in optimizer.param_groups:
-            for p in group["params"]:
-                held = self.values.get(id(p))
-                if held is not None and held._ref() is p and held.producer is None:
-                    held.version = engine.version(p)
-                else:
-                    self._made(p, None, 0)
 
     def keeps_updates(self, steps: int) -> bool:
         """Whether parameters are kept before this step of an optimizer: rules asked, and it is an
@@ -688,7 +496,7 @@ class Recorder:
     def _forget(self, op: Op) -> None:
         """Let go of what an operation was made of; its name, place and numbers stay."""
         op.inputs = ()
-        op.args = {k: v for k, v in op.args.items() if type(v) in _PLAIN}
+        op.args = {k: v for k, v in op.args.items() if type(v) in PLAIN}
         calls = self.calls
         while calls and calls[0].number < op.number - 4 * KEPT_OPS:
             calls.popleft().inputs = ()
