@@ -563,7 +563,7 @@ def test_a_convolution_of_no_channels_makes_none() -> None:
                                   "laguerre_polynomial_l"])  # fmt: skip
 def test_polynomials_of_high_degree_continue_those_of_lower_ones(kind: str) -> None:
     pytest.importorskip("scipy")
-    from pellucid.ops.pointwise import special_poly
+    from pellucid.ops.pointwise.special import polynomials
 
     function, x = (
         getattr(torch.special, kind),
@@ -571,11 +571,11 @@ def test_polynomials_of_high_degree_continue_those_of_lower_ones(kind: str) -> N
     )
     x = x.abs() if "laguerre" in kind else x
     low = function(x, 40000)
-    held, special_poly._LONGEST = special_poly._LONGEST, 1000.0
+    held, polynomials._LONGEST = polynomials._LONGEST, 1000.0
     try:
         torch.testing.assert_close(function(x, 40000), low, rtol=1e-3, atol=1e-4)
     finally:
-        special_poly._LONGEST = held
+        polynomials._LONGEST = held
     assert function(x, 2**62).shape == (4,)  # at once
 
 

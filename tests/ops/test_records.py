@@ -44,7 +44,7 @@ OF_OTHER_THINGS = {
     "llvm.math64": "the same for doubles",
     "nn._reduction": "words that a loss's `reduction` takes",
     "ops.index.scatter": "NumPy's functions, by the words that `reduce` takes",
-    "ops.pointwise.special_poly": "the records of one family, which are made from it",
+    "ops.pointwise.special.polynomials": "the records of one family, which are made from it",
     "ops.reduce.segments": "words that `reduce` takes",
     "ops.reduce.select": "types of results, by public name",
 }

@@ -48,16 +48,20 @@ CHAPTERS = {
     "create": ("Creating tensors", "api/construct api/new ops/create/*"),
     "arithmetic": (
         "Arithmetic and rounding",
-        "ops/pointwise/arith ops/pointwise/power ops/pointwise/rounding ops/pointwise/minmax ops/pointwise/bitwise ops/pointwise/complex",
+        (
+            "ops/pointwise/arith ops/pointwise/division ops/pointwise/combined ops/pointwise/power "
+            "ops/pointwise/rounding ops/pointwise/minmax ops/pointwise/bitwise "
+            "ops/pointwise/complex"
+        ),
     ),
     "elementary": (
         "Exponentials, logarithms, trigonometry",
         "ops/pointwise/explog ops/pointwise/trig",
     ),
-    "special": ("Special functions", "special ops/pointwise/special*"),
+    "special": ("Special functions", "special ops/pointwise/special/*"),
     "compare": ("Comparisons and selection", "ops/pointwise/compare"),
     "sort": ("Sorting and searching", "ops/reduce/sort ops/reduce/search"),
-    "activation": ("Activations and softmax", "ops/pointwise/activation ops/reduce/softmax"),
+    "activation": ("Activations and softmax", "ops/pointwise/activation/* ops/reduce/softmax"),
     "matmul": ("Matrix products", "ops/linalg/matmul ops/linalg/einsum ops/reduce/distance"),
     "reduce": ("Reductions: sums, means, maxima", "ops/reduce/* ops/pointwise/basic"),
     "linalg": ("Linear algebra", "linalg ops/linalg/*"),

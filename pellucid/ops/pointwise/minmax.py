@@ -319,3 +319,16 @@ clamp_min_number = defop(
     aten=lambda A, x, *, low: A.clamp_min(x, low),
     samples=elementwise(REAL, params=({"low": 0.5},)),
 )
+
+defop(
+    "minimum_number",
+    "input",
+    formula=Formula(lambda m, x, *, high: m.minimum(x, high), "fhib"),
+    vjp={"input": lambda g, input, high: g * (input < high)},
+    elementwise=True,
+    aval=lambda x, high: x,
+    title="minimum",
+    onnx=lambda c: c.emit("Min", c[0], c.number(c.p["high"])),
+    aten=lambda A, x, *, high: A.clamp_max(x, high),
+    samples=elementwise(REAL, params=({"high": 0.5},)),
+)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...core.public import FUNCTIONS
-from .._samples import POSITIVE, REAL
-from ._unary import real, unary
+from ....core.public import FUNCTIONS
+from ..._samples import POSITIVE, REAL
+from .._unary import real, unary
 
 
 def _i1_gradient(F: Any, g: Any, input: Any, out: Any) -> Any:

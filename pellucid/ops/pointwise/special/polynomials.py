@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ...core.inplace import into
-from ...core.primitive import defop
-from ...core.public import public
-from ...core.tensor import Tensor
-from .._rules import require_tensor
-from .._samples import UNIT, elementwise
-from ._unary import document
+from ....core.inplace import into
+from ....core.primitive import defop
+from ....core.public import public
+from ....core.tensor import Tensor
+from ..._rules import require_tensor
+from ..._samples import UNIT, elementwise
+from .._unary import document
 
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
-from ...core.inplace import inplace_form
-from ...core.primitive import TENSORS as F
-from ...core.primitive import defop
-from ...core.public import FUNCTIONS, METHODS, public
-from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, OperationError, UnsupportedError
-from ...ir.formula import Formula
-from .._rules import require_tensor
-from .._samples import POSITIVE, UNIT, elementwise
-from ..reduce.softmax import log_softmax, softmax
-from ._unary import binary, real, unary
+from .... import dtypes
+from ....core.inplace import inplace_form
+from ....core.primitive import TENSORS as F
+from ....core.primitive import defop
+from ....core.public import FUNCTIONS, METHODS, public
+from ....core.tensor import Tensor
+from ....errors import ArgumentTypeError, OperationError, UnsupportedError
+from ....ir.formula import Formula
+from ..._rules import require_tensor
+from ..._samples import POSITIVE, UNIT, elementwise
+from ...reduce.softmax import log_softmax, softmax
+from .._unary import binary, real, unary
 
 _TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
 
