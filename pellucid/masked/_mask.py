@@ -13,7 +13,7 @@ from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, DimensionError, UnsupportedError
 from ..ops._rules import asked_for
 from ..ops.pointwise.compare import where
-from ..ops.shape.view import broadcast_to
+from ..ops.shape.broadcast import broadcast_to
 from ..shapes import reduce_dims
 
 Dims = int | tuple[int, ...] | list[int] | None

@@ -1,5 +1,6 @@
 """The operations, one file for each family; importing this package records them all."""
 
+from . import linked as linked
 from . import typing_info as typing_info
 from .create import basic as create
 from .create import fill as fill
@@ -83,12 +84,18 @@ from .reduce import select as reduce_select
 from .reduce import softmax as softmax
 from .reduce import sort as sort
 from .reduce import var as reduce_var
+from .shape import broadcast as broadcast
 from .shape import copies as view_copies
+from .shape import diagonal as diagonal
+from .shape import flip as flip
 from .shape import inplace as view_inplace
 from .shape import join as join
 from .shape import pad as pad
 from .shape import parts as view_parts
+from .shape import repeat as repeat
+from .shape import squeeze as squeeze
 from .shape import storage as view_storage
+from .shape import transpose as transpose
 from .shape import view as view
 from .signal import fft as fft
 from .signal import stft as stft

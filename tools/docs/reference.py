@@ -65,7 +65,10 @@ CHAPTERS = {
     "matmul": ("Matrix products", "ops/linalg/matmul ops/linalg/einsum ops/reduce/distance"),
     "reduce": ("Reductions: sums, means, maxima", "ops/reduce/* ops/pointwise/basic"),
     "linalg": ("Linear algebra", "linalg ops/linalg/*"),
-    "join": ("Joining and repeating", "ops/shape/join"),
+    "join": (
+        "Joining and repeating",
+        "ops/shape/join ops/shape/repeat ops/shape/flip ops/shape/diagonal",
+    ),
     "shape": ("Shapes and views", "ops/shape/*"),
     "indexing": ("Indexing, gathering, scattering", "ops/index/*"),
     "fft": ("Fourier transforms", "fft ops/signal/*"),

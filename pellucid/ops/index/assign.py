@@ -29,7 +29,9 @@ from ...errors import (
 from .._numbers import check_fitting, scalar_array
 from .._rules import require_tensor
 from .._samples import Sample
-from ..shape.view import expand, legacy_type, reshape
+from ..shape._sizes import legacy_type
+from ..shape.broadcast import expand
+from ..shape.view import reshape
 from ._writes import wrote_expanded
 from .basic import BY_LAST, basic_tuple, check_index, checked_index, numpy_index, parse, take_view
 

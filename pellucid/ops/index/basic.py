@@ -28,7 +28,8 @@ from ...errors import ArgumentTypeError, IndexOutOfRangeError, outside
 from .._rules import as_index, require_tensor
 from .._samples import Sample, cases
 from ..shape.parts import part_op, select_op, slice_op
-from ..shape.view import alias_op, unsqueeze
+from ..shape.squeeze import unsqueeze
+from ..shape.view import alias_op
 from ._bounds import first_outside
 
 BASIC = (int, slice, type(None), EllipsisType)

@@ -20,7 +20,8 @@ from ...core.tensor import Tensor
 from ...errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeError
 from .._rules import overloads, require_tensor, values
 from .._samples import Sample
-from ..shape.view import broadcast_to, reshape
+from ..shape.broadcast import broadcast_to
+from ..shape.view import reshape
 from ._bounds import INDEX_DTYPES, bounded, bounded_line, first_outside, inside
 from ._writes import Arguments, both_forms, copying, zero_dim_value
 from .scatter import scatter_reduce_op

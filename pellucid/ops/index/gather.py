@@ -18,7 +18,8 @@ from ...errors import DtypeError, ShapeError
 from .._rules import require_tensor
 from .._samples import Sample
 from ..reduce._reduction import everyday_dim
-from ..shape.view import broadcast_to, reshape
+from ..shape.broadcast import broadcast_to
+from ..shape.view import reshape
 from ._bounds import bounded, index_of, inside, places, vectors
 
 

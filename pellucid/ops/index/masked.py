@@ -19,7 +19,8 @@ from ...errors import DtypeError, OperationError, ShapeError
 from ...ir.formula import Formula
 from .._rules import overloads, require_tensor
 from .._samples import Sample
-from ..shape.view import broadcast_to, expand, reshape
+from ..shape.broadcast import broadcast_to, expand
+from ..shape.view import reshape
 from ._writes import Arguments, both_forms, zero_dim_value
 from .assign import put_
 

@@ -21,7 +21,7 @@ from ...errors import DtypeError, OperationError, ShapeError
 from .._numbers import number_array
 from .._rules import require_tensor
 from .._samples import Sample
-from ..shape.view import broadcast_to
+from ..shape.broadcast import broadcast_to
 from ._bounds import bounded, index_of, inside, places, vectors
 from ._writes import both_forms, copying
 

@@ -16,8 +16,11 @@ from ...errors import IndexOutOfRangeError, OperationError, ShapeError
 from .._rules import require_tensor
 from . import parts as view_parts
 from . import storage as view_storage
-from . import view
+from .broadcast import expand
+from .squeeze import squeeze, unsqueeze
 from .storage import contiguous_op
+from .transpose import permute, t, transpose
+from .view import alias_op, view
 
 
 def _copy(x: Tensor) -> Tensor:
@@ -51,14 +54,14 @@ def _copying(name: str, function: Callable[..., Any]) -> None:
 
 
 _VIEWS: dict[str, Callable[..., Any]] = {
-    "view_copy": view.view,
-    "permute_copy": lambda input, dims: view.permute(input, dims),
-    "transpose_copy": view.transpose,
-    "t_copy": view.t,
-    "squeeze_copy": view.squeeze,
-    "unsqueeze_copy": view.unsqueeze,
-    "expand_copy": lambda input, size, implicit=False: view.expand(input, size),
-    "alias_copy": lambda input: view.alias_op.call(input),
+    "view_copy": view,
+    "permute_copy": lambda input, dims: permute(input, dims),
+    "transpose_copy": transpose,
+    "t_copy": t,
+    "squeeze_copy": squeeze,
+    "unsqueeze_copy": unsqueeze,
+    "expand_copy": lambda input, size, implicit=False: expand(input, size),
+    "alias_copy": lambda input: alias_op.call(input),
     "detach_copy": lambda input: FUNCTIONS["torch"]["detach"](input),
     "select_copy": view_parts.select,
     "slice_copy": view_parts.slice_dim,

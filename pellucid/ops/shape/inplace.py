@@ -13,7 +13,8 @@ from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
 from ...errors import UnsupportedError, forwarding
 from . import storage as view_storage
-from . import view
+from .squeeze import squeeze, unsqueeze
+from .transpose import t, transpose
 
 
 def _inplace(
@@ -80,12 +81,12 @@ def _again(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 for _name, _function in {
-    "transpose_": view.transpose,
+    "transpose_": transpose,
     "swapaxes_": METHODS["swapaxes"],
     "swapdims_": METHODS["swapdims"],
-    "t_": view.t,
+    "t_": t,
 }.items():
     _inplace(_name, _function, _again(_function))  # twice is as before
-_inplace("squeeze_", view.squeeze, lambda x, shape, *args, **named: x.view(shape))
-_inplace("unsqueeze_", view.unsqueeze, lambda x, shape, *args, **named: x.view(shape))
+_inplace("squeeze_", squeeze, lambda x, shape, *args, **named: x.view(shape))
+_inplace("unsqueeze_", unsqueeze, lambda x, shape, *args, **named: x.view(shape))
 _inplace("as_strided_", view_storage.as_strided)

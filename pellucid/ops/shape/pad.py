@@ -21,7 +21,8 @@ from .._format import in_format
 from .._numbers import number_array
 from .._rules import as_index, at_full_precision, require_tensor
 from .._samples import cases
-from .view import permute, reshape
+from .transpose import permute
+from .view import reshape
 
 
 # ---- constants -------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, DimensionError, IndexOutOfRangeError, OperationError
 from .._rules import as_index, keyword, require_tensor
 from .._samples import cases
-from .view import is_fast
+from ._sizes import is_fast
 
 
 # ---- the gradient of a part ------------------------------------------------------------------

@@ -22,10 +22,10 @@ from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, warn_once
 from .._rules import as_index, require_tensor
 from .._samples import cases
+from ._sizes import element_strides, sizes_of
 from .parts import part_op
 from .storages import StorageBase as StorageBase
 from .storages import TypedStorage, UntypedStorage
-from .view import element_strides, sizes_of
 
 # ---- where a tensor lies ---------------------------------------------------------------------
 WHERE = "where a tensor lies in memory"

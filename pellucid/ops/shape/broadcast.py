@@ -1,0 +1,111 @@
+"""Dimensions of size 1 expanded: expand, broadcast_to, broadcast_tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy import ndarray
+
+from ... import dtypes, shapes
+from ...backends.numpy_cpu import broadcast_to as broadcast_array
+from ...core.bind import view_result
+from ...core.modes import state
+from ...core.public import method, public
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError
+from .._rules import keyword, require_tensor
+from ..pointwise.basic import expand as expand_op
+from ._sizes import legacy_type, sizes_of
+
+
+@method()
+def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Tensor:
+    """Broadcast to a larger shape, as a view. Nothing is copied, so do not write to the result.
+
+    Args:
+        size: the new sizes. -1 keeps a size, dimensions of size 1 are stretched, and new dimensions
+            go in front.
+
+    Raises:
+        RuntimeError: a size other than 1 would change.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([[1], [2]]).expand(-1, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
+    if named:
+        size = (keyword(named, "expand", "size"),)
+    if type(self) is Tensor and not state.slow and type(self._array) is ndarray:
+        wanted = size[0] if len(size) == 1 and type(size[0]) in (tuple, dtypes.Size) else size
+        if -1 in wanted and len(wanted) >= self._array.ndim:
+            before = len(wanted) - self._array.ndim  # new dimensions have no size to keep
+            own = (-1,) * before + self._array.shape
+            wanted = tuple([kept if n == -1 else n for n, kept in zip(wanted, own)])
+        if -1 not in wanted:
+            try:
+                return view_result(
+                    expand_op, self, broadcast_array(self._array, wanted), {"shape": tuple(wanted)}
+                )
+            except (ValueError, TypeError):
+                pass
+    a = require_tensor(self, "expand")._array
+    shape, _ = shapes.expand(a.shape, (1,) * a.ndim, sizes_of(size, "expand"), legacy_type(self))
+    return expand_op.call(self, shape=shape)
+
+
+@method()
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """Broadcast to the shape of another tensor; same as `expand(other.size())`.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([1, 2]).expand_as(torch.zeros(2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    return expand(self, require_tensor(other, "expand_as", "other")._array.shape)
+
+
+@public(methods="=")
+def broadcast_to(input: Tensor, *size: Any, **named: Any) -> Tensor:
+    """Broadcast a tensor to a shape, as a view. Same as `input.expand(size)`.
+
+    Args:
+        input: any shape that broadcasts to `size`.
+        size: the sizes of the result.
+
+    >>> import pellucid as torch
+    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    return expand(require_tensor(input, "broadcast_to"), *size, **named)
+
+
+@public()
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors expanded to their common shape.
+
+    >>> import pellucid as torch
+    >>> a, b = torch.broadcast_tensors(torch.ones(3, 1), torch.ones(2))
+    >>> a.shape == b.shape == (3, 2)
+    True
+    """
+    for position, x in enumerate(tensors):
+        if not isinstance(x, Tensor):
+            raise ArgumentTypeError(
+                f"expected Tensor as element {position} in argument 0, but got {type(x).__name__}"
+            )
+    shape = shapes.broadcast_shapes(*[x._array.shape for x in tensors])
+    return tuple(x if x._array.shape == shape else expand(x, shape) for x in tensors)
+
+
+@public()
+def broadcast_shapes(*shapes_: Any) -> dtypes.Size:
+    """The common shape of operands.
+
+    >>> import pellucid as torch
+    >>> torch.broadcast_shapes((2,), (3, 1))
+    torch.Size([3, 2])
+    """
+    return dtypes.Size(shapes.broadcast_shapes_api(*shapes_))

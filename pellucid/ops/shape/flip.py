@@ -1,0 +1,224 @@
+"""Elements in another order: roll, flip, rot90."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import shapes
+from ...core.primitive import TENSORS as F
+from ...core.primitive import defop
+from ...core.public import method, public
+from ...core.tape import titled
+from ...core.tensor import Tensor
+from ...errors import ArgumentTypeError, DimensionError, OperationError
+from .._rules import as_index, keyword, require_tensor
+from .._samples import cases
+from ._sizes import sizes_of
+from .transpose import transpose_op
+from .view import reshape
+
+
+def _onnx_roll(c: Any) -> Any:
+    name, shape = c[0], c.shape()
+    dims, shifts = c.p["dims"], c.p["shifts"]
+    if not dims:
+        raise c.refuse("of the flattened tensor")
+    for dim, shift in zip(dims, shifts, strict=True):
+        (size,) = c.fixed([shape[dim]])
+        at = (size - shift % size) % size
+        if at:
+            name = c.emit(
+                "Concat",
+                c.cut(name, int(dim), at, c.LAST),
+                c.cut(name, int(dim), 0, at),
+                axis=int(dim),
+            )
+    return name if name != c[0] else c.emit("Identity", name)
+
+
+roll_op = defop(
+    "roll",
+    "input",
+    forward=lambda xp, x, *, shifts, dims: xp.ascontiguousarray(xp.roll(x, shifts, dims)),
+    aval=lambda x, shifts, dims: x,
+    vjp={
+        "input": lambda F, g, shifts, dims: F.roll(g, shifts=tuple(-s for s in shifts), dims=dims)
+    },
+    jvp="linear",
+    traits="passes",
+    onnx=_onnx_roll,
+    samples=cases(
+        (((3, 4),), {"shifts": (1, -2), "dims": (0, 1)}),
+        (((0, 2),), {"shifts": (1,), "dims": (0,)}),
+    ),
+)
+
+
+@public(methods="=")
+def roll(
+    input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = ()
+) -> Tensor:
+    """Shift elements along dimensions. Elements that leave at the end come back at the start.
+
+    Args:
+        input: any shape and dtype.
+        shifts: by how many positions, one number for each of `dims`.
+        dims: the dimensions. Default: none, which shifts the flattened tensor.
+
+    >>> import pellucid as torch
+    >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
+    steps = tuple(shifts) if isinstance(shifts, Sequence) else (as_index(shifts),)
+    dims = () if dims is None else dims
+    axes = tuple(dims) if isinstance(dims, Sequence) else (as_index(dims),)
+    a = require_tensor(input, "roll")._array
+    if not steps:
+        raise OperationError("`shifts` required")
+    if not a.size:
+        return F.clone(input)
+    if not axes and len(steps) == 1:
+        flat = reshape(input, (a.size,))
+        return titled(reshape(roll_op.call(flat, shifts=steps, dims=(0,)), a.shape), "Roll")
+    if len(steps) != len(axes):
+        raise OperationError(
+            f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}"
+        )
+    return roll_op.call(
+        input,
+        shifts=steps,
+        dims=tuple(shapes.normalize_dim(d, a.ndim, scalar_is_vector=False) for d in axes),
+    )
+
+
+def _flip(xp: Any, x: Any, *, dims: tuple[int, ...]) -> Any:
+    return xp.copy(
+        x[tuple([slice(None, None, -1) if d in dims else slice(None) for d in range(x.ndim)])]
+    )
+
+
+def _onnx_flip(c: Any) -> Any:
+    name = c[0]
+    for dim in c.p["dims"]:
+        name = c.cut(name, int(dim), -1, -c.LAST, -1)
+    return name if name != c[0] else c.emit("Identity", name)
+
+
+flip_op = defop(
+    "flip",
+    "input",
+    forward=_flip,
+    aval=lambda x, dims: x,
+    vjp={"input": lambda F, g, dims: F.flip(g, dims=dims)},
+    jvp="linear",
+    batch="dims",
+    traits="passes",
+    onnx=_onnx_flip,
+    aten=lambda A, x, *, dims: A.flip(x, list(dims)),
+    samples=cases(
+        (((3, 4),), {"dims": (0, 1)}),
+        (((2, 3, 2),), {"dims": (1,)}),
+        (((0, 2),), {"dims": (0,)}),
+        complex=True,
+    ),
+)
+
+
+@public()
+def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """Reverse the order of the elements along dimensions. The result is a copy.
+
+    Args:
+        input: any shape and dtype.
+        dims: the dimensions to reverse.
+
+    >>> import pellucid as torch
+    >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
+    tensor([3, 2, 1])
+    """
+    ndim = require_tensor(input, "flip")._array.ndim
+    if not isinstance(dims, (tuple, list)):
+        raise ArgumentTypeError(
+            f"flip(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}"
+        )
+    axes = shapes.normalize_dims(sizes_of((dims,), "flip", "dims"), ndim)
+    return flip_op.call(input, dims=axes if ndim else ())
+
+
+@method("flip")
+def _flip_of_tensor(self: Tensor, *dims: Any, **named: Any) -> Tensor:
+    if named:
+        return flip(self, keyword(named, "flip", "dims"))
+    if not dims:
+        raise ArgumentTypeError('flip() missing 1 required positional arguments: "dims"')
+    return flip(self, dims if len(dims) > 1 or isinstance(dims[0], int) else dims[0])
+
+
+@public(methods="=")
+def fliplr(input: Tensor) -> Tensor:
+    """Reverse the order along dimension 1: left and right change places.
+
+    >>> import pellucid as torch
+    >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
+    if require_tensor(input, "fliplr")._array.ndim < 2:
+        raise OperationError("Input must be >= 2-d.")
+    return flip_op.call(input, dims=(1,))
+
+
+@public(methods="=")
+def flipud(input: Tensor) -> Tensor:
+    """Reverse the order along dimension 0: up and down change places.
+
+    >>> import pellucid as torch
+    >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
+    """
+    if require_tensor(input, "flipud")._array.ndim < 1:
+        raise OperationError("Input must be >= 1-d.")
+    return flip_op.call(input, dims=(0,))
+
+
+@public(methods="=")
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Rotate by 90 degrees in the plane of two dimensions.
+
+    Args:
+        input: at least two dimensions.
+        k: how many times; negative turns the other way. Default: 1.
+        dims: the two dimensions; the rotation is from the first towards the second. Default: (0,
+            1).
+
+    >>> import pellucid as torch
+    >>> torch.rot90(torch.tensor([[0, 1], [2, 3]]))
+    tensor([[1, 3],
+            [0, 2]])
+    """
+    ndim = require_tensor(input, "rot90")._array.ndim
+    dims = tuple(dims)
+    if len(dims) != 2:
+        raise OperationError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if ndim < 2:
+        raise OperationError(f"expected total dims >= 2, but got total dims = {ndim}")
+    for d in dims:
+        if not -ndim <= d < ndim:
+            raise DimensionError(
+                f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})"
+            )
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == ndim:
+        raise OperationError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
+    first, second = (d % ndim for d in dims)
+    k %= 4
+    if k == 1:
+        return flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(first,))
+    if k == 2:
+        return flip_op.call(input, dims=(first, second))
+    if k == 3:
+        return flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(second,))
+    return F.clone(input)
