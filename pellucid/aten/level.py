@@ -22,7 +22,7 @@ from ..core.tape import Node
 from ..core.tensor import FAST_TYPES, OutputSlot, Tensor, make_tensor
 from ..dtypes import BY_NUMPY
 from ..errors import UnsupportedError
-from . import composite, dispatch, gradients, networks
+from . import composite, dispatch, networks
 from .composite import seed as seed
 from .dispatch import (
     call,
@@ -35,7 +35,8 @@ from .dispatch import (
     takes_over,
     thread,
 )
-from .gradients import ATEN
+from .gradients import rules
+from .gradients.rules import ATEN
 from .overload import bound
 
 
@@ -181,7 +182,7 @@ def of_record(
 # ---- nodes -------------------------------------------------------------------------------------
 def recorded(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An operator above autograd, some of whose arguments want a gradient."""
-    if func._opname in gradients.SHAPES_ALONE:
+    if func._opname in rules.SHAPES_ALONE:
         with passed_autograd():
             return handled(func, args, kwargs)
     for t in leaves(args, kwargs):
@@ -190,7 +191,7 @@ def recorded(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
                 f"{func}: a view of this {type(t).__name__} was changed by {t._x['written_by']} while a graph was recorded, and types that "
                 "handle operators do not follow that: use the out-of-place form"
             )
-    rule = gradients.of(func)
+    rule = rules.of(func)
     running = thread.record
     if rule is None and running is None:
         before, thread.whole = thread.whole, func

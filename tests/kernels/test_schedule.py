@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from pellucid.kernels.matmul import blas
+from pellucid.kernels.matmul.product import Product
 from pellucid.kernels.pointwise.loop import Access, Loop, Step, Write
-from pellucid.kernels.schedule import Place, Product, Schedule, share
+from pellucid.kernels.schedule import Place, Schedule, share
 from pellucid.llvm import jit, target
 
 pytestmark = pytest.mark.skipif(

@@ -18,8 +18,8 @@ from ...ir import Buffer, Instruction, Program, Ref, Value
 from ...ir.program import ITEMSIZE
 from ...kernels.lowered import Native
 from ...kernels.matmul import pairs
+from ...kernels.matmul.product import Product
 from ...kernels.pointwise.loop import Access, Loop, Reduce, Step, Write, supports
-from ...kernels.schedule import Product
 from ...llvm.emit import types_of
 from .context import Context
 

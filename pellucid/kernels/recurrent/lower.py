@@ -25,8 +25,9 @@ from ..lowered import (
     strided,
     value_of,
 )
+from ..matmul.product import Product
 from ..pointwise.loop import Access, Loop, Reduce, Step, Write
-from ..schedule import Place, Product, Schedule
+from ..schedule import Place, Schedule
 from . import layer as recurrent_layer
 from .formulas import PARTS
 
