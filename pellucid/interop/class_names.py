@@ -48,11 +48,6 @@ _MOVED: dict[str, str | dict[str, str]] = {
     "nn.attention._block_mask": "nn.attention.flex_attention",
     "nn.modules._state": {"_IncompatibleKeys": "nn.modules.module"},
     "nn.modules.attention": "nn.modules.activation",
-    "nn.modules.batchnorm": {
-        f"{lazy}InstanceNorm{n}d": "nn.modules.instancenorm"
-        for lazy in ("", "Lazy")
-        for n in (1, 2, 3)
-    },
     "nn.modules.loss": dict.fromkeys(
         ("CosineSimilarity", "PairwiseDistance"), "nn.modules.distance"
     ),

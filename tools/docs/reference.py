@@ -711,6 +711,21 @@ def shown_name(name: str) -> str:
     )
 
 
+def defined_at(target: Any) -> tuple[Path, int] | None:
+    """The file and line of a function or class; a class that gives another module as its own is
+    found by its methods.
+    """
+    try:
+        return Path(inspect.getfile(target)), max(inspect.getsourcelines(target)[1], 1)
+    except (OSError, TypeError):
+        methods = [v for v in vars(target).values() if inspect.isfunction(v)]
+    for path in {Path(inspect.getfile(method)) for method in methods}:
+        for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if re.match(rf"class {target.__name__}\b", text):
+                return path, line
+    return None
+
+
 def module_pages(name: str, title: str, errors: bool = True) -> dict[str, str]:
     """The page of a module, and one of each name in it."""
     module = importlib.import_module(f"pellucid.{name}")
@@ -736,12 +751,9 @@ def module_pages(name: str, title: str, errors: bool = True) -> dict[str, str]:
         else:
             own += [*signature_lines(value, full), *docstring(inspect.getdoc(value) or "")]
         texts[f"{anchor}.md"] = "\n".join([*own, ""])
-        target = inspect.unwrap(value)
-        try:
-            path, line = Path(inspect.getfile(target)), inspect.getsourcelines(target)[1]
-        except (OSError, TypeError):
-            continue
-        texts[f"{anchor}.md"] += f"Source: {source_link(path, max(line, 1))}\n"
+        place = defined_at(inspect.unwrap(value))
+        if place is not None:
+            texts[f"{anchor}.md"] += f"Source: {source_link(*place)}\n"
     for group in sorted(groups, key=[*LAYERS, "Others", ""].index):
         lines += [
             *([f"## {group}", ""] if group else []),

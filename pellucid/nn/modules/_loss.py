@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
-from .. import functional as F
-from .distance import PairwiseDistance
-from .linear import Linear
 from .module import Module
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
+from ...errors import ArgumentValueError
 from .. import functional as F
+from ._loss import _Loss, _WeightedLoss
 from .distance import PairwiseDistance
-from .linear import Linear
-from .module import Module
-from ._loss import _Loss, _old_reduction, _WeightedLoss
 
 
 class HingeEmbeddingLoss(_Loss):

@@ -1,18 +1,41 @@
-"""Loss layers. `reduction` is "none", "mean" or "sum"."""
+"""Loss layers. `reduction` is "none", "mean" or "sum". Those with margins are in `_margins`."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
+from ...errors import ArgumentTypeError, OperationError
 from .. import functional as F
-from .distance import PairwiseDistance
+from ._loss import _Loss, _WeightedLoss
+from ._margins import CosineEmbeddingLoss as CosineEmbeddingLoss
+from ._margins import HingeEmbeddingLoss as HingeEmbeddingLoss
+from ._margins import MarginRankingLoss as MarginRankingLoss
+from ._margins import MultiLabelMarginLoss as MultiLabelMarginLoss
+from ._margins import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
+from ._margins import MultiMarginLoss as MultiMarginLoss
+from ._margins import SoftMarginLoss as SoftMarginLoss
+from ._margins import TripletMarginLoss as TripletMarginLoss
+from ._margins import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
 from .linear import Linear
-from .module import Module
+
+# These stand in other files; PyTorch has them here, and pickles name this module.
+for _kind in (
+    _Loss,
+    _WeightedLoss,
+    CosineEmbeddingLoss,
+    HingeEmbeddingLoss,
+    MarginRankingLoss,
+    MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
+    SoftMarginLoss,
+    TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
+):
+    _kind.__module__ = __name__
 
 
 class L1Loss(_Loss):
