@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..core.tensor import Tensor, make_tensor
+from ._arrays import ArrayOptimizer, step_counter, zeros
 from .adam import lerp
-from .optimizer import ArrayOptimizer, check, step_counter, to_number, zeros
+from .optimizer import check, to_number
 
 
 def _norm(a: Any) -> float:

@@ -16,7 +16,8 @@ import numpy as np
 from ..backends.native import enabled, kernels, spared
 from ..core.primitive import RAW, TENSORS
 from ..core.tensor import Tensor, make_tensor
-from .optimizer import ArrayOptimizer, Changes, full, step_counter, to_number
+from ._arrays import ArrayOptimizer, Changes, full, step_counter
+from .optimizer import to_number
 
 _fill = np.ndarray.fill
 # what an update costs NumPy, beside an element-wise function; and its temporaries take memory

@@ -11,8 +11,9 @@ from ..backends.native import kernels
 from ..core.tensor import Tensor
 from ..dtypes import bfloat16
 from ..errors import ArgumentValueError
+from ._arrays import ArrayOptimizer, zeros
 from .adam import lerp
-from .optimizer import ArrayOptimizer, check, to_number, zeros
+from .optimizer import check, to_number
 
 _BF16 = bfloat16.numpy
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..ir.formula import decayed
+from ._arrays import step_counter, zeros
 from ._formula import FormulaOptimizer
-from .optimizer import check, check_lr, step_counter, zeros
+from .optimizer import check, check_lr
 
 
 def adadelta(

@@ -9,8 +9,9 @@ import numpy as np
 from ..errors import OperationError
 from ..ir.formula import decayed
 from ..nn.parameter import is_lazy, unusable
+from ._arrays import full, step_counter
 from ._formula import FormulaOptimizer
-from .optimizer import check, check_lr, full, step_counter, to_number
+from .optimizer import check, check_lr, to_number
 
 
 def adagrad(m: Any, n: Any, param: Any, grad: Any, sum: Any) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import Any
 from ..core.tensor import Tensor
 from ..errors import ArgumentValueError, OperationError
 from ..ir.formula import decayed, nearer
+from ._arrays import step_counter, zeros
 from ._formula import FormulaOptimizer
-from .optimizer import check, check_lr, step_counter, to_number, zeros
+from .optimizer import check, check_lr, to_number
 
 
 def check_betas(betas: Any) -> None:

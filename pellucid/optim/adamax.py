@@ -6,9 +6,10 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..ir.formula import decayed, nearer
+from ._arrays import step_counter, zeros
 from ._formula import FormulaOptimizer
 from .adam import check_betas
-from .optimizer import check, check_lr, step_counter, zeros
+from .optimizer import check, check_lr
 
 
 def adamax(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_inf: Any) -> dict[str, Any]:

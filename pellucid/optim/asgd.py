@@ -6,8 +6,9 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..ir.formula import chosen, decayed
+from ._arrays import step_counter, zeros
 from ._formula import FormulaOptimizer
-from .optimizer import check, check_lr, step_counter, to_number, zeros
+from .optimizer import check, check_lr, to_number
 
 
 def asgd(m: Any, n: Any, param: Any, grad: Any, ax: Any) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._arrays import full, step_counter, zeros
 from ._formula import FormulaOptimizer
-from .optimizer import check, check_lr, full, step_counter, to_number, zeros
+from .optimizer import check, check_lr, to_number
 
 
 def rprop(m: Any, n: Any, param: Any, grad: Any, prev: Any, step_size: Any) -> dict[str, Any]:

@@ -9,8 +9,9 @@ import numpy as np
 from ..backends.sparse import SparseArray
 from ..core.tensor import Tensor
 from ..errors import OperationError
+from ._arrays import ArrayOptimizer, zeros
 from .adam import check_betas
-from .optimizer import ArrayOptimizer, check, check_lr, to_number, zeros
+from .optimizer import check, check_lr, to_number
 
 
 class SparseAdam(ArrayOptimizer):

@@ -222,7 +222,7 @@ def test_a_rate_learnt_through_a_step():
 
 
 def test_an_optimizer_of_arrays_alone_refuses_to_be_recorded():
-    from pellucid.optim.optimizer import ArrayOptimizer
+    from pellucid.optim._arrays import ArrayOptimizer
 
     w = torch.zeros(1)
     w.grad = torch.ones(1)
