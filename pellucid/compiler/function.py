@@ -37,8 +37,9 @@ from .capture.side_effects import Growing
 from .capture.structure import flatten, masked, numbers_in
 from .report import logs
 from .run.admission import OTHER_TENSORS, differing, signature
+from .run.call import Traced
 from .run.memory import Arena
-from .run.tracing import Traced, trace_call
+from .run.tracing import trace_call
 from .run.version import DECISION, OTHER_CALL, Declined, Version
 from .trace.refusal import Refusal
 

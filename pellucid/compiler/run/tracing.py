@@ -1,80 +1,45 @@
-"""From a call to a version: trace the call, judge what it did, and bind the program to memory."""
+"""From a call to a version: trace the call, judge what it did (`call`, `leaving`), and bind the
+program to memory.
+"""
 
 from __future__ import annotations
 
-import itertools
 import weakref
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from numpy import ndarray
 
-from ...core import reverse
-from ...core.bind import wrap
-from ...core.interpret import playing, thread
-from ...core.modes import local
 from ...core.streams.generator import Generator
 from ...core.tape import count
 from ...core.tensor import InferenceVersion, Tensor, version_of
-from ...devices import device, layout, memory_format
-from ...dtypes import dtype
-from ...errors import GraphError, facts_of, pass_on
-from ...ir import Buffer, Instruction, Program, Value
+from ...errors import pass_on
+from ...ir import Buffer, Instruction, Program
 from ..capture.checking import checker, split, unpacker
 from ..capture.earlier import Earlier
 from ..capture.environment import CapturedEnvironment
 from ..capture.graph_breaks import body_of
-from ..capture.guards import Guard, Opaque, changed
+from ..capture.guards import Guard
 from ..capture.side_effect_tracker import SideEffectTracker
-from ..capture.side_effects import Again, Growing, written_by
-from ..capture.structure import (
-    Slot,
-    carried_back,
-    flatten,
-    is_record,
-    lifted,
-    masked,
-    numbers_in,
-    rebuild,
-)
+from ..capture.side_effects import Again, written_by
+from ..capture.structure import Slot, flatten, masked, numbers_in, rebuild
 from ..capture.tensor_attributes import TensorAttributes
 from ..capture.witness import Witness
 from ..trace.arrays import memory_of
 from ..trace.communication import PHASE
-from ..trace.control_flow import Later
 from ..trace.numbers import is_read, settle
 from ..trace.refusal import Refusal, refusal_of
 from ..trace.tracer import Tracer
-from .admission import Admission, flags, same_place, signature
+from .admission import Admission, flags
+from .call import Traced
 from .execute import Executable, executable
+from .leaving import Leaving
 from .memory import Arena, Storage
-from .node import below, has_hooks, is_spent, place_of, view_of
-from .results import Given, New, Number, Output, Results, ViewOf, direct
-from .sharing import Sharing
+from .results import New, Number, Results, direct
 from .side_effects import SideEffects, Undoing, buffers_of
 from .version import Backward, Code, Version
-
-
-@dataclass(slots=True, eq=False)
-class Traced:
-    """What a traced call gave: its result, and a version, or why there is none."""
-
-    result: Any = None
-    version: Version | None = None
-    refusal: Refusal | None = None
-    transient: bool = False  # the next call may be compiled
-    quiet: bool = False  # nothing is wrong: a call of another kind may be compiled
-    # whether the call changes what is another one at each call, and so cannot do without
-    sets_inputs: bool = False
-    # places that should be inputs at the next call
-    found: list[Guard] = field(default_factory=list)
-    uses_graphs: set[int] | None = field(
-        default_factory=set
-    )  # lines at which more is done with graphs than to call `backward`; None: any
 
 
 def trace_call(
@@ -113,39 +78,9 @@ def trace_call(
         tracing.__dict__.clear()
 
 
-class _Tracing:
+class _Tracing(Leaving):
     """A call that is being traced, and then judged."""
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        lift: frozenset[int],
-        watched: Sequence[Guard],
-        may_watch: bool,
-        drifting: Container[int],
-        arena: Arena | None,
-    ) -> None:
-        self.traced = Traced()
-        self.function, self.args, self.kwargs = function, args, kwargs
-        self.lift = lift
-        self.logs = [g for g in watched if isinstance(g, Growing)]
-        self.watched = [g for g in watched if not isinstance(g, Growing) and g.of_a_number]
-        self.places = [g for g in watched if not isinstance(g, Growing) and not g.of_a_number]
-        self.may_watch = may_watch
-        self.drifting = drifting
-        self.arena = arena
-        self.flags = flags()
-        # The tensors of the call: those among the arguments, then those at places.
-        self.tensors: list[Tensor] = []
-        self.structure = flatten((args, kwargs), self.tensors)
-        self.count = len(self.tensors)
-        self.places_key = flatten([g.now() for g in self.places], self.tensors)
-        self.positions = {id(t): k for k, t in enumerate(self.tensors)}
-        self.signature = signature(self.tensors)
-
-    # ---- the call --------------------------------------------------------------------------------------
     def trace(self, whole: bool) -> None:
         """Make the call, and the version."""
         tensors, traced = self.tensors, self.traced
@@ -216,403 +151,6 @@ class _Tracing:
                 traced.result = rebuild(
                     traced.result, lambda t: t if isinstance(t, Tensor) else t.plain
                 )
-
-    def _declare(self) -> None:
-        """The arguments, as inputs of the program."""
-        tracer, tensors = self.tracer, self.tensors
-        if not self.environment.complete:
-            tracer.refuse("the function can reach too many objects to watch", None)
-        if any(type(t._array) is not ndarray for t in tensors):
-            tracer.refuse("an argument has no data, or is of a custom kind")
-            return
-        arrays = [t._array for t in tensors]
-        self.sharing = Sharing(arrays)
-        if self.sharing.strange:
-            tracer.refuse("two arguments share memory that is not a tensor's")
-        self.inputs = self.sharing.declare(tracer, arrays)
-
-    def _call(self) -> None:
-        tracer, changes = self.tracer, self.changes
-        copies: list[Any] = []
-        given: Any = (self.args, self.kwargs)
-        if self.lift:
-            given = lifted(given, self.lift, tracer.number_given, itertools.count(), copies)
-        try:
-            with changes.following(), tracer.active(), self.witness.watching(), _uncast():
-                self.traced.result = self.function(*given[0], **given[1])
-        finally:
-            carried_back(copies)
-            del given, copies
-            self.traced.sets_inputs = bool(changes.moved or self.logs) or any(
-                p.now() is not start for p, start in zip(self.places, changes.at_start, strict=True)
-            )
-
-    def _again(self, error: TypeError) -> None:
-        """A TypeError during tracing: where it may be one of a watched number's, and nothing has
-        happened yet, the call is made without.
-        """
-        tracer = self.tracer
-        happened = any(
-            i.kind == "call" or any(v.buffer.kind != "temp" for v in i.writes)
-            for i in tracer.program.instructions
-        )
-        if not tracer.numbers or happened or changed(self.environment.guards()):
-            raise error
-        self.traced.refusal = Refusal(
-            "the step hands a tensor's value to code that takes plain numbers alone"
-        )
-        self.traced.result = self.function(*self.args, **self.kwargs)
-
-    def _placed(self, refusal: Refusal) -> Refusal:
-        """A refusal of the call with the lines that it is about, or one of what cannot be seen."""
-        refusal.lines |= {line for *_, line in self.witness.impure if line is not None}
-        refusal.callees |= self.witness.callees
-        if refusal.variables is not None:
-            hidden = next(
-                (g for g in self.environment.relevant(self.witness) if isinstance(g, Opaque)), None
-            )
-            if hidden is not None:
-                return self._unseen(hidden)
-        return refusal
-
-    # ---- what it did besides computing -------------------------------------------------------------------
-    def _settle(self, earlier: Earlier) -> None:
-        """Find what the call did besides computing: gradients left behind, and changes that a
-        replay would not make.
-        """
-        environment, witness, tracer = self.environment, self.witness, self.tracer
-        if witness.lost:
-            raise Refusal(
-                "the step sets a profile function, and could not be watched", witness.entry
-            )
-        if witness.impure:
-            call, site, _ = witness.impure[0]
-            raise Refusal(
-                f"the step {call}, which a program could not repeat",
-                site,
-                [line for *_, line in witness.impure],
-            )
-        if witness.read is not None:
-            raise Refusal(
-                f"{witness.read[0]} looks at values to decide what to do",
-                witness.read[1],
-                [witness.read[2]],
-            )
-        if tracer.begun and not witness.asks_for_state and not environment.views:
-            environment.begin(tracer.begun)
-        if not witness.asks_for_state:
-            environment.idle(tracer.stepped)
-        guards = self.guards = environment.relevant(witness)
-        hidden = next((g for g in guards if isinstance(g, Opaque)), None)
-        if hidden is not None:
-            raise self._unseen(hidden)
-        self.grad_changes = earlier.changes(tracer.cleared)
-        self.asked = [self.positions.get(id(t), -1) for t in earlier.asked]
-        if -1 in self.asked:  # the next call finds it so
-            self.traced.transient = True
-            raise Refusal("the step changes requires_grad of a tensor")
-        if witness.asks_for_gradients:  # whether there is one may decide what is done
-            earlier.ask(tracer.needs_grad, tracer.cleared)
-        self.grads_before = [
-            (self._who(t), g) for t, g in earlier.read(tracer.needs_grad, tracer.external)
-        ]
-
-    def _unseen(self, hidden: Opaque) -> Refusal:
-        """What is said of something whose state cannot be seen."""
-        return Refusal(
-            f"the step uses `{hidden.path}`, {hidden}", self.witness.entry, path=hidden.path
-        )
-
-    def _find_changes(self) -> None:
-        """Find what the call changed in Python, and what of that its program's calls do again."""
-        now: list[Tensor] = []
-        same = flatten((self.args, self.kwargs), now) == self.structure
-        if (
-            not same
-            or len(now) != self.count
-            or any(a is not b for a, b in zip(now, self.tensors, strict=False))
-        ):
-            self.traced.sets_inputs = True
-            raise Refusal("the step changes an argument", self.witness.entry)
-        aliased = self.environment.aliased
-        # Arguments that the code can also come to otherwise: they must be these again.
-        self.pinned = [(k, t) for k, t in enumerate(self.tensors) if id(t) in aliased]
-        self._keep_apart({k for k, _ in self.pinned})
-        self.guards = self.changes.finish(
-            self.guards, self.traced.result, self.witness, self.may_watch
-        )
-
-    def _keep_apart(self, pinned: set[int]) -> None:
-        """Refusal where a tensor that is another one at each call shares memory with one that the
-        step also comes to otherwise.
-        """
-        reached: dict[int, list[Tensor]] = {}
-        for t in self.environment.reached:
-            reached.setdefault(id(memory_of(t._array)), []).append(t)
-        self.alike: list[tuple[int, Tensor, Any]] = []
-        for k, t in enumerate(self.tensors):
-            shared = [
-                o
-                for o in reached.get(id(memory_of(t._array)), ())
-                if np.may_share_memory(t._array, o._array)
-            ]
-            if k < self.count and shared and k not in pinned:
-                # As `{name: p.detach() for name, p in model.named_parameters()}`: one tensor by two
-                # names, as long as it stays so.
-                self.alike += [(k, o, (o._rg, o._node is None)) for o in shared]
-                if not all(same_place(t, o) for o in shared):
-                    self._refuse_sharing()
-            others = [g for g in self.guards if g.same and g.expected is t and g.of_tensors]
-            if k >= self.count and others and not shared and self.may_watch:
-                raise Again(others)
-            if k >= self.count and (shared or k in pinned):
-                self.traced.transient = True
-                raise Refusal(
-                    "a tensor that the step replaces is known by two names", self.witness.entry
-                )
-
-    def _refuse_sharing(self) -> None:
-        self.traced.quiet = True
-        raise Refusal(
-            "an argument shares memory with a tensor that the step also reaches otherwise"
-        )
-
-    # ---- what leaves it ------------------------------------------------------------------------------------
-    def _name_outputs(self) -> None:
-        """Name the values that leave: results, and gradients."""
-        tracer, program = self.tracer, self.tracer.program
-        found: list[Tensor] = []
-        opened: set[int] = set()
-        shape = flatten(self.traced.result, found, lambda v: self._opens(v, opened))
-        if not all(self._stays(v) for v in _objects(shape)):
-            raise Refusal("the step returns an object that is not a tensor, number or container")
-        for leaf in self.changes.leaves():
-            if all(leaf is not t for t in found):
-                found.append(leaf)
-        for number in tracer.living_numbers():
-            if not number.settled and all(number is not t for t in found):
-                raise Refusal("the step keeps a tensor's value as a number", number.site)
-        self.known: dict[int, Output] = {
-            id(t): Given(t) for t, _ in self.environment.tensors.values()
-        }
-        self.known.update((id(t), Given(k)) for k, t in enumerate(self.tensors))
-        self.outputs: list[Output] = []
-        self.detached: set[int] = set()
-        self.differentiable: list[Tensor] = []
-        self.slots: dict[int, int] = {}
-        for t in found:
-            self.slots[id(t)] = len(self.outputs)
-            self.outputs.append(self._output(t))
-        self.changes.bind(self.slots)
-        self.gradients: list[tuple[Any, Value | None]] = []
-        for t, g in self.grad_changes:
-            value = None
-            if g is not None:
-                value = tracer.value(g._array, "a gradient")
-                if value.buffer.kind != "temp" or not value.whole:
-                    value = self._copied(value)
-                program.outputs.append(value)
-            self.gradients.append((self._who(t), value))
-        self.split = len(program.instructions)
-        self.seeds: list[Value] = []
-        self.wanted: list[Any] = []
-        self.reached: list[list[int]] = []
-        self.returned: list[Value | None] = []
-        if self.differentiable:
-            self._trace_backward()
-
-    def _is_new(self, value: Any) -> bool:
-        """Whether a call can make an object of a result again: it is its class and its attributes,
-        and was not there before.
-        """
-        return is_record(value) and not self.changes.known(value)
-
-    def _opens(self, value: Any, opened: set[int]) -> bool:
-        """`_is_new`; Refusal where copies would not be what the object is."""
-        if not self._is_new(value):
-            return False
-        if id(value) in opened:
-            raise Refusal("the step returns an object twice, or one that holds itself")
-        opened.add(id(value))
-        held: list[Any] = []
-        flatten([*vars(value).values()], held)
-        if any(is_read(v) for v in held):
-            raise Refusal("the step returns an object that keeps a tensor's value as a number")
-        return True
-
-    @staticmethod
-    def _stays(value: Any) -> bool:
-        """Whether a result holds the same object at each call: a word of the library, or a class."""
-        return (
-            isinstance(value, (dtype, device, layout, memory_format))
-            or isinstance(value, type)
-            and "<locals>" not in value.__qualname__
-        )
-
-    def _output(self, t: Any) -> Output:
-        """How a number or tensor of the call leaves it."""
-        tracer, program = self.tracer, self.tracer.program
-        if is_read(t):
-            return Number([self._term(*term) for term in t.terms], t.compute)
-        known = self.known.get(id(t))
-        if known is not None:
-            return known
-        value = tracer.value(t._array, "the result")
-        if value.buffer.kind in ("input", "state") and not has_hooks(t):
-            view = view_of(t, [*self.tensors, *[t for t, _ in self.environment.tensors.values()]])
-            if view is not None and all(
-                v.buffer is not value.buffer for i in program.instructions for v in i.writes
-            ):
-                return ViewOf(self._who(view[0]), view[1])
-        if t.is_inference() is not local.inference:
-            raise Refusal(
-                "the step returns a tensor of another inference mode than the one around it"
-            )
-        if value.buffer.kind == "constant":
-            value = self._copied(value)
-        program.outputs.append(value)
-        made = New(value, t._rg, t._rg and is_spent(t))
-        if made.joins:
-            self.differentiable.append(t)
-        if t._view is None or not t._view.base._rg:
-            self.detached.add(len(self.outputs))
-        return made
-
-    def _who(self, t: Tensor) -> Any:
-        """A tensor of the call: an argument by its position, since it is another one at the next
-        call; state as it is.
-        """
-        return self.positions.get(id(t), t)
-
-    def _term(self, value: Any, after: Any) -> Any:
-        """What a number that leaves is made of: one that the call is given, by its position, or
-        what the program computes.
-        """
-        if isinstance(value, Later):
-            return value.position
-        given = self.tracer.given.get(value.buffer)
-        return self._kept_number(value, after) if given is None else given
-
-    def _kept_number(self, value: Value, after: Any) -> Value:
-        """Memory that still holds, at the end of the call, the number that was read when `after`
-        had run.
-        """
-        program = self.tracer.program
-        later = (
-            program.instructions[program.instructions.index(after) + 1 :]
-            if after is not None
-            else program.instructions
-        )
-        if (
-            value.buffer.kind != "temp"
-            or not value.whole
-            or any(v.buffer is value.buffer for i in later for v in i.writes)
-        ):
-            copy = self._copied(value)
-            place = len(program.instructions) - len(later) if after is not None else 0
-            program.instructions.insert(place, program.instructions.pop())
-            value = copy
-        program.outputs.append(value)
-        return value
-
-    def _copied(self, value: Value) -> Value:
-        program = self.tracer.program
-        made = program.value(program.buffer("temp", max(value.nbytes, 1)), value.dtype, value.shape)
-        program.add("copy", (value,), (made,), kind="copy")
-        return made
-
-    # ---- its second half -----------------------------------------------------------------------------------
-    def _trace_backward(self) -> None:
-        """The gradients of the results with respect to arguments and state, as the second half of
-        the program.
-        """
-        tracer, outs = self.tracer, self.differentiable
-        leaves = [t for t in self.tensors if t._rg]
-        leaves += [
-            t
-            for t in {id(t): t for t in self.environment.found}.values()
-            if t._rg and all(t is not o for o in leaves)
-        ]
-        if not leaves:
-            raise Refusal(
-                "the result requires grad through a tensor that is no argument and not found from one"
-            )
-        if any(t.is_leaf for t in outs):
-            raise Refusal("the step returns a tensor that it has made require grad")
-        seeds = []
-        for k, t in enumerate(outs):
-            if has_hooks(t):
-                raise Refusal("the step leaves a graph with hooks behind")
-            seed = wrap(np.ones(t._array.shape, t._array.dtype))
-            self.seeds.append(
-                tracer.declare(seed._array, "input", f"g{k}" if len(outs) > 1 else "g")
-            )
-            seeds.append(seed)
-        got = self._gradients(outs, leaves, seeds)
-        if got is None:
-            return
-        if tracer.refusal is not None:
-            raise tracer.refusal
-        found_below = [below(t, {place_of(leaf) for leaf in leaves}) for t in outs]
-        for t, g in zip(leaves, got, strict=True):
-            if g is not None:
-                self.wanted.append(self._who(t))
-                self.reached.append(
-                    [k for k, found in enumerate(found_below) if place_of(t) in found]
-                )
-                value = tracer.value(g._array, "a gradient")
-                if (
-                    value.buffer.kind != "temp"
-                    or not value.whole
-                    or value in tracer.program.outputs
-                ):
-                    value = self._copied(value)
-                tracer.program.outputs.append(value)
-                self.returned.append(value)
-
-    def _gradients(self, outs: list[Tensor], leaves: list[Tensor], seeds: list[Tensor]) -> Any:
-        """Gradients of `outs` in `leaves`, traced; None where there can be none, which is what
-        eager says to a caller who asks for them.
-        """
-        tracer, environment = self.tracer, self.environment
-        tracer.phase = "backward"
-        tracer.outside = True  # an argument may have been computed from the parameters, too
-        tracer.changed = lambda: bool(changed(environment.guards()))
-        # A checkpoint computes again what it computed, and writes again (running statistics): not
-        # yet, nobody has asked for gradients.
-        written = {v.buffer for i in tracer.program.instructions[: self.split] for v in i.writes}
-        before = [
-            (tracer.external[b], tracer.external[b].copy()) for b in written if b in tracer.external
-        ]
-        try:
-            with tracer.active(), _uncast(off=True):
-                return reverse.grad(
-                    outs, leaves, seeds, retain_graph=True, create_graph=False, allow_unused=True
-                )
-        except Refusal:
-            raise
-        except Exception as error:
-            pass_on(error)
-            known = facts_of(error)
-            # the caller may never ask for gradients
-            if known is None or known.kind is not GraphError:
-                raise Refusal(f"its gradient raises {type(error).__name__}") from error
-            # What eager says to a caller who asks for gradients, too: the step overwrote what they
-            # need.
-            if len(outs) > 1:  # some of them may have gradients
-                raise Refusal(
-                    f"the gradient of one of its results raises {type(error).__name__}"
-                ) from error
-            del tracer.program.instructions[self.split :]
-            told = error.with_traceback(None)
-            self.outputs = [
-                replace(o, spent=told) if type(o) is New and o.joins else o for o in self.outputs
-            ]
-            self.seeds, self.differentiable = [], []
-            return None
-        finally:
-            for array, held in before:
-                array[...] = held
 
     # ---- the version ---------------------------------------------------------------------------------------
     def _version(self) -> Version:
@@ -884,31 +422,8 @@ class _Tracing:
             a.sharing.shared or self.asked or of_arguments or a.drift or a.alike
         )
 
-    def _holder(self, array: ndarray) -> Tensor | None:
-        found = self.environment.tensors.get(id(array))
-        return None if found is None else found[0]
-
-
-@contextmanager
-def _uncast(off: bool = False) -> Iterator[None]:
-    """Autocast around the call as it is, but with nothing cast so far, or switched off: what was
-    cast before is unknown to a program.
-    """
-    around = thread.stack.autocast
-    with playing("autocast", None if off or around is None else around.anew()):
-        yield
-
 
 def _writes(t: Tensor) -> int:
     """How often a tensor has been overwritten; nobody counts that of tensors of inference mode."""
     version = t._ver
     return 0 if version is None or type(version) is InferenceVersion else version.count
-
-
-def _objects(shape: Any) -> Iterator[Any]:
-    """What in a description is neither a tensor nor a number nor a container."""
-    if isinstance(shape, tuple):
-        if len(shape) == 2 and shape[0] == "object":
-            yield shape[1].value
-        for s in shape:
-            yield from _objects(s)

@@ -1,0 +1,274 @@
+"""The call that is traced: its arguments, what it does besides computing, and what of that a
+program cannot repeat.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ...core.interpret import playing, thread
+from ...core.tensor import Tensor
+from ...ir import Value
+from ..capture.earlier import Earlier
+from ..capture.environment import CapturedEnvironment
+from ..capture.guards import Guard, Opaque, changed
+from ..capture.side_effect_tracker import SideEffectTracker
+from ..capture.side_effects import Again, Growing
+from ..capture.structure import carried_back, flatten, lifted
+from ..capture.witness import Witness
+from ..trace.arrays import memory_of
+from ..trace.refusal import Refusal
+from ..trace.tracer import Tracer
+from .admission import flags, same_place, signature
+from .memory import Arena
+from .sharing import Sharing
+from .version import Version
+
+
+@dataclass(slots=True, eq=False)
+class Traced:
+    """What a traced call gave: its result, and a version, or why there is none."""
+
+    result: Any = None
+    version: Version | None = None
+    refusal: Refusal | None = None
+    transient: bool = False  # the next call may be compiled
+    quiet: bool = False  # nothing is wrong: a call of another kind may be compiled
+    # whether the call changes what is another one at each call, and so cannot do without
+    sets_inputs: bool = False
+    # places that should be inputs at the next call
+    found: list[Guard] = field(default_factory=list)
+    uses_graphs: set[int] | None = field(
+        default_factory=set
+    )  # lines at which more is done with graphs than to call `backward`; None: any
+
+
+class TracedCall:
+    """A call that is being traced."""
+
+    environment: CapturedEnvironment
+    tracer: Tracer
+    witness: Witness
+    changes: SideEffectTracker
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        lift: frozenset[int],
+        watched: Sequence[Guard],
+        may_watch: bool,
+        drifting: Container[int],
+        arena: Arena | None,
+    ) -> None:
+        self.traced = Traced()
+        self.function, self.args, self.kwargs = function, args, kwargs
+        self.lift = lift
+        self.logs = [g for g in watched if isinstance(g, Growing)]
+        self.watched = [g for g in watched if not isinstance(g, Growing) and g.of_a_number]
+        self.places = [g for g in watched if not isinstance(g, Growing) and not g.of_a_number]
+        self.may_watch = may_watch
+        self.drifting = drifting
+        self.arena = arena
+        self.flags = flags()
+        # The tensors of the call: those among the arguments, then those at places.
+        self.tensors: list[Tensor] = []
+        self.structure = flatten((args, kwargs), self.tensors)
+        self.count = len(self.tensors)
+        self.places_key = flatten([g.now() for g in self.places], self.tensors)
+        self.positions = {id(t): k for k, t in enumerate(self.tensors)}
+        self.signature = signature(self.tensors)
+
+    def _declare(self) -> None:
+        """The arguments, as inputs of the program."""
+        tracer, tensors = self.tracer, self.tensors
+        if not self.environment.complete:
+            tracer.refuse("the function can reach too many objects to watch", None)
+        if any(type(t._array) is not ndarray for t in tensors):
+            tracer.refuse("an argument has no data, or is of a custom kind")
+            return
+        arrays = [t._array for t in tensors]
+        self.sharing = Sharing(arrays)
+        if self.sharing.strange:
+            tracer.refuse("two arguments share memory that is not a tensor's")
+        self.inputs = self.sharing.declare(tracer, arrays)
+
+    def _call(self) -> None:
+        tracer, changes = self.tracer, self.changes
+        copies: list[Any] = []
+        given: Any = (self.args, self.kwargs)
+        if self.lift:
+            given = lifted(given, self.lift, tracer.number_given, itertools.count(), copies)
+        try:
+            with changes.following(), tracer.active(), self.witness.watching(), _uncast():
+                self.traced.result = self.function(*given[0], **given[1])
+        finally:
+            carried_back(copies)
+            del given, copies
+            self.traced.sets_inputs = bool(changes.moved or self.logs) or any(
+                p.now() is not start for p, start in zip(self.places, changes.at_start, strict=True)
+            )
+
+    def _again(self, error: TypeError) -> None:
+        """A TypeError during tracing: where it may be one of a watched number's, and nothing has
+        happened yet, the call is made without.
+        """
+        tracer = self.tracer
+        happened = any(
+            i.kind == "call" or any(v.buffer.kind != "temp" for v in i.writes)
+            for i in tracer.program.instructions
+        )
+        if not tracer.numbers or happened or changed(self.environment.guards()):
+            raise error
+        self.traced.refusal = Refusal(
+            "the step hands a tensor's value to code that takes plain numbers alone"
+        )
+        self.traced.result = self.function(*self.args, **self.kwargs)
+
+    def _placed(self, refusal: Refusal) -> Refusal:
+        """A refusal of the call with the lines that it is about, or one of what cannot be seen."""
+        refusal.lines |= {line for *_, line in self.witness.impure if line is not None}
+        refusal.callees |= self.witness.callees
+        if refusal.variables is not None:
+            hidden = next(
+                (g for g in self.environment.relevant(self.witness) if isinstance(g, Opaque)), None
+            )
+            if hidden is not None:
+                return self._unseen(hidden)
+        return refusal
+
+    # ---- what it did besides computing -------------------------------------------------------------------
+    def _settle(self, earlier: Earlier) -> None:
+        """Find what the call did besides computing: gradients left behind, and changes that a
+        replay would not make.
+        """
+        environment, witness, tracer = self.environment, self.witness, self.tracer
+        if witness.lost:
+            raise Refusal(
+                "the step sets a profile function, and could not be watched", witness.entry
+            )
+        if witness.impure:
+            call, site, _ = witness.impure[0]
+            raise Refusal(
+                f"the step {call}, which a program could not repeat",
+                site,
+                [line for *_, line in witness.impure],
+            )
+        if witness.read is not None:
+            raise Refusal(
+                f"{witness.read[0]} looks at values to decide what to do",
+                witness.read[1],
+                [witness.read[2]],
+            )
+        if tracer.begun and not witness.asks_for_state and not environment.views:
+            environment.begin(tracer.begun)
+        if not witness.asks_for_state:
+            environment.idle(tracer.stepped)
+        guards = self.guards = environment.relevant(witness)
+        hidden = next((g for g in guards if isinstance(g, Opaque)), None)
+        if hidden is not None:
+            raise self._unseen(hidden)
+        self.grad_changes = earlier.changes(tracer.cleared)
+        self.asked = [self.positions.get(id(t), -1) for t in earlier.asked]
+        if -1 in self.asked:  # the next call finds it so
+            self.traced.transient = True
+            raise Refusal("the step changes requires_grad of a tensor")
+        if witness.asks_for_gradients:  # whether there is one may decide what is done
+            earlier.ask(tracer.needs_grad, tracer.cleared)
+        self.grads_before = [
+            (self._who(t), g) for t, g in earlier.read(tracer.needs_grad, tracer.external)
+        ]
+
+    def _unseen(self, hidden: Opaque) -> Refusal:
+        """What is said of something whose state cannot be seen."""
+        return Refusal(
+            f"the step uses `{hidden.path}`, {hidden}", self.witness.entry, path=hidden.path
+        )
+
+    def _find_changes(self) -> None:
+        """Find what the call changed in Python, and what of that its program's calls do again."""
+        now: list[Tensor] = []
+        same = flatten((self.args, self.kwargs), now) == self.structure
+        if (
+            not same
+            or len(now) != self.count
+            or any(a is not b for a, b in zip(now, self.tensors, strict=False))
+        ):
+            self.traced.sets_inputs = True
+            raise Refusal("the step changes an argument", self.witness.entry)
+        aliased = self.environment.aliased
+        # Arguments that the code can also come to otherwise: they must be these again.
+        self.pinned = [(k, t) for k, t in enumerate(self.tensors) if id(t) in aliased]
+        self._keep_apart({k for k, _ in self.pinned})
+        self.guards = self.changes.finish(
+            self.guards, self.traced.result, self.witness, self.may_watch
+        )
+
+    def _keep_apart(self, pinned: set[int]) -> None:
+        """Refusal where a tensor that is another one at each call shares memory with one that the
+        step also comes to otherwise.
+        """
+        reached: dict[int, list[Tensor]] = {}
+        for t in self.environment.reached:
+            reached.setdefault(id(memory_of(t._array)), []).append(t)
+        self.alike: list[tuple[int, Tensor, Any]] = []
+        for k, t in enumerate(self.tensors):
+            shared = [
+                o
+                for o in reached.get(id(memory_of(t._array)), ())
+                if np.may_share_memory(t._array, o._array)
+            ]
+            if k < self.count and shared and k not in pinned:
+                # As `{name: p.detach() for name, p in model.named_parameters()}`: one tensor by two
+                # names, as long as it stays so.
+                self.alike += [(k, o, (o._rg, o._node is None)) for o in shared]
+                if not all(same_place(t, o) for o in shared):
+                    self._refuse_sharing()
+            others = [g for g in self.guards if g.same and g.expected is t and g.of_tensors]
+            if k >= self.count and others and not shared and self.may_watch:
+                raise Again(others)
+            if k >= self.count and (shared or k in pinned):
+                self.traced.transient = True
+                raise Refusal(
+                    "a tensor that the step replaces is known by two names", self.witness.entry
+                )
+
+    def _refuse_sharing(self) -> None:
+        self.traced.quiet = True
+        raise Refusal(
+            "an argument shares memory with a tensor that the step also reaches otherwise"
+        )
+
+    def _who(self, t: Tensor) -> Any:
+        """A tensor of the call: an argument by its position, since it is another one at the next
+        call; state as it is.
+        """
+        return self.positions.get(id(t), t)
+
+    def _copied(self, value: Value) -> Value:
+        program = self.tracer.program
+        made = program.value(program.buffer("temp", max(value.nbytes, 1)), value.dtype, value.shape)
+        program.add("copy", (value,), (made,), kind="copy")
+        return made
+
+    def _holder(self, array: ndarray) -> Tensor | None:
+        found = self.environment.tensors.get(id(array))
+        return None if found is None else found[0]
+
+
+@contextmanager
+def _uncast(off: bool = False) -> Iterator[None]:
+    """Autocast around the call as it is, but with nothing cast so far, or switched off: what was
+    cast before is unknown to a program.
+    """
+    around = thread.stack.autocast
+    with playing("autocast", None if off or around is None else around.anew()):
+        yield

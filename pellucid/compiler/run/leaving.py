@@ -1,0 +1,265 @@
+"""What leaves a traced call: its results, the gradients that it leaves behind, and the gradients of
+its results, which are the second half of its program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...core import reverse
+from ...core.bind import wrap
+from ...core.modes import local
+from ...core.tensor import Tensor
+from ...devices import device, layout, memory_format
+from ...dtypes import dtype
+from ...errors import GraphError, facts_of, pass_on
+from ...ir import Value
+from ..capture.guards import changed
+from ..capture.structure import flatten, is_record
+from ..trace.control_flow import Later
+from ..trace.numbers import is_read
+from ..trace.refusal import Refusal
+from .call import TracedCall, _uncast
+from .node import below, has_hooks, is_spent, place_of, view_of
+from .results import Given, New, Number, Output, ViewOf
+
+
+class Leaving(TracedCall):
+    """The part of a traced call that names what leaves it."""
+
+    def _name_outputs(self) -> None:
+        """Name the values that leave: results, and gradients."""
+        tracer, program = self.tracer, self.tracer.program
+        found: list[Tensor] = []
+        opened: set[int] = set()
+        shape = flatten(self.traced.result, found, lambda v: self._opens(v, opened))
+        if not all(self._stays(v) for v in _objects(shape)):
+            raise Refusal("the step returns an object that is not a tensor, number or container")
+        for leaf in self.changes.leaves():
+            if all(leaf is not t for t in found):
+                found.append(leaf)
+        for number in tracer.living_numbers():
+            if not number.settled and all(number is not t for t in found):
+                raise Refusal("the step keeps a tensor's value as a number", number.site)
+        self.known: dict[int, Output] = {
+            id(t): Given(t) for t, _ in self.environment.tensors.values()
+        }
+        self.known.update((id(t), Given(k)) for k, t in enumerate(self.tensors))
+        self.outputs: list[Output] = []
+        self.detached: set[int] = set()
+        self.differentiable: list[Tensor] = []
+        self.slots: dict[int, int] = {}
+        for t in found:
+            self.slots[id(t)] = len(self.outputs)
+            self.outputs.append(self._output(t))
+        self.changes.bind(self.slots)
+        self.gradients: list[tuple[Any, Value | None]] = []
+        for t, g in self.grad_changes:
+            value = None
+            if g is not None:
+                value = tracer.value(g._array, "a gradient")
+                if value.buffer.kind != "temp" or not value.whole:
+                    value = self._copied(value)
+                program.outputs.append(value)
+            self.gradients.append((self._who(t), value))
+        self.split = len(program.instructions)
+        self.seeds: list[Value] = []
+        self.wanted: list[Any] = []
+        self.reached: list[list[int]] = []
+        self.returned: list[Value | None] = []
+        if self.differentiable:
+            self._trace_backward()
+
+    def _is_new(self, value: Any) -> bool:
+        """Whether a call can make an object of a result again: it is its class and its attributes,
+        and was not there before.
+        """
+        return is_record(value) and not self.changes.known(value)
+
+    def _opens(self, value: Any, opened: set[int]) -> bool:
+        """`_is_new`; Refusal where copies would not be what the object is."""
+        if not self._is_new(value):
+            return False
+        if id(value) in opened:
+            raise Refusal("the step returns an object twice, or one that holds itself")
+        opened.add(id(value))
+        held: list[Any] = []
+        flatten([*vars(value).values()], held)
+        if any(is_read(v) for v in held):
+            raise Refusal("the step returns an object that keeps a tensor's value as a number")
+        return True
+
+    @staticmethod
+    def _stays(value: Any) -> bool:
+        """Whether a result holds the same object at each call: a word of the library, or a class."""
+        return (
+            isinstance(value, (dtype, device, layout, memory_format))
+            or isinstance(value, type)
+            and "<locals>" not in value.__qualname__
+        )
+
+    def _output(self, t: Any) -> Output:
+        """How a number or tensor of the call leaves it."""
+        tracer, program = self.tracer, self.tracer.program
+        if is_read(t):
+            return Number([self._term(*term) for term in t.terms], t.compute)
+        known = self.known.get(id(t))
+        if known is not None:
+            return known
+        value = tracer.value(t._array, "the result")
+        if value.buffer.kind in ("input", "state") and not has_hooks(t):
+            view = view_of(t, [*self.tensors, *[t for t, _ in self.environment.tensors.values()]])
+            if view is not None and all(
+                v.buffer is not value.buffer for i in program.instructions for v in i.writes
+            ):
+                return ViewOf(self._who(view[0]), view[1])
+        if t.is_inference() is not local.inference:
+            raise Refusal(
+                "the step returns a tensor of another inference mode than the one around it"
+            )
+        if value.buffer.kind == "constant":
+            value = self._copied(value)
+        program.outputs.append(value)
+        made = New(value, t._rg, t._rg and is_spent(t))
+        if made.joins:
+            self.differentiable.append(t)
+        if t._view is None or not t._view.base._rg:
+            self.detached.add(len(self.outputs))
+        return made
+
+    def _term(self, value: Any, after: Any) -> Any:
+        """What a number that leaves is made of: one that the call is given, by its position, or
+        what the program computes.
+        """
+        if isinstance(value, Later):
+            return value.position
+        given = self.tracer.given.get(value.buffer)
+        return self._kept_number(value, after) if given is None else given
+
+    def _kept_number(self, value: Value, after: Any) -> Value:
+        """Memory that still holds, at the end of the call, the number that was read when `after`
+        had run.
+        """
+        program = self.tracer.program
+        later = (
+            program.instructions[program.instructions.index(after) + 1 :]
+            if after is not None
+            else program.instructions
+        )
+        if (
+            value.buffer.kind != "temp"
+            or not value.whole
+            or any(v.buffer is value.buffer for i in later for v in i.writes)
+        ):
+            copy = self._copied(value)
+            place = len(program.instructions) - len(later) if after is not None else 0
+            program.instructions.insert(place, program.instructions.pop())
+            value = copy
+        program.outputs.append(value)
+        return value
+
+    # ---- its second half -----------------------------------------------------------------------------------
+    def _trace_backward(self) -> None:
+        """The gradients of the results with respect to arguments and state, as the second half of
+        the program.
+        """
+        tracer, outs = self.tracer, self.differentiable
+        leaves = [t for t in self.tensors if t._rg]
+        leaves += [
+            t
+            for t in {id(t): t for t in self.environment.found}.values()
+            if t._rg and all(t is not o for o in leaves)
+        ]
+        if not leaves:
+            raise Refusal(
+                "the result requires grad through a tensor that is no argument and not found from one"
+            )
+        if any(t.is_leaf for t in outs):
+            raise Refusal("the step returns a tensor that it has made require grad")
+        seeds = []
+        for k, t in enumerate(outs):
+            if has_hooks(t):
+                raise Refusal("the step leaves a graph with hooks behind")
+            seed = wrap(np.ones(t._array.shape, t._array.dtype))
+            self.seeds.append(
+                tracer.declare(seed._array, "input", f"g{k}" if len(outs) > 1 else "g")
+            )
+            seeds.append(seed)
+        got = self._gradients(outs, leaves, seeds)
+        if got is None:
+            return
+        if tracer.refusal is not None:
+            raise tracer.refusal
+        found_below = [below(t, {place_of(leaf) for leaf in leaves}) for t in outs]
+        for t, g in zip(leaves, got, strict=True):
+            if g is not None:
+                self.wanted.append(self._who(t))
+                self.reached.append(
+                    [k for k, found in enumerate(found_below) if place_of(t) in found]
+                )
+                value = tracer.value(g._array, "a gradient")
+                if (
+                    value.buffer.kind != "temp"
+                    or not value.whole
+                    or value in tracer.program.outputs
+                ):
+                    value = self._copied(value)
+                tracer.program.outputs.append(value)
+                self.returned.append(value)
+
+    def _gradients(self, outs: list[Tensor], leaves: list[Tensor], seeds: list[Tensor]) -> Any:
+        """Gradients of `outs` in `leaves`, traced; None where there can be none, which is what
+        eager says to a caller who asks for them.
+        """
+        tracer, environment = self.tracer, self.environment
+        tracer.phase = "backward"
+        tracer.outside = True  # an argument may have been computed from the parameters, too
+        tracer.changed = lambda: bool(changed(environment.guards()))
+        # A checkpoint computes again what it computed, and writes again (running statistics): not
+        # yet, nobody has asked for gradients.
+        written = {v.buffer for i in tracer.program.instructions[: self.split] for v in i.writes}
+        before = [
+            (tracer.external[b], tracer.external[b].copy()) for b in written if b in tracer.external
+        ]
+        try:
+            with tracer.active(), _uncast(off=True):
+                return reverse.grad(
+                    outs, leaves, seeds, retain_graph=True, create_graph=False, allow_unused=True
+                )
+        except Refusal:
+            raise
+        except Exception as error:
+            pass_on(error)
+            known = facts_of(error)
+            # the caller may never ask for gradients
+            if known is None or known.kind is not GraphError:
+                raise Refusal(f"its gradient raises {type(error).__name__}") from error
+            # What eager says to a caller who asks for gradients, too: the step overwrote what they
+            # need.
+            if len(outs) > 1:  # some of them may have gradients
+                raise Refusal(
+                    f"the gradient of one of its results raises {type(error).__name__}"
+                ) from error
+            del tracer.program.instructions[self.split :]
+            told = error.with_traceback(None)
+            self.outputs = [
+                replace(o, spent=told) if type(o) is New and o.joins else o for o in self.outputs
+            ]
+            self.seeds, self.differentiable = [], []
+            return None
+        finally:
+            for array, held in before:
+                array[...] = held
+
+
+def _objects(shape: Any) -> Iterator[Any]:
+    """What in a description is neither a tensor nor a number nor a container."""
+    if isinstance(shape, tuple):
+        if len(shape) == 2 and shape[0] == "object":
+            yield shape[1].value
+        for s in shape:
+            yield from _objects(s)
