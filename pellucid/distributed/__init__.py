@@ -20,6 +20,8 @@ from . import _identities
 from . import hooks as _hooks
 from . import nn as nn
 from . import powersgd as _powersgd
+from .barriers import barrier as barrier
+from .barriers import monitored_barrier as monitored_barrier
 from .coalesced import _coalescing_manager as _coalescing_manager
 from .coalesced import all_gather_coalesced as all_gather_coalesced
 from .coalesced import all_reduce_coalesced as all_reduce_coalesced
@@ -29,10 +31,8 @@ from .collectives import all_gather_into_tensor as all_gather_into_tensor
 from .collectives import all_reduce as all_reduce
 from .collectives import all_to_all as all_to_all
 from .collectives import all_to_all_single as all_to_all_single
-from .collectives import barrier as barrier
 from .collectives import broadcast as broadcast
 from .collectives import gather as gather
-from .collectives import monitored_barrier as monitored_barrier
 from .collectives import reduce as reduce
 from .collectives import reduce_scatter as reduce_scatter
 from .collectives import reduce_scatter_tensor as reduce_scatter_tensor

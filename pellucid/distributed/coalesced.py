@@ -9,7 +9,7 @@ from typing import Any
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, ArgumentValueError, OperationError
 from ..futures import Future
-from . import collectives
+from . import calls, collectives
 from .groups import default_group, group_of, is_member
 from .reductions import ReduceOp
 from .work import Work
@@ -68,7 +68,7 @@ def _coalescing_manager(
 
 def _listed(value: Any, name: str) -> list[Tensor]:
     made = [value] if isinstance(value, Tensor) else value
-    collectives.check_tensors(list(made) if isinstance(made, tuple) else made, name)
+    calls.check_tensors(list(made) if isinstance(made, tuple) else made, name)
     return list(made)
 
 
@@ -85,7 +85,7 @@ def all_reduce_coalesced(
 ) -> Future[Any] | None:
     """`all_reduce` of several tensors of one dtype; a future with `async_op`."""
     given = _listed(tensors, "tensor")
-    collectives.same_dtype(*given)
+    calls.same_dtype(*given)
     if not is_member(group):
         return None
     several = Several()
@@ -102,7 +102,7 @@ def all_gather_coalesced(
 ) -> Future[Any] | None:
     """`all_gather` of several tensors: list k of the outputs holds what the ranks have in place k."""
     given = _listed(input_tensor_list, "input_tensor_list")
-    collectives.same_dtype(*given)
+    calls.same_dtype(*given)
     if not isinstance(output_tensor_lists, list):
         raise ArgumentTypeError("Invalid function argument: output_tensor_lists should be a list")
     if len(output_tensor_lists) != len(given):

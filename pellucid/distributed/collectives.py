@@ -1,217 +1,35 @@
-"""The collectives: arguments checked with PyTorch's words, then steps for the engine."""
+"""The collectives: arguments checked (`calls`), then steps for the engine."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-import warnings
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
-from ..core import source, tracing
-from ..core.tensor import Tensor, make_tensor, version_of
-from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError
-from .engine import Call, Staged, Steps
-from .groups import (
-    ProcessGroup,
-    default_group,
-    get_global_rank,
-    get_group_rank,
-    group_of,
-    is_member,
+from ..core.tensor import Tensor
+from ..errors import ArgumentValueError, OperationError
+from .calls import (
+    Target,
+    _not_member,
+    array_of,
+    check_tensor,
+    check_tensors,
+    flat,
+    rank_in,
+    raw,
+    repeated,
+    same_dtype,
+    shape_of,
+    start,
 )
+from .engine import Staged, Steps
+from .groups import ProcessGroup, group_of, is_member
 from .reductions import ReduceOp, Reduction, kind
 from .shared import Board, Reduce
-from .stores import DistStoreError
 from .work import Work
 
 
-# ---- arguments -----------------------------------------------------------------------------------
-def check_tensor(value: Any, name: str) -> None:
-    """Raise PyTorch's error for what is not a tensor."""
-    if not isinstance(value, Tensor):
-        raise ArgumentTypeError(
-            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n             but got {type(value)} instead."
-        )
-
-
-def check_tensors(value: Any, name: str) -> None:
-    """Raise PyTorch's error for what is no list of tensors."""
-    words = f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n             but got {type(value)} "
-    if not isinstance(value, list):
-        raise ArgumentTypeError(words + "instead.")
-    if not all(isinstance(t, Tensor) for t in value):
-        raise ArgumentTypeError(words + f"with elements of type {[type(t) for t in value]}.")
-
-
-def same_dtype(*tensors: Any) -> None:
-    """Raise PyTorch's error for tensors of several dtypes."""
-    flat = [t for each in tensors for t in (each if isinstance(each, list) else [each])]
-    for t in flat[1:]:
-        if t.dtype != flat[0].dtype:
-            raise ArgumentValueError(
-                f"Invalid usage of tensors with different dtypesFound {flat[0].dtype} and  {t.dtype}"
-            )
-
-
-def _not_member(name: str) -> Any:
-    """Warn, and return None as all collectives do."""
-    warnings.warn(
-        f"Running {name} on global rank {default_group().rank()} which does not belong to the given group.",
-        stacklevel=3,
-    )
-
-
-def rank_in(
-    group: ProcessGroup,
-    rank: int | None,
-    group_rank: int | None,
-    name: str = "",
-    default: int | None = None,
-) -> int:
-    """The rank in the group that `src`/`dst` or `group_src`/`group_dst` mean; `name`: of the
-    collective whose root it is.
-    """
-    if group_rank is not None and rank is not None:
-        raise ArgumentValueError("Can't specify both group_rank and global_rank")
-    found = rank if group_rank is None else group_rank
-    if found is None:
-        if default is None:
-            raise ArgumentValueError("Must specify global_rank or group_rank")
-        return default
-    if name and group is default_group() and not 0 <= found < group.size():
-        raise OperationError(f"ProcessGroupGloo::{name}: invalid root rank: {found}")
-    if group_rank is not None:
-        get_global_rank(group, group_rank)
-        return group_rank
-    return get_group_rank(group, found)
-
-
-# ---- memory --------------------------------------------------------------------------------------
-def array_of(t: Tensor) -> np.ndarray:
-    """The array of a tensor in this machine's memory."""
-    array = t._array
-    if type(array) is not np.ndarray:
-        raise UnsupportedError(f"torch.distributed: tensors on {t.device} are not supported")
-    return array
-
-
-def flat(t: Tensor) -> np.ndarray:
-    """A tensor's values in one dimension, in the memory of the tensor where they lie in order."""
-    return np.ascontiguousarray(array_of(t)).reshape(-1)
-
-
-def raw(array: np.ndarray) -> np.ndarray:
-    """The bytes of values in one dimension."""
-    return array.view(np.uint8)
-
-
-class Target:
-    """Where the result for a tensor is received: in its own memory, or beside it where it has gaps."""
-
-    def __init__(self, t: Tensor) -> None:
-        self.tensor = t
-        array = array_of(t)
-        self.direct = array.flags.c_contiguous and array.flags.writeable
-        self.flat = array.reshape(-1) if self.direct else np.empty(array.size, array.dtype)
-
-    def done(self) -> None:
-        """The values are there: the tensor has been written to."""
-        if not self.direct:
-            self.tensor._array[...] = self.flat.reshape(self.tensor._array.shape)
-        version_of(self.tensor).count += 1
-
-    def put(self, values: np.ndarray) -> None:
-        """Write values of another place, or another type."""
-        if self.tensor._array.size:
-            np.copyto(
-                self.tensor._array, values.reshape(self.tensor._array.shape), casting="unsafe"
-            )
-        version_of(self.tensor).count += 1
-
-
-def shape_of(t: Tensor) -> str:
-    """Shape and dtype, as errors show them and ranks compare them."""
-    return f"{t.dtype}{list(t.shape)}".replace("torch.", "")
-
-
-def start(
-    name: str,
-    group: ProcessGroup,
-    facts: tuple[Any, ...],
-    steps: Callable[[], Steps | Staged],
-    result: Any,
-    async_op: bool,
-    timeout: float | None = None,
-    soon: bool = False,
-) -> Work | None:
-    """Begin with a collective; wait for it, unless it is asynchronous.
-
-    `soon`: it will be waited for in a moment, so inside one machine no thread drives it on. Waking
-    one takes the interpreter, and with a core for each rank a time slice, from the thread that
-    computes.
-    """
-    tracing.setting("communicates with other processes")
-    channel = group.channel
-    engine = channel.engine
-    seconds = group.timeout.total_seconds() if timeout is None else timeout
-    task = engine.collective(channel, Call(name, facts, source.capture(3)), steps(), seconds)
-    if async_op or group.coalescing:
-        if not task.done and not (soon and channel.board is not None):
-            engine.in_background()
-        work = Work(engine, task, result)
-        if group.coalescing:
-            group.coalescing[-1](name, work)
-        return work if async_op else None
-    engine.wait(task)
-    return None
-
-
-def repeated(*written: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator of a collective that compiled steps call again; the tensors of these names are what
-    it changes.
-
-    One that nobody waits for (`async_op`) is not compiled.
-    """
-
-    def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
-        bind = inspect.signature(function).bind
-
-        def again(*values: Any) -> Any:
-            return function(*[make_tensor(v) if type(v) is np.ndarray else v for v in values])
-
-        again.__name__ = function.__name__
-
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if not tracing.tracer():
-                return function(*args, **kwargs)
-            given = bind(*args, **kwargs)
-            given.apply_defaults()
-            found = given.arguments
-            tensors = [found[name] for name in written]
-            if (
-                found["async_op"]
-                or not all(isinstance(t, Tensor) for t in tensors)
-                or not is_member(found["group"])
-            ):
-                return function(*args, **kwargs)
-            arrays = tuple(array_of(t) for t in tensors)
-            values = [array_of(v) if isinstance(v, Tensor) else v for v in found.values()]
-            result = tracing.communication(again, *values, writes=arrays)
-            for t in tensors:
-                version_of(t).count += 1
-            return result
-
-        return call
-
-    return wrap
-
-
-# ---- collectives ---------------------------------------------------------------------------------
 @repeated("tensor")
 def broadcast(
     tensor: Tensor,
@@ -823,90 +641,3 @@ def all_to_all_single(
 
     facts = (str(input.dtype).replace("torch.", ""),)
     return start("all_to_all_single", chosen, facts, steps, [output], async_op)
-
-
-def _nothing() -> Steps:
-    """A collective without data: that the ranks compare their calls is all."""
-    return
-    yield
-
-
-@repeated()
-def barrier(
-    group: Any = None,
-    async_op: bool = False,
-    device_ids: Any = None,
-    timeout: timedelta | None = None,
-) -> Work | None:
-    """Return when all ranks have come here."""
-    if not is_member(group):
-        return _not_member("barrier")
-    if device_ids is not None and not isinstance(device_ids, list):
-        raise ArgumentTypeError("Invalid function argument: device_ids type should be List[int]")
-    chosen = group_of(group)
-    return start(
-        "barrier",
-        chosen,
-        (),
-        _nothing,
-        [],
-        async_op,
-        None if timeout is None else timeout.total_seconds(),
-    )
-
-
-_barriers: dict[str, int] = {}
-
-
-def monitored_barrier(
-    group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
-) -> None:
-    """As `barrier`; rank 0 says which ranks did not come in time, all of them with
-    `wait_all_ranks`.
-
-    Raises:
-        RuntimeError: on rank 0, with the ranks that did not come; on the others, when rank 0
-            failed.
-    """
-    if not is_member(group):
-        return _not_member("monitored_barrier")
-    chosen = group_of(group)
-    limit = chosen.timeout if timeout is None else timeout
-    store = chosen.store
-    assert store is not None
-    number = _barriers[chosen.group_name] = _barriers.get(chosen.group_name, 0) + 1
-    key = f"monitored_barrier/{chosen.group_name}/{number}"
-    if chosen.rank() != 0:
-        store.set(f"{key}/{chosen.rank()}", "")
-        try:
-            verdict = store._get(f"{key}/verdict", limit.total_seconds() + 5)
-        except DistStoreError:
-            verdict = b"rank 0 did not come"
-        if verdict:
-            raise OperationError(
-                f"Rank {chosen.rank()} successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0. "
-                f"Please check rank 0 logs for faulty rank.\n  {verdict.decode()}"
-            )
-        return None
-    import time
-
-    end, missing = time.monotonic() + limit.total_seconds(), []
-    for rank in range(1, chosen.size()):
-        try:
-            store._wait([f"{key}/{rank}"], max(0.0, end - time.monotonic()))
-        except DistStoreError:
-            missing.append(rank)
-            if not wait_all_ranks:
-                break
-    milliseconds = round(limit.total_seconds() * 1000)
-    names = f"Rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
-    text = (
-        f"[Rank 0]: {names} failed to pass monitoredBarrier in {milliseconds} ms" if missing else ""
-    )
-    store.set(f"{key}/verdict", text)
-    if missing:
-        places = chosen.channel.engine.watch.ask_where([chosen.ranks[r] for r in missing])
-        raise OperationError(
-            text, notes=[f"rank {rank} is {place}" for rank, place in places.items()]
-        )
-    return None

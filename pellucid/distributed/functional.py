@@ -14,7 +14,7 @@ import numpy as np
 from ..core.function import Function
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentValueError
-from . import collectives
+from . import calls, collectives
 from .groups import ProcessGroup, _state, group_of
 from .mesh import DeviceMesh
 from .reductions import ReduceOp
@@ -40,7 +40,7 @@ def _op(name: str) -> Any:
 
 
 def _own(t: Tensor) -> Tensor:
-    made: Tensor = make_tensor(np.array(collectives.array_of(t), order="C"))
+    made: Tensor = make_tensor(np.array(calls.array_of(t), order="C"))
     return made
 
 
@@ -81,7 +81,7 @@ def reduce_scatter_tensor(
         AssertionError: the ranks do not divide the dimension.
     """
     chosen = group_named(group)
-    array = collectives.array_of(self)
+    array = calls.array_of(self)
     n = chosen.size()
     assert array.shape[scatter_dim] % n == 0, (
         f"input dimension 0 ({array.shape[0]} must be a multiple of group_size {n})"

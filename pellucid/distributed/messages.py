@@ -8,7 +8,7 @@ from typing import Any
 from ..core import source, tracing
 from ..core.tensor import Tensor
 from ..errors import ArgumentValueError, OperationError
-from .collectives import Target, check_tensor, flat, rank_in, raw, shape_of
+from .calls import Target, check_tensor, flat, rank_in, raw, shape_of
 from .engine import Call, Steps
 from .groups import ProcessGroup, group_of, is_member
 from .work import Work

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentValueError, OperationError
-from . import collectives, messages
+from . import calls, collectives, messages
 from .groups import ProcessGroup, group_of, is_member
 
 
@@ -59,7 +59,7 @@ def gather_object(
     if not is_member(group):
         return
     chosen = group_of(group)
-    root = collectives.rank_in(chosen, dst, group_dst, "gather", 0)
+    root = calls.rank_in(chosen, dst, group_dst, "gather", 0)
     there = chosen.rank() == root
     collectives._list_on(there, object_gather_list, "object_gather_list", "destination")
     mine = _packed(obj)
@@ -86,7 +86,7 @@ def broadcast_object_list(
     if not is_member(group):
         return
     chosen = group_of(group)
-    root = collectives.rank_in(chosen, src, group_src, "broadcast", 0)
+    root = calls.rank_in(chosen, src, group_src, "broadcast", 0)
     there = chosen.rank() == root
     packed = [_packed(obj)._array for obj in object_list] if there else []
     sizes = make_tensor(
@@ -124,7 +124,7 @@ def scatter_object_list(
             "Expected argument scatter_object_output_list to be a list of size at least 1."
         )
     chosen = group_of(group)
-    root = collectives.rank_in(chosen, src, group_src, "broadcast", 0)
+    root = calls.rank_in(chosen, src, group_src, "broadcast", 0)
     there = chosen.rank() == root
     parts, sizes = None, make_tensor(np.zeros(chosen.size(), np.int64))
     if there:

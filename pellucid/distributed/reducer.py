@@ -17,7 +17,7 @@ from ..core import reverse, tracing
 from ..core.tensor import OutputSlot, Tensor, make_tensor, version_of
 from ..errors import GraphError, OperationError
 from ..futures import Future
-from . import collectives, world
+from . import calls, collectives, world
 from .groups import ProcessGroup
 from .reductions import ReduceOp
 
@@ -476,7 +476,7 @@ def all_reduce_wait(reducer: Reducer, number: int, flat: np.ndarray) -> Any:
 
 def broadcast_coalesced(tensors: Sequence[Tensor], group: ProcessGroup, root: int = 0) -> None:
     """Overwrite tensors by those of one rank, all of a dtype in one message."""
-    arrays = [collectives.array_of(t) for t in tensors]
+    arrays = [calls.array_of(t) for t in tensors]
     tracing.communication(broadcast_all, arrays, group, root, writes=tuple(arrays))
     if group.rank() != root:
         for t in tensors:

@@ -1,0 +1,100 @@
+"""Barriers: ranks wait for each other, and one of them may say who did not come."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from ..errors import ArgumentTypeError, OperationError
+from .calls import _not_member, repeated, start
+from .engine import Steps
+from .groups import group_of, is_member
+from .stores import DistStoreError
+from .work import Work
+
+
+def _nothing() -> Steps:
+    """A collective without data: that the ranks compare their calls is all."""
+    return
+    yield
+
+
+@repeated()
+def barrier(
+    group: Any = None,
+    async_op: bool = False,
+    device_ids: Any = None,
+    timeout: timedelta | None = None,
+) -> Work | None:
+    """Return when all ranks have come here."""
+    if not is_member(group):
+        return _not_member("barrier")
+    if device_ids is not None and not isinstance(device_ids, list):
+        raise ArgumentTypeError("Invalid function argument: device_ids type should be List[int]")
+    chosen = group_of(group)
+    return start(
+        "barrier",
+        chosen,
+        (),
+        _nothing,
+        [],
+        async_op,
+        None if timeout is None else timeout.total_seconds(),
+    )
+
+
+_barriers: dict[str, int] = {}
+
+
+def monitored_barrier(
+    group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
+    """As `barrier`; rank 0 says which ranks did not come in time, all of them with
+    `wait_all_ranks`.
+
+    Raises:
+        RuntimeError: on rank 0, with the ranks that did not come; on the others, when rank 0
+            failed.
+    """
+    if not is_member(group):
+        return _not_member("monitored_barrier")
+    chosen = group_of(group)
+    limit = chosen.timeout if timeout is None else timeout
+    store = chosen.store
+    assert store is not None
+    number = _barriers[chosen.group_name] = _barriers.get(chosen.group_name, 0) + 1
+    key = f"monitored_barrier/{chosen.group_name}/{number}"
+    if chosen.rank() != 0:
+        store.set(f"{key}/{chosen.rank()}", "")
+        try:
+            verdict = store._get(f"{key}/verdict", limit.total_seconds() + 5)
+        except DistStoreError:
+            verdict = b"rank 0 did not come"
+        if verdict:
+            raise OperationError(
+                f"Rank {chosen.rank()} successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0. "
+                f"Please check rank 0 logs for faulty rank.\n  {verdict.decode()}"
+            )
+        return None
+    import time
+
+    end, missing = time.monotonic() + limit.total_seconds(), []
+    for rank in range(1, chosen.size()):
+        try:
+            store._wait([f"{key}/{rank}"], max(0.0, end - time.monotonic()))
+        except DistStoreError:
+            missing.append(rank)
+            if not wait_all_ranks:
+                break
+    milliseconds = round(limit.total_seconds() * 1000)
+    names = f"Rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
+    text = (
+        f"[Rank 0]: {names} failed to pass monitoredBarrier in {milliseconds} ms" if missing else ""
+    )
+    store.set(f"{key}/verdict", text)
+    if missing:
+        places = chosen.channel.engine.watch.ask_where([chosen.ranks[r] for r in missing])
+        raise OperationError(
+            text, notes=[f"rank {rank} is {place}" for rank, place in places.items()]
+        )
+    return None
