@@ -14,7 +14,6 @@ one is Python: a compiled function is cut there.
 
 from __future__ import annotations
 
-import collections.abc
 import contextlib
 import inspect
 import re
@@ -24,11 +23,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 from . import dtypes
+from .aten import checks as _checks
 from .aten import overload as _overload
+from .aten.annotations import infer_schema as infer_schema
 from .core.function import Function
 from .core.inplace import bump
-from .core.modes import enable_grad
-from .core.tape import Node
 from .core.tensor import Tensor
 from .errors import ArgumentValueError, UnsupportedError
 
@@ -54,6 +53,8 @@ __all__ = [
     "wrap_triton",
 ]
 
+infer_schema.__module__ = __name__  # by which pickles find it
+
 _KEYS = {
     "cpu": "CPU",
     "cuda": "CUDA",
@@ -63,141 +64,6 @@ _KEYS = {
     "default": "CompositeExplicitAutograd",
     "types": "CPU",
 }
-
-
-# ---- schemas from annotations ------------------------------------------------------------------
-_TYPES: dict[Any, str] = {
-    Tensor: "Tensor",
-    int: "SymInt",
-    float: "float",
-    bool: "bool",
-    str: "str",
-    dtypes.dtype: "ScalarType",
-    dtypes.device: "Device",
-    bool | int | float: "Scalar",
-}
-_LISTS = (list, collections.abc.Sequence)
-
-
-def _type_text(kind: Any) -> str | None:
-    """A type of an annotation as schemas write it; None for one that they do not have."""
-    if isinstance(kind, str):
-        return None
-    if kind in _TYPES:
-        return _TYPES[kind]
-    origin, parts = typing.get_origin(kind), typing.get_args(kind)
-    if origin in (typing.Union, types.UnionType):
-        rest = [part for part in parts if part is not type(None)]
-        if len(rest) < len(parts):
-            inner = _type_text(rest[0] if len(rest) == 1 else typing.Union[tuple(rest)])  # noqa: UP007
-            return None if inner is None or inner.endswith("?") else f"{inner}?"
-        return "Scalar" if set(rest) == {bool, int, float} else None
-    if origin in _LISTS and len(parts) == 1:
-        inner = _type_text(parts[0])
-        return None if inner is None or "[" in inner else f"{inner}[]"
-    return None
-
-
-def infer_schema(
-    prototype_function: Callable[..., Any],
-    /,
-    *,
-    mutates_args: str | Iterable[str],
-    op_name: str | None = None,
-) -> str:
-    """The schema of an operator from a function's annotations.
-
-    Args:
-        prototype_function: a function whose arguments and result are annotated.
-        mutates_args: the names of the arguments that it writes to, or "unknown" for all tensors.
-        op_name: a name to begin the schema with.
-
-    Raises:
-        ValueError: an annotation is missing, or no type of a schema.
-
-    >>> import pellucid as torch
-    >>> def f(x: torch.Tensor, n: int = 2) -> torch.Tensor: ...
-    >>> infer_schema(f, mutates_args=())
-    '(Tensor x, SymInt n=2) -> Tensor'
-    """
-    signature = inspect.signature(prototype_function)
-    try:
-        hints = typing.get_type_hints(prototype_function)
-    except Exception:
-        hints = {}
-
-    def refuse(what: str) -> NoReturn:
-        raise ArgumentValueError(f"infer_schema(func): {what} Got func with signature {signature})")
-
-    unknown = mutates_args == "unknown"
-    written = set() if isinstance(mutates_args, str) else set(mutates_args)
-    if isinstance(mutates_args, str) and not unknown:
-        raise ArgumentValueError(
-            "mutates_args must either be a sequence of the names of the arguments that are mutated or the string 'unknown'. "
-        )
-    words: list[str] = []
-    star = False
-    for place, (name, parameter) in enumerate(signature.parameters.items()):
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            refuse("We do not support positional-only args, varargs, or varkwargs.")
-        if parameter.kind is parameter.KEYWORD_ONLY and not star:
-            words.append("*")
-            star = True
-        if parameter.annotation is parameter.empty:
-            refuse(f"Parameter {name} must have a type annotation.")
-        kind = _type_text(hints.get(name, parameter.annotation))
-        if kind is None:
-            refuse(f"Parameter {name} has unsupported type {parameter.annotation}.")
-        if name in written or (unknown and kind.startswith("Tensor")):
-            if not kind.startswith("Tensor"):
-                refuse(
-                    f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated"
-                )
-            kind = f"Tensor(a{place}!){kind.removeprefix('Tensor')}"
-        words.append(f"{kind} {name}" + _default(name, parameter, refuse))
-    strange = written - set(signature.parameters)
-    if strange:
-        refuse(
-            f"{strange} in mutates_args were not found in the custom op's signature. mutates_args should contain the names of all args "
-            "that the custom op mutates, or just the string 'unknown' if you don't know."
-        )
-    if signature.return_annotation is signature.empty:
-        refuse("No return type annotation was provided. Please add one.")
-    result = _result_text(hints.get("return", signature.return_annotation), refuse)
-    return f"{op_name or ''}({', '.join(words)}) -> {result}"
-
-
-def _default(name: str, parameter: inspect.Parameter, refuse: Callable[[str], NoReturn]) -> str:
-    """The default of an argument as a schema writes it."""
-    value = parameter.default
-    if value is parameter.empty:
-        return ""
-    if value is None or isinstance(value, (bool, int, float)):
-        return f"={value}"
-    if isinstance(value, str):
-        return f'="{value}"'
-    if isinstance(value, (dtypes.dtype, dtypes.device)):
-        word = str(value).removeprefix("torch.")
-        return f"={word}" if isinstance(value, dtypes.dtype) else f'="{word}"'
-    refuse(
-        f"Parameter {name} has an unsupported default value type {type(value)}. Please file an issue on GitHub so we can prioritize this."
-    )
-
-
-def _result_text(kind: Any, refuse: Callable[[str], NoReturn]) -> str:
-    """The result of a function as a schema writes it."""
-    if kind is None or kind is type(None):
-        return "()"
-    several = typing.get_origin(kind) is tuple
-    words = [_type_text(part) for part in (typing.get_args(kind) if several else (kind,))]
-    for word, part in zip(words, typing.get_args(kind) if several else (kind,), strict=True):
-        if word is None or word not in ("Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"):
-            refuse(f"Return has unsupported type {part}.")
-    return (
-        f"({', '.join(typing.cast('list[str]', words))})"
-        if several and len(words) != 1
-        else f"{words[0]}"
-    )
 
 
 # ---- operators by name ---------------------------------------------------------------------------
@@ -781,10 +647,10 @@ def opcheck(
     """
     found, kwargs = _found(op), dict(kwargs or {})
     checks = {
-        "test_schema": _check_schema,
-        "test_autograd_registration": _check_autograd,
-        "test_faketensor": _check_fake,
-        "test_aot_dispatch_dynamic": _check_backward,
+        "test_schema": _checks._check_schema,
+        "test_autograd_registration": _checks._check_autograd,
+        "test_faketensor": _checks._check_fake,
+        "test_aot_dispatch_dynamic": _checks._check_backward,
     }
     wanted = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
     results: dict[str, Any] = {}
@@ -801,80 +667,3 @@ def opcheck(
                 ) from error
             results[name] = error
     return results
-
-
-def _tensors(tree: Any) -> list[Tensor]:
-    parts = (
-        tree
-        if isinstance(tree, (list, tuple))
-        else tree.values()
-        if isinstance(tree, dict)
-        else (tree,)
-    )
-    return [
-        t
-        for part in parts
-        for t in (
-            [part]
-            if isinstance(part, Tensor)
-            else _tensors(part)
-            if isinstance(part, (list, tuple))
-            else []
-        )
-    ]
-
-
-def _check_schema(op: Any, args: Any, kwargs: Any) -> None:
-    values = _overload.bound(op._schema, args, kwargs)
-    copies = [v.detach().clone() if isinstance(v, Tensor) else v for v in values]
-    op(*args, **kwargs)
-    for argument, value, copy in zip(op._schema.arguments, values, copies, strict=True):
-        written = argument.alias_info is not None and argument.alias_info.is_write
-        if (
-            isinstance(value, Tensor)
-            and not written
-            and not bool(((value == copy) | (value != value)).all())
-        ):
-            raise RuntimeError(
-                f"Argument {argument.name} is not defined as mutable but was mutated"
-            )
-
-
-def _check_autograd(op: Any, args: Any, kwargs: Any) -> None:
-    wanting = [t for t in _tensors([args, kwargs]) if t.requires_grad]
-    if wanting and not op._schema.is_mutable:
-        with enable_grad():
-            made = [
-                t
-                for t in _tensors([op(*args, **kwargs)])
-                if t.is_floating_point() or t.is_complex()
-            ]
-        if made and not any(isinstance(t.grad_fn, Node) for t in made):
-            raise RuntimeError(
-                "the operator's results do not require grad although an argument does: register_autograd is missing"
-            )
-
-
-def _check_fake(op: Any, args: Any, kwargs: Any) -> None:
-    def meta(tree: Any) -> Any:
-        if isinstance(tree, Tensor):
-            return tree.detach().to("meta")
-        if isinstance(tree, (list, tuple)):
-            return type(tree)(map(meta, tree))
-        return {key: meta(value) for key, value in tree.items()} if isinstance(tree, dict) else tree
-
-    real, fake = _tensors([op(*args, **kwargs)]), _tensors([op(*meta(args), **meta(kwargs))])
-    for one, other in zip(real, fake, strict=True):
-        if one.shape != other.shape or one.dtype != other.dtype:
-            raise RuntimeError(
-                f"the fake says {other.dtype}{list(other.shape)}, the operator returns {one.dtype}{list(one.shape)}"
-            )
-
-
-def _check_backward(op: Any, args: Any, kwargs: Any) -> None:
-    if op._schema.is_mutable or not any(t.requires_grad for t in _tensors([args, kwargs])):
-        return
-    with enable_grad():
-        made = [t for t in _tensors([op(*args, **kwargs)]) if t.requires_grad]
-    for k, t in enumerate(made):
-        t.sum().backward(retain_graph=k + 1 < len(made))
