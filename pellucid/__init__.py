@@ -314,7 +314,7 @@ def _operators(name: str) -> _Any:
         )
     space = getattr(__getattr__("_ops").ops, name)
     if name == "quantized" and "linear" not in vars(space):
-        vars(space).update(_importlib.import_module(f"{_HOME}.quantized.operators").OPERATORS)
+        vars(space).update(_importlib.import_module(f"{_HOME}.quantized.registry").OPERATORS)
         vars(_ops_package)[name] = space  # found without asking next time
     return space
 

@@ -18,7 +18,7 @@ class _Module(types.ModuleType):
     @property
     def engine(self) -> str:
         """The engine in use."""
-        return str(package().operators.engine.name)
+        return str(package().registry.engine.name)
 
     @engine.setter
     def engine(self, name: str) -> None:
@@ -26,12 +26,12 @@ class _Module(types.ModuleType):
             raise RuntimeError("quantized engine NoQEngine is not supported")
         if name not in self.supported_engines:
             raise RuntimeError(f"{name} is not a valid value for quantized engine")
-        package().operators.engine.name = name
+        package().registry.engine.name = name
 
     @property
     def supported_engines(self) -> list[str]:
         """The engines there are."""
-        return list(package().operators.ENGINES)
+        return list(package().registry.ENGINES)
 
 
 def _take_over(module: Any) -> None:

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from . import _functions, _methods, operators
+from . import _functions, _methods, arithmetic, operators
 from ._create import _empty_affine_quantized as _empty_affine_quantized
 from ._create import _empty_per_channel_affine_quantized as _empty_per_channel_affine_quantized
 from ._create import _make_per_channel_quantized_tensor as _make_per_channel_quantized_tensor
@@ -21,4 +21,4 @@ from ._methods import dense_dequantize as dense_dequantize
 from ._tensor import QuantizedTensor as QuantizedTensor
 from ._tensor import wrapped as wrapped
 
-__all__ = ["_functions", "_methods", "operators"]
+__all__ = ["_functions", "_methods", "arithmetic", "operators"]

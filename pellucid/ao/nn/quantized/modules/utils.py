@@ -12,7 +12,7 @@ from ....._pytree import tree_map
 from .....core.tensor import Tensor, make_tensor
 from .....nn.modules.module import Module
 from .....quantized import quantize_per_channel, quantize_per_tensor
-from .....quantized.operators import OPERATORS
+from .....quantized.registry import OPERATORS
 
 __all__ = ["WeightedQuantizedModule", "first", "number", "operators", "quantize_weight", "scalar"]
 
