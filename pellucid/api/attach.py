@@ -16,6 +16,7 @@ from .. import ops as _ops
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES
 from ..core.tensor import Tensor
 from ..ops._overloads import PREFIXED, WRAPPERS, checked, listed
+from .exchange import exchange
 
 Handler = Callable[..., Any]
 
@@ -109,20 +110,18 @@ SCOPES: list[tuple[dict[str, Any], str]] = []
 after_publish: list[Callable[[dict[str, Any], str], None]] = []
 
 
+def own(function: Any) -> Any:
+    """What a function does without asking other classes; `api.overriding` puts its own here."""
+    return function
+
+
 def replace(namespace: str, name: str, make: Callable[[Any], Any]) -> None:
-    """Put what `make` makes of a public function in its place, wherever it was published. A name
-    that is not there is left out.
+    """Have a public function do what `make` makes of it; it stays the same object. A name that is
+    not there is left out.
     """
-    table = FUNCTIONS[namespace]
-    before = table.get(name)
-    if before is None:
-        return
-    made = table[name] = make(before)
-    for scope, space in SCOPES:
-        if space == namespace and scope.get(name) is before:
-            scope[name] = made
-    for hook in after_publish:
-        hook(table, namespace)
+    function = FUNCTIONS[namespace].get(name)
+    if function is not None:
+        exchange(own(function), make)
 
 
 class Handlers:

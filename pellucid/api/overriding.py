@@ -28,6 +28,7 @@ from ..dtypes import dtype
 from ..errors import UnsupportedError, forwarding
 from ..ops._overloads import overloads
 from . import attach, origins
+from .exchange import code_for, twin
 
 forwarding.add(__file__)
 _NEVER = {
@@ -295,16 +296,8 @@ def _functions(asking: bool) -> None:
             continue
         made = _made.get(function)
         if made is None or made[0].__code__ is not function.__code__:
-            itself = _twin(function)
-            made = _made[function] = (
-                itself,
-                _asking(
-                    function.__code__.co_freevars,
-                    _entry(function, itself),
-                    itself,
-                    function.__name__,
-                ),
-            )
+            itself = twin(function)
+            made = _made[function] = itself, _asking(function, itself)
         _own_code[function] = made[0]
         # so that `inspect.signature` finds the parameters
         function.__dict__.setdefault("__wrapped__", made[0])
@@ -312,30 +305,9 @@ def _functions(asking: bool) -> None:
 
 
 def _published(scope: dict[str, Any], namespace: str) -> None:
-    """Functions that are new while functions ask: those of a namespace that is loaded, or that took
-    another's place.
-    """
+    """Functions that are new while functions ask: those of a namespace that is loaded."""
     if _own_code:
         _functions(True)
-
-
-def _twin(function: FunctionType) -> FunctionType:
-    """Another function that does the same."""
-    twin = FunctionType(
-        function.__code__,
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-    twin.__kwdefaults__, twin.__annotations__ = function.__kwdefaults__, function.__annotations__
-    twin.__dict__.update(function.__dict__)
-    twin.__module__, twin.__qualname__, twin.__doc__ = (
-        function.__module__,
-        function.__qualname__,
-        function.__doc__,
-    )
-    return twin
 
 
 def _entry(
@@ -355,48 +327,26 @@ def _entry(
     return entry
 
 
-_MARKS = (
-    "the entry of the function",
-    "what the function does",
-    "whether all of these types are plain",
+# Where all arguments are plain, which is what programs do most, what the function does is called at
+# once.
+_ASK = (
+    "plain__ = 'whether all of these types are plain'",
+    "if args__ and plain__(map(type, args__)) and (not kwargs__ or plain__(map(type, kwargs__.values()))):",
+    "    itself__ = 'what the function does'",
+    "    return itself__(*args__, **kwargs__)",
+    "entry__ = 'the entry of the function'",
+    "return entry__(args__, kwargs__)",
 )
 
 
-@functools.cache
-def _asking_template(free: tuple[str, ...]) -> CodeType:
-    """Code that hands all arguments to a constant, with the variables of outer functions that the
-    code it stands for has.
-
-    Where all arguments are plain, which is what programs do most, it calls what the function does
-    at once.
-    """
-    lines = [
-        "def outer():",
-        *(f"    {name} = None" for name in free),
-        "    def asking(*args__, **kwargs__):",
-        f"        if 0: ({', '.join(free)},)" if free else "        pass",
-        f"        plain__ = {_MARKS[2]!r}",
-        "        if args__ and plain__(map(type, args__)) and (not kwargs__ or plain__(map(type, kwargs__.values()))):",
-        f"            itself__ = {_MARKS[1]!r}",
-        "            return itself__(*args__, **kwargs__)",
-        f"        entry__ = {_MARKS[0]!r}",
-        "        return entry__(args__, kwargs__)",
-        "    return asking",
-    ]
-    scope: dict[str, Any] = {}
-    exec(compile("\n".join(lines), __file__, "exec"), scope)
-    return scope["outer"]().__code__
-
-
-def _asking(
-    free: tuple[str, ...], entry: Callable[..., Any], itself: FunctionType, name: str
-) -> CodeType:
-    template = _asking_template(free)
-    put = dict(zip(_MARKS, (entry, itself, _plain_now.issuperset), strict=True))
-    constants = tuple(
-        put.get(value, value) if isinstance(value, str) else value for value in template.co_consts
-    )
-    return template.replace(co_consts=constants, co_name=name)
+def _asking(function: FunctionType, itself: FunctionType) -> CodeType:
+    """Code that asks the arguments' types before it runs what the function does."""
+    constants = {
+        "whether all of these types are plain": _plain_now.issuperset,
+        "what the function does": itself,
+        "the entry of the function": _entry(function, itself),
+    }
+    return code_for(function, _ASK, constants, function.__name__)
 
 
 def _method(function: Any, name: str) -> Any:
@@ -568,6 +518,7 @@ class Asked:
 
 
 attach.after_publish.append(_published)
+attach.own = own
 builtins.__build_class__ = _noticing
 Tensor.__torch_function__ = classmethod(default)  # type: ignore[assignment, method-assign]
 Parameter.__torch_function__ = staticmethod(disabled)  # type: ignore[method-assign]

@@ -1,5 +1,8 @@
 """Classes that are no Tensor and have `__torch_function__`: functions, methods and operators ask them."""
 
+import subprocess
+import sys
+
 import pytest
 
 import pellucid as torch
@@ -75,3 +78,32 @@ def test_plain_calls_go_on_as_before(diagonal):
     assert torch.add(torch.ones(2), 1).tolist() == [2.0, 2.0]
     with pytest.raises(TypeError, match=r"clone\(\): argument 'input'"):
         torch.clone("text")
+
+
+def test_functions_stay_the_same_objects_when_other_kinds_of_tensors_are_loaded():
+    """A table of handlers has `torch.mean` as a key before sparse and quantized tensors are there."""
+    code = """if 1:
+        import inspect, pellucid as torch
+        names = ("mean", "norm", "clamp", "cat", "zeros_like", "add", "sum", "abs", "softmax")
+        held = {name: getattr(torch, name) for name in names}
+        signatures = {name: inspect.signature(f) for name, f in held.items()}
+
+        class Other:
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return func
+
+        assert torch.mean(Other()) is held["mean"]
+        s = torch.tensor([[0.0, 2.0], [0.0, 0.0]]).to_sparse()
+        q = torch.quantize_per_tensor(torch.ones(2, 2), 0.5, 0, torch.quint8)
+        for name, function in held.items():
+            assert getattr(torch, name) is function, name
+            assert inspect.signature(function) == signatures[name], name
+        assert torch.mean(Other()) is held["mean"] is held["mean"](Other())
+        assert held["mean"](q).dequantize().item() == 1.0
+        assert held["abs"](s).to_dense().sum().item() == 2.0
+        assert held["mean"](torch.ones(2), dim=0).item() == 1.0
+        assert held["mean"](input=torch.ones(2)).item() == 1.0
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
