@@ -238,12 +238,17 @@ def overwritten(tensor: Any, result: Any, name: str) -> Any:
 
 # ---- registering -----------------------------------------------------------------------------
 def _choose(handler: Handler, dense: Any) -> Any:
+    @checked
+    @functools.wraps(dense)
+    def quantized(*args: Any, **kwargs: Any) -> Any:
+        return handler(*args, **kwargs)
+
     @functools.wraps(dense)
     def chosen(*args: Any, **kwargs: Any) -> Any:
         x = args[0] if args else kwargs.get("input")
-        return (handler if isinstance(x, QuantizedTensor) else dense)(*args, **kwargs)
+        return (quantized if isinstance(x, QuantizedTensor) else dense)(*args, **kwargs)
 
-    return checked(chosen)
+    return chosen
 
 
 HANDLERS = Handlers(QuantizedTensor, _choose)

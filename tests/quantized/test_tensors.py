@@ -212,3 +212,22 @@ import pellucid.quantized
 assert torch.mean(x) is torch.mean and torch.nn.functional.relu(x) is torch.nn.functional.relu
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_what_functions_say_of_wrong_arguments_does_not_change_when_these_tensors_are_loaded(
+    loaded,
+):
+    if loaded:
+        torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)
+        torch.eye(2).to_sparse()
+    with pytest.raises(TypeError, match=r"^mean\(\) received an invalid combination of arguments"):
+        torch.mean()
+    with pytest.raises(TypeError, match=r'^equal\(\) missing 2 required positional argument: "inp'):
+        torch.equal(self=1)
+    with pytest.raises(
+        TypeError, match=r"^allclose\(\): argument 'input' \(position 1\) must be T"
+    ):
+        torch.allclose([1], torch.ones(1))
+    with pytest.raises(AttributeError, match="'list' object has no attribute 'size'"):
+        torch.nn.functional.adaptive_max_pool2d([1], 2)
