@@ -1,6 +1,6 @@
 """Pipes that part or join streams: `fork`, `demux`, `mux`, `groupby` and `Sampler`.
 
-The parts of a stream share it: a new iterator of one of them begins it again and ends the iterators
+The parts of a stream share it: a second iterator of one of them begins it again and ends the iterators
 of the others.
 """
 
@@ -12,17 +12,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from .pipes import IterDataPipe, _length, functional_datapipe
+from .pipe import _FEEDBACK, IterDataPipe, described, functional_datapipe, length_of
 from .sampler import SequentialSampler
 
-_INVALID = (
-    "This iterator has been invalidated, because a new iterator has been created from one of the ChildDataPipes of {}.\n"
-    "For feedback regarding this single iterator per IterDataPipe constraint, feel free to comment on this issue: "
-    "https://github.com/pytorch/data/issues/45."
-)
 
-
-class _Source:
+class _Source(IterDataPipe):
     """A stream that several pipes read; a subclass says which of them a sample is for."""
 
     method = ""
@@ -31,7 +25,7 @@ class _Source:
     def __init__(self, datapipe: Iterable[Any], num_instances: int, buffer_size: int) -> None:
         if buffer_size < 0:
             warnings.warn(
-                f"Unlimited buffer size is set for `{self.method}`, please be aware of OOM and RAM consumption risk",
+                f"Unlimited buffer size is set for `{self.method}`, please be aware of OOM at random places",
                 UserWarning,
                 stacklevel=4,
             )
@@ -40,13 +34,43 @@ class _Source:
             num_instances,
             buffer_size,
         )
-        self.round = 0
-        self.begin()
+        self.reset()
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         """Read the stream from its start."""
         self.stream: Iterator[Any] | None = None
+        self.ended = False
+        self.reading: set[int] = set()  # the pipes that may still ask for samples
         self.waiting: list[deque[Any]] = [deque() for _ in range(self.num_instances)]
+
+    def next_turn(self, of_child: int | None) -> int:
+        """The turn that a new iterator of a pipe is in: a new one where the pipe was in the last."""
+        if self._valid_iterator_id is None:
+            self._valid_iterator_id = 0
+        elif self._valid_iterator_id == of_child:
+            self._valid_iterator_id += 1
+            if self.reading or not self.ended:
+                warnings.warn(
+                    "Some child DataPipes are not exhausted when __iter__ is called. We are resetting "
+                    "the buffer and each child DataPipe will read from the start again.",
+                    UserWarning,
+                    stacklevel=4,
+                )
+            self.reset()
+        return self._valid_iterator_id
+
+    def __getstate__(self) -> Any:
+        state = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("stream", "ended", "reading", "waiting")
+        }
+        hook = IterDataPipe.getstate_hook
+        return state if hook is None else hook(state)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.reset()
 
     def targets(self, item: Any) -> Iterable[int]:
         """The pipes that get a sample."""
@@ -60,50 +84,55 @@ class _Source:
         """How many samples wait, now that there is one for a pipe."""
         return sum(map(len, self.waiting)) - bool(self.waiting[place])
 
-    def following(self, place: int) -> Any:
-        """The next sample of a pipe.
+    def samples(self, place: int) -> Iterator[Any]:
+        """The samples of a pipe.
 
         Raises:
-            StopIteration: there is none.
             BufferError: more samples wait for other pipes than `buffer_size`.
         """
-        if self.stream is None:
+        if self.stream is None and not self.ended:
             self.stream = iter(self.main_datapipe)
-        while not self.waiting[place]:
-            item = next(self.stream)
-            for target in self.targets(item):
-                self.waiting[target].append(item)
-            if 0 <= self.buffer_size < self.ahead(place):
-                raise BufferError(self.overflow.format(self.buffer_size))
-        return self.given(self.waiting[place].popleft())
+            self.reading = set(range(self.num_instances))
+        try:
+            while place in self.reading:
+                while not self.waiting[place] and not self.ended:
+                    assert self.stream is not None
+                    try:
+                        item = next(self.stream)
+                    except StopIteration:
+                        self.ended, self.stream = True, None
+                        break
+                    for target in self.targets(item):
+                        self.waiting[target].append(item)
+                    if 0 <= self.buffer_size < self.ahead(place):
+                        raise BufferError(self.overflow.format(self.buffer_size))
+                if not self.waiting[place]:
+                    break
+                yield self.given(self.waiting[place].popleft())
+        finally:
+            self.reading.discard(place)
 
-    def __repr__(self) -> str:
-        return f"_{type(self).__name__}(buffer_size={self.buffer_size}, num_instances={self.num_instances})"
 
-
-class _Forker(_Source):
+class _ForkerIterDataPipe(_Source):
     method, overflow = "fork", "ForkerIterDataPipe buffer overflow,buffer size {} is insufficient."
 
     def __init__(
         self, datapipe: Iterable[Any], num_instances: int, buffer_size: int, how: str | None
     ) -> None:
         super().__init__(datapipe, num_instances, buffer_size)
-        self.how = {None: None, "shallow": copy.copy, "deep": copy.deepcopy}[how]
+        self._copy = {None: None, "shallow": copy.copy, "deep": copy.deepcopy}[how]
 
     def targets(self, item: Any) -> Iterable[int]:
         return range(self.num_instances)
 
     def given(self, item: Any) -> Any:
-        return item if self.how is None else self.how(item)
+        return item if self._copy is None else self._copy(item)
 
     def ahead(self, place: int) -> int:
         return max(map(len, self.waiting))
 
-    def __repr__(self) -> str:
-        return f"_ForkerIterDataPipe(buffer_size={self.buffer_size}, num_instances={self.num_instances})"
 
-
-class _Demultiplexer(_Source):
+class _DemultiplexerIterDataPipe(_Source):
     method, overflow = (
         "demux",
         "DemultiplexerIterDataPipe buffer overflow, buffer size {} is insufficient.",
@@ -112,12 +141,12 @@ class _Demultiplexer(_Source):
     def __init__(
         self,
         datapipe: Iterable[Any],
-        n: int,
+        num_instances: int,
         classifier_fn: Callable[[Any], Any],
         drop_none: bool,
         buffer_size: int,
     ) -> None:
-        super().__init__(datapipe, n, buffer_size)
+        super().__init__(datapipe, num_instances, buffer_size)
         self.classifier_fn, self.drop_none = classifier_fn, drop_none
 
     def targets(self, item: Any) -> Iterable[int]:
@@ -130,41 +159,31 @@ class _Demultiplexer(_Source):
             )
         return (int(chosen),)
 
-    def __repr__(self) -> str:
-        return f"_DemultiplexerIterDataPipe(buffer_size={self.buffer_size}, num_instances={self.num_instances})"
-
 
 class _ChildDataPipe(IterDataPipe):
     """One of the pipes that share a stream."""
 
-    def __init__(self, source: _Source, place: int) -> None:
-        self.main_datapipe, self.instance_id, self._round = source, place, 0
+    def __init__(self, main_datapipe: _Source, instance_id: int) -> None:
+        self.main_datapipe, self.instance_id = main_datapipe, instance_id
 
     def __iter__(self) -> Iterator[Any]:
-        return self._read()
+        return self.main_datapipe.samples(self.instance_id)
 
-    def _read(self) -> Iterator[Any]:
-        source = self.main_datapipe
-        if self._round == source.round:  # the first of a new turn begins the stream again
-            source.round += 1
-            source.begin()
-        self._round = mine = source.round
-        while True:
-            if source.round != mine:
-                raise RuntimeError(_INVALID.format(source))
-            try:
-                item = source.following(self.instance_id)
-            except StopIteration:
-                return
-            yield item
+    def _begin(self) -> int:
+        turn = self._valid_iterator_id = self.main_datapipe.next_turn(self._valid_iterator_id)
+        return turn
+
+    def _check_valid(self, number: int) -> None:
+        if not number == self._valid_iterator_id == self.main_datapipe._valid_iterator_id:
+            raise RuntimeError(
+                "This iterator has been invalidated, because a new iterator has been created from one of the ChildDataPipes of "
+                f"{described(self.main_datapipe)}." + _FEEDBACK
+            )
 
     def __len__(self) -> int:
-        if isinstance(self.main_datapipe, _Demultiplexer):
+        if isinstance(self.main_datapipe, _DemultiplexerIterDataPipe):
             raise TypeError
-        return _length(self, self.main_datapipe.main_datapipe)
-
-
-_ChildDataPipe.__iter__ = _ChildDataPipe._read  # type: ignore[method-assign]  # it tells its own turns, for all that share the stream
+        return length_of(self, self.main_datapipe.main_datapipe)
 
 
 def _children(source: _Source) -> list[_ChildDataPipe]:
@@ -200,7 +219,7 @@ class ForkerIterDataPipe(IterDataPipe):
             raise ValueError(
                 f"Unknown copy method `{copy}` requested, choose one of None, `shallow` or `deep`."
             )
-        return _children(_Forker(datapipe, num_instances, buffer_size, copy))
+        return _children(_ForkerIterDataPipe(datapipe, num_instances, buffer_size, copy))
 
 
 @functional_datapipe("demux")
@@ -222,7 +241,9 @@ class DemultiplexerIterDataPipe(IterDataPipe):
     ) -> Any:
         _some(num_instances)
         return _children(
-            _Demultiplexer(datapipe, num_instances, classifier_fn, drop_none, buffer_size)
+            _DemultiplexerIterDataPipe(
+                datapipe, num_instances, classifier_fn, drop_none, buffer_size
+            )
         )
 
 
@@ -238,7 +259,7 @@ class MultiplexerIterDataPipe(IterDataPipe):
             yield from row
 
     def __len__(self) -> int:
-        return min(_length(self, pipe) for pipe in self.datapipes) * len(self.datapipes)
+        return min(length_of(self, pipe) for pipe in self.datapipes) * len(self.datapipes)
 
 
 @functional_datapipe("groupby")

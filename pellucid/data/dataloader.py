@@ -11,7 +11,14 @@ from ..errors import ArgumentValueError
 from .collate import default_collate, default_convert
 from .dataset import Dataset, IterableDataset
 from .fetch import _DatasetKind
+from .graph import apply_shuffle_settings
 from .iterators import _SingleProcessDataLoaderIter
+from .pipe import (
+    IterDataPipe,
+    MapDataPipe,
+    _IterDataPipeSerializationWrapper,
+    _MapDataPipeSerializationWrapper,
+)
 from .sampler import BatchSampler, InfiniteSampler, RandomSampler, SequentialSampler
 
 if TYPE_CHECKING:
@@ -110,11 +117,18 @@ class DataLoader(Generic[T_co]):
         self.worker_init_fn = worker_init_fn
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
+        if isinstance(dataset, IterDataPipe):
+            self.dataset = _IterDataPipeSerializationWrapper(dataset)
+        elif isinstance(dataset, MapDataPipe):
+            self.dataset = _MapDataPipeSerializationWrapper(dataset)
         self._dataset_kind = (
             _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
         )
         if self._dataset_kind == _DatasetKind.Iterable:
-            if shuffle not in (False, None):
+            if isinstance(dataset, IterDataPipe):
+                # Where no pipe shuffles this warns and changes nothing, as PyTorch's loader does.
+                apply_shuffle_settings(dataset, shuffle)
+            elif shuffle not in (False, None):
                 raise ArgumentValueError(
                     f"DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle={shuffle}"
                 )
@@ -139,9 +153,9 @@ class DataLoader(Generic[T_co]):
             if self._dataset_kind == _DatasetKind.Iterable:
                 sampler = InfiniteSampler()
             elif shuffle:
-                sampler = RandomSampler(self.dataset, generator=generator)
+                sampler = RandomSampler(cast(Any, dataset), generator=generator)
             else:
-                sampler = SequentialSampler(self.dataset)
+                sampler = SequentialSampler(cast(Any, dataset))
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size = batch_size

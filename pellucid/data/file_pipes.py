@@ -8,7 +8,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .pipes import IterableWrapperIterDataPipe, IterDataPipe, functional_datapipe
+from .pipe import IterDataPipe, functional_datapipe
+from .pipes import IterableWrapperIterDataPipe
 
 
 class StreamWrapper:

@@ -5,9 +5,32 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
+from ..core.streams.generator import Generator
+from ..core.tensor import make_tensor
 from ..errors import ArgumentTypeError
 from .fetch import _DatasetKind
+from .graph import apply_random_seed, apply_sharding
+from .pipe import IterDataPipe, MapDataPipe
 from .sampler import draw_seed
+
+
+def _share_dist_seed(generator: Any, pg: Any) -> int:
+    """A random int64 from the generator; in a process group, that of rank 0."""
+    seed = draw_seed(generator)
+    if pg is None or not hasattr(pg, "rank"):
+        return seed
+    from .. import distributed as dist
+
+    shared = make_tensor(np.array(seed, np.int64))
+    dist.broadcast(shared, src=0, group=pg)
+    return int(shared._array)
+
+
+def seed_pipes(dataset: Any, shared_seed: int) -> None:
+    """Seed the random pipes of a pipeline; all processes with the same seed draw alike."""
+    apply_random_seed(dataset, Generator().manual_seed(shared_seed))
 
 
 class _BaseDataLoaderIter:
@@ -15,6 +38,17 @@ class _BaseDataLoaderIter:
 
     def __init__(self, loader: Any) -> None:
         self._dataset = loader.dataset
+        self._shared_seed: int | None = None
+        self._pg: Any = None  # ranks share the seed of pipes through a process group of its own
+        self._world_size, self._rank = 1, 0
+        if isinstance(self._dataset, (IterDataPipe, MapDataPipe)):
+            from .. import distributed as dist
+
+            if dist.is_available() and dist.is_initialized():
+                self._world_size, self._rank = dist.get_world_size(), dist.get_rank()
+                if isinstance(self._dataset, IterDataPipe):
+                    self._pg = dist.new_group(backend="gloo")
+        self._seed_pipes(loader)
         self._dataset_kind = loader._dataset_kind
         self._auto_collation = loader._auto_collation
         self._collate_fn = loader.collate_fn
@@ -22,7 +56,7 @@ class _BaseDataLoaderIter:
         self._index_sampler = loader._index_sampler
         self._num_workers = loader.num_workers
         self._timeout = loader.timeout
-        # The order of draws is PyTorch's: first the workers' seed, then, when the first batch is
+        # The order of draws is PyTorch's: first the pipes' seed, the workers' seed, then, when the first batch is
         # asked for, the sampler's own.
         self._sampler_iter = iter(self._index_sampler)
         self._base_seed = draw_seed(loader.generator)
@@ -36,6 +70,13 @@ class _BaseDataLoaderIter:
         self._sampler_iter = iter(self._index_sampler)
         self._num_yielded = 0
         self._IterableDataset_len_called = loader._IterableDataset_len_called
+        self._seed_pipes(loader)
+
+    def _seed_pipes(self, loader: Any) -> None:
+        """Seeds for pipes that are random, the same in all workers and ranks."""
+        if isinstance(self._dataset, IterDataPipe):
+            self._shared_seed = _share_dist_seed(loader.generator, self._pg)
+            seed_pipes(self._dataset, self._shared_seed)
 
     def _next_data(self) -> Any:
         """The next batch; defined by the subclass."""
@@ -72,6 +113,8 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
         assert self._timeout == 0, "a timeout needs num_workers > 0"
+        if isinstance(self._dataset, (IterDataPipe, MapDataPipe)):
+            apply_sharding(self._dataset, self._world_size, self._rank)
         self._fetcher = _DatasetKind.create_fetcher(
             self._dataset_kind,
             self._dataset,

@@ -5,6 +5,7 @@ pipes.
 from __future__ import annotations
 
 import contextlib
+import functools
 import multiprocessing
 import os
 import shutil
@@ -17,7 +18,8 @@ from typing import Any
 from ..errors import ArgumentTypeError, ArgumentValueError
 from .blocks import Mapped
 from .iterators import _BaseDataLoaderIter
-from .worker import Failure, Resume, StreamEnded, unpacked, worker_loop
+from .pipe import IterDataPipe, MapDataPipe
+from .worker import Failure, Resume, StreamEnded, shard_pipes, unpacked, worker_loop
 
 _NOTHING = object()  # the result of a task given to a worker whose stream has ended
 
@@ -91,6 +93,9 @@ class MultiProcessIter(_BaseDataLoaderIter):
         self._finish = weakref.finalize(
             self, _shut_down, self._workers, self._done, self._folder, os.getpid()
         )
+        init_fn = loader.worker_init_fn
+        if isinstance(self._dataset, (IterDataPipe, MapDataPipe)):
+            init_fn = functools.partial(shard_pipes, init_fn, self._world_size, self._rank)
         for number in range(self._num_workers):
             tasks = context.Queue()
             results, send = context.Pipe(duplex=False)
@@ -106,7 +111,8 @@ class MultiProcessIter(_BaseDataLoaderIter):
                     self._collate_fn,
                     self._drop_last,
                     self._base_seed,
-                    loader.worker_init_fn,
+                    self._shared_seed,
+                    init_fn,
                     number,
                     self._num_workers,
                     self._folder,
@@ -116,6 +122,7 @@ class MultiProcessIter(_BaseDataLoaderIter):
             process.start()
             send.close()
             self._workers.append(_Worker(process, tasks, results))
+        super()._reset(loader)  # PyTorch begins a pass twice, which random streams show
         self._begin()
 
     def _begin(self) -> None:
@@ -136,7 +143,7 @@ class MultiProcessIter(_BaseDataLoaderIter):
             self._receive()
         super()._reset(loader)
         for worker in self._workers:
-            worker.tasks.put(Resume())
+            worker.tasks.put(Resume(self._shared_seed))
         waiting = {id(worker) for worker in self._workers}
         while waiting:
             worker, (number, _) = self._message()

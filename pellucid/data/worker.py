@@ -25,6 +25,8 @@ from ..core.tensor import Tensor, make_tensor
 from . import collate
 from .blocks import Block, Lease, Mapped, Place, Pool
 from .fetch import _DatasetKind
+from .graph import apply_sharding
+from .iterators import seed_pipes
 
 CHECK_SECONDS = 5.0  # how often a worker looks whether its parent is alive
 
@@ -88,8 +90,11 @@ class StreamEnded:
     worker_id: int
 
 
+@dataclass(frozen=True)
 class Resume:
-    """Sent to persistent workers at the start of another pass."""
+    """Sent to persistent workers at the start of another pass, with the seed of its pipes."""
+
+    shared_seed: int | None
 
 
 class _Leases(threading.local):
@@ -158,6 +163,16 @@ def _generate_state(base_seed: int, worker_id: int) -> list[int]:
     return [int(word) for word in numpy_seed(base_seed, worker_id)]
 
 
+def shard_pipes(init_fn: Any, world_size: int, rank: int, worker_id: int) -> None:
+    """Let the pipes of this worker take its share: of `world_size` times the number of workers, so
+    that the ranks' shares differ by one sample at most. Then what the user wants done.
+    """
+    assert _info is not None
+    apply_sharding(_info.dataset, _info.num_workers * world_size, worker_id * world_size + rank)
+    if init_fn is not None:
+        init_fn(worker_id)
+
+
 def worker_loop(
     kind: int,
     dataset: Any,
@@ -168,6 +183,7 @@ def worker_loop(
     collate_fn: Any,
     drop_last: bool,
     base_seed: int,
+    shared_seed: int | None,
     init_fn: Any,
     worker_id: int,
     num_workers: int,
@@ -187,6 +203,8 @@ def worker_loop(
         random.seed(seed)
         manual_seed(seed)
         np.random.seed(numpy_seed(base_seed, worker_id))
+        if shared_seed is not None:
+            seed_pipes(dataset, shared_seed)
         _info = WorkerInfo(worker_id, num_workers, seed, dataset)
         failure = fetcher = None
 
@@ -210,6 +228,8 @@ def worker_loop(
             if isinstance(task, Resume):
                 ended = False
                 try:
+                    if task.shared_seed is not None:
+                        seed_pipes(dataset, task.shared_seed)
                     fetcher = start()
                 except Exception:
                     failure = Failure(where)

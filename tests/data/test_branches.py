@@ -37,7 +37,8 @@ def test_a_new_iterator_of_a_part_ends_those_of_the_others():
     one, two = IterableWrapper(range(3)).fork(2)
     first = iter(one)
     assert next(first) == 0
-    again = iter(one)
+    with pytest.warns(UserWarning, match="Some child DataPipes are not exhausted"):
+        again = iter(one)
     assert next(again) == 0 == next(iter(two))
     with pytest.raises(RuntimeError, match="from one of the ChildDataPipes of _ForkerIterDataPipe"):
         next(first)

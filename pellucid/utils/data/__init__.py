@@ -6,6 +6,8 @@ from . import dataloader as dataloader
 from . import datapipes as datapipes
 from . import dataset as dataset
 from . import distributed as distributed
+from . import graph as graph
+from . import graph_settings as graph_settings
 from . import sampler as sampler
 
 _own = dict(globals())
@@ -13,17 +15,28 @@ from ...api.attach import suggest_names as _suggest_names  # noqa: E402
 from ...data import *  # noqa: E402, F403
 from ...data import branches as _branches  # noqa: E402  (their pipes are methods)
 from ...data import file_pipes as _file_pipes  # noqa: E402
-from ...data.pipes import DataChunk as DataChunk  # noqa: E402
-from ...data.pipes import DFIterDataPipe as DFIterDataPipe  # noqa: E402
-from ...data.pipes import IterDataPipe as IterDataPipe  # noqa: E402
-from ...data.pipes import MapDataPipe as MapDataPipe  # noqa: E402
-from ...data.pipes import functional_datapipe as functional_datapipe  # noqa: E402
+from ...data import map_pipes as _map_pipes  # noqa: E402
+from ...data.fetch import _DatasetKind as _DatasetKind  # noqa: E402
+from ...data.pipe import DataChunk as DataChunk  # noqa: E402
+from ...data.pipe import DFIterDataPipe as DFIterDataPipe  # noqa: E402
+from ...data.pipe import IterDataPipe as IterDataPipe  # noqa: E402
+from ...data.pipe import MapDataPipe as MapDataPipe  # noqa: E402
+from ...data.pipe import functional_datapipe as functional_datapipe  # noqa: E402
 from ...data.worker import get_worker_info as get_worker_info  # noqa: E402
 
 globals().update(
     {
         _name: _own[_name]
-        for _name in ("_utils", "datapipes", "dataloader", "dataset", "distributed", "sampler")
+        for _name in (
+            "_utils",
+            "datapipes",
+            "dataloader",
+            "dataset",
+            "distributed",
+            "graph",
+            "graph_settings",
+            "sampler",
+        )
     }
 )
 _suggest_names(__name__)

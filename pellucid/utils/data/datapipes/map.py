@@ -1,9 +1,10 @@
 """Pipes of samples by key."""
 
-from ....data import pipes as _pipes
+from ....data import map_pipes as _pipes
 
 Batcher = _pipes.BatcherMapDataPipe
 Concater = _pipes.ConcaterMapDataPipe
 Mapper = _pipes.MapperMapDataPipe
+Shuffler = _pipes.ShufflerIterDataPipe
 SequenceWrapper = _pipes.SequenceWrapperMapDataPipe
 Zipper = _pipes.ZipperMapDataPipe

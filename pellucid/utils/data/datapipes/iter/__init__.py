@@ -26,6 +26,10 @@ StreamReader = _files.StreamReaderIterDataPipe
 from . import callable as callable  # noqa: E402
 from . import combinatorics as combinatorics  # noqa: E402
 from . import combining as combining  # noqa: E402
+from . import filelister as filelister  # noqa: E402
+from . import fileopener as fileopener  # noqa: E402
 from . import grouping as grouping  # noqa: E402
 from . import selecting as selecting  # noqa: E402
+from . import sharding as sharding  # noqa: E402
+from . import streamreader as streamreader  # noqa: E402
 from . import utils as utils  # noqa: E402
