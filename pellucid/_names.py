@@ -45,13 +45,16 @@ class Plain:
     signature of PyTorch's.
     """
 
-    __slots__ = ("function", "names", "path", "places")
+    __slots__ = ("first", "function", "keywords", "names", "path", "places")
 
     def __init__(self, function: Callable[..., Any], path: str = "") -> None:
         self.function: Callable[..., Any] | None = function  # None: it was read
         self.path = path  # where PyTorch has the function: "Tensor.narrow_copy"
         self.names: dict[str, set[type]] = _UNREAD
         self.places: list[tuple[int, set[type]]] = []
+        # the first of them: fewer arguments than this, all by place, need no look
+        self.first = -1
+        self.keywords: dict[tuple[str, ...], bool] = {}  # of calls, and what `own` said of them
 
     def _read(self) -> None:
         inner = inspect.unwrap(self.function) if self.function is not None else None
@@ -67,6 +70,17 @@ class Plain:
         self.function = None
         if describe is not None and self.path and not self.names:
             self.names, self.places = describe(self.path)
+        self.first = self.places[0][0] if self.places else 1 << 30
+
+    def own(self, kwargs: dict[str, Any]) -> bool:
+        """Whether the keywords of a call need no look: none is `out`, or may be NumPy's name."""
+        names = tuple(kwargs)
+        known = self.keywords.get(names)
+        if known is None:
+            known = "out" not in kwargs and NUMPY_NAMES.keys().isdisjoint(kwargs)
+            if len(self.keywords) < 64:
+                self.keywords[names] = known
+        return known
 
     def doubtful(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -112,6 +112,12 @@ BY_NAME: dict[str, dtype] = {}
 BY_NUMPY: dict[np.dtype[Any], dtype] = {}
 
 
+@functools.cache
+def name_of(kind: np.dtype[Any]) -> str:
+    """The name of NumPy's dtype, which NumPy takes a microsecond to spell."""
+    return str(kind.name)
+
+
 def _make(
     name: str,
     scalar_type_name: str,

@@ -17,7 +17,7 @@ from ..backends.numpy_cpu import NAMESPACES, address, lend, namespace_of, owner,
 from ..backends.sparse import SparseArray
 from ..core import observe, tracing
 from ..core.bind import general
-from ..core.inplace import check_read, check_writable, overwrite
+from ..core.inplace import bump, check_read, check_writable, overwrite
 from ..core.modes import local, no_grad, state
 from ..core.primitive import PRIMITIVES, defop
 from ..core.primitive import TENSORS as F
@@ -34,6 +34,7 @@ from ..errors import (
     no_pinned,
     warn_once,
 )
+from ..ops._rules import is_direct, is_written_directly
 from ..ops._samples import cases
 from ..ops.shape.storages import copied
 from .construct import WithoutData, check_device, rebuild_wrapper, without_data
@@ -88,6 +89,12 @@ def clone(input: Tensor, *, memory_format: Any = dtypes.preserve_format) -> Tens
 @method()
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the values of `src`, a tensor or a number, broadcast and cast, into this tensor."""
+    if is_written_directly(self) and is_direct(src):
+        a, b = self._array, src._array
+        if a.shape == b.shape and a.dtype is b.dtype and not np.may_share_memory(a, b):
+            np.copyto(a, b)
+            bump(self, "copy_")
+            return self
     if isinstance(src, (int, float, complex, np.number, np.bool_)):
         src = make_tensor(tracing.constant(np.asarray(src)))
     if not isinstance(src, Tensor):

@@ -42,9 +42,9 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
     function, numbers = formula.function, formula.numbers
 
     @functools.cache
-    def lengthy() -> bool:
+    def lengthy(lines: int = 2) -> bool:
         # NumPy's functions cost as much one by one as a kernel does
-        return len(formula.text().splitlines()) > 2
+        return len(formula.text().splitlines()) > lines
 
     @functools.cache
     def worth() -> bool:
@@ -54,7 +54,8 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
         """The kernel for floats of this dtype; None where NumPy serves."""
         if kernel:
             return fused(name, arrays[0], least=1 if lengthy() else SMALL)
-        if (arrays[0].size < LARGE and arrays[-1].size < LARGE) or not worth():
+        few = arrays[0].size < LARGE and arrays[-1].size < LARGE
+        if few and not lengthy(9) or not worth():
             return None
         for k, a in enumerate(arrays):
             if type(a) is not np.ndarray or a.dtype is not kind and k not in formula.masks:

@@ -56,7 +56,7 @@ def namespace_of(array: Any) -> Any:
     """The array namespace that computes with an array: what its class gives as `xp`, otherwise this
     one.
     """
-    return getattr(array, "xp", _SELF)
+    return _SELF if type(array) is ndarray else getattr(array, "xp", _SELF)
 
 
 _SELF = sys.modules[__name__]

@@ -6,6 +6,7 @@ Two-byte floats are computed in float32 and rounded once.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -167,8 +168,10 @@ def real_sign(x: Any) -> Any:
         )
     if x.dtype.kind == "i":
         return np.sign(x)
-    run = fused("real_sign", x, least=_LARGE) if x.dtype.kind in "fV" else None
-    return np.subtract(x > 0, x < 0, dtype=np.int8).astype(x.dtype) if run is None else run(x)
+    run = fused("real_sign", x, least=1) if x.dtype.kind in "fV" else None
+    if run is not None:
+        return run(x)
+    return np.subtract(x > 0, x < 0, dtype=np.int8).astype(x.dtype)
 
 
 @_export
@@ -287,6 +290,7 @@ def erf(x: Any) -> Any:
     return _erf(x) if run is None else run(x)
 
 
+@functools.cache
 def _scipy(name: str) -> Any:
     return getattr(importlib.import_module("scipy.special"), name)
 
@@ -314,12 +318,15 @@ def _erfc(x: Any) -> Any:
     return value
 
 
+_LARGEST_OF = {kind.char: np.finfo(kind).max for kind in map(np.dtype, (np.float32, np.float64))}
+
+
 @widened("lgamma", "The logarithm of |gamma(x)|.")
 def _lgamma(x: Any) -> Any:
     # Infinite at both ends; scipy's has the sign of the argument.
-    value = _scipy("gammaln")(np.where(x == -np.inf, np.asarray(np.inf, x.dtype), x))
-    near = np.abs(x - 1.5) <= 1
-    if x.dtype != np.float64 or not near.any():
+    # The largest number below 0 is whole: a pole as well.
+    value = _scipy("gammaln")(np.maximum(x, -_LARGEST_OF.get(x.dtype.char, np.inf)))
+    if x.dtype != np.float64 or not (near := np.abs(x - 1.5) <= 1).any():
         return value
     value = np.array(value)
     value[near] = _lgamma_near_its_zeros(x[near])
@@ -352,6 +359,8 @@ def _airy_ai(x: Any) -> Any:
 @widened("digamma", "The derivative of lgamma; -inf at 0, NaN at negative integers.")
 def _digamma(x: Any) -> Any:
     value = _scipy("psi")(x)
+    if x.size and x.dtype.kind == "f" and np.minimum.reduce(x, None) > 0:  # NaN is not
+        return value
     at_zero = np.copysign(np.full((), np.inf, value.dtype), -np.asarray(x))
     return np.where(
         x == 0,

@@ -201,7 +201,7 @@ def check_read(t: Tensor, read: Iterable[Any], exact: bool = False) -> None:
 
 def bump(t: Tensor, name: str) -> None:
     """Count a write to `t` and remember who did it."""
-    version = version_of(t)
+    version = t._ver or version_of(t)
     version.count += 1
     version.writer = (name, source.capture(3))
 

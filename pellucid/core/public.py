@@ -96,17 +96,21 @@ def tensor_property(function: Function) -> Function:
 def with_out(function: Function, kind: str = "", path: str = "") -> Callable[..., Any]:
     """The function with an `out=` keyword: one tensor, or a tuple of them for several results."""
 
-    # what it calls where no keywords are given
+    # what it calls where no keyword needs a look
     positional = getattr(function, "positional", function)
     plain = Plain(function, path)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if plain.names and (doubtful := plain.doubtful(args, kwargs)):
+        if (
+            (kwargs or len(args) > plain.first)
+            and plain.names
+            and (doubtful := plain.doubtful(args, kwargs))
+        ):
             admit(wrapper, doubtful, args, kwargs)
         try:
-            if not kwargs:
-                return positional(*args)
+            if not kwargs or plain.own(kwargs):
+                return positional(*args, **kwargs)
             given = renamed(function, kwargs)
             if "out" not in given:
                 return function(*args, **given)

@@ -55,7 +55,7 @@ def user_frame(depth: int = 1) -> FrameType | None:
     """The innermost frame that is not the library's, `depth` frames up from the caller at least."""
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None and (
-        _library.get(frame.f_code.co_filename) or is_library(frame.f_code.co_filename)
+        _library.get(name := frame.f_code.co_filename) or name not in _library and is_library(name)
     ):
         frame = frame.f_back
     return frame

@@ -43,7 +43,8 @@ def in_format(result: Tensor, *inputs: Tensor) -> Tensor:
             a = result._array
             strides = shapes.channels_last_strides(a.shape)
             if a.size and tuple([s // a.itemsize for s in a.strides]) != strides:
-                result._array = np.moveaxis(np.moveaxis(a, 1, -1).copy(), -1, 1)
+                result._array = a.transpose(shapes.moved(a.ndim, 1, -1)).copy()
+                result._array = result._array.transpose(shapes.moved(a.ndim, -1, 1))
                 result._view = result._ver = None
         return result
     return result

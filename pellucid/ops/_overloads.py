@@ -32,7 +32,11 @@ def checked(function: Callable[..., Any], path: str = "") -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if plain.names and (doubtful := plain.doubtful(args, kwargs)):
+        if (
+            (kwargs or len(args) > plain.first)
+            and plain.names
+            and (doubtful := plain.doubtful(args, kwargs))
+        ):
             admit(wrapper, doubtful, args, kwargs)
         try:
             return function(*args, **kwargs)

@@ -16,6 +16,7 @@ from .conv import conv_shape, conv_transpose_shape, same_padding
 from .dims import (
     Shape,
     check_nonempty_reduction,
+    moved,
     normalize_dim,
     normalize_dims,
     permutation,

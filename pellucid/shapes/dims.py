@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from math import prod
 from operator import index as as_index
@@ -109,6 +110,19 @@ def check_nonempty_reduction(name: str, shape: Sequence[int], dim: int | None) -
         if name in ("argmax", "argmin"):
             raise DimensionError(sentence)
         raise OperationError(f"{sentence} Specify the reduction dim with the 'dim' argument.")
+
+
+@functools.cache
+def moved(ndim: int, source: int, place: int) -> Shape:
+    """The order of `ndim` dimensions of which one was moved: what `moveaxis` transposes by.
+
+    Example:
+        >>> moved(4, 1, -1)
+        (0, 2, 3, 1)
+    """
+    order = [d for d in range(ndim) if d != source % ndim]
+    order.insert(place % ndim, source % ndim)
+    return tuple(order)
 
 
 def permutation(dims: Iterable[int], ndim: int) -> Shape:

@@ -25,7 +25,7 @@ def per_dim(value: Sizes, n: int, name: str) -> Shape:
         >>> per_dim(3, 2, "stride"), per_dim((3, 1), 2, "stride")
         ((3, 3), (3, 1))
     """
-    if not isinstance(value, Iterable):
+    if type(value) is int or not isinstance(value, Iterable):
         return (as_index(value),) * n
     values = tuple(as_index(v) for v in value)
     if len(values) == 1:

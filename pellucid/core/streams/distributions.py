@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import name_of
 from ..tracing import repeatable
 from . import mkl as random_mkl
 from .fill import (
@@ -20,7 +21,7 @@ from .fill import (
     Target,
     axis_order,
     deliver,
-    name_of,
+    in_place,
     normal_serial,
     refuse,
     require_float,
@@ -60,6 +61,11 @@ def bernoulli(
                 target, random_mkl.bernoulli(generator, count, p).astype(kind)
             )
         name = "bernoulli" if kind is _FLOAT32 else "hits" if kind == np.bool_ else ""
+        if (
+            name == "bernoulli"
+            and (made := in_place(generator, name, target, count, p)) is not None
+        ):
+            return made
         made = generator.native(name, count, kind, p) if name else None
         if made is not None:
             return deliver(target, made)

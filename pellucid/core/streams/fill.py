@@ -12,7 +12,6 @@ pairs of real ones.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -20,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ... import dtypes
+from ...dtypes import name_of
 from ..tracing import repeatable
 from .generator import Generator
 from .math import EXACT_LIMIT, exact, fma, normal_blocks32, scale
@@ -47,12 +47,6 @@ LARGEST = {
 _COMPLEX = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
 
 
-@functools.cache
-def name_of(kind: np.dtype) -> str:
-    """The dtype's name, which NumPy takes a microsecond to spell."""
-    return str(kind.name)
-
-
 def spec(target: Target, dtype: Any) -> tuple[int, np.dtype]:
     """How many values of which dtype `target` takes."""
     if type(target) is tuple:
@@ -74,6 +68,17 @@ def deliver(target: Target, values: np.ndarray) -> np.ndarray:
     ordered = memory_order(target)
     ordered[...] = values.reshape(ordered.shape)
     return target
+
+
+def in_place(
+    generator: Generator, name: str, target: Any, count: int, *more: float
+) -> np.ndarray | None:
+    """An array filled by native code where it lies; None where it is not in order, or there is no
+    code.
+    """
+    if type(target) is not np.ndarray or not target.flags.carray:
+        return None
+    return generator.native(name, count, target.dtype, *more, out=target)
 
 
 def memory_order(array: np.ndarray) -> np.ndarray:
@@ -185,8 +190,10 @@ def uniform(
         with generator.lock:
             if type(target) is tuple:
                 made = generator.native("uniform24", count, kind, shape=target)
-                if made is not None:
-                    return made
+            else:
+                made = in_place(generator, "uniform24", target, count)
+            if made is not None:
+                return made
             return deliver(target, uniform24(generator, count))
     name = name_of(kind)
     if name in _COMPLEX:
@@ -281,8 +288,8 @@ def normal(
         elif kind == np.float64:
             values = _normal_blocks64(generator, count, mean, std)
         else:
-            values = _normal_blocks32(generator, count, mean, std, kind)
-    return deliver(target, values)
+            values = _normal_blocks32(generator, count, mean, std, kind, target)
+    return values if values is target else deliver(target, values)
 
 
 def normal_serial(generator: Generator, count: int) -> np.ndarray:
@@ -352,12 +359,14 @@ def _box_muller64(uniforms: np.ndarray, mean: float, std: float) -> np.ndarray:
 
 
 def _normal_blocks32(
-    generator: Generator, count: int, mean: float, std: float, kind: np.dtype
+    generator: Generator, count: int, mean: float, std: float, kind: np.dtype, target: Any
 ) -> np.ndarray:
+    """The values, in the memory of `target` where it is an array in order and native code runs."""
     whole = count // 16 * 16
     large = count > _BLOCK
     if whole == count and not large and kind is _FLOAT32:
-        return normal_blocks32(generator.words(count), mean, std, large)
+        there = type(target) is np.ndarray and target.flags.carray
+        return normal_blocks32(generator.words(count), mean, std, large, target if there else None)
     out = np.empty(count, kind)
     for start in range(0, whole, _BLOCK):
         part = out[start : min(start + _BLOCK, whole)]

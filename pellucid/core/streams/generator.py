@@ -278,15 +278,16 @@ class Generator:
         )
 
     def native(
-        self, name: str, count: int, dtype: Any, *more: float, shape: Any = None
+        self, name: str, count: int, dtype: Any, *more: float, shape: Any = None, out: Any = None
     ) -> np.ndarray | None:
-        """`count` numbers made by a function of `kernels.random.twister`; None where that is not
-        loaded, which only many numbers pay for.
+        """`count` numbers made by a function of `kernels.random.twister`, in `out` where it is
+        given; None where that is not loaded, which only many numbers pay for.
         """
         run = _native(name, count)
         if run is None:
             return None
-        out = np.empty(count if shape is None else shape, dtype)
+        if out is None:
+            out = np.empty(count if shape is None else shape, dtype)
         run(self._state, out, count, *more)
         return out
 

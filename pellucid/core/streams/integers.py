@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import name_of
 from ..tracing import repeatable
-from .fill import C_NAMES, DIGITS, LARGEST, NAMES, Target, deliver, name_of, refuse, spec
+from .fill import C_NAMES, DIGITS, LARGEST, NAMES, Target, deliver, refuse, spec
 from .generator import Generator
 from .math import kernel
 
@@ -44,7 +45,10 @@ def randint(
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
-    if name_of(kind) in DIGITS:
+    digits = DIGITS.get(name_of(kind))
+    if digits is not None and -(1 << digits) < low and high < 1 << digits:
+        return _from_range(generator, target, count, kind, low, high - low)
+    if digits is not None:
         low, high = _inner_from(low, kind), _inner_to(high, kind)
         if not low < high:
             raise RuntimeError(

@@ -100,17 +100,20 @@ def _split(a: Any) -> tuple[Any, Any]:
     return high, a - high
 
 
-def normal_blocks32(words: np.ndarray, mean: float, std: float, compile_kernel: bool) -> np.ndarray:
+def normal_blocks32(
+    words: np.ndarray, mean: float, std: float, compile_kernel: bool, out: Any = None
+) -> np.ndarray:
     """32-bit words in blocks of 16 (8 radii, 8 angles) into blocks of 16 float32 normals (8
     cosines, 8 sines).
 
     The native kernel and NumPy give the same numbers; `compile_kernel` says whether the draw is
-    large enough to load the compiler for it.
+    large enough to load the compiler for it, and `out` where the kernel may write them.
     """
     words = words.astype(np.uint32, copy=False)
     transform = kernel("transform", compile_kernel)
     if transform:
-        out = np.empty(words.size, np.float32)
+        if out is None:
+            out = np.empty(words.size, np.float32)
         transform(words, out, words.size // 16, mean, std)
         return out
     words &= np.uint32((1 << 24) - 1)

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import name_of
 from ..tracing import repeatable
-from .fill import NAMES, name_of, refuse, require_float, round_to
+from .fill import NAMES, refuse, require_float, round_to
 from .generator import Generator
 
 _THIRD = float(np.float32(1.0) / np.float32(3.0))

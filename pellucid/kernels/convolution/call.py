@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ... import config
+from ...dtypes import name_of
 from ...llvm import target, threads
 from ...llvm.outputs import empty
 from . import lanes as conv_lanes
@@ -184,7 +185,7 @@ def in_float32(
     A third array is passed by name, as `bias`.
     """
     dtype = arrays[0].dtype if arrays[0] is not None else _FLOAT32
-    if dtype.name not in ("float16", "bfloat16") or any(
+    if name_of(dtype) not in ("float16", "bfloat16") or any(
         a is not None and a.dtype != dtype for a in arrays
     ):
         return None

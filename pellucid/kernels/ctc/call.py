@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import name_of
 from ...llvm import jit, target, threads
 from ...llvm import math as functions
 from ...llvm.emit import Function, Module, Value, types_of, vector
@@ -344,13 +345,13 @@ def losses(
 
     `used` are lengths in log_probs, `lengths` those of the targets: `(N, S)`, or in one row.
     """
-    function = _kernel("losses", x.dtype.name)
+    function = _kernel("losses", name_of(x.dtype))
     if function is None:
         return None
     steps, batch, _ = x.shape
     loss = np.empty(batch, x.dtype)
     alpha = np.empty(max(steps, 1) * cells(targets.size, batch), x.dtype)
-    scratch = np.empty(room(targets.size, batch, x.dtype.name), np.uint8)
+    scratch = np.empty(room(targets.size, batch, name_of(x.dtype)), np.uint8)
     arrays = map(np.ascontiguousarray, (x, targets, used, lengths))
     function(threads.team(), *arrays, loss, alpha, scratch, *numbers(x.shape, targets.shape, blank))
     return loss, alpha
@@ -368,9 +369,9 @@ def gradient(
 ) -> np.ndarray:
     """The gradient of log_probs, from that of the losses."""
     out = np.empty(x.shape, x.dtype)
-    scratch = np.empty(room(targets.size, x.shape[1], x.dtype.name), np.uint8)
+    scratch = np.empty(room(targets.size, x.shape[1], name_of(x.dtype)), np.uint8)
     arrays = map(np.ascontiguousarray, (g, x, loss, alpha, targets, used, lengths))
-    _kernel("gradient", x.dtype.name)(
+    _kernel("gradient", name_of(x.dtype))(
         threads.team(), *arrays, out, scratch, *numbers(x.shape, targets.shape, blank)
     )
     return out

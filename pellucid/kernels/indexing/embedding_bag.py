@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...dtypes import name_of
 from ...llvm import jit, target, threads
 from ...llvm.emit import Module, Value, types_of, vector
 from . import embedding
@@ -183,11 +184,11 @@ def bags(
     `starts` begin with 0, do not fall, and end no later than `index`, as `_check_offsets` proves.
     None where there is no bag.
     """
-    if not starts.size or kind.name not in _CTYPES or native("bags", kind.name) is None:
+    if not starts.size or name_of(kind) not in _CTYPES or native("bags", name_of(kind)) is None:
         return None
     starts, index = (np.ascontiguousarray(a, _I64) for a in (starts, index))
     bag, counts = np.empty(index.size, _I64), np.empty((starts.size, 1), kind)
-    getattr(_lib, f"bags_{_CTYPES[kind.name]}")(
+    getattr(_lib, f"bags_{_CTYPES[name_of(kind)]}")(
         starts, index, bag, counts, starts.size, index.size, -1 if padding is None else padding
     )
     return bag, counts
@@ -204,8 +205,8 @@ def winners(rows: np.ndarray, bag: np.ndarray, count: int) -> tuple[np.ndarray, 
 
     `bag` has a number from 0 to `count` for each row; rows of `count` are in none.
     """
-    ctype = _CTYPES.get(rows.dtype.name)
-    if ctype is None or native("winners", rows.dtype.name) is None or not rows.shape[1]:
+    ctype = _CTYPES.get(name_of(rows.dtype))
+    if ctype is None or native("winners", name_of(rows.dtype)) is None or not rows.shape[1]:
         return None
     rows, columns = np.ascontiguousarray(rows), rows.shape[1]
     best, winner, filled = (

@@ -14,6 +14,7 @@ import math
 
 import numpy as np
 
+from ...dtypes import name_of
 from ...llvm import jit, target, threads
 from ...llvm.emit import BYTES, Module, Value, types_of, vector
 
@@ -72,7 +73,7 @@ def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     """`a @ b` of matrices, or of stacks of matrices with the same leading sizes, of one dtype; None
     for others and where one is empty.
     """
-    ctype = _CTYPES.get(a.dtype.name)
+    ctype = _CTYPES.get(name_of(a.dtype))
     if (
         ctype is None
         or b.dtype is not a.dtype

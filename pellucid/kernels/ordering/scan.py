@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import name_of
 from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, Value, types_of, vector
 
@@ -254,7 +255,7 @@ def _chosen(
     name: str, shape: tuple[int, ...], dim: int, dtype: np.dtype[Any]
 ) -> tuple[str | None, tuple[int, ...]]:
     """The kernel that serves a shape and dtype, None where there is none, and its last arguments."""
-    return _kernel(name, shape, dim, dtype.name), numbers(name, shape, dim)
+    return _kernel(name, shape, dim, name_of(dtype)), numbers(name, shape, dim)
 
 
 def cumsum(x: np.ndarray, axis: int) -> np.ndarray | None:

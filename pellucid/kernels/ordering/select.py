@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...dtypes import name_of
 from ...llvm import jit, threads
 from ...llvm.emit import Function, Module, Value, Var
 
@@ -146,12 +147,13 @@ def select(x: np.ndarray, dim: int, way: str, k: int = 1) -> tuple[np.ndarray, n
     """What `numbers` says, and its int64 places, the dimension kept with size one; None where it is
     not served.
     """
-    if not x.size or native(x.dtype.name) is None:
+    ctype = _CTYPES.get(name_of(x.dtype)) if x.size else None
+    function = None if ctype is None else getattr(_lib, ctype[0])
+    if function is None:
         return None
     shape = (*x.shape[:dim], 1, *x.shape[dim + 1 :])
     values, index = np.empty(shape, x.dtype), np.empty(shape, np.int64)
     room = np.empty(scratch(x.shape[dim], x.itemsize, threads.get_num_threads()), np.uint8)
-    function = getattr(_lib, _CTYPES[x.dtype.name][0])
     function(
         threads.team(), np.ascontiguousarray(x), values, index, room, *numbers(x.shape, dim, way, k)
     )

@@ -409,7 +409,8 @@ def _columns_to(
 def _reduce(
     name: str, x: np.ndarray, mean: tuple, layout: tuple, keepdims: bool, scale: float
 ) -> np.ndarray | None:
-    if None in (library.sum for library in _libraries(KINDS[x.dtype])):
+    rows, columns = _libraries(KINDS[x.dtype])
+    if rows.sum is None or columns.sum is None:
         return None
     outer, length, inner, short, kept = layout
     out = np.empty(kept if keepdims else short, x.dtype)

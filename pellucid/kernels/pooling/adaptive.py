@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from ...dtypes import name_of
 from ...llvm import jit, threads
 from ...llvm.emit import Function, Module, Value, types_of
 
@@ -84,15 +85,15 @@ def adaptive_max(x: np.ndarray, out: tuple[int, ...]) -> tuple[np.ndarray, np.nd
     places; None where it is not served.
     """
     if (
-        x.dtype.name not in _CTYPES
+        name_of(x.dtype) not in _CTYPES
         or not x.size
         or not math.prod(out)
-        or native(x.dtype.name) is None
+        or native(name_of(x.dtype)) is None
     ):
         return None
     shape = (*x.shape[:2], *out)
     best, index = np.empty(shape, x.dtype), np.empty(shape, np.int64)
-    getattr(_lib, _CTYPES[x.dtype.name])(
+    getattr(_lib, _CTYPES[name_of(x.dtype)])(
         threads.team(), np.ascontiguousarray(x), best, index, *numbers(x.shape, tuple(out))
     )
     return best, index

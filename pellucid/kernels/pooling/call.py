@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import name_of
 from ...llvm import jit, target, threads
 from ...llvm.emit import Module, Value, vector
 from ...llvm.outputs import empty
@@ -46,7 +47,7 @@ def max_pool(
     True
     """
     if x.dtype != _FLOAT32:
-        if x.dtype.name not in ("float16", "bfloat16"):
+        if name_of(x.dtype) not in ("float16", "bfloat16"):
             return None
         made = max_pool(
             x.astype(_FLOAT32), kernel_size, stride, padding, dilation, ceil_mode, index_dtype

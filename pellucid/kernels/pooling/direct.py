@@ -21,8 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import name_of
 from ...llvm import jit, target, threads
 from ...llvm.emit import BYTES, Function, Module, Value, types_of, vector
+from ...shapes import moved
 from ..convolution.geometry import PoolGeometry, pool_geometry
 
 __all__ = ["avg_pool", "avg_pool_grad", "max_pool", "max_pool_grad", "side_by_side"]
@@ -263,13 +265,13 @@ def side_by_side(x: np.ndarray) -> bool:
     """Whether the channels of an array are what lies side by side in memory."""
     if x.flags.c_contiguous or x.ndim < 4 or x.shape[1] < _FEW_CHANNELS:
         return False
-    return np.moveaxis(x, 1, -1).flags.c_contiguous
+    return x.transpose(moved(x.ndim, 1, -1)).flags.c_contiguous
 
 
 def _forward(
     name: str, x: np.ndarray, geo: PoolGeometry, other: np.ndarray | None
 ) -> tuple[np.ndarray, Any] | None:
-    ctype = (_FLOATS if name == "avg" else _CTYPES).get(x.dtype.name)
+    ctype = (_FLOATS if name == "avg" else _CTYPES).get(name_of(x.dtype))
     if ctype is None or not x.size or len(geo.x) > 3 or 0 in geo.out_shape:
         return None
     across = side_by_side(x)
@@ -281,7 +283,7 @@ def _forward(
     out = np.empty(shape, x.dtype)
     second = np.empty(shape, np.int64) if other is None else other
     table, sizes = _sizes(geo)
-    x = np.moveaxis(x, 1, -1) if across else np.ascontiguousarray(x)
+    x = x.transpose(moved(x.ndim, 1, -1)) if across else np.ascontiguousarray(x)
     rows = (n if across else n * channels) * sizes[3] * sizes[4]
     inner = channels if across else 1
     kernel(
@@ -296,8 +298,9 @@ def _forward(
         GRAIN // (sizes[5] * inner * math.prod(geo.k)) or 1,
     )
     if across:
-        out = np.moveaxis(out, -1, 1)
-        second = np.moveaxis(second, -1, 1) if other is None else second
+        back = moved(out.ndim, -1, 1)
+        out = out.transpose(back)
+        second = second.transpose(back) if other is None else second
     return out, second
 
 
@@ -360,7 +363,11 @@ def _divisors(geo: PoolGeometry, include: bool, divisor: int | None, char: str) 
 
 def max_pool_grad(g: np.ndarray, index: np.ndarray, x_shape: Any) -> Any:
     """Gradient of `max_pool`: `g` added at the winners, whose positions are inside the planes."""
-    kernel = getattr(_lib, f"max_grad.{_FLOATS[g.dtype.name]}") if g.dtype.name in _FLOATS else None
+    kernel = (
+        getattr(_lib, f"max_grad.{_FLOATS[name_of(g.dtype)]}")
+        if name_of(g.dtype) in _FLOATS
+        else None
+    )
     size = math.prod(x_shape[2:])
     if (
         kernel is None
@@ -399,7 +406,11 @@ def avg_pool_grad(
 ) -> Any:
     """Gradient of `avg_pool`."""
     geo = _geometry(tuple(x_shape), _key(kernel), _key(stride), _key(padding), 1, ceil_mode)
-    run = getattr(_lib, f"avg_grad.{_FLOATS[g.dtype.name]}") if g.dtype.name in _FLOATS else None
+    run = (
+        getattr(_lib, f"avg_grad.{_FLOATS[name_of(g.dtype)]}")
+        if name_of(g.dtype) in _FLOATS
+        else None
+    )
     if run is None or not g.size or len(geo.x) > 3 or g.shape != geo.out_shape:
         return None
     out = np.empty(geo.x_shape, g.dtype)

@@ -150,8 +150,9 @@ def run(name: str, *arrays: np.ndarray) -> np.ndarray | None:
     real = _REALS.get(x.dtype)
     if real is None or x.ndim != 3 or not x.size:
         return None
-    if not all(a.dtype is x.dtype and a.shape == x.shape and a.flags.c_contiguous for a in arrays):
-        return None
+    for a in arrays:
+        if a.dtype is not x.dtype or a.shape != x.shape or not a.flags.c_contiguous:
+            return None
     kernel = getattr(_lib, f"{name}.{real}")
     if kernel is None:
         return None

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...dtypes import name_of
 from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, Value, types_of, vector
 from ...llvm.outputs import empty
@@ -191,7 +192,7 @@ def native(dtype: str, back: bool) -> int | None:
 def _run(
     x: np.ndarray, shape: tuple[int, ...], w: Windows, planes: int, back: bool
 ) -> np.ndarray | None:
-    function = _kernel(x.dtype.name, back) if x.size and math.prod(shape) else None
+    function = _kernel(name_of(x.dtype), back) if x.size and math.prod(shape) else None
     if function is None:
         return None
     out = empty(shape, x.dtype)

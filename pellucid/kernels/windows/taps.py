@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...dtypes import name_of
 from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, Value, types_of, vector
 from ...llvm.outputs import empty
@@ -239,7 +240,7 @@ def apply(x: np.ndarray, axis: int, table: Table) -> np.ndarray | None:
     """The sums along a dimension, `(..., size, ...)` to `(..., outputs, ...)`; None where it is not
     served.
     """
-    dtype = x.dtype.name
+    dtype = name_of(x.dtype)
     function = _function(dtype, math.prod(x.shape[axis + 1 :]))
     if function is None or not x.size or not table.outputs:
         return None

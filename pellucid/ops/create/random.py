@@ -13,7 +13,7 @@ import numpy as np
 from ... import dtypes
 from ...backends.meta import MetaArray
 from ...core import observe
-from ...core.inplace import write
+from ...core.inplace import bump, write
 from ...core.modes import local
 from ...core.primitive import Primitive, defop
 from ...core.public import FUNCTIONS, METHODS, method, public
@@ -25,11 +25,12 @@ from ...core.streams import reject as random_reject
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, facts_of
 from ...shapes import broadcast_shapes
-from .._rules import require_tensor, zero_gradient
+from .._rules import is_written_directly, require_tensor, zero_gradient
 from ._factory import build, check_device, check_memory, deliver, sizes, want_gradient
 from .basic import empty_like
 
 Fill = Callable[[random.Generator, Any, Any], Any]
+_NUMBERS = frozenset((float, int))
 
 
 # ---- the generator ----------------------------------------------------------------------------
@@ -313,7 +314,8 @@ def randint(
     if (
         not kwargs
         and len(args) > 1
-        and generator is out is dtype is layout is device is local.device is None
+        and generator is out is layout is device is local.device is None
+        and (dtype is None or type(dtype) is dtypes.dtype)
         and not requires_grad
         and not pin_memory
     ):
@@ -323,7 +325,11 @@ def randint(
         if type(low) is type(high) is int and type(size) in (tuple, list):  # the everyday call
             return make_tensor(
                 random_integers.randint(
-                    default_generator, sizes((size,), "randint"), low, high, _INT64
+                    default_generator,
+                    sizes((size,), "randint"),
+                    low,
+                    high,
+                    _INT64 if dtype is None else dtype.numpy,
                 )
             )
     low, high, size = _bounds(args, kwargs, "randint", 1)
@@ -648,8 +654,19 @@ def _inplace(name: str, doc: str, fill: Callable[..., Any], **defaults: Any) -> 
     names = list(defaults)
 
     usual = list(defaults.values())
+    needed = usual.count(...)
 
     def fill_in_place(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
+        if (
+            not kwargs
+            and generator is None
+            and needed <= len(args) <= len(names)
+            and is_written_directly(self)
+            and _NUMBERS.issuperset(map(type, args))
+        ):
+            fill(default_generator, self._array, *args, *usual[len(args) :])
+            bump(self, name)
+            return self
         if len(args) > len(names):
             raise ArgumentTypeError(
                 f"{name}() takes at most {len(names)} arguments ({len(args)} given)"
@@ -738,6 +755,10 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     >>> torch.empty(2).bernoulli_(1.0)
     tensor([1., 1.])
     """
+    if type(p) is float and generator is None and is_written_directly(self):
+        random_distributions.bernoulli(default_generator, self._array, p)
+        bump(self, "bernoulli_")
+        return self
     source = _pick(generator)
 
     def fill(array: np.ndarray) -> np.ndarray:

@@ -226,12 +226,12 @@ def _line(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
         work = np.dtype(np.float64)
     else:
         work = np.dtype(np.float32) if kind.itemsize < 4 else kind
-    a, b = np.asarray(start, work), np.asarray(end, work)
-    step = np.asarray((b - a) / np.asarray(n - 1, work), work)
+    a, b = work.type(start), work.type(end)
+    step = (b - a) / work.type(n - 1)
     # Products and sums of float32 in float64: one rounding at the end, as PyTorch's fused
     # multiply-add.
     wide = np.complex128 if work.kind == "c" else np.float64
-    a, b, step = a.astype(wide), b.astype(wide), step.astype(wide)
+    a, b, step = wide(a), wide(b), wide(step)
     line = np.empty(n, work)
     near, far = (
         np.arange(n // 2, dtype=np.float64),

@@ -17,7 +17,7 @@ from ...core.public import METHODS, public
 from ...core.tensor import Tensor
 from ...errors import DtypeError, OperationError, ShapeError
 from ...ir.formula import Formula
-from .._rules import overloads, require_tensor
+from .._rules import is_direct, overloads, require_tensor
 from .._samples import Sample
 from ..shape.broadcast import broadcast_to, expand
 from ..shape.view import reshape
@@ -117,6 +117,8 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     if require_tensor(mask, "masked_select", "mask", 2)._array.dtype.kind != "b":
         raise OperationError("masked_select: expected BoolTensor for mask")
     a, b = input._array.shape, mask._array.shape
+    if a == b and a and is_direct(input) and is_direct(mask):
+        return wrap(input._array[mask._array])
     shape = shapes.broadcast_shapes(b, a) if a != b else a
     if not shape:
         input, mask, shape = reshape(input, (1,)), reshape(mask, (1,)), (1,)

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...backends import numpy_cpu
 from ...backends.native import kernels
 from ...core import tracing
+from ...core.bind import wrap
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
@@ -27,7 +29,7 @@ from ...errors import (
 )
 from ...shapes import broadcast_shapes, normalize_dim
 from .. import return_types
-from .._rules import constant, full_precision, library, require_tensor, values
+from .._rules import constant, full_precision, is_direct, library, require_tensor, values
 from .._samples import cases
 from ._linalg import linalg, mH, square
 from .solve import det, inv, slogdet
@@ -375,6 +377,8 @@ def trace(input: Tensor) -> Tensor:
         raise ShapeError(
             "trace: expected a matrix, but got tensor with dim " + str(input._array.ndim)
         )
+    if is_direct(input):
+        return wrap(np.asarray(numpy_cpu.sum(input._array.diagonal())))
     return titled(input.diagonal().sum(), "Trace")
 
 

@@ -12,19 +12,23 @@ from ...core.modes import local, state
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import FAST_TYPES, Tensor
 
+_INT64 = np.dtype(np.int64)
+
 
 def direct_form(
     slow: Callable[..., Tensor],
     write: Callable[..., Any],
     name: str,
     numbers: tuple[type, ...] = (float, int),
+    counts: bool = False,
 ) -> Callable[..., Tensor]:
     """The in-place form `slow` with a short way for its common case: no gradient to record, no
     view, one floating-point dtype.
 
     `write(array, array)` or `write(array, other, array)` is a ufunc that writes into its last
     argument and refuses, before it writes anything, what does not fit; then, and in every other
-    case, `slow` is called. `numbers` are the types of numbers that may stand for the other tensor.
+    case, `slow` is called. `numbers` are the types of numbers that may stand for the other tensor;
+    with `counts` int64 takes the short way with whole numbers.
     """
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -36,7 +40,13 @@ def direct_form(
             and not (self._rg and local.grad)
             and self._view is None
             and self._x is None
-            and self._array.dtype.char in "fd"
+            and (
+                self._array.dtype.char in "fd"
+                or counts
+                and self._array.dtype is _INT64
+                and args
+                and type(args[0]) is int
+            )
             and 0 not in self._array.strides  # a detached expanded tensor is not a view to autograd
         ):
             a = self._array
@@ -63,7 +73,7 @@ def direct_form(
                     write(a, other._array, a)
                     bump(self, name)
                     return self
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 pass
         return slow(self, *args, **kwargs)
 
@@ -73,10 +83,12 @@ def direct_form(
     return method
 
 
-def write_directly(names: str, write: Callable[..., Any]) -> None:
-    """Give registered in-place methods (and functions of their names) the short way."""
+def write_directly(names: str, write: Callable[..., Any], counts: bool = False) -> None:
+    """Give registered in-place methods (and functions of their names) the short way; see
+    `direct_form`.
+    """
     for name in names.split():
-        form = direct_form(METHODS[name], write, name)
+        form = direct_form(METHODS[name], write, name, counts=counts)
         METHODS[name] = form
         if name in FUNCTIONS["torch"]:
             FUNCTIONS["torch"][name] = form

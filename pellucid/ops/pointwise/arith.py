@@ -345,6 +345,6 @@ reciprocal = unary(
 )
 
 
-write_directly("add_ __iadd__", np.add)
-write_directly("sub_ subtract_ __isub__", np.subtract)
-write_directly("mul_ multiply_ __imul__", np.multiply)
+write_directly("add_ __iadd__", np.add, counts=True)
+write_directly("sub_ subtract_ __isub__", np.subtract, counts=True)
+write_directly("mul_ multiply_ __imul__", np.multiply, counts=True)

@@ -92,6 +92,11 @@ def equal(input: Tensor, other: Tensor) -> bool:
     b = require_tensor(other, "equal", "other", 2)._array
     if tracing.tracer():  # a decision of the program
         return a.shape == b.shape and bool(eq.call(input, other).all())
+    if type(a) is np.ndarray is type(b):
+        if a.shape != b.shape:
+            return False
+        same = np.equal(a, b)
+        return 0 not in same.tobytes() if same.size < 4096 else bool(same.all())
     return bool(np.array_equal(a, b))
 
 

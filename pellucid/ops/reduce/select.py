@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import config, dtypes
+from ...backends import numpy_fast
 from ...backends.native import kernels
 from ...backends.numpy_extra import comparable
 from ...backends.scatter import put_few, take_few
@@ -26,7 +27,7 @@ from ...errors import (
     OperationError,
     UnsupportedError,
 )
-from ...shapes import check_nonempty_reduction, normalize_dim
+from ...shapes import check_nonempty_reduction, moved, normalize_dim
 from .. import return_types
 from .._rules import require_tensor
 from .._samples import REAL, Sample, cases, draw
@@ -446,16 +447,15 @@ def _mode_index(x: Any, dim: int) -> Any:
     """Index of the last of the most frequent elements (the smallest such element where several are
     as frequent).
     """
-    moved = np.moveaxis(x, dim, -1)
-    order = places(moved, moved.ndim - 1, moved.shape[-1], False, "sort")
-    ordered = np.take_along_axis(moved, order, -1)
-    position = np.arange(moved.shape[-1])
-    fresh = np.ones(moved.shape, bool)
-    fresh[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    start = np.maximum.accumulate(np.where(fresh, position, 0), -1)
-    run = position - start  # how many equals stand before
-    last = np.argmax(run, -1, keepdims=True)
-    return np.moveaxis(np.take_along_axis(order, last, -1), -1, dim)
+    lines = x.transpose(moved(x.ndim, dim, -1))
+    order = places(lines, lines.ndim - 1, lines.shape[-1], False, "sort")
+    ordered = numpy_fast.take_along_axis(lines, order, -1)
+    position = np.arange(lines.shape[-1])
+    start = np.zeros(lines.shape, np.int64)
+    np.copyto(start[..., 1:], position[1:], where=ordered[..., 1:] != ordered[..., :-1])
+    run = position - np.maximum.accumulate(start, -1)  # how many equals stand before
+    last = run.argmax(-1, keepdims=True)
+    return numpy_fast.take_along_axis(order, last, -1).transpose(moved(x.ndim, -1, dim))
 
 
 def _kth_index(x: Any, dim: int, k: int) -> Any:

@@ -31,7 +31,7 @@ def _spread(xp: Any, x: Any, dim: Any, correction: Any, keepdim: bool, root: boo
     if n > correction and n and type(x) is np.ndarray:
         made = xp.variance(x, dim, correction, keepdim)
         # Squares that overflow, or vanish, need not do so in double.
-        if made is not None and ((made[0] > _LEAST) & (made[0] < _MOST)).all():
+        if made is not None and _well_held(made[0]):
             return np.sqrt(made[0]) if root else made[0]
     wide = x.astype(np.float64) if kind == np.float32 or kind in xp.ACCUMULATE else x
     real = wide.real.dtype.type
@@ -56,6 +56,16 @@ def _var(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
 
 # what float32 holds of a variance without losing digits on the way
 _LEAST, _MOST = 2.0**-100, 2.0**120
+
+
+def _well_held(variances: np.ndarray) -> bool:
+    """Whether all variances lie between the two."""
+    if variances.size > 16:
+        return bool(((variances > _LEAST) & (variances < _MOST)).all())
+    for v in variances.ravel().tolist():
+        if not _LEAST < v < _MOST:
+            return False
+    return True
 
 
 def _var_grad(
@@ -328,7 +338,7 @@ def var_mean(
     dims, correction = _spread_arguments("var_mean", input, dim, unbiased, correction)
     if is_direct(input) and count(input._array.shape, dims) > correction:
         made = numpy_cpu.variance(input._array, dims, correction, keepdim)
-        if made is not None and np.isfinite(made[0]).all():
+        if made is not None and _well_held(made[0]):
             return wrap(made[0]), wrap(made[1])
     return _var_mean(input, dims, correction, keepdim)
 

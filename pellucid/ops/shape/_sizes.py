@@ -17,7 +17,9 @@ def sizes_of(args: Sequence[Any], name: str, argument: str = "size") -> tuple[in
     """The sizes of a call `f(2, 3)` or `f((2, 3))`."""
     if len(args) == 1 and not isinstance(args[0], int):
         only = args[0]
-        args = only if isinstance(only, Sequence) else (only,)
+        args = only if type(only) is tuple or isinstance(only, Sequence) else (only,)
+    if type(args) is tuple and {int}.issuperset(map(type, args)):
+        return args
     try:
         return tuple([as_index(size) for size in args])
     except TypeError:

@@ -19,7 +19,7 @@ from ...core.tracing import constant
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
 from .._format import in_format
 from .._numbers import number_array
-from .._rules import as_index, at_full_precision, require_tensor
+from .._rules import as_index, at_full_precision, is_direct, require_tensor
 from .._samples import cases
 from .transpose import permute
 from .view import reshape
@@ -268,10 +268,18 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             f"input.size(-3)={channels} is not divisible by {r * r}"
         )
     n = len(lead)
+    if n == 1 and is_direct(input):
+        a = input._array.reshape(*lead, channels // (r * r), r, r, height, width)
+        made = a.transpose(0, 1, 4, 2, 5, 3).reshape(
+            *lead, channels // (r * r), height * r, width * r
+        )
+        # memory of its own, and no format to keep
+        if input._array.flags.c_contiguous and not np.may_share_memory(made, input._array):
+            return wrap(made)
     x = reshape(input, (*lead, channels // (r * r), r, r, height, width))
     x = permute(x, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
     return titled(
-        in_format(reshape(x, (*lead, channels // (r * r), height * r, width * r)), input),
+        _apart(reshape(x, (*lead, channels // (r * r), height * r, width * r)), input),
         "PixelShuffle",
     )
 

@@ -31,11 +31,21 @@ def _scaled(x: Any, scale: float) -> Any:
     return x if scale == 1 else x * x.real.dtype.type(scale)
 
 
+def _transformed(xp: Any, x: Any, dim: tuple[int, ...], forward: bool) -> Any:
+    """All frequencies; NumPy looks at lists of dimensions for longer than it transforms few numbers
+    along one.
+    """
+    if len(dim) == 1:
+        if forward:
+            return xp.fft.fft(x, axis=dim[0])
+        return xp.fft.ifft(x, axis=dim[0], norm="forward")
+    return xp.fft.fftn(x, axes=dim) if forward else xp.fft.ifftn(x, axes=dim, norm="forward")
+
+
 def _c2c(xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float) -> Any:
     if x.size == 0:
         return x.copy()
-    made = xp.fft.fftn(x, axes=dim) if forward else xp.fft.ifftn(x, axes=dim, norm="forward")
-    return _scaled(made, scale).astype(x.dtype, copy=False)
+    return _scaled(_transformed(xp, x, dim, forward), scale).astype(x.dtype, copy=False)
 
 
 def _r2c(
@@ -52,7 +62,7 @@ def _r2c(
         if not forward:
             made = made.conj()
     else:
-        made = xp.fft.fftn(x, axes=dim) if forward else xp.fft.ifftn(x, axes=dim, norm="forward")
+        made = _transformed(xp, x, dim, forward)
     return _scaled(made, scale).astype(kind, copy=False)
 
 

@@ -11,6 +11,7 @@ from ....backends import numpy_cpu
 from ....backends.halves import HALVES, in_float32
 from ....backends.native import kernels
 from ....backends.numpy_cpu import namespace_of
+from ....backends.numpy_fast import positions
 from ....core import tracing
 from ....core.bind import wrap
 from ....core.primitive import TENSORS as F
@@ -30,7 +31,7 @@ from ....errors import (
     UnsupportedError,
 )
 from ....shapes import normalize_dim
-from ..._rules import asked_for, full_precision, library, require_tensor, values
+from ..._rules import asked_for, full_precision, is_direct, library, require_tensor, values
 from ..._rules import constant as as_constant
 from ..._samples import Sample
 from ...index._bounds import inside
@@ -180,9 +181,18 @@ def nll_loss(
         )
     if x.ndim == 1:
         t = t.reshape(())
+    few = weight is None and x.ndim == 2 and 0 < t.size <= 32 and t.dtype is _INT64
+    few = few and x.dtype in _KERNELS and is_direct(input) and type(t) is np.ndarray
+    if few and ignore_index not in t.tolist():
+        losses = -x[positions(t.size, 1, 0), t]
+        if reduction == "none":
+            return wrap(losses)
+        total = np.asarray(numpy_cpu.sum(losses))
+        return wrap(total if reduction == "sum" else np.asarray(total / x.dtype.type(t.size)))
     valid, safe, factor, count = _weights_of_rows(t, weight, ignore_index, x.dtype)
+    column = (*safe.shape[:dim], 1, *safe.shape[dim:])
     picked = F.take_along(
-        input, wrap(namespace_of(safe).expand_dims(safe, dim)), dim=dim, unique=True
+        input, wrap(namespace_of(safe).reshape(safe, column)), dim=dim, unique=True
     )
     picked = F.squeeze(picked, dims=(dim,))
     loss = -picked * wrap(factor)
@@ -199,6 +209,10 @@ def _weights_of_rows(
     """Which rows count, their labels (0 where they do not), their weights, and the sum of those."""
     if tracing.tracer() or type(t) is not np.ndarray:
         return _recorded_weights(wrap(t), weight, ignore_index, kind)
+    few = weight is None and 0 < t.size <= 32 and t.dtype is _INT64
+    if few and ignore_index not in t.ravel().tolist():  # each counts once
+        ones = np.ones(t.shape, kind)
+        return ones.astype(bool), t.copy(), ones, np.asarray(t.size, kind)
     valid = np.asarray(t != ignore_index)
     safe = np.where(valid, t, 0).astype(np.int64, copy=False)
     factor = valid.astype(kind)

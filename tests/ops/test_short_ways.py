@@ -1,0 +1,290 @@
+"""Calls that take a short way (plain tensors, no gradient, nobody watching) give what the general way
+gives.
+"""
+
+import numpy as np
+import pytest
+
+import pellucid as torch
+from pellucid import shapes
+from pellucid.core.observe import observing
+
+F = torch.nn.functional
+KINDS = (torch.float32, torch.float64, torch.int64, torch.bfloat16)
+
+
+class Watch:
+    """An observer of nothing: while it is registered, no call takes a short way."""
+
+    def operation(self, *_):
+        pass
+
+
+def generally(call):
+    """What a call gives the general way."""
+    with observing(Watch()):
+        return call()
+
+
+def layouts(rng, kind=torch.float32):
+    """Arrays of one dtype in many layouts, with special values, without elements, without
+    dimensions.
+    """
+    values = rng.normal(size=(4, 6)) * 3
+    base = torch.from_numpy(values).to(kind)
+    yield from (base, base.t(), base[:, ::2], base[1:], base[:0], base[0, 0], base[:1].expand(3, 6))
+    if kind.is_floating_point:
+        hard = base.clone()
+        hard.view(-1)[:6] = torch.tensor([0.0, -0.0, np.nan, np.inf, -np.inf, -3.0]).to(kind)
+        yield hard
+
+
+def same(a, b):
+    """Bit for bit, NaN for NaN."""
+    assert a.dtype is b.dtype and a.shape == b.shape
+    x, y = a.detach().contiguous()._array, b.detach().contiguous()._array
+    assert x.tobytes() == y.tobytes() or (
+        np.array_equal(np.isnan(x), np.isnan(y)) and np.array_equal(x[x == x], y[y == y])
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("name", ["sign", "trace", "digamma", "lgamma"])
+def test_of_one_tensor(name, kind):
+    if kind is torch.int64 and name.endswith("gamma"):
+        kind = torch.float16
+    for x in layouts(np.random.default_rng(3), kind):
+        if name == "trace" and x.ndim != 2:
+            continue
+        same(getattr(torch, name)(x), generally(lambda x=x: getattr(torch, name)(x)))
+
+
+def test_sign_and_lgamma_at_hard_points():
+    for kind in (torch.float32, torch.float64):
+        x = torch.tensor([0.0, -0.0, np.nan, np.inf, -np.inf, 2.0, -5e-324, -1.5], dtype=kind)
+        assert torch.sign(x).tolist()[:5] == [0, 0, 0, 1, -1]
+        assert torch.lgamma(x).tolist()[:2] == [np.inf, np.inf]
+        assert torch.lgamma(x).tolist()[3:5] == [np.inf, np.inf]
+        assert np.isnan(torch.lgamma(x)[2].item())
+        d = torch.digamma(x).tolist()
+        assert d[:2] == [-np.inf, np.inf] and np.isnan(d[2])
+        least = torch.tensor([torch.finfo(kind).min], dtype=kind)
+        assert torch.lgamma(least).item() == np.inf
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_equal(kind):
+    for x in layouts(np.random.default_rng(4), kind):
+        y = x.clone()
+        assert torch.equal(x, y) is bool(np.array_equal(x._array, y._array))
+        assert torch.equal(x, x.reshape(-1)) is (x.ndim == 1)
+        if y.numel():
+            y[(-1,) * y.ndim] = 77
+            assert not torch.equal(x, y)
+    assert torch.equal(torch.tensor([1]), torch.tensor([1.0]))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_masked_select(kind):
+    for x in layouts(np.random.default_rng(5), kind):
+        for mask in (x > 0, torch.zeros(x.shape, dtype=torch.bool), (x > 0).t().contiguous().t()):
+            same(x.masked_select(mask), generally(lambda x=x, m=mask: x.masked_select(m)))
+    with pytest.raises(RuntimeError):
+        torch.ones(3).masked_select(torch.ones(2, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("name", ["var", "std", "var_mean"])
+def test_spreads(name):
+    rng = np.random.default_rng(6)
+    for scale in (1, 1e-20, 1e20, 0):
+        for x in layouts(rng):
+            if x.ndim < 2 or not x.numel():
+                continue
+            x = x * scale
+            for dim in (0, 1, -1, (0, 1)):
+                short = getattr(torch, name)(x, dim=dim)
+                general = generally(lambda x=x, d=dim: getattr(torch, name)(x, dim=d))
+                if name == "var_mean":
+                    assert torch.allclose(
+                        short[1], general[1], rtol=1e-5, atol=1e-6 * scale, equal_nan=True
+                    )
+                    short, general = short[0], general[0]
+                same(short, general)
+
+
+def test_nll_loss_of_few_rows():
+    rng = np.random.default_rng(7)
+    for kind in (torch.float32, torch.float64, torch.bfloat16):
+        for x in layouts(rng, kind):
+            if x.ndim != 2 or not x.numel():
+                continue
+            t = torch.from_numpy(rng.integers(0, x.shape[1], x.shape[0]))
+            some = t.clone()
+            some[0] = -100
+            for labels in (t, some):
+                for reduction in ("none", "sum", "mean"):
+                    want = generally(lambda: F.nll_loss(x, labels, reduction=reduction))
+                    same(F.nll_loss(x, labels, reduction=reduction), want)
+                    w = x.clone().requires_grad_()
+                    same(F.nll_loss(w, labels, reduction=reduction), want)
+    with pytest.raises(IndexError):
+        F.nll_loss(torch.zeros(2, 3), torch.tensor([0, 3]))
+    with pytest.raises(IndexError):
+        F.nll_loss(torch.zeros(2, 3), torch.tensor([0, -1]))
+
+
+def test_labels_may_change_after_a_recorded_nll_loss():
+    x, t = torch.zeros(2, 3, requires_grad=True), torch.tensor([0, 1])
+    loss = F.nll_loss(x, t)
+    t.fill_(2)
+    loss.backward()
+    assert x.grad.tolist() == [[-0.5, 0, 0], [0, -0.5, 0]]
+
+
+def test_pixel_shuffle():
+    for shape in ((1, 4, 2, 3), (2, 8, 1, 1), (3, 4, 0, 2), (1, 9, 2, 2), (2, 4, 3, 3)):
+        x = torch.arange(int(np.prod(shape)), dtype=torch.float32).reshape(shape)
+        r = 3 if shape[1] == 9 else 2
+        for y in (x, x.contiguous(memory_format=torch.channels_last)):
+            made = F.pixel_shuffle(y, r)
+            same(made, generally(lambda y=y, r=r: F.pixel_shuffle(y, r)))
+            assert made.stride() == generally(lambda y=y, r=r: F.pixel_shuffle(y, r)).stride()
+            made.fill_(-1)
+            assert y.numel() == 0 or y.max() >= 0  # memory of its own
+
+
+def test_copy_in_place():
+    for x in layouts(np.random.default_rng(8)):
+        if x.numel() > 1 and 0 in x.stride():
+            continue
+        target = torch.zeros(x.shape)
+        assert target.copy_(x) is target and target._version == 1
+        same(target, x.contiguous())
+    x = torch.arange(4.0)
+    with pytest.raises(RuntimeError):
+        x[1:].copy_(x[:-1])  # a part of itself
+    leaf = torch.zeros(4, requires_grad=True)
+    with pytest.raises(RuntimeError):
+        leaf.copy_(x)
+    recorded = torch.zeros(4).copy_(leaf)
+    assert recorded.requires_grad
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    "name, args",
+    [
+        ("uniform_", ()), ("uniform_", (-1, 2.5)), ("normal_", ()), ("normal_", (1, 0.5)),
+        ("exponential_", ()), ("exponential_", (2,)), ("bernoulli_", (0.3,)), ("geometric_", (0.4,)),
+        ("cauchy_", ()), ("log_normal_", ()),
+    ],
+)  # fmt: skip
+def test_random_fills(name, args, kind):
+    for shape in ((), (0,), (1,), (5,), (16,), (4, 8), (3, 21), (70_000,)):
+        made = []
+        for way in (lambda call: call(), generally):
+            torch.manual_seed(5)
+            x = torch.zeros(shape, dtype=kind)
+            assert way(lambda x=x: getattr(x, name)(*args)) is x
+            assert x._version == 1
+            made.append((x, torch.rand(3)))
+        same(made[0][0], made[1][0])
+        same(made[0][1], made[1][1])
+
+
+def test_random_fills_of_parts_and_refusals():
+    base = torch.zeros(6, 6)
+    torch.manual_seed(2)
+    base[:, ::2].uniform_()
+    assert (base[:, 1::2] == 0).all() and (base[:, ::2] != 0).any()
+    with pytest.raises(RuntimeError):
+        torch.zeros(3).normal_(0, -1)
+    with pytest.raises(RuntimeError):
+        torch.zeros(3, requires_grad=True).uniform_()
+    with pytest.raises(RuntimeError):
+        torch.zeros(1).expand(3).uniform_()
+
+
+@pytest.mark.parametrize(
+    "kind", [torch.float32, torch.float64, torch.float16, torch.int32, torch.uint8]
+)
+def test_random_integers_of_a_dtype(kind):
+    for low, high in ((0, 10), (3, 5), (-5, 5), (0, 200)):
+        if kind is torch.uint8 and low < 0:
+            continue
+        torch.manual_seed(1)
+        a = torch.randint(low, high, (3, 5), dtype=kind)
+        torch.manual_seed(1)
+        b = torch.randint(low, high, (3, 5)).to(kind)
+        same(a, b)
+
+
+def test_mode_against_counting():
+    rng = np.random.default_rng(9)
+    for shape, dim in (((5, 7), 1), ((5, 7), 0), ((2, 3, 6), 1), ((4, 1), 1), ((3,), 0)):
+        x = rng.integers(0, 3, shape)
+        values, index = torch.mode(torch.from_numpy(x), dim=dim)
+        lines = np.moveaxis(x, dim, -1).reshape(-1, shape[dim])
+        for line, value, at in zip(
+            lines, values.reshape(-1).tolist(), index.reshape(-1).tolist(), strict=True
+        ):
+            known, counts = np.unique(line, return_counts=True)
+            assert value == known[counts.argmax()] and at == np.flatnonzero(line == value)[-1]
+
+
+def test_whole_numbers_counted_in_place():
+    x = torch.zeros((), dtype=torch.int64)
+    x += 3
+    x.mul_(2).sub_(1)
+    assert x.item() == 5 and x._version == 3
+    with pytest.raises(RuntimeError):
+        x.add_(1.5)
+    with pytest.raises((RuntimeError, OverflowError)):
+        x.add_(1 << 70)
+    assert x.item() == 5
+    x.add_(True)
+    assert x.item() == 6
+
+
+def test_linspace_ends():
+    for kind in (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.complex64):
+        for n in (1, 2, 7, 32):
+            made = torch.linspace(-3, 5, n, dtype=kind)
+            assert made[0].item() == -3 and (n == 1 or made[-1].item() == 5)
+    assert torch.linspace(0.1, 0.7, 4).tolist() == pytest.approx([0.1, 0.3, 0.5, 0.7], rel=1e-6)
+
+
+def test_moved_dimensions():
+    for ndim in (1, 2, 3, 4, 5):
+        x = np.empty(range(2, 2 + ndim))
+        for source in range(-ndim, ndim):
+            for place in range(-ndim, ndim):
+                assert x.transpose(shapes.moved(ndim, source, place)).shape == (
+                    np.moveaxis(x, source, place).shape
+                )
+
+
+def test_keywords_of_numpy_and_of_the_function():
+    x = torch.arange(6.0).reshape(2, 3)
+    for _ in range(2):  # the second call takes the short way
+        assert torch.median(x, dim=1).values.tolist() == [1, 4]
+        assert torch.median(x, axis=1).values.tolist() == [1, 4]
+        assert torch.var(x, axis=1, keepdims=True).shape == (2, 1)
+        assert torch.var(x, dim=1, keepdim=True).shape == (2, 1)
+        with pytest.raises(TypeError):
+            torch.median(x, dims=1)
+        with pytest.raises(TypeError):
+            torch.median(x, dim=1, axis=1)
+        out = (torch.empty(2), torch.empty(2, dtype=torch.int64))
+        assert torch.median(x, dim=1, out=out)[0] is out[0]
+
+
+def test_one_dimension_of_a_transform():
+    rng = np.random.default_rng(10)
+    for shape in ((4, 8), (3, 1), (2, 5, 7)):
+        x = torch.from_numpy(rng.normal(size=shape)).float()
+        for dim in range(-len(shape), len(shape)):
+            for y in (x, x.transpose(0, 1), torch.complex(x, x.flip(0))):
+                same(torch.fft.fft(y, dim=dim), torch.fft.fftn(y, dim=(dim,)))
+                near = torch.fft.ifft(torch.fft.fft(y, dim=dim), dim=dim)
+                assert torch.allclose(near.real, y.real, atol=1e-5)
