@@ -238,7 +238,7 @@ def test_the_engine_stays_small():
     assert len(files) > 5
     assert (
         sum(lines_of_code(path.read_text(encoding="utf-8")) for path in files)
-        < LINES_OF_CODE_OF_ENGINE
+        <= LINES_OF_CODE_OF_ENGINE
     )
 
 

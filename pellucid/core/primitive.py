@@ -92,6 +92,8 @@ class Primitive:
     samples: Rule | None = None
     aten: Callable[..., Any] | None = None
     autocast: str | None = None
+    expand: Rule | None = None
+    reduces: str = ""
     check: Rule | None = None
     wide_numbers: bool = False
     aux: bool = False
@@ -99,6 +101,7 @@ class Primitive:
     title: str = ""
     kernel: str = ""
     traits: frozenset[str] = frozenset()
+    advice: str = ""
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None
     linked: tuple[tuple[str, bool], ...] = ()
     # of a Function: why gradients of some leaves alone are refused
@@ -227,6 +230,8 @@ def defop(
     onnx: Rule | str | None = None,
     samples: Rule | None = None,
     autocast: str | None = None,
+    expand: Rule | None = None,
+    reduces: str = "",
     check: Rule | None = None,
     wide_numbers: bool = False,
     aux: bool = False,
@@ -234,6 +239,7 @@ def defop(
     title: str = "",
     kernel: str = "",
     traits: str = "",
+    advice: str = "",
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None,
     linked: str = "",
     aten: Callable[..., Any] | None = None,
@@ -280,6 +286,11 @@ def defop(
             result's name (or names), or None: it is refused.
         samples: generator of sample and error inputs for the table-driven tests.
         autocast: "lower" (runs in the lower precision under autocast), "float32" or "promote".
+        expand: `expand(e, x)` writes the operation as others into a compiled program, whose loops
+            fuse them: `e` is the `Expansion` of `compiler.passes.expand`, `x` the first argument. It
+            returns False where the operation is to stay as it is.
+        reduces: the word for what it does in a loop: "sum", "mean", "prod", "max", "min", "all" or
+            "any" over dimensions.
         check: `check(*arguments, **params)` raises PyTorch's error for arguments that the forward
             rule would accept or garble: the arrays and numbers as given, before promotion. It runs
             on the general path (where bool and complex tensors of such an operation always go) and
@@ -298,6 +309,7 @@ def defop(
             "overwrites" (the result has nothing of its input), "diagonal" (each element of the
             result depends on the element in its place), "multiplies" (it and its gradients are
             products of matrices, which some processors compute in bfloat16).
+        advice: what to do where the result is not finite though the arguments are, in words.
         linked: the arguments (and "out", the result) that recorded gradients stay connected to,
             though their values may not depend on them: a second derivative by them is zeros, or
             None for `name?`.

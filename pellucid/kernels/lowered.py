@@ -70,6 +70,22 @@ class Executable(Protocol):
 Lowering = Callable[[Instruction, Any], Native | str]
 Handed = Callable[[list[np.ndarray]], Any]
 
+
+@dataclass(frozen=True)
+class InFloat32:
+    """A lowering for float32 of what eager execution computes in float32 on two-byte floats, and
+    rounds once: it serves those, too, with conversions around it.
+
+    Other operations round in between (sums by index), draw in their own way, or move values of
+    which most stay where they are.
+    """
+
+    rule: Lowering
+
+    def __call__(self, i: Instruction, ex: Any) -> Native | str:
+        return self.rule(i, ex)
+
+
 OTHER = "a layout or dtype that only the eager kernel serves"
 FLOAT = Access("float32", (1,))
 

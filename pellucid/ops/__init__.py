@@ -83,6 +83,7 @@ from .reduce import segments as segments
 from .reduce import select as reduce_select
 from .reduce import softmax as softmax
 from .reduce import sort as sort
+from .reduce import truth as reduce_truth
 from .reduce import var as reduce_var
 from .shape import broadcast as broadcast
 from .shape import copies as view_copies

@@ -27,13 +27,12 @@ OF_FUNCTIONS = (
     "sparse",
 )
 
-# What is still kept by operation outside of the records: how a compiled program runs it, and one
-# table of sentences. The list shrinks as records take these facts over; it must not grow.
+# What is still kept by operation outside of the records: the native code of heavy operations and of
+# array functions in compiled programs, which each family declares beside its kernels. The list must
+# not grow.
 OF_OPERATIONS = {
-    "compiler.lower": "instructions of heavy operations in compiled programs, by family",
-    "compiler.passes": "what fuses with what",
-    "kernels": "native code by name, and lowerings by family",
-    "debug.questions.values": "advice in sentences for values that are not finite",
+    "compiler.lower": "copies, random draws, and all families joined",
+    "kernels": "lowerings by family, and native code by name",
 }
 # Tables whose keys are other things than operations, and share names with some.
 OF_OTHER_THINGS = {

@@ -10,23 +10,11 @@ from typing import Any
 
 from ...ir import Buffer, Extra, Instruction, Ref, Value
 from ...ir.program import row_major
-from ...kernels.lowered import Access, Lowering, Native, copied, steps
+from ...kernels.lowered import Access, InFloat32, Lowering, Native, copied, steps
 from ...kernels.pointwise.values import available, is_half
 from ...kernels.schedule import Place, Schedule
 
 __all__ = ["widened"]
-
-
-# What eager execution computes in float32 and rounds once. Others round in between (sums by index),
-# draw in their own way, or move values of which most stay where they are.
-_IN_FLOAT32 = frozenset(
-    "adaptive_avg_pool adaptive_avg_pool_grad adaptive_max_pool argmax argmin avg_pool "
-    "avg_pool_grad batch_norm batch_norm_vjp conv conv_input_grad conv_weight_grad "
-    "cross_entropy cross_entropy_vjp cumsum kthvalue layer_norm layer_norm_vjp log_softmax "
-    "max_dim max_pool max_pool_grad median min_dim resample_axis resample_axis_back "
-    "scaled_dot_product_attention scaled_dot_product_attention_vjp softmax sort topk "
-    "_move_by_saved".split()
-)
 
 
 class _Wide:
@@ -90,7 +78,7 @@ def widened(rule: Lowering, i: Instruction, ex: Any) -> Native | str:
     read = list(dict.fromkeys(v for v in (*i.reads(), *i.writes) if is_half(v.dtype)))
     made = list(dict.fromkeys(v for v in (*i.made(), *i.outputs, *i.writes) if is_half(v.dtype)))
     if (
-        i.op not in _IN_FLOAT32
+        not isinstance(rule, InFloat32)
         or not read
         or any(not available(v.dtype) or any(s % 2 for s in v.strides) for v in (*read, *made))
     ):

@@ -25,20 +25,6 @@ from .context import Context
 
 LARGEST_LOOP = 48  # steps of one loop: more do not fit the registers
 MOST_ACCESSES = 20
-_REDUCTIONS = {
-    "sum": "sum",
-    "sum_all": "sum",
-    "mean": "mean",
-    "mean_all": "mean",
-    "sum_to": "sum",
-    "amax": "max",
-    "amin": "min",
-    "max_all": "max",
-    "min_all": "min",
-    "prod": "prod",
-    "all": "all",
-    "any": "any",
-}
 _MOVES = ("cast", "clone", "contiguous", "replaced")
 
 
@@ -119,7 +105,7 @@ def member_of(i: Instruction, number_of: Callable[[Value], Any]) -> Member | str
         return "a call of Python code" if i.kind == "call" else "a gradient rule without operations"
     if i.extras or i.hands_on or len(i.outputs) != 1:
         return "it has several results"
-    if i.op in _REDUCTIONS:
+    if i.record.reduces:
         return _reduction(i, number_of)
     if i.op in _MOVES:
         return _checked(
@@ -162,7 +148,7 @@ def _reduction(i: Instruction, number_of: Callable[[Value], Any]) -> Member | st
     if not axes:
         move = Member(i, out.shape, (x,), out, move=True)
         return _checked(move, number_of) if x.shape == out.shape else "it reduces nothing"
-    return _checked(Member(i, x.shape, (x,), out, (), axes, _REDUCTIONS[i.op]), number_of)
+    return _checked(Member(i, x.shape, (x,), out, (), axes, i.record.reduces), number_of)
 
 
 def _checked(node: Member, number_of: Callable[[Value], Any]) -> Member | str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...ir import Buffer, Instruction, Program, Value
-from ...ir.formula import FORMULAS
+from ...ir import formula
 from ...kernels.pointwise.steps import costly
 from .context import Context
 from .fuse import Member, member_of
@@ -32,7 +32,7 @@ def recompute_cheap(program: Program, context: Context) -> Program:
     for i in instructions:
         if i.phase == "backward" or i.kind != "op" or len(i.outputs) != 1 or i.extras or i.hands_on:
             continue
-        if i.op not in FORMULAS or costly(i.op) and i.op not in SHARED:
+        if i.op not in formula.FORMULAS or costly(i.op) and i.op not in SHARED:
             continue
         out, values = i.outputs[0], [x for x in i.inputs if isinstance(x, Value)]
         if (

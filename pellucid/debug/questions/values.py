@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core import observe, reverse
+from ...core.primitive import PRIMITIVES
 from ...core.source import describe
 from ...core.tape import Node, walk
 from ...core.tensor import Tensor
@@ -263,22 +264,6 @@ def _living_loss(t: Tensor) -> Tensor | None:
 
 
 # ---- NaN and Inf -----------------------------------------------------------------------------
-_DOMAIN = {
-    "log": "keep the input of log above zero: torch.log(x.clamp(min=1e-8)), or log_softmax in place of log(softmax)",
-    "log2": "keep the input above zero: clamp(min=1e-8)",
-    "log10": "keep the input above zero: clamp(min=1e-8)",
-    "sqrt": "keep the input of sqrt positive: torch.sqrt(x.clamp(min=0) + 1e-8)",
-    "rsqrt": "keep the input of rsqrt positive: add a small epsilon",
-    "div": "keep the divisor away from zero: x / (y + 1e-8), or torch.where on the divisor before dividing",
-    "reciprocal": "keep the input away from zero: add a small epsilon",
-    "exp": "the input of exp is too large: subtract the maximum first, or use softmax, logsumexp or log_softmax, which do",
-    "pow": "keep the base in the domain of this exponent (clamp it)",
-    "softmax": "softmax is undefined for a fully masked row: leave at least one entry unmasked",
-    "acos": "keep the input inside (-1, 1): clamp it",
-    "asin": "keep the input inside (-1, 1): clamp it",
-    "mul": "the factors are too large for this dtype, or Inf met zero: scale them down before multiplying",
-    "sub": "Inf minus Inf has no value: find what became Inf before",
-}
 _STEP = "the update was too large: lower the learning rate, or clip gradients with clip_grad_norm_"
 
 
@@ -287,9 +272,9 @@ def _domain(name: str, detail: str = "") -> str:
         return "the values diverged before: lower the learning rate, clip gradients with clip_grad_norm_, or normalize"
     if name.endswith(".step"):
         return _STEP
-    return _DOMAIN.get(
-        name,
-        "keep the operation's inputs in its domain (clamp, add an epsilon, use a stable form such as log_softmax)",
+    record = PRIMITIVES.get(name)
+    return (record and record.advice) or (
+        "keep the operation's inputs in its domain (clamp, add an epsilon, use a stable form such as log_softmax)"
     )
 
 

@@ -24,6 +24,7 @@ from ..lowered import (
     OTHER,
     Executable,
     Handed,
+    InFloat32,
     Lowering,
     Native,
     compact,
@@ -569,11 +570,11 @@ def avg_pool_grad(i: Instruction, ex: Executable) -> Native | str:
 
 
 LOWERINGS: dict[str, Lowering] = {
-    "conv": convolution,
-    "conv_input_grad": input_grad,
-    "conv_weight_grad": weight_grad,
-    "max_pool": max_pool,
-    "max_pool_grad": max_pool_grad,
-    "avg_pool": avg_pool,
-    "avg_pool_grad": avg_pool_grad,
+    "conv": InFloat32(convolution),
+    "conv_input_grad": InFloat32(input_grad),
+    "conv_weight_grad": InFloat32(weight_grad),
+    "max_pool": InFloat32(max_pool),
+    "max_pool_grad": InFloat32(max_pool_grad),
+    "avg_pool": InFloat32(avg_pool),
+    "avg_pool_grad": InFloat32(avg_pool_grad),
 }

@@ -9,6 +9,7 @@ from ...ir.program import ITEMSIZE
 from ..lowered import (
     OTHER,
     Executable,
+    InFloat32,
     Lowering,
     Native,
     compact,
@@ -225,16 +226,16 @@ def _running(
 
 
 LOWERINGS: dict[str, Lowering] = {
-    "sort": sort,
-    "topk": topk,
-    "max_dim": extreme,
-    "min_dim": extreme,
-    "argmax": extreme,
-    "argmin": extreme,
-    "cumsum": running,
+    "sort": InFloat32(sort),
+    "topk": InFloat32(topk),
+    "max_dim": InFloat32(extreme),
+    "min_dim": InFloat32(extreme),
+    "argmax": InFloat32(extreme),
+    "argmin": InFloat32(extreme),
+    "cumsum": InFloat32(running),
     "cumprod": running,
     "cumprod_vjp": cumprod_vjp,
-    "median": chosen,
+    "median": InFloat32(chosen),
     "nanmedian": chosen,
     "median_all": chosen,
     "nanmedian_all": chosen,

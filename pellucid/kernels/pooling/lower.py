@@ -12,7 +12,18 @@ from ...ir.program import ITEMSIZE
 from ..convolution.lower import max_pool_grad, pooled
 from ..indexing.gather_scatter import Index, Pick
 from ..indexing.lower import native, plain
-from ..lowered import OTHER, Executable, Handed, Lowering, Native, compact, served, steps, value_of
+from ..lowered import (
+    OTHER,
+    Executable,
+    Handed,
+    InFloat32,
+    Lowering,
+    Native,
+    compact,
+    served,
+    steps,
+    value_of,
+)
 from ..schedule import Place, Schedule
 from . import adaptive as pool_adaptive
 
@@ -129,11 +140,11 @@ def _flat(
 
 
 LOWERINGS: dict[str, Lowering] = {
-    "adaptive_max_pool": adaptive,
+    "adaptive_max_pool": InFloat32(adaptive),
     "_adaptive_maxima": adaptive_places,
     "_maxima": places,
     "pool_gather": at_places,
     "max_unpool": at_places,
-    "max_pool_grad": grad,
+    "max_pool_grad": InFloat32(grad),
 }
 HANDED: dict[str, Handed] = {"adaptive_max_pool": lambda arrays: arrays[0]}

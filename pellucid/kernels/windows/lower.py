@@ -12,6 +12,7 @@ from ...ir.program import row_major
 from ..lowered import (
     OTHER,
     Executable,
+    InFloat32,
     Lowering,
     Native,
     compact,
@@ -213,5 +214,5 @@ def _both_ways(
 
 LOWERINGS: dict[str, Lowering] = {
     "im2col": columns, "col2im": columns, "unfold_grad": lines, **dict.fromkeys(_KINDS, sampled),
-    "resample_axis": resample, "resample_axis_back": resample,
+    "resample_axis": InFloat32(resample), "resample_axis_back": InFloat32(resample),
 }  # fmt: skip

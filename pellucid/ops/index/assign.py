@@ -26,6 +26,7 @@ from ...errors import (
     OperationError,
     ShapeError,
 )
+from ...ir import Value
 from .._numbers import check_fitting, scalar_array
 from .._rules import require_tensor
 from .._samples import Sample
@@ -134,9 +135,30 @@ def _onnx_index_put(c: Any) -> Any:
     return c.emit("Where", c[2], c.emit("Reshape", c[1], c.const(np.zeros(0, np.int64))), c[0])
 
 
+def _expand_put(e: Any, x: Any) -> bool:
+    """A number put where a mask is true."""
+    _, value, *masks = e.i.inputs
+    if (
+        e.i.params["accumulate"]
+        or tuple(e.i.params["spec"]) != (True,)
+        or len(masks) != 1
+        or masks[0].dtype != "bool"
+        or not e.floats(x)
+    ):
+        return False
+    if not isinstance(value, Value) or value.size != 1 or value.dtype != x.dtype:
+        return False
+    mask = masks[0]
+    for _ in range(len(x.shape) - len(mask.shape)):
+        mask = e.with_one(mask, len(mask.shape))
+    e.give("where", mask, e.reshaped(value, ()), x)
+    return True
+
+
 index_put_op = defop(
     "index_put",
     "input values *indices",
+    expand=_expand_put,
     forward=_index_put,
     inplace=_put_into,
     check=_check_put,

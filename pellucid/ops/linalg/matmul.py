@@ -22,6 +22,7 @@ from ...core.tensor import FAST_TYPES, Tensor, make_tensor
 from ...core.tracing import constant
 from ...dtypes import BY_NUMPY, contiguous_format, promote_types
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
+from ...ir import Value
 from ...shapes import (
     bmm_shape,
     broadcast_shapes,
@@ -195,9 +196,28 @@ def _foldable(A: Any, t: Any, kept: int) -> Any:
     return t
 
 
+def _expand_matmul(e: Any, x: Any) -> bool:
+    """Products with vectors are those with matrices of one row or column."""
+    y, out = e.i.inputs[1], e.i.outputs[0]
+    if not isinstance(y, Value) or x.dtype != y.dtype or not e.floats(x, halves=True):
+        return False
+    if min(len(x.shape), len(y.shape)) != 1:
+        return bool(e.laid_out(x))
+    a, b, shape = x, y, list(out.shape)
+    if len(x.shape) == 1:
+        a = e.with_one(x, 0)
+        shape.insert(len(shape) - (len(y.shape) > 1), 1)
+    if len(y.shape) == 1:
+        b = e.with_one(y, 1)
+        shape.append(1)
+    e.give("matmul", a, b, out=e.reshaped(out, tuple(shape)))
+    return True
+
+
 matmul_op = defop(
     "matmul",
     "input other",
+    expand=_expand_matmul,
     forward="matmul",
     aval=lambda a, b: (matmul_shape(a[0], b[0]), a[1]),
     vjp={"input": _left, "other": _right},

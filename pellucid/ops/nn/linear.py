@@ -97,9 +97,18 @@ def linear_by_aten(A: Any, input: Any, weight: Any, bias: Any) -> Any:
     return A.view(A.addmm(bias, flat, A.t(weight)), [*shape[:-1], weight._array.shape[0]])
 
 
+def _expand_linear(e: Any, x: Any) -> bool:
+    """Rows with gaps between them are copied first: a product goes over all rows as one matrix."""
+    if len(x.shape) < 3 or x.contiguous or not e.floats(x, halves=True):
+        return bool(e.laid_out(x))
+    e.give("linear", e.new("clone", x), *e.i.inputs[1:])
+    return True
+
+
 linear_op = defop(
     "linear",
     "input weight bias?",
+    expand=_expand_linear,
     forward=lambda xp, x, w, b: xp.linear(x, w, b),
     aval=lambda x, w, b: ((*x[0][:-1], w[0][0]), x[1]),
     vjp=_linear_vjp,

@@ -61,6 +61,7 @@ def _refuse_bool() -> None:
 sub_op = defop(
     "sub",
     "input other",
+    advice="Inf minus Inf has no value: find what became Inf before",
     forward="subtract",
     vjp={"input": lambda g: g, "other": lambda g: -g},
     jvp="linear",
@@ -75,6 +76,10 @@ sub_op = defop(
 mul_op = defop(
     "mul",
     "input other",
+    advice=(
+        "the factors are too large for this dtype, or Inf met zero: scale them down "
+        "before multiplying"
+    ),
     forward="multiply",
     vjp={
         "input": lambda F, g, other: g * F.conj(other),
@@ -339,6 +344,7 @@ reciprocal = unary(
     onnx="Reciprocal",
     domain=POSITIVE,
     complex=True,
+    advice="keep the input away from zero: add a small epsilon",
     doc="`1 / input`.",
     example="torch.reciprocal(torch.tensor([2.0, 4.0]))",
     shows="tensor([0.5000, 0.2500])",

@@ -114,6 +114,7 @@ def _sum_to_by_aten(A: Any, x: Any, shape: list[int]) -> Any:
 sum_to = defop(
     "sum_to",
     "input",
+    reduces="sum",
     forward=_sum_to,
     aval=lambda x, shape: (shape, x[1]),
     vjp={"input": lambda F, g, input_shape: F.expand(g, shape=input_shape)},

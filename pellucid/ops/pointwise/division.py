@@ -22,6 +22,10 @@ from .basic import underivable
 div_op = defop(
     "div",
     "input other",
+    advice=(
+        "keep the divisor away from zero: x / (y + 1e-8), or torch.where on the divisor "
+        "before dividing"
+    ),
     forward="true_divide",
     vjp={
         "input": lambda F, g, other: g / F.conj(other),

@@ -24,6 +24,10 @@ exp = unary(
     "exp",
     lambda F, g, out: g * F.conj(out),
     complex=True,
+    advice=(
+        "the input of exp is too large: subtract the maximum first, or use softmax, "
+        "logsumexp or log_softmax, which do"
+    ),
     doc="e to the power of each element.",
     example="torch.exp(torch.tensor([0.0, 1.0]))",
     shows="tensor([1.0000, 2.7183])",
@@ -60,6 +64,10 @@ log = unary(
     lambda F, g, input: g / F.conj(input),
     domain=POSITIVE,
     complex=True,
+    advice=(
+        "keep the input of log above zero: torch.log(x.clamp(min=1e-8)), or log_softmax "
+        "in place of log(softmax)"
+    ),
     doc="Natural logarithm of each element; NaN for negative numbers.",
     example="torch.log(torch.tensor([1.0, 10.0]))",
     shows="tensor([0.0000, 2.3026])",
@@ -73,6 +81,7 @@ log2 = unary(
     domain=POSITIVE,
     complex=True,
     onnx=lambda c: c.emit("Div", c.emit("Log", c[0]), c.number(math.log(2))),
+    advice="keep the input above zero: clamp(min=1e-8)",
     doc="Logarithm to base 2 of each element.",
     example="torch.log2(torch.tensor([1.0, 8.0]))",
     shows="tensor([0., 3.])",
@@ -85,6 +94,7 @@ log10 = unary(
     domain=POSITIVE,
     complex=True,
     onnx=lambda c: c.emit("Div", c.emit("Log", c[0]), c.number(math.log(10))),
+    advice="keep the input above zero: clamp(min=1e-8)",
     doc="Logarithm to base 10 of each element.",
     example="torch.log10(torch.tensor([1.0, 1000.0]))",
     shows="tensor([0., 3.])",
@@ -110,6 +120,7 @@ sqrt = unary(
     lambda F, g, out: g / (F.conj(out) * 2),
     domain=POSITIVE,
     complex=True,
+    advice="keep the input of sqrt positive: torch.sqrt(x.clamp(min=0) + 1e-8)",
     doc="Square root of each element; NaN for negative numbers.",
     example="torch.sqrt(torch.tensor([4.0, 2.0]))",
     shows="tensor([2.0000, 1.4142])",
@@ -123,6 +134,7 @@ rsqrt = unary(
     domain=POSITIVE,
     complex=True,
     onnx=lambda c: c.emit("Reciprocal", c.emit("Sqrt", c[0])),
+    advice="keep the input of rsqrt positive: add a small epsilon",
     doc="1 divided by the square root of each element.",
     example="torch.rsqrt(torch.tensor([4.0, 0.25]))",
     shows="tensor([0.5000, 2.0000])",

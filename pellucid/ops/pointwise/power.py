@@ -93,6 +93,7 @@ def _pow_face(node: Any) -> Any:
 pow_op = defop(
     "pow",
     "input other",
+    advice="keep the base in the domain of this exponent (clamp it)",
     variant=_pow_face,
     forward="pow",
     vjp={"input": _base_gradient, "other": _exponent_gradient},

@@ -1,4 +1,4 @@
-"""Sums and their kin over dimensions: sum, mean, prod, all, any, amax, amin."""
+"""Sums and their kin over dimensions: sum, mean, prod, amax, amin."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...core.inplace import check_out, into
+from ...core.inplace import into
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import method, public
@@ -68,9 +68,19 @@ def _batch_whole_sum(b: Any) -> Any:
     )
 
 
+def _expand_sum(e: Any, x: Any) -> bool:
+    """Booleans and narrow integers become int64 first."""
+    if x.dtype not in ("bool", "int32") or e.i.outputs[0].dtype != "int64":
+        return False
+    e.give(e.i.op, e.new("cast", x, dtype="int64", shape=x.shape), **e.i.params)
+    return True
+
+
 sum_op = defop(
     "sum",
     "input",
+    reduces="sum",
+    expand=_expand_sum,
     forward=lambda xp, x, *, dim=None, keepdim=False: xp.sum(x, dim, None, None, keepdim),
     aval=_sum_aval,
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g, input_shape, dim, keepdim)},
@@ -86,6 +96,8 @@ sum_op = defop(
 sum_all_op = defop(
     "sum_all",
     "input",
+    reduces="sum",
+    expand=_expand_sum,
     forward="sum",
     aval=_sum_aval,
     vjp={"input": lambda F, g, input_shape: F.expand(g, shape=input_shape)},
@@ -146,6 +158,7 @@ def _renamed(name: str, given: dict[str, Any], dim: Any, keepdim: Any) -> tuple[
 mean_op = defop(
     "mean",
     "input",
+    reduces="mean",
     forward=lambda xp, x, *, dim=None, keepdim=False: xp.mean(x, dim, keepdim),
     aval=reduced_aval,
     vjp={
@@ -166,6 +179,7 @@ mean_op = defop(
 mean_all_op = defop(
     "mean_all",
     "input",
+    reduces="mean",
     forward="mean",
     aval=reduced_aval,
     vjp={
@@ -350,6 +364,7 @@ _LINES = (
 prod_op = defop(
     "prod",
     "input",
+    reduces="prod",
     forward=_prod,
     aval=_sum_aval,
     vjp={"input": _prod_grad},
@@ -447,6 +462,7 @@ def _extreme_grad(
 amax_op = defop(
     "amax",
     "input",
+    reduces="max",
     forward=lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim),
     aval=reduced_aval,
     vjp={"input": _extreme_grad},
@@ -457,6 +473,7 @@ amax_op = defop(
 amin_op = defop(
     "amin",
     "input",
+    reduces="min",
     forward=lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim),
     aval=reduced_aval,
     vjp={"input": _extreme_grad},
@@ -475,7 +492,9 @@ def _shared_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any) -> Any:
     return _extreme_grad(F, g, input, out, input_shape, None, False)
 
 
-def whole(name: str, onnx: Any = None, forward: Any = None, host: bool = False) -> Any:
+def whole(
+    name: str, onnx: Any = None, forward: Any = None, host: bool = False, reduces: str = ""
+) -> Any:
     """The largest, smallest or median element of all; those that are equal to it share the
     gradient.
     """
@@ -484,6 +503,7 @@ def whole(name: str, onnx: Any = None, forward: Any = None, host: bool = False) 
         "input",
         forward=forward or name,
         host=host,
+        reduces=reduces,
         aval=lambda x: ((), x[1]),
         vjp={"input": _shared_grad},
         grad_name=name.capitalize() if forward else f"{name.capitalize()}Backward1",
@@ -494,8 +514,8 @@ def whole(name: str, onnx: Any = None, forward: Any = None, host: bool = False) 
     )
 
 
-max_all_op = whole("max", lambda c: c.reduction("ReduceMax"))
-min_all_op = whole("min", lambda c: c.reduction("ReduceMin"))
+max_all_op = whole("max", lambda c: c.reduction("ReduceMax"), reduces="max")
+min_all_op = whole("min", lambda c: c.reduction("ReduceMin"), reduces="min")
 
 
 def check_nonempty(name: str, shape: tuple[int, ...], dims: Any) -> None:
@@ -628,155 +648,3 @@ def aminmax(
             into(target, value, "aminmax") for target, value in zip(out, made, strict=True)
         )  # type: ignore[assignment]
     return _aminmax(*made)
-
-
-# ---- truth and counting -----------------------------------------------------------------------
-def _all(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
-    if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
-        # the first False: a quarter of the cost, and the rest is not looked at
-        return x.item(x.argmin())
-    return xp.logical_and.reduce(x, dim, None, None, keepdim)
-
-
-def _any(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
-    if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
-        return x.item(x.argmax())
-    return xp.logical_or.reduce(x, dim, None, None, keepdim)
-
-
-def _onnx_all_any(c: Any, reduction: str) -> Any:
-    x = c.cast(c.as_bool(0), np.int32)
-    return c.cast(c.reduce(reduction, x, c.dims, c.p["keepdim"]), np.bool_)
-
-
-all_op = defop(
-    "all",
-    "input",
-    forward=_all,
-    aten=lambda A, x, *, dim, keepdim: (
-        A.all(x) if dim is None else A.all.dims(x, listed(dim), keepdim)
-    ),
-    aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
-    batch="dims",
-    onnx=lambda c: _onnx_all_any(c, "ReduceMin"),
-    samples=cases(*OVER_DIMS),
-)
-any_op = defop(
-    "any",
-    "input",
-    forward=_any,
-    aten=lambda A, x, *, dim, keepdim: (
-        A.any(x) if dim is None else A.any.dims(x, listed(dim), keepdim)
-    ),
-    aval=lambda x, dim, keepdim: (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.dtype(bool)),
-    batch="dims",
-    onnx=lambda c: _onnx_all_any(c, "ReduceMax"),
-    samples=cases(*OVER_DIMS),
-)
-
-
-def _truth(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    if (
-        dim is None
-        and isinstance(input, Tensor)
-        and input._array.dtype.kind == "b"
-        and input._array.ndim
-    ):
-        return op.call(input, dim=None, keepdim=keepdim)
-    dims = dims_of(dim, require_tensor(input, name)._array.ndim, name)
-    if isinstance(dim, (tuple, list)) and not dim and input._array.ndim:
-        dims = ()  # an empty list reduces nothing here
-    made = op.call(input if dims != () else input != 0, dim=dims, keepdim=keepdim)
-    # PyTorch keeps uint8
-    return F.cast(made, dtype=np.dtype(np.uint8)) if input.dtype is dtypes.uint8 else made
-
-
-def _truth_into(out: Any, made: Tensor, name: str, input: Tensor) -> Tensor:
-    check_out(out, (input,))
-    if isinstance(out, Tensor) and out.dtype not in (dtypes.bool_, dtypes.uint8):
-        raise DtypeError(
-            f"{name} only supports bool tensor for result, got: {out.dtype.scalar_type_name}"
-        )
-    return into(
-        out, F.cast(made, dtype=out._array.dtype) if isinstance(out, Tensor) else made, name
-    )
-
-
-@public(methods="=")
-@numpy_names
-def all(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None
-) -> Tensor:
-    """Test whether all elements are nonzero, in the whole tensor or along dimensions.
-
-    Args:
-        input: any shape and dtype. NaN counts as nonzero.
-        dim: a dimension or several. Default: all of them.
-        keepdim: keep the reduced dimensions with size 1. Default: False.
-
-    Returns:
-        bool values; uint8 for a uint8 input.
-
-    >>> import pellucid as torch
-    >>> torch.all(torch.tensor([[True, False], [True, True]]), dim=1)
-    tensor([False,  True])
-    """
-    made = _truth(all_op, "all", input, dim, keepdim)
-    return made if out is None else _truth_into(out, made, "all", input)
-
-
-@public(methods="=")
-@numpy_names
-def any(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None
-) -> Tensor:
-    """Test whether any element is nonzero, in the whole tensor or along dimensions.
-
-    Args:
-        input: any shape and dtype. NaN counts as nonzero.
-        dim: a dimension or several. Default: all of them.
-        keepdim: keep the reduced dimensions with size 1. Default: False.
-
-    Returns:
-        bool values; uint8 for a uint8 input.
-
-    >>> import pellucid as torch
-    >>> torch.any(torch.tensor([[True, False], [False, False]]), dim=1)
-    tensor([ True, False])
-    """
-    made = _truth(any_op, "any", input, dim, keepdim)
-    return made if out is None else _truth_into(out, made, "any", input)
-
-
-def _onnx_count_nonzero(c: Any) -> Any:
-    ones = c.cast(c.cast(c[0], np.bool_), np.int64)
-    return c.reduce("ReduceSum", ones, c.dims, False)
-
-
-count_nonzero_op = defop(
-    "count_nonzero", "input", forward=lambda xp, x, *, dim: xp.sum(x != 0, dim, np.int64),
-    aval=lambda x, dim: (reduced_aval(x, dim=dim)[0], np.dtype(np.int64)),
-    batch="dims",
-    onnx=_onnx_count_nonzero,
-    samples=cases((((3, 4),), {"dim": (0,)})),
-)  # fmt: skip
-
-
-@public(methods="=")
-def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
-    """Count the nonzero elements, in the whole tensor or along dimensions.
-
-    Args:
-        input: any shape and dtype.
-        dim: a dimension or several. Default: all of them.
-
-    Returns:
-        int64 counts.
-
-    >>> import pellucid as torch
-    >>> torch.count_nonzero(torch.tensor([0.0, 3.0, 4.0]))
-    tensor(2)
-    """
-    return count_nonzero_op.call(
-        input, dim=dims_of(dim, require_tensor(input, "count_nonzero")._array.ndim, "count_nonzero")
-    )

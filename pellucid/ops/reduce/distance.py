@@ -13,6 +13,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
+from ...ir import Value
 from ...shapes import broadcast_shapes
 from .._rules import constant, require_tensor, values
 from .._samples import cases
@@ -127,9 +128,39 @@ def _onnx_cdist(c: Any) -> Any:
     return c.emit("Pow", total, c.number(1 / order))
 
 
+def _expand_cdist(e: Any, x: Any) -> bool:
+    y, out, p = e.i.inputs[1], e.i.outputs[0], e.i.params["p"]
+    if not isinstance(y, Value) or not y.size or y.dtype != x.dtype or not e.floats(x):
+        return False
+    ndim = len(x.shape)
+    if e.i.params["by_products"]:
+        last = (ndim - 1,)
+        xx, yy = (e.reduced("sum", e.new("mul", v, v), last) for v in (x, y))
+        sums = e.new("add", xx, e.turned(yy), shape=out.shape)
+        products = e.new("matmul", x, e.turned(y), shape=out.shape)
+        squares = e.new("sub", sums, e.new("mul", products, 2.0))
+        e.give("sqrt", e.new("maximum", squares, 0.0))
+        return True
+    shape = (*out.shape, x.shape[-1])
+    away = e.new("sub", e.with_one(x, ndim - 1), e.with_one(y, ndim - 2), shape=shape)
+    over: Any = {"dim": (ndim,), "keepdim": False}
+    if p == 0:
+        differs = e.new("ne", away, 0, dtype="bool")
+        e.give("sum", e.new("cast", differs, dtype=x.dtype, shape=shape), **over)
+    elif p == 2:
+        e.give("sqrt", e.new("sum", e.new("mul", away, away), shape=out.shape, **over))
+    elif p in (1, math.inf):
+        e.give("sum" if p == 1 else "amax", e.new("abs", away), **over)
+    else:
+        powers = e.new("pow", e.new("abs", away), p)
+        e.give("pow", e.new("sum", powers, shape=out.shape, **over), 1 / p)
+    return True
+
+
 defop(
     "cdist",
     "input other",
+    expand=_expand_cdist,
     forward=_cdist,
     aval=lambda x, y, p, by_products: ((*x[0][:-1], y[0][-2]), x[1]),
     vjp={"input": _cdist_left, "other": _cdist_right},

@@ -138,9 +138,33 @@ def _onnx_vector_norm(c: Any) -> Any:
     return c.emit("Pow", total, c.number(1 / order))
 
 
+def _expand_vector_norm(e: Any, x: Any) -> bool:
+    if not e.floats(x):
+        return False
+    order, dims, keepdim = e.i.params["ord"], e.dims, e.i.params["keepdim"]
+    shape = e.i.outputs[0].shape
+    if order == 2 and math.prod(x.shape[d] for d in dims) == 1:  # whose square might overflow
+        order = 1
+    if order == 2:
+        total = e.new("sum", e.new("mul", x, x), shape=shape, dim=dims, keepdim=keepdim)
+        e.give("sqrt", total)
+    elif order in (1, INF, -INF):
+        word = {1: "sum", INF: "amax"}.get(order, "amin")
+        e.give(word, e.new("abs", x), dim=dims, keepdim=keepdim)
+    elif order == 0:
+        hits = e.new("cast", e.new("ne", x, 0, dtype="bool"), dtype=x.dtype, shape=x.shape)
+        e.give("sum", hits, dim=dims, keepdim=keepdim)
+    else:
+        powers = e.new("pow", e.new("abs", x), float(order))
+        total = e.new("sum", powers, shape=shape, dim=dims, keepdim=keepdim)
+        e.give("pow", total, 1 / order)
+    return True
+
+
 defop(
     "vector_norm",
     "input",
+    expand=_expand_vector_norm,
     forward=_vector_norm,
     vjp={"input": _vector_norm_grad},
     jvp=_vector_norm_tangent,

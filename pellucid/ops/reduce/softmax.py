@@ -41,9 +41,26 @@ def _log_softmax_grad(F: Any, g: Any, out: Any, out_shape: Any, dim: int) -> Any
     return g - F.exp(out) * (F.sum(g, dim=(dim,), keepdim=True) if out_shape else g)
 
 
+def _expand_softmax(e: Any, x: Any) -> bool:
+    dim = e.i.params["dim"]
+    rows = dim == len(x.shape) - 1 and x.dtype == "float32" and x.contiguous
+    if not e.floats(x) or set(e.i.params) - {"dim"} or rows:  # rows have a kernel
+        return False
+    away = e.new("sub", x, e.reduced("amax", x, (dim,)))
+    powers = e.new("exp", away)
+    total = e.reduced("sum", powers, (dim,))
+    if e.i.op == "softmax":
+        e.give("div", powers, total)
+    else:
+        e.give("sub", away, e.new("log", total))
+    return True
+
+
 softmax_op = defop(
     "softmax",
     "input",
+    advice="softmax is undefined for a fully masked row: leave at least one entry unmasked",
+    expand=_expand_softmax,
     forward=lambda xp, x, *, dim: xp.softmax(x, dim) if x.ndim else xp.exp(x - x),
     aval=lambda x, dim: x,
     vjp={"input": _softmax_grad},
@@ -57,6 +74,7 @@ softmax_op = defop(
 log_softmax_op = defop(
     "log_softmax",
     "input",
+    expand=_expand_softmax,
     forward=lambda xp, x, *, dim: xp.log_softmax(x, dim) if x.ndim else x - x,
     aval=lambda x, dim: x,
     vjp={"input": _log_softmax_grad},
@@ -88,9 +106,23 @@ def _logsumexp_grad(
     return g * F.conj(F.exp(input - out))
 
 
+def _expand_logsumexp(e: Any, x: Any) -> bool:
+    if not e.floats(x):
+        return False
+    top = e.reduced("amax", x, e.dims)
+    # Infinite ones stay as they are: nothing is taken out of their lines.
+    finite = e.new("isfinite", top, dtype="bool")
+    top = e.new("where", finite, top, 0.0, shape=top.shape, dtype=x.dtype)
+    total = e.reduced("sum", e.new("exp", e.new("sub", x, top)), e.dims)
+    shape = e.i.outputs[0].shape
+    e.give("add", e.reshaped(e.new("log", total), shape), e.reshaped(top, shape))
+    return True
+
+
 logsumexp_op = defop(
     "logsumexp",
     "input",
+    expand=_expand_logsumexp,
     aten=lambda A, x, *, dim, keepdim: A.logsumexp(x, listed(dim), keepdim),
     forward=lambda xp, x, *, dim, keepdim: xp.logsumexp(x, dim, keepdim) if x.ndim else x.copy(),
     aval=lambda x, dim, keepdim: (reduce_shape(x[0], dim, keepdim), x[1]),

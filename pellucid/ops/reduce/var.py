@@ -90,9 +90,32 @@ def _onnx_var(c: Any, root: bool) -> Any:
     return c.emit("Sqrt", out) if root else out
 
 
+def _expand_var(e: Any, x: Any) -> bool:
+    dims, out, correction = e.dims, e.i.outputs[0], e.i.params["correction"]
+    left = math.prod(x.shape[d] for d in dims) - correction
+    if left <= 0 or not e.floats(x):
+        return False
+    if x.dtype == "float32":  # squares in double: they neither overflow nor vanish
+        x = e.new("cast", x, dtype="float64")
+    away = e.new("sub", x, e.reduced("mean", x, dims))
+    squares = e.new("mul", away, away)
+    total = e.new("sum", squares, shape=out.shape, dim=dims, keepdim=e.i.params["keepdim"])
+    last = (
+        ("div", total, float(left))
+        if e.i.op == "var"
+        else ("sqrt", e.new("div", total, float(left)))
+    )
+    if total.dtype == out.dtype:
+        e.give(*last)
+    else:
+        e.give("cast", e.new(*last), dtype=np.dtype(out.dtype))
+    return True
+
+
 defop(
     "var",
     "input",
+    expand=_expand_var,
     forward=_var,
     vjp={"input": _var_grad},
     aval=lambda x, dim, correction, keepdim: (
@@ -140,6 +163,7 @@ def _std_tangent(
 defop(
     "std",
     "input",
+    expand=_expand_var,
     forward=_std,
     vjp={"input": _std_grad},
     jvp=_std_tangent,
