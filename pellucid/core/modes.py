@@ -100,22 +100,19 @@ class ContextDecorator:
         @functools.wraps(func)
         def generator(*args: Any, **kwargs: Any) -> Any:
             gen = func(*args, **kwargs)
+            step, value = gen.send, None
             try:
-                with self.clone():
-                    item = next(gen)
                 while True:
+                    with self.clone():
+                        item = step(value)
                     try:
-                        sent = yield item
+                        step, value = gen.send, (yield item)
                     except GeneratorExit:
                         with self.clone():
                             gen.close()
                         raise
                     except BaseException as error:
-                        with self.clone():
-                            item = gen.throw(error)
-                    else:
-                        with self.clone():
-                            item = gen.send(sent)
+                        step, value = gen.throw, error
             except StopIteration as stop:
                 return stop.value
 

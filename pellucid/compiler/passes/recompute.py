@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ...ir import Buffer, Instruction, Program, Value
-from ...ir import formula
+from ...ir import Buffer, Instruction, Program, Value, formula
 from ...kernels.pointwise.steps import costly
 from .context import Context
 from .fuse import Member, member_of
