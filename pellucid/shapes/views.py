@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from math import prod
 from operator import index as as_index
@@ -142,8 +143,13 @@ def view_strides(
         >>> view_strides((2, 3, 4), (12, 4, 1), (6, 4)), view_strides((3, 2), (1, 3), (6,))
         ((4, 1), None)
     """
+    return _view_strides(tuple(shape), tuple(strides), tuple(new_shape))
+
+
+@functools.lru_cache(4096)
+def _view_strides(shape: Shape, strides: Shape, new_shape: Shape) -> Shape | None:
     if 0 in shape:
-        return tuple(strides) if tuple(shape) == tuple(new_shape) else contiguous_strides(new_shape)
+        return strides if shape == new_shape else contiguous_strides(new_shape)
     if not shape:
         return (1,) * len(new_shape)
 

@@ -288,3 +288,43 @@ def test_one_dimension_of_a_transform():
                 same(torch.fft.fft(y, dim=dim), torch.fft.fftn(y, dim=(dim,)))
                 near = torch.fft.ifft(torch.fft.fft(y, dim=dim), dim=dim)
                 assert torch.allclose(near.real, y.real, atol=1e-5)
+
+
+def test_views_of_any_strides():
+    rng = np.random.default_rng(11)
+    seen = [0, 0]
+    for _ in range(400):
+        sizes = rng.choice([1, 2, 3, 4], rng.integers(1, 5)).tolist()
+        x = torch.arange(int(np.prod(sizes)), dtype=torch.float32).reshape(sizes)
+        x = x.permute(*rng.permutation(x.ndim).tolist())
+        d = int(rng.integers(x.ndim))
+        x = [x, x.narrow(d, 0, x.shape[d] - (x.shape[d] > 1)), x[..., ::2], x.unsqueeze(d)][
+            rng.integers(4)
+        ]
+        if rng.random() < 0.2:
+            x = x.unsqueeze(0).expand(2, *x.shape)
+        parts, left = [], x.numel()
+        while left > 1 and rng.random() < 0.8:
+            parts.append(int(rng.choice([n for n in range(1, left + 1) if left % n == 0])))
+            left //= parts[-1]
+        shape = (*parts, left)
+        wanted = shapes.view_strides(x.shape, x.stride(), shape)
+        seen[wanted is None] += 1
+        if wanted is None:
+            with pytest.raises(RuntimeError, match="view size is not compatible"):
+                x.view(shape)
+            same(x.reshape(shape), x.contiguous().view(shape))
+            continue
+        y = x.view(shape)
+        assert y.stride() == wanted and y.data_ptr() == x.data_ptr()
+        same(y, x.contiguous().view(shape))
+        assert y._base is not None
+    assert min(seen) > 40
+
+
+def test_views_of_large_and_empty_arrays():
+    x = torch.zeros(300, 400)[:, ::2]
+    assert x.view(3, 100, 200).stride() == (40_000, 400, 2)
+    assert torch.zeros(0, 4).t().view(2, 0).shape == (2, 0)
+    y = torch.zeros(1).expand(70_000)
+    assert y.view(7, 10_000).stride() == (0, 0)

@@ -9,6 +9,7 @@ changed contents back into them.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from typing import Any
 from ...core.tensor import Tensor
 from ..trace.numbers import is_read
 from ..trace.watch import module_of
-from .structure import Record, Same, is_record, rebuild
+from .structure import PLAIN, Record, Same, class_of, fields_of, is_record, rebuild
 
 PLACE = "\0object "  # with a number behind it, in the place of an object among those of the call
 MOST = 512  # objects of one call
@@ -43,21 +44,27 @@ def opens(value: Any) -> bool:
     class and its attributes.
     """
     try:
-        return is_record(value) and (
-            type(value) is SimpleNamespace
-            or module_of(type(value)).partition(".")[0] not in _LIBRARIES
-        )
+        return is_record(value) and _own(class_of(value))
     except Exception:  # code of its class, in the place of its attributes
         return False
 
 
-def objects_in(structure: Any) -> Iterator[Any]:
+@functools.lru_cache(1024)
+def _own(kind: type) -> bool:
+    """Whether a class of records is not Python's or NumPy's, but for `SimpleNamespace`."""
+    return kind is SimpleNamespace or module_of(kind).partition(".")[0] not in _LIBRARIES
+
+
+def objects_in(structure: Any) -> list[Any]:
     """The objects in a description that `flatten` made."""
-    if isinstance(structure, tuple):
-        if len(structure) == 2 and structure[0] == "object" and isinstance(structure[1], Same):
-            yield structure[1].value
-        for s in structure:
-            yield from objects_in(s)
+    found, waiting = [], [structure]
+    while waiting:
+        part = waiting.pop()
+        if len(part) == 2 and part[0] == "object" and isinstance(part[1], Same):
+            found.append(part[1].value)
+        else:
+            waiting += [p for p in part if type(p) is tuple]
+    return found
 
 
 def with_contents(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,6 +100,8 @@ class CallWithObjects:
         """A value with places for objects, lists and dictionaries, whose contents are noted."""
         if isinstance(value, Tensor):
             self.tensors |= self._depth > 0
+            return value
+        if type(value) in PLAIN and type(value) is not str:
             return value
         k = self.index.get(id(value))
         if k is not None:
@@ -234,9 +243,11 @@ class CallWithObjects:
 
     def _back(self, value: Any) -> Any:
         """A value with the call's objects at their places."""
-        kind = type(value)
+        kind = class_of(value)
         if kind is str:
             return self.objects[int(value[len(PLACE) :])] if value.startswith(PLACE) else value
+        if kind in PLAIN or kind is Tensor:
+            return value
         if isinstance(value, tuple):
             made = [self._back(v) for v in value]
             if all(a is b for a, b in zip(made, value, strict=True)):
@@ -249,8 +260,8 @@ class CallWithObjects:
                 back = self._back(v)
                 if back is not v:
                     value[k] = back
-        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-            fields = {f.name: self._back(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        elif (names := fields_of(kind)) is not None:
+            fields = {name: self._back(getattr(value, name)) for name in names}
             if any(v is not getattr(value, k) for k, v in fields.items()):
                 return dataclasses.replace(value, **fields)
         return value

@@ -5,6 +5,7 @@ or numbers.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -17,6 +18,19 @@ from ...devices import device
 from ..trace.numbers import NUMBERS, is_read
 from ..trace.watch import module_of
 
+class_of: Callable[[Any], Any] = type  # to type checkers a class is nothing to look up by
+
+#: Classes of which most values are; a description holds them as they are.
+PLAIN = frozenset((str, int, bool, type(None), bytes))
+
+
+@functools.lru_cache(1024)
+def fields_of(kind: type) -> tuple[str, ...] | None:
+    """The names of the fields of a dataclass; None for other classes."""
+    if not dataclasses.is_dataclass(kind):
+        return None
+    return tuple([f.name for f in dataclasses.fields(kind)])
+
 
 def flatten(value: Any, found: list[Tensor], new: Callable[[Any], bool] | None = None) -> Any:
     """A hashable description of a nested argument or result; its tensors are appended to `found`.
@@ -24,6 +38,9 @@ def flatten(value: Any, found: list[Tensor], new: Callable[[Any], bool] | None =
     `new` says which objects the call made of nothing but a class and attributes (`is_record`): the
     tensors in those are found, too.
     """
+    kind = class_of(value)
+    if kind in PLAIN:
+        return (kind, value)
     if is_read(value):
         found.append(value)
         return ("number", len(found) - 1)
@@ -39,14 +56,8 @@ def flatten(value: Any, found: list[Tensor], new: Callable[[Any], bool] | None =
         return ("list", *[flatten(v, found, new) for v in value])
     if isinstance(value, dict):
         return (type(value), *[(k, flatten(v, found, new)) for k, v in value.items()])
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return (
-            type(value),
-            *[
-                (f.name, flatten(getattr(value, f.name), found, new))
-                for f in dataclasses.fields(value)
-            ],
-        )
+    if (names := fields_of(kind)) is not None:
+        return (kind, *[(name, flatten(getattr(value, name), found, new)) for name in names])
     if isinstance(value, (bool, int, float, complex, str, bytes, type(None), np.generic)):
         return (type(value), float.__repr__(value) if isinstance(value, float) else value)
     if new is not None and new(value):
@@ -103,11 +114,8 @@ def lifted(
         table = type(value)(made)
         copies.append((value, table, made))
         return table
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        named = {
-            f.name: lifted(getattr(value, f.name), places, change, count, copies)
-            for f in dataclasses.fields(value)
-        }
+    if (names := fields_of(class_of(value))) is not None:
+        named = {n: lifted(getattr(value, n), places, change, count, copies) for n in names}
         return dataclasses.replace(value, **named)
     return value
 
@@ -165,19 +173,27 @@ def is_record(value: Any) -> bool:
     """Whether an object of the user's is nothing but its class and its attributes, so that another
     one can be made of those.
     """
-    kind = type(value)
+    kind = class_of(value)
     if kind is SimpleNamespace:
         return True
     return (
+        _of_records(kind)
+        and type(getattr(value, "__dict__", None)) is dict
+        and not isinstance(value, type)
+    )
+
+
+@functools.lru_cache(1024)
+def _of_records(kind: type) -> bool:
+    """Whether objects of a class are nothing but their attributes."""
+    return (
         kind.__new__ is object.__new__
         and kind.__basicsize__ == _SIZE
-        and type(getattr(value, "__dict__", None)) is dict
         and not hasattr(kind, "__del__")
         and all(
             module_of(c).partition(".")[0] != "pellucid" and not vars(c).get("__slots__")
             for c in kind.__mro__
         )
-        and not isinstance(value, type)
     )
 
 
@@ -187,6 +203,8 @@ def rebuild(
     """A result of the same structure with other tensors, and with Records for the objects that are
     `new`, as in `flatten`.
     """
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, (Tensor, Slot)) or is_read(value):
         return place(value)
     if type(value) is Record:
@@ -202,13 +220,9 @@ def rebuild(
         return [rebuild(v, place, new) for v in value]
     if isinstance(value, dict):
         return type(value)([(k, rebuild(v, place, new)) for k, v in value.items()])
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if (names := fields_of(class_of(value))) is not None:
         return dataclasses.replace(
-            value,
-            **{
-                f.name: rebuild(getattr(value, f.name), place, new)
-                for f in dataclasses.fields(value)
-            },
+            value, **{name: rebuild(getattr(value, name), place, new) for name in names}
         )
     if new is not None and new(value):
         return Record(type(value), {k: rebuild(v, place, new) for k, v in vars(value).items()})
