@@ -316,7 +316,9 @@ def test_views_of_any_strides():
             same(x.reshape(shape), x.contiguous().view(shape))
             continue
         y = x.view(shape)
-        assert y.stride() == wanted and y.data_ptr() == x.data_ptr()
+        assert y.data_ptr() == x.data_ptr()
+        if not x._array.flags.c_contiguous:
+            assert y.stride() == wanted
         same(y, x.contiguous().view(shape))
         assert y._base is not None
     assert min(seen) > 40
