@@ -28,6 +28,14 @@ rule_examples = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(rule_examples)
 
 # those that compare ranks: tests/check/ranks
+HEADINGS = [
+    "What it reports",
+    "Example",
+    "Why it is wrong",
+    "How to fix it",
+    "What it does not report",
+    "When to ignore it",
+]
 RULES = [rule for rule in all_rules() if not issubclass(rule, RankRule)]
 
 
@@ -43,9 +51,8 @@ def test_rule_is_complete(rule):
         assert len(list((scripts.SCRIPTS / rule.slug).glob(f"{kind}_*.py"))) >= 3, kind
     page = ROOT / "docs" / "checks" / f"{rule.slug}.md"
     text = page.read_text(encoding="utf-8")
-    assert text.startswith(f"# {rule.slug} ({rule.id})\n")
-    for heading in ("## What it sees", "## Why it is wrong", "## Fix", "## What it does not see"):
-        assert heading in text
+    assert re.match(rf"# .+ \({rule.slug}, {rule.id}\)\n\n\S", text)
+    assert re.findall("^## (.*)", text, re.MULTILINE) == HEADINGS
     assert re.fullmatch(r"PL\d{3}", rule.id)
     assert rule.severity in ("error", "warning", "info")
     assert rule.summary and not rule.summary.endswith(".")

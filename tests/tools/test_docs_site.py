@@ -392,12 +392,12 @@ class TestStage:
         folder = tmp_path / "docs" / "checks"
         folder.mkdir(parents=True)
         (folder / "a-b.md").write_text(
-            "# a-b (PL1)\n\n## What it sees\n\nThis | that, on\ntwo lines. More.\n\n## Fix\n\nNone.\n"
+            "# Some bug (a-b, PL1)\n\nThis | that, on\ntwo lines. More.\n\n## How to fix it\n\nNone.\n"
         )
         staged = website.Stage(tmp_path, tmp_path / "pages")
         assert (
             staged.check_list().strip().splitlines()[-1]
-            == r"| [a-b (PL1)](a-b.md) | This \| that, on two lines. |"
+            == r"| [Some bug](a-b.md)<br>`a-b` PL1 | This \| that, on two lines. More. | |"
         )
 
     def test_pictures(self, stage):

@@ -127,7 +127,7 @@ class Stage:
             gallery.build(self.extra / "gallery")
         self.write("examples.md", self.links(self.examples(), "examples/README.md", "examples.md"))
         if self.checks:
-            below = self.tree("", [path.name for path in self.checks])
+            below = self.tree("", [f"{path.stem} <{path.stem}>" for path in self.checks])
             self.write(
                 "checks/index.md",
                 self.links(self.check_list(), "docs/checks/README.md", "checks/index.md") + below,
@@ -201,35 +201,28 @@ class Stage:
         return "\n".join([*lines, ""])
 
     def check_list(self) -> str:
-        """All rules of `pellucid check` by family, each with its summary, or the first sentence of
-        its page.
-        """
+        """All rules of `pellucid check` by family, each with what its page says first."""
         from pellucid.check import all_rules
 
-        rules = {rule.slug: rule for rule in all_rules()}
+        severity = {rule.slug: rule.severity for rule in all_rules()}
         found: dict[str, list[str]] = {}
         for path in self.checks:
-            text = path.read_text(encoding="utf-8")
-            title = text.splitlines()[0].removeprefix("# ")
-            sees = re.search(r"^## What it sees\n+(.*?)(?:\n\n|\Z)", text, re.MULTILINE | re.DOTALL)
-            about = re.split(r"(?<=[.:]) ", " ".join(sees[1].split()))[0] if sees else ""
-            rule = rules.get(path.stem)
-            about = f"{rule.summary} ({rule.severity})" if rule else about
-            family = re.search(r"PL\d|D0", title)
-            row = (
-                f"| [{title}]({path.name}) | "
-                + (about[:1].upper() + about[1:]).replace("|", "\\|")
-                + " |"
+            head, about = path.read_text(encoding="utf-8").split("\n\n")[:2]
+            title, identifier = re.fullmatch(r"# (.*) \([\w-]+, (\w+)\)", head).groups()  # type: ignore[union-attr]
+            about = " ".join(about.split()).replace("|", "\\|")
+            row = f"| [{title}]({path.name})<br>`{path.stem}` {identifier} | {about} | {severity.get(path.stem, '')} |"
+            family = re.match(r"PL\d|D0", identifier)
+            found.setdefault(FAMILIES.get(family[0] if family else "", "Others"), []).append(
+                row.replace("|  |", "| |")
             )
-            found.setdefault(FAMILIES.get(family[0] if family else "", "Others"), []).append(row)
         lines = ["# What `pellucid check` looks for", ""]
         for family in (*FAMILIES.values(), "Others"):
             if family in found:
                 lines += [
                     f"## {family}",
                     "",
-                    "| rule | what it reports |",
-                    "|---|---|",
+                    "| rule | what goes wrong | severity |",
+                    "|---|---|---|",
                     *found[family],
                     "",
                 ]
