@@ -208,13 +208,14 @@ class Stage:
         found: dict[str, list[str]] = {}
         for path in self.checks:
             head, about = path.read_text(encoding="utf-8").split("\n\n")[:2]
-            title, identifier = re.fullmatch(r"# (.*) \([\w-]+, (\w+)\)", head).groups()  # type: ignore[union-attr]
+            title, _, names = head.removeprefix("# ").rstrip(")").rpartition(" (")
+            identifier = names.split(", ")[1]
             about = " ".join(about.split()).replace("|", "\\|")
             row = f"| [{title}]({path.name})<br>`{path.stem}` {identifier} | {about} | {severity.get(path.stem, '')} |"
-            family = re.match(r"PL\d|D0", identifier)
-            found.setdefault(FAMILIES.get(family[0] if family else "", "Others"), []).append(
-                row.replace("|  |", "| |")
+            family = next(
+                (f for start, f in FAMILIES.items() if identifier.startswith(start)), "Others"
             )
+            found.setdefault(family, []).append(row.replace("|  |", "| |"))
         lines = ["# What `pellucid check` looks for", ""]
         for family in (*FAMILIES.values(), "Others"):
             if family in found:

@@ -207,8 +207,8 @@ class Together(Rule):
         ):
             self.report(
                 later(held.made, held.beside) or held.site,
-                f"{len(held.windows)} of {total} rows that the model is evaluated on{f' ({name})' if name else ''} are windows of a series, shifted "
-                "against a window that was trained on: they share most values with it, the last ones too.",
+                f"{len(held.windows)} of {total} rows that the model is evaluated on{f' ({name})' if name else ''} are windows of a time series "
+                "that overlap a training window: they share most of their values with it, including the last ones.",
                 evidence={
                     "evaluated_at": str(held.site),
                     "rows": total,
@@ -230,7 +230,7 @@ class Together(Rule):
         kind: str | None = None
         place: Any = None
         if "scaled" in both:
-            kind, place = "statistics of all of them", both["scaled"].site
+            kind, place = "statistics of all rows", both["scaled"].site
         if kind is None and held.kept and learned.kept:
             widths = {rows.shape[1] for rows in (*held.kept, *learned.kept)}
             found = (
@@ -240,14 +240,14 @@ class Together(Rule):
             )
             if found is not None:
                 kind, place = (
-                    f"the {found} of all of them",
+                    f"the {found} of all rows",
                     scaled_at(self.session.recorder.files(self.session.script)) or held.made,
                 )
         if kind is not None:
             self.report(
                 place,
-                f"all rows are scaled with {kind}, and only then split into those the model is trained on and "
-                "those it is evaluated on: the evaluation rows influence how the training rows are scaled.",
+                f"all rows are scaled with {kind} before the split into training and "
+                "evaluation rows: the evaluation rows influence how the training rows are scaled.",
                 evidence={"evaluated_at": str(held.site), "rows": total},
                 fix="split first, compute mean and standard deviation from the training rows, and use them for both",
                 severity="warning",

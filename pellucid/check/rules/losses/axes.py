@@ -124,7 +124,7 @@ class SoftmaxWrongDim(Rule):
             return
         self._tell(
             made,
-            f"nll_loss reads classes along dim 1 of {list(value.shape)}, along which these do not sum to one",
+            f"nll_loss reads classes along dim 1 of {list(value.shape)}, where they do not sum to one",
             op,
         )
 
@@ -225,7 +225,7 @@ class SoftmaxWrongDim(Rule):
         ):
             return
         self._doubted.append(
-            (scores.number, at, made, "the weighted sum goes over the last axis", str(op.site))
+            (scores.number, at, made, "the weighted sum runs over the last axis", str(op.site))
         )
         self._settle()
 
@@ -260,7 +260,7 @@ class SoftmaxWrongDim(Rule):
             ):
                 continue
             self._doubted.append(
-                (scores.number, at, made, "the weighted sum goes over another axis", str(op.site))
+                (scores.number, at, made, "the weighted sum runs over another axis", str(op.site))
             )
             self._settle()
 
@@ -274,9 +274,7 @@ class SoftmaxWrongDim(Rule):
             and value.ndim == 2
             and op.module is None
         ):
-            self._along(
-                op, value, dim % value.ndim, f"the distribution made of it goes along dim {dim}"
-            )
+            self._along(op, value, dim % value.ndim, f"the distribution runs along dim {dim}")
             return
         product = value.producer if isinstance(value, Value) else None
         if (
@@ -305,7 +303,7 @@ class SoftmaxWrongDim(Rule):
             learned = next((o for o in lineage(scores, _THROUGH) if o.name == "linear"), None)
             if learned is not None:
                 self._doubted.append(
-                    (scores.number, at, made, f"the weighted sum goes over dim {dim}", str(op.site))
+                    (scores.number, at, made, f"the weighted sum runs over dim {dim}", str(op.site))
                 )
                 self._settle()
 

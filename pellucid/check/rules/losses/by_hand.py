@@ -98,7 +98,7 @@ def valued(op: Op) -> tuple[Value, Origin, str] | None:
         ):
             return scores, found, "the expected value over the classes"
         elif op.name == "mul" and scores.shape == other.shape and array.min() >= 0:
-            return scores, found, "a mean of amounts weighed with probabilities"
+            return scores, found, "a mean of amounts weighted with probabilities"
     return None
 
 

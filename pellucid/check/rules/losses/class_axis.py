@@ -127,7 +127,7 @@ class ClassDimMisplaced(Rule):
     slug = "class-dim-misplaced"
     id = "PL210"
     severity = "error"
-    summary = "the class axis is not where the operation looks for it"
+    summary = "the classes are on another axis than the operation expects"
     ops = (*CLASS_LOSSES, *REGRESSION, *BINARY, "mul", "eq", "ne")
 
     def on_op(self, op: Op) -> None:
@@ -258,7 +258,7 @@ class ClassDimMisplaced(Rule):
         rows, scores = (second[0], first[0]) if second[1] == "one_hot" else (first[0], second[0])
         self.report(
             op.site,
-            f"{op.name} puts one-hot rows, classes on axis {rows}, beside scores with classes on axis {scores}.",
+            f"{op.name} combines one-hot rows (classes on axis {rows}) with scores whose classes are on axis {scores}.",
             evidence={
                 "input": list(a.shape),
                 "other": list(b.shape),

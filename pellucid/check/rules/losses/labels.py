@@ -113,9 +113,7 @@ class LabelDtype(Rule):
             and scores.ndim > 1
             and not target.is_floating_point
         ):
-            wanted = (
-                "either class numbers of one dimension less, or probabilities of a floating type"
-            )
+            wanted = "class numbers with one dimension less, or probabilities with a floating point dtype"
             fix = f"give it `{name}.float()` if these are one-hot rows, or the class numbers, `{name}.argmax(dim=1)`"
         elif target.dtype not in ("int64", "uint8") and (
             op.name == "one_hot" or target.ndim < max(scores.ndim, 2)
@@ -604,13 +602,13 @@ class LabelDtype(Rule):
         if what == "collapses" and not classes:
             return
         why = {
-            "collapses": "leaves only whether a number is 0",
+            "collapses": "keeps only whether a number is 0",
             "truncates": "cuts off the fraction",
             "wraps": f"cannot hold them: {evidence['to']} is too small",
             "rounds": "has too few digits for whole numbers of this size",
         }[what]
         said = (
-            "what is compared with a prediction"
+            "values that are compared with a prediction"
             if loss.name in ("sub", "mul")
             else f"labels of {loss.name}"
         )
@@ -622,7 +620,7 @@ class LabelDtype(Rule):
                 **{k: v for k, v in evidence.items() if k not in ("constant", "what", "distinct")},
                 "loss": str(loss.site),
             },
-            fix="give each value a number of its own before the cast: `(2 * x).long()` of halves, or "
+            fix="map each value to its own number before the cast: `(2 * x).long()` for halves, or "
             "`torch.unique(x, return_inverse=True)[1]`"
             if what == "truncates" and classes and not evidence["constant"]
             else "keep regression targets and soft labels in float32"

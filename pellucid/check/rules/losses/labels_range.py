@@ -154,7 +154,7 @@ class LabelRange(Rule):
                     self.report(
                         padded[0],
                         f"shorter rows are padded with {padded[1]} here, which is a class among these labels: {op.name} counts "
-                        f"{padded[2]} places that are no label as that class.",
+                        f"{padded[2]} padded positions as that class.",
                         evidence={"padding": padded[1], "places": padded[2], "loss_at": op.site},
                         fix=f"pad with a number that is not a class, `padding_value={ignored if ignored < 0 else -100}`, which the loss ignores",
                     )
@@ -351,7 +351,7 @@ class LabelRange(Rule):
             self._tell(
                 op,
                 array,
-                f"the prediction comes out of {made.name}, which stays between {low} and {high}, and {outside:.0%} of {name} lie outside",
+                f"the prediction comes from {made.name}, which stays between {low} and {high}, and {outside:.0%} of {name} lie outside",
                 f"scale {name} to {low}..{high}, or leave {made.name} out",
             )
 
@@ -473,8 +473,8 @@ class LabelRange(Rule):
                 self._tell(
                     op,
                     array,
-                    f"{name} are counts, which begin at 0",
-                    "use a loss for real numbers, as mse_loss",
+                    f"{name} are counts, which start at 0",
+                    "use a loss for real numbers, such as mse_loss",
                 )
         elif op.name == "ctc_loss":
             self._blank(op, array)
@@ -553,7 +553,7 @@ class LabelRange(Rule):
             self._tell(
                 op,
                 used,
-                f"symbol {blank} is the blank, and there are {scores.shape[-1]} symbols with it",
+                f"symbol {blank} is the blank, and there are {scores.shape[-1]} symbols including it",
                 "number the symbols so that the blank's number is free",
             )
 

@@ -120,7 +120,7 @@ class NllWithoutLogSoftmax(Rule):
             self._settled.add(picked.site)
             self.report(
                 picked.site,
-                "the loss is the negative score of the right class alone: no softmax pushes the others down, so it falls below zero without limit.",
+                "the loss is only the negative score of the correct class: no softmax pushes the others down, so it falls below zero without limit.",
                 evidence={"picked_by": picked.name, "loss": _number(event.roots[0])},
                 fix="use cross_entropy, or take log_softmax of the scores first",
             )

@@ -135,7 +135,7 @@ class LogitsAsProbs(Rule):
                 continue
             function, fix = _FIXES.get((op.name, argument), ("", ""))
             if given == "log-probabilities":
-                fix = "give it `.exp()` of them" + (
+                fix = "pass `.exp()` of them" + (
                     ", or `log_target=True`" if op.name == "kl_div" else ""
                 )
             self.report(
@@ -168,7 +168,7 @@ class LogitsAsProbs(Rule):
             return
         self.report(
             aliased(op.site),
-            f"{op.args['kind']} takes probabilities as `probs` and gets raw scores: they come straight from {found.op.name}.",
+            f"{op.args['kind']} expects probabilities as `probs` but gets raw scores: they come straight from {found.op.name}.",
             evidence={"made_by": found.op.name, "at": str(found.op.site), **_range(value)},
             fix="pass the scores as `logits=`",
         )
@@ -212,7 +212,7 @@ class LogitsAsProbs(Rule):
             self._raw(
                 entered(self.session.recorder, op, found.op),
                 found,
-                "a loss of overlap, sum(p * t) / (sum(p) + sum(t)),",
+                "an overlap loss, sum(p * t) / (sum(p) + sum(t)),",
                 p,
             )
 
@@ -251,7 +251,7 @@ class LogitsAsProbs(Rule):
             op, found = picked
             self.report(
                 op.site,
-                f"the loss weighs the scores of the actions that were drawn, straight from {found.op.name}, where their log-probabilities "
+                f"the loss weights the scores of the sampled actions, straight from {found.op.name}, where their log-probabilities "
                 "are expected: without the softmax nothing makes the other actions less likely.",
                 evidence={"made_by": found.op.name, "at": str(found.op.site), "picked_by": op.name},
                 fix="take `log_softmax(dim=-1)` of the scores before picking, or `Categorical(logits=scores).log_prob(actions)`",
@@ -309,7 +309,7 @@ class LogitsAsProbs(Rule):
             ):
                 found = raw(p)
                 if found is not None and outside(p):
-                    self._raw(op.site, found, "drawing by `rand < p`", p)
+                    self._raw(op.site, found, "sampling with `rand < p`", p)
 
     def _cumulated(self, op: Op, value: Value) -> None:
         """`scores.cumsum(-1) < 0.9`, as in the sampling from a nucleus."""
@@ -324,7 +324,7 @@ class LogitsAsProbs(Rule):
             scores = scores.producer.inputs[0]
         found = raw(scores)
         if found is not None and scores is not None and outside(scores):
-            self._raw(op.site, found, "a limit to a cumulated sum", scores)
+            self._raw(op.site, found, "a limit on a cumulative sum", scores)
 
     def _in_mul(self, op: Op) -> None:
         """`p * log(p)` and `p * log(q)` of raw scores `p`."""
@@ -405,7 +405,7 @@ class LogitsAsProbs(Rule):
                 loss = "cross_entropy" if classes else "binary_cross_entropy_with_logits"
                 self.report(
                     site,
-                    f"{what} is taken here of raw scores as if they were probabilities: they are trained with {loss}.",
+                    f"{what} is computed here from raw scores as if they were probabilities: they are trained with {loss}.",
                     evidence=evidence,
                     fix=f"take `{'softmax(dim=-1)' if classes else 'torch.sigmoid'}` of the scores first",
                 )
@@ -427,7 +427,7 @@ class LogitsAsProbs(Rule):
                 self.report(
                     site,
                     f"{written} is {how} as if it were a probability, but it is a logit: the loss is binary_cross_entropy_with_logits, "
-                    "for which one half lies at 0.",
+                    "where a probability of 0.5 is a logit of 0.",
                     evidence=evidence,
                     fix=f"decide with `{written} > 0`, or take `torch.sigmoid({written})` first",
                 )

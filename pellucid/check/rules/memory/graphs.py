@@ -414,7 +414,7 @@ class GraphKept(_Rounds):
             }
             if carried.producer is not None
             else {"operation": op.name},
-            fix="add a number: `.item()` or `.detach()` on what is summed"
+            fix="add numbers: call `.item()` or `.detach()` on the value that is added"
             if sums
             else f"cut it between steps: `{name or 'state'}.detach()`",
             covers=covers,
@@ -592,5 +592,5 @@ class GraphKept(_Rounds):
                 },
                 fix="keep the number: `.item()`"
                 if last.numel == 1
-                else "keep the values alone: `.detach()`",
+                else "keep only the values: `.detach()`",
             )

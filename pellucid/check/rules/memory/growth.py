@@ -224,8 +224,8 @@ class MemoryGrowth(Rule):
                     if place is not None:
                         self.report(
                             place,
-                            f"the same hook is registered on one module again and again, {count} times after {steps} steps: all of them run, and "
-                            "what they hold stays.",
+                            f"the same hook is registered on one module again and again, {count} times after {steps} steps: all of them run, "
+                            "and what they refer to stays in memory.",
                             evidence={
                                 "module": type(module).__name__,
                                 "hooks": count,

@@ -109,7 +109,7 @@ class Constants:
             if c.kind in _MADE_POSITIVE:
                 self._tell(
                     c,
-                    f"`{c.kind}` makes it positive in every step, as one does with a parameter; a constant would not need it",
+                    f"`{c.kind}` makes it positive in every step, as is usual for a parameter; a constant would not need it",
                 )
             elif c.kind == "mul" and any(o.kind == "add" and o.owner == c.owner for o in held):
                 self._tell(

@@ -295,7 +295,7 @@ class EvalInTrainMode(Rule):
             kinds = " and ".join(f"{kind} ({path})" for kind, path in held.kinds.items())
             self.report(
                 call.site,
-                f"{call.path}, whose training has ended, gives another model its targets or inputs here in train mode: "
+                f"{call.path}, whose training has ended, computes targets or inputs of another model here in train mode: "
                 f"{kinds} {'act' if len(held.kinds) > 1 else 'acts'} as in training.",
                 evidence={"layers": held.kinds, "trained_last": last, "step": call.step},
                 fix=f"call `{call.path}.eval()` once it is trained",

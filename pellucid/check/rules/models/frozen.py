@@ -379,10 +379,9 @@ class ParamFrozen(Rule):
             kept, other = ("weight", "bias") if bias.requires_grad else ("bias", "weight")
             self.report(
                 place,
-                f"of {recorder.names.parameter(weight if kept == 'weight' else bias)} and its {other} only the first is frozen here: the layer is "
-                "cut in two.",
+                f"{recorder.names.parameter(weight if kept == 'weight' else bias)} is frozen here, but the {other} of the same layer is not.",
                 evidence={"layer": type(module).__name__, "frozen": kept},
-                fix="choose whole layers: go over `model.children()` or over names, not over a slice of `model.parameters()`",
+                fix="choose whole layers: iterate over `model.children()` or over names, not over a slice of `model.parameters()`",
             )
 
     def _new_head(self) -> None:
@@ -489,7 +488,7 @@ class ParamFrozen(Rule):
                     title = recorder.names.root_name(root)
                     self.report(
                         Place(sites[key].file, test[0]) if test is not None else sites[key],
-                        f"the name {text!r} is meant for {title}.{meant}, and it also fits {title}.{hit}, which is frozen with it.",
+                        f"the name {text!r} is meant for {title}.{meant}, but it also matches {title}.{hit}, which is frozen too.",
                         evidence={
                             "frozen": len(frozen),
                             "of": len(names),
@@ -522,7 +521,7 @@ class ParamFrozen(Rule):
                     if isinstance(left, ast.Attribute) and left.attr == "requires_grad":
                         self.report(
                             Place(file, node.lineno),
-                            f"`{ast.unparse(node.value)}` compares and changes nothing.",
+                            f"`{ast.unparse(node.value)}` is a comparison and changes nothing.",
                             fix=f"`{ast.unparse(left)} = {ast.unparse(node.value.comparators[0])}`",
                         )
 

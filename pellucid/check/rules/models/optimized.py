@@ -575,7 +575,7 @@ class ParamNotInOptimizer(_Leaves):
                 return (
                     ("hidden", str(hidden)),
                     hidden,
-                    "the model's own `parameters` leaves it out",
+                    "the model's own `parameters` method leaves it out",
                     value.name or "a tensor",
                 )
             if self._fine_tuned(root):

@@ -39,7 +39,7 @@ class ParamShared(Rule):
     slug = "param-shared"
     id = "PL505"
     severity = "warning"
-    summary = "one parameter where several were meant"
+    summary = "one parameter where several were intended"
     ops = ("copy",)
 
     def __init__(self) -> None:
@@ -389,7 +389,7 @@ class ParamShared(Rule):
                         f"{names[1]} shares the memory of {names[0]} here instead of copying it: an update of one changes the other.",
                         names,
                         v.numel,
-                        "copy the numbers: `target.data.copy_(source.data)`, or `source.data.clone()`",
+                        "copy the values: `target.data.copy_(source.data)`, or `source.data.clone()`",
                     )
 
     def on_op(self, op: Op) -> None:

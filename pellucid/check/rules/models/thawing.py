@@ -137,7 +137,7 @@ class Waiting:
             own = [v for v, s in held if s == site]
             self.rule.report(
                 _loop_around(site) or site,
-                f"{own[0].name or 'a parameter'} and {len(own) - 1} more are frozen here while their optimizer goes on, and the lines of "
+                f"{own[0].name or 'a parameter'} and {len(own) - 1} more are frozen here while their optimizer keeps stepping, and the lines of "
                 f"`{function.name}` that should unfreeze them again never do.",
                 evidence={"frozen": len(own), "parameters": [n for v in own[:8] if (n := v.name)]},
                 fix="keep the parameters in a list: a generator can be iterated only once, and frozen parameters are no longer found by "
@@ -228,7 +228,7 @@ class Waiting:
                 self.rule._told.add(held[0])
                 self.rule.report(
                     held[0],
-                    f"the parameters of an optimizer ({info.class_name}) are frozen here, after it was made, and nothing ever unfreezes them: it "
+                    f"the parameters of an optimizer ({info.class_name}) are frozen here, after it was created, and nothing ever unfreezes them: it "
                     "never trains anything.",
                     evidence={"parameters": held[1], "optimizer_at": info.site},
                     fix="unfreeze them again before they are trained: `requires_grad_(True)`",

@@ -35,7 +35,7 @@ class ParamUnused(Rule):
     slug = "param-unused"
     id = "PL501"
     severity = "warning"
-    summary = "a registered parameter never takes part in the loss"
+    summary = "a registered parameter is not used in the loss"
 
     def __init__(self) -> None:
         self._used: set[int] = set()  # ids of leaves that some operation has read
@@ -180,7 +180,7 @@ class ParamUnused(Rule):
             place, name, op = self._dropped[ids[0]]
             self.report(
                 place,
-                f"what is computed with {name or 'a parameter'}{f' and {len(ids) - 1} more' if len(ids) > 1 else ''} is left out here: no loss is "
+                f"the result computed with {name or 'a parameter'}{f' and {len(ids) - 1} more' if len(ids) > 1 else ''} is left out here: no loss is "
                 "computed from it, and no backward ever reaches them.",
                 evidence={
                     "parameters": [n for i in ids if (n := self._dropped[i][1])][:8],

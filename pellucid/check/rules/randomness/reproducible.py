@@ -122,8 +122,8 @@ class Nondeterminism(Rule):
             bad = 0 if array is None else int((~np.isfinite(array)).sum())
             self.report(
                 place,
-                f"{value.parameter or 'a parameter'} is made of memory that nothing is ever written into: "
-                "training begins with whatever stood there, which differs from run to run and may be NaN.",
+                f"{value.parameter or 'a parameter'} is allocated but never initialized: "
+                "training starts with whatever is in memory, which differs from run to run and may be NaN.",
                 evidence={"shape": list(value.shape), "step": self.step, "not_finite": bad},
                 fix="initialize it: `torch.zeros`, `torch.randn`, or a function of `torch.nn.init` on it",
                 covers=(place,),
@@ -173,7 +173,7 @@ class Nondeterminism(Rule):
                 site, call = found
                 self.report(
                     site,
-                    f"`{call}` draws from {'NumPy' if library == 'numpy' else 'Python'}'s own stream, which is not seeded: torch.manual_seed "
+                    f"`{call}` draws from {'NumPy' if library == 'numpy' else 'Python'}'s global generator, which is not seeded: torch.manual_seed "
                     f"in line {seeded.site.line if seeded.site is not None else '?'} does not reach it.",
                     evidence={"seeded_at": seeded.site, "seed": seeded.seed, "stream": library},
                     fix=f"seed it too: `{prefix}({seeded.seed})`",
@@ -188,9 +188,9 @@ class Nondeterminism(Rule):
         for site, call, why in unseeded(self._files()):
             self.report(
                 site,
-                f"`{call}` {why}, which differs from run to run, while other streams are seeded.",
+                f"`{call}` {why}, which differs from run to run, while other generators are seeded.",
                 evidence={"seeded_at": seeded.site, "seed": seeded.seed},
-                fix="seed it, like the other streams",
+                fix="seed it, like the other generators",
             )
 
     def _never_seeded(self) -> None:
@@ -204,7 +204,7 @@ class Nondeterminism(Rule):
             event = max(others, key=lambda e: e.site.line if e.site is not None else 0)
             self.report(
                 event.site,
-                f"{'NumPy' if event.library == 'numpy' else 'Python'}'s stream is seeded here, and torch's is not: {self._first.name} in line "
+                f"{'NumPy' if event.library == 'numpy' else 'Python'}'s generator is seeded here, and torch's is not: {self._first.name} in line "
                 f"{self._first.site.line if self._first.site is not None else '?'} draws different numbers in each run.",
                 evidence={"seed": event.seed, "drawn_at": self._first.site},
                 fix=f"seed it too: `torch.manual_seed({event.seed})`",
@@ -224,9 +224,9 @@ class Nondeterminism(Rule):
         for (file, line), text in self._streams.items():
             self.report(
                 Place(file, line),
-                f"`{text}` makes a stream without a seed, which differs from run to run, while other streams are seeded.",
+                f"`{text}` creates a generator without a seed, which differs from run to run, while others are seeded.",
                 evidence=evidence,
-                fix="seed it, like the other streams",
+                fix="seed it, like the other generators",
             )
         drawn = [s for s in self._seeds if abs(s) >= 1000]
         for file in self._files():
@@ -357,19 +357,19 @@ def unseeded(files: Iterable[str]) -> Iterator[tuple[Any, str, str]]:
             given = [*node.args, *[k.value for k in node.keywords]]
             nothing = all(isinstance(a, ast.Constant) and a.value is None for a in given)
             if name in _STREAMS_MADE and nothing and not text.startswith("self."):
-                yield Place(file, node.lineno), text, "makes a stream without a seed"
+                yield Place(file, node.lineno), text, "creates a generator without a seed"
             elif (
                 name in ("seed", "manual_seed") and nothing and isinstance(node.func, ast.Attribute)
             ):
-                yield Place(file, node.lineno), text, "seeds a stream from the system"
+                yield Place(file, node.lineno), text, "seeds a generator from the system"
             elif name in SEEDING and any(
                 isinstance(n, ast.Call) and called(n) in _CHANGING
                 for a in given
                 for n in ast.walk(a)
             ):
-                yield Place(file, node.lineno), text, "seeds a stream with a number that changes"
+                yield Place(file, node.lineno), text, "seeds a generator with a number that changes"
             elif name == "SystemRandom" or text.startswith("secrets."):
-                yield Place(file, node.lineno), text, "draws from the system's stream"
+                yield Place(file, node.lineno), text, "draws from the system's generator"
         for node in ast.walk(root) if root is not None else ():
             if (
                 isinstance(node, ast.BinOp)

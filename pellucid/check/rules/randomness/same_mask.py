@@ -95,7 +95,9 @@ class SameMask(Rule):
         given = [*event.args, *event.kwargs.values()]
         if event.name != "hash" and given and all(isinstance(a, (int, str, tuple)) for a in given):
             self._begins(
-                event.site, (event.name, *given), f"makes a stream with the same seed, {given[0]}"
+                event.site,
+                (event.name, *given),
+                f"creates a generator with the same seed, {given[0]}",
             )
 
     def _begins(self, site: Site | None, seed: Any, what: str) -> None:
@@ -128,7 +130,7 @@ class SameMask(Rule):
         """Where the stream begins anew."""
         if event.library in ("numpy", "random") and event.seed is not None:
             self._begins(
-                event.site, (event.library, event.seed), f"seeds the stream with {event.seed}"
+                event.site, (event.library, event.seed), f"seeds the generator with {event.seed}"
             )
         if event.library == "torch":
             self._seed = event.site
@@ -179,9 +181,9 @@ class SameMask(Rule):
         if count == 8:
             self.report(
                 op.site,
-                f"what {op.name} draws is the same in {count} samples one after another: its generator restarts for each.",
+                f"{op.name} draws the same numbers for {count} samples in a row: its generator restarts for each.",
                 evidence={"shape": list(array.shape)},
-                fix="seed with the number of the sample as well, or make the generator once",
+                fix="seed with the sample's index as well, or create the generator once",
             )
 
     def _fixed_noise(self, op: Op) -> None:
@@ -216,9 +218,9 @@ class SameMask(Rule):
                 if len(steps) == 4 and not self._registered(base):
                     self.report(
                         made.site,
-                        f"what {made.name} draws here is added to another batch in each of 4 steps: the noise is always the same.",
+                        f"the noise that {made.name} draws here is added to a different batch in each of 4 steps: it is always the same.",
                         evidence={"shape": list(base.shape), "steps": steps, "added_at": op.site},
-                        fix="draw it in every step, inside of the function",
+                        fix="draw it in every step, inside the function",
                     )
                 return
 
@@ -398,7 +400,7 @@ class SameMask(Rule):
             what = "noise" if noise else "dropout mask"
             self.report(
                 _cached(mask) or op.site,
-                f"this {what} is the same in each of 4 steps: it was drawn once, before.",
+                f"this {what} is the same in each of 4 steps: it was drawn only once.",
                 evidence={"shape": list(mask.shape), "steps": steps, "mask": mask.name},
                 fix="draw it in every forward" + ("" if noise else ", or use nn.Dropout"),
             )
@@ -482,7 +484,7 @@ class SameMask(Rule):
         if self._seeds.get(self._seed, 0) > 1 and "Generator" not in str(op.args.get("generator")):
             self.report(
                 self._seed_calls.place(self._seed),
-                f"the stream is reseeded here again and again, so {what}{place} repeats: each of the last steps drew the same.",
+                f"the generator is reseeded here repeatedly, so {what}{place} repeats: each of the last steps drew the same.",
                 evidence=evidence,
                 fix="seed once, at the beginning of the program",
                 covers=[self._seed],

@@ -78,7 +78,7 @@ class SameWorkerSeed(Rule):
     slug = "same-worker-seed"
     id = "PL802"
     severity = "error"
-    summary = "the same random stream in every data worker"
+    summary = "the same random numbers in every DataLoader worker"
 
     def __init__(self) -> None:
         # by number of a loader: digests of the last batches of this pass
@@ -140,7 +140,7 @@ class SameWorkerSeed(Rule):
                 f"each of the {loader.workers} workers gets a copy of {name}, in the same state: all draw the same random numbers.",
                 evidence={"workers": loader.workers, "stream": name, "loader_at": loader.site},
                 fix="create the generator in the worker: seed it from `torch.initial_seed()` in a `worker_init_fn` (or draw with torch, whose "
-                "stream every worker has of its own)",
+                "generator is seeded differently in every worker)",
             )
             return
 

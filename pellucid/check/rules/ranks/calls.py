@@ -128,9 +128,9 @@ class RankMissing(RankRule):
                 default=None,
             )
             before = (
-                f"its last one was {last.words} number {last.number} at {last.place}"
+                f"its last call was {last.words} number {last.number} at {last.place}"
                 if last
-                else "it has called none before"
+                else "it has called none so far"
             )
             has = "had ended" if rank.ended else f"was at {place}"
             self.report(
@@ -176,7 +176,7 @@ class RankFailed(RankRule):
             elif told and not rank.all("end") and rank.error is None and job.stalled is None:
                 place, what = (
                     rank.line_at(rank.end),
-                    "ended without a word (killed, or out of memory)",
+                    "ended without an error message (killed, or out of memory)",
                 )
             else:
                 continue
@@ -236,7 +236,7 @@ class CollectiveUnderRankCondition(RankRule):
         self.report(
             place,
             f"`{call.name}` at {call.place} is called by rank {call.rank} under the condition `{text}`, which other ranks do not meet: "
-            "they never make this call, and the calls after it no longer fit together.",
+            "they never make this call, and the calls after it no longer match.",
             evidence={
                 "collective": call.words,
                 "called at": str(call.place),
@@ -255,7 +255,7 @@ class WorkNotWaitedFor(RankRule):
     id = "D018"
     severity = "error"
     summary = (
-        "the tensor of an asynchronous collective is read before wait(), or nobody waits at all"
+        "the tensor of an asynchronous collective is read before wait(), or wait() is never called"
     )
 
     def compare(self, job: Job) -> None:
@@ -265,19 +265,19 @@ class WorkNotWaitedFor(RankRule):
                 if at is None:
                     self.report(
                         place,
-                        f"nobody waits for this {event['name']}: its result may never arrive, and its errors are not seen.",
+                        f"`wait()` is never called for this {event['name']}: its result may never arrive, and its errors go unnoticed.",
                         evidence={"rank": rank.rank},
-                        fix="keep what the call returns, and call `wait()` on it",
+                        fix="keep the `Work` that the call returns, and call `wait()` on it",
                         severity="warning",
                     )
                 else:
                     self.report(
                         at,
-                        f"the tensor of the {event['name']} begun at {place} is read here before `wait()`: it may still hold old values.",
+                        f"the tensor of the {event['name']} started at {place} is read here before `wait()`: it may still hold old values.",
                         evidence={
                             "rank": rank.rank,
                             "begun at": str(place),
                             "read by": event["reads"],
                         },
-                        fix="call `wait()` on what the collective returned before the tensor is read",
+                        fix="call `wait()` on the `Work` that the collective returns before you read the tensor",
                     )

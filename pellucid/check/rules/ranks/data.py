@@ -56,7 +56,7 @@ class SameData(RankRule):
                 has = (
                     f"The loader has a {made['sampler']} and no DistributedSampler."
                     if made is not None
-                    else "Each rank draws them alike."
+                    else "Each rank draws the same ones."
                 )
                 ranks = [
                     r.rank
@@ -76,7 +76,7 @@ class SameData(RankRule):
                     },
                     fix="give the DataLoader sampler=DistributedSampler(dataset) instead of shuffle=True"
                     if made is not None
-                    else "take another part of the data, or seed the stream of data with the rank",
+                    else "give each rank another part of the data, or seed its generator with the rank",
                 )
                 return
 
@@ -112,7 +112,7 @@ class SetEpochForgotten(RankRule):
 
 
 class SamplesOverlap(RankRule):
-    """Several ranks get the same samples, or some samples nobody gets."""
+    """Several ranks get the same samples, or some samples go to no rank."""
 
     slug = "samples-overlap"
     id = "D008"
@@ -177,7 +177,7 @@ class UnequalBatches(RankRule):
     slug = "unequal-batches"
     id = "D009"
     severity = "error"
-    summary = "ranks have different numbers of batches, so the last ones wait for nobody"
+    summary = "ranks have different numbers of batches, so some wait for a rank that has left"
     supersedes = ("rank-missing", "rank-failed", "collectives-differ")
 
     def compare(self, job: Job) -> None:
@@ -200,7 +200,7 @@ class UnequalBatches(RankRule):
                 f"{'; '.join(f'{name} has {c} batches' for name, c in ranks.items())} in pass {key[1] + 1}. The ranks reduce after each batch, so "
                 f"those with more wait for rank {fewest.rank}, which has left the loop.",
                 evidence={"batches": ranks, "loop": str(fewest.place(event["at"]))},
-                fix="give all ranks as many samples (DistributedSampler pads, drop_last=True cuts), or train inside `with model.join():`",
+                fix="give all ranks the same number of samples (DistributedSampler pads, drop_last=True cuts), or train inside `with model.join():`",
             )
             return
 
@@ -256,7 +256,7 @@ class SameRandomNumbers(RankRule):
                         "shape": rows[0][0]["shape"],
                         "draws": len(rows),
                     },
-                    fix="seed with the rank, `torch.manual_seed(seed + rank)`, after the model is made",
+                    fix="seed with the rank, `torch.manual_seed(seed + rank)`, after the model is created",
                 )
 
     @staticmethod
@@ -275,7 +275,7 @@ class MetricOfOneRank(RankRule):
     slug = "metric-of-one-rank"
     id = "D016"
     severity = "warning"
-    summary = "a metric is printed that one rank has computed from its part of the data alone"
+    summary = "a rank prints a metric of its own part of the data as if it were the whole"
 
     def compare(self, job: Job) -> None:
         if len(job.ranks) < 2:
@@ -299,7 +299,7 @@ class MetricOfOneRank(RankRule):
             if mine and others and all(o and o != mine for o in others):
                 self.report(
                     rank.place(event["s"]),
-                    f"rank {rank.rank} prints {event['value']:g}, which it has computed from its own part of the data (read at "
+                    f"rank {rank.rank} prints {event['value']:g}, which it computed from its own part of the data (read at "
                     f"{rank.place(event['read'])}); the other ranks' parts are not in it.",
                     evidence={"rank": rank.rank, "printed": event["text"]},
                     fix="sum the counts over the ranks before the division: `dist.all_reduce(counts)`",

@@ -21,7 +21,7 @@ class ReplicasDiverged(RankRule):
     slug = "replicas-diverged"
     id = "D005"
     severity = "error"
-    summary = "parameters that should be equal on all ranks are not, since a step that is named"
+    summary = "parameters that should be equal on all ranks differ"
     symptom_of = ("forward-past-wrapper", "learning-rates-differ", "gradients-never-reduced")
 
     def compare(self, job: Job) -> None:
@@ -66,7 +66,7 @@ class ReplicasDiverged(RankRule):
                         if r is rank and name in (w[key].get("written") or {})), None)  # fmt: skip
         if key[1] == 0 and written is not None:
             how = (
-                "they were made with different numbers"
+                "they were created with different values"
                 if step == 0
                 else "they were written to outside of the optimizer"
             )
@@ -83,7 +83,7 @@ class ReplicasDiverged(RankRule):
                 else "the optimizers' states differ"
             )
         elif previous is None:
-            how = "they were so from the beginning"
+            how = "they differed from the beginning"
             first = next((e for e in rank.all("step")), None)
             place = rank.place(first["s"] if first else rank.all("init")[0]["s"])
         else:
@@ -99,7 +99,7 @@ class ReplicasDiverged(RankRule):
         self.report(
             place,
             f"the replicas are no longer equal {since}: {len(differ)} of {total} parameters differ, the first is {name}; "
-            f"{listed(odd)} stand{'s' if len(odd) == 1 else ''} alone{': ' + how if how else ''}.",
+            f"{listed(odd)} differ{'s' if len(odd) == 1 else ''} from the others{': ' + how if how else ''}.",
             evidence={
                 "parameter": name,
                 "step": step,
@@ -107,8 +107,8 @@ class ReplicasDiverged(RankRule):
                 "differ": len(differ),
                 "of": total,
             },
-            fix="change parameters only through gradients that all ranks have reduced, with the same optimizer on all ranks; begin with the "
-            "same values (DistributedDataParallel gives all ranks those of rank 0)",
+            fix="change parameters only through gradients that all ranks have reduced, with the same optimizer on all ranks; start with "
+            "the same values (DistributedDataParallel gives all ranks those of rank 0)",
         )
 
 
@@ -130,7 +130,7 @@ class UnusedParameters(RankRule):
                 if wrapper["unused"] or wrapper["static"]:
                     continue
                 why = {
-                    True: "its module was called, but the loss does not depend on what came out",
+                    True: "its module was called, but the loss does not depend on its result",
                     False: "its module was not called",
                 }
                 named = [f"{name}: {why[called]}" for name, called in event["names"].items()]
@@ -149,7 +149,7 @@ class UnusedParameters(RankRule):
                         "parameters": list(event["names"])[:20],
                         "made at": made,
                     },
-                    fix="leave these modules out, use what they compute in the loss, or pass find_unused_parameters=True",
+                    fix="remove these modules, use their results in the loss, or pass find_unused_parameters=True",
                     covers=[rank.place(n) for n in homes.values()],
                 )
 
@@ -160,7 +160,7 @@ class LocalBatchNorm(RankRule):
     slug = "small-local-batchnorm"
     id = "D011"
     severity = "warning"
-    summary = "BatchNorm is not synchronised, and each rank has a small batch"
+    summary = "BatchNorm is not synchronized, and each rank has a small batch"
     _few = 16
 
     def compare(self, job: Job) -> None:
@@ -231,9 +231,7 @@ class ForwardPastWrapper(RankRule):
     slug = "forward-past-wrapper"
     id = "D013"
     severity = "error"
-    summary = (
-        "the model is called past its DistributedDataParallel, so its gradients are not reduced"
-    )
+    summary = "the forward bypasses DistributedDataParallel, so its gradients are not reduced"
 
     def compare(self, job: Job) -> None:
         for rank in job.ranks:
@@ -254,7 +252,7 @@ class GradientsNeverReduced(RankRule):
     slug = "gradients-never-reduced"
     id = "D014"
     severity = "error"
-    summary = "gradients are reduced never, or more often than the optimizer steps"
+    summary = "gradients are never reduced, or more often than the optimizer steps"
 
     def compare(self, job: Job) -> None:
         for rank in job.ranks:
@@ -264,12 +262,12 @@ class GradientsNeverReduced(RankRule):
                         rank.place(event["at"]),
                         "all backward calls before this optimizer step were inside `no_sync()`, so the step uses this rank's gradients alone.",
                         evidence={"rank": rank.rank, "step": event["step"]},
-                        fix="make the last forward and backward before the step outside of `no_sync()`",
+                        fix="run the last forward and backward before the step outside of `no_sync()`",
                     )
             for event in rank.all("late_no_sync"):
                 self.report(
                     rank.place(event["s"]),
-                    "this backward runs inside `no_sync()`, but its forward ran outside: the gradients are reduced all the same.",
+                    "this backward runs inside `no_sync()`, but its forward ran outside: the gradients are reduced anyway.",
                     evidence={"rank": rank.rank},
                     fix="put the forward into the `with model.no_sync():` block, too",
                     severity="warning",
@@ -279,7 +277,7 @@ class GradientsNeverReduced(RankRule):
                 most = max(e["n"] for e in again)
                 self.report(
                     rank.place(again[0]["s"]),
-                    f"gradients are reduced {most} times for one optimizer step: all reductions but the last could be left out.",
+                    f"gradients are reduced {most} times for one optimizer step: only the last reduction is needed.",
                     evidence={"reductions per step": most},
                     severity="info",
                     fix="accumulate inside `with model.no_sync():` and let only the last backward before the step reduce",
@@ -310,7 +308,7 @@ class ClippedBeforeReduction(RankRule):
                 )
                 self.report(
                     rank.place(event["s"]),
-                    f"the gradients that are clipped here are this rank's alone ({where}): each rank scales by another norm.",
+                    f"the gradients that are clipped here are only this rank's ({where}): each rank scales by a different norm.",
                     evidence={"rank": rank.rank, "step": event["step"]},
                     fix="clip after the gradients are reduced: once before the step, outside of `no_sync()`",
                 )

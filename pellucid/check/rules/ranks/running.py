@@ -29,9 +29,9 @@ class CheckpointRace(RankRule):
                 if len(writers) > 1:
                     self.report(
                         rank.place(event["s"]),
-                        f"{listed(writers)} write {path} at the same time: what is in it afterwards is left to chance.",
+                        f"{listed(writers)} write {path} at the same time: its contents are unpredictable.",
                         evidence={"path": path, "ranks": writers},
-                        fix="save on rank 0 alone (`if rank == 0:`), or in a file for each rank",
+                        fix="save on rank 0 only (`if rank == 0:`), or to a separate file for each rank",
                     )
                     break
                 readers = [
@@ -43,8 +43,8 @@ class CheckpointRace(RankRule):
                     other, read = readers[0]
                     self.report(
                         other.place(read["s"]),
-                        f"rank {other.rank} reads {path}, which rank {rank.rank} writes at {rank.place(event['s'])} with nothing between that "
-                        "makes one wait for the other.",
+                        f"rank {other.rank} reads {path}, which rank {rank.rank} writes at {rank.place(event['s'])}; "
+                        "nothing makes one wait for the other.",
                         evidence={
                             "path": path,
                             "writer": rank.rank,
@@ -56,12 +56,12 @@ class CheckpointRace(RankRule):
 
 
 class Straggler(RankRule):
-    """One rank comes last to most collectives."""
+    """One rank arrives last at most collectives."""
 
     slug = "straggler"
     id = "D020"
     severity = "warning"
-    summary = "one rank comes last to most collectives, and the others wait for it"
+    summary = "one rank arrives last at most collectives, and the others wait for it"
     _often, _part, _least, _steps = 0.8, 0.1, 0.002, 10
 
     def compare(self, job: Job) -> None:
@@ -106,7 +106,7 @@ class Straggler(RankRule):
             place, slow, others = self._line(job, rank, starts[0])
             self.report(
                 place,
-                f"rank {number} comes last to {len(lateness)} of {len(rows)} collectives, by {1000 * by:.1f} ms in the median of a step of "
+                f"rank {number} arrives last at {len(lateness)} of {len(rows)} collectives, with a median delay of {1000 * by:.1f} ms in a step of "
                 f"{1000 * step:.1f} ms; the others wait for it."
                 + (
                     f" It spends {1000 * slow:.1f} ms a step at this line, the others {1000 * others:.1f} ms."

@@ -451,7 +451,7 @@ class DeviceDtypeMixed(Rule):
         site, number = place
         self.report(
             site,
-            f"numbers with a fraction are written into an array of whole numbers: the fraction is cut off ({number:g} becomes "
+            f"numbers with a fraction are written into an integer array: the fraction is cut off ({number:g} becomes "
             f"{int(number)}).",
             evidence={"example": [number, int(number)], "used_at": str(op.site)},
             fix="use a floating point array: `np.zeros(n, dtype=np.float32)`; `np.zeros_like` takes the type of what it is given",
@@ -581,7 +581,7 @@ class DeviceDtypeMixed(Rule):
         if left < 0.9 * distinct:
             self.report(
                 site,
-                f"{to} has too few digits for numbers as large as {largest:.0f}: {distinct} different ones become {left}.",
+                f"{to} has too little precision for numbers as large as {largest:.0f}: {distinct} different ones become {left}.",
                 evidence={"from": str(before.dtype), "to": to, "different": distinct, "left": left},
                 fix="subtract a common offset first, or keep them in int64 or float64",
             )

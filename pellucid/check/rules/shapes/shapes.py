@@ -266,7 +266,7 @@ class LossShapeMismatch(Rule):
     slug = "loss-shape-mismatch"
     id = "PL102"
     severity = "error"
-    summary = "a loss gets a prediction and a target of unequal shapes"
+    summary = "prediction and target of a loss have different shapes"
     ops = (*ELEMENTWISE_LOSSES, "sub")
 
     def __init__(self) -> None:

@@ -147,7 +147,7 @@ class GradientCut(Rule):
             for op, term in terms:
                 if isinstance(term, Value) and (slope := self._slope(term)) is not None:
                     site, source = slope.site, term
-                    how = "is made of gradients that `autograd.grad` computes without a graph"
+                    how = "uses gradients that `autograd.grad` computes without a graph"
                 elif isinstance(term, Value):
                     cut = cut_in(term)
                     if cut is None or cut[1].is_leaf:

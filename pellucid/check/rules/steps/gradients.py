@@ -169,7 +169,7 @@ class MissingZeroGrad(Rule):
         if wrong is not None and wrong != used.stale:
             self.report(
                 wrong,
-                f"this clears other gradients than those of {who}, which are never cleared, so each step uses the sum of all "
+                f"this clears gradients other than those of {who}, which are never cleared, so each step uses the sum of all "
                 "gradients so far.",
                 evidence={
                     "step": self.step,
@@ -681,7 +681,7 @@ class BackwardWithoutStep(_Gradients):
             self.report(
                 _unmet(passes[0].site, title) or step.site,
                 f"{title} steps after every {several} backward calls, and {times} times the gradients of the last {count} "
-                "before that were cleared: what these batches say is never applied.",
+                "before that were cleared: the gradients of these batches are never applied.",
                 evidence={"backward": place, "together": several, "left": count, "times": times},
                 fix="step after the last batch of an epoch, too: `or i + 1 == len(loader)`",
             )

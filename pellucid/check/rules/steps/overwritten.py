@@ -166,8 +166,8 @@ class InplaceBreaksBackward(Rule):
             name = op.written("input") or op.inputs[0].name or "it"
             self.report(
                 cause_site(op),
-                f"{_shown(op.name)} writes to `{name}`, a leaf that requires a gradient: autograd does not allow it, because its gradient is "
-                "for the current value.",
+                f"{_shown(op.name)} writes to `{name}`, a leaf that requires a gradient, which autograd does not allow: its "
+                "gradient is for the current value.",
                 evidence={"operation": op.name, "shape": list(op.inputs[0].shape)},
                 fix="do updates inside `with torch.no_grad():`; to compute with changed values, create a new tensor",
             )

@@ -31,7 +31,7 @@ class SchedulerBeforeOptimizer(Rule):
     slug = "scheduler-before-optimizer"
     id = "PL310"
     severity = "error"
-    summary = "the schedule is stepped before the optimizer"
+    summary = "scheduler.step() runs before optimizer.step()"
 
     def __init__(self) -> None:
         self._backward = -1  # number of the last backward
@@ -186,7 +186,7 @@ class LrAbsurd(Rule):
                     None,
                     f"with betas of {betas[0]:g} and {betas[1]:g} the gradients are averaged over many more steps than their "
                     "squares, which they are divided by: updates become far too large",
-                    "the first is the smaller one: betas=(0.9, 0.999)",
+                    "put the smaller one first: betas=(0.9, 0.999)",
                     {},
                 )
 
@@ -465,7 +465,7 @@ class LrAbsurd(Rule):
 
     def _no_progress(self, info: OptimizerInfo, groups: list[_Rates]) -> None:
         """All steps together have hardly moved any weight, or the first ones have thrown them away,
-        and the loss is where it was.
+        and the loss has not changed.
         """
         seen = [entry for held in groups for entry in held.seen]
         losses = self._curve.get(info.number, [])
@@ -553,8 +553,8 @@ class LrAbsurd(Rule):
             self._told.add(info.number)
             self.report(
                 place,
-                f"{who} has brought the learning rate from {largest:g} to {half[-1]:.3g} before half of the {info.steps} steps were done: whatever "
-                "comes after changes nothing.",
+                f"{who} has reduced the learning rate from {largest:g} to {half[-1]:.3g} before half of the {info.steps} steps were done: the "
+                "steps after that change nothing.",
                 evidence=evidence,
                 fix="step the schedule once per epoch, or give it the number of steps (T_max, step_size, gamma) that it is stepped",
             )

@@ -95,7 +95,7 @@ class ExplodingGradient(Flowing):
                 self._candidate = (
                     op.site,
                     "a product of many factors has overflowed here, and so has its gradient: factors slightly above one are enough.",
-                    "limit the factors or their product (`clamp`), use a product of few, or work with the logarithm",
+                    "limit the factors or their product (`clamp`), multiply fewer factors, or work with logarithms",
                     {"operation": op.name, "step": event.step, "backward_at": event.site},
                     weakref.ref(leaf),
                     _norm(leaf),

@@ -361,7 +361,7 @@ class LossAtChance(Rule):
         self._tell(
             curve,
             losses,
-            f"after {losses.size} steps the loss is {last.mean():.4g}, no better than guessing: with these labels chance gives {chance:.4g}.",
+            f"after {losses.size} steps the loss is {last.mean():.4g}, no better than guessing: with these labels guessing gives {chance:.4g}.",
             {"chance": chance, "classes": curve.classes},
         )
 

@@ -237,8 +237,8 @@ class NanBorn(Rule):
             if made is not None:
                 return _Cause(
                     made,
-                    f"{word} appears here, in {bad.count} of {bad.total} elements of what {op.name} "
-                    f"makes a tensor of; {what}.",
+                    f"{word} appears here, in {bad.count} of {bad.total} elements of the data that {op.name} "
+                    f"converts to a tensor; {what}.",
                     {"operation": op.name, "kind": word, "elements": bad.count, "made_at": op.site},
                     FIX["div"],
                     False,
@@ -289,8 +289,8 @@ class NanBorn(Rule):
         if taken is not None:
             return _Cause(
                 taken,
-                f"{word} stands in the memory of {name or 'this tensor'}, which nothing has written "
-                f"before {bad.op.name} uses it: {what}.",
+                f"{word} is in the uninitialized memory of {name or 'this tensor'}, "
+                f"which {bad.op.name} uses before anything is written to it: {what}.",
                 {"operation": bad.op.name, "kind": word, "tensor": name, "shape": list(x.shape)},
                 UNSET,
                 False,
@@ -378,7 +378,7 @@ class NanBorn(Rule):
             made_by = [x.producer.number for _, x in hidden.bad_inputs if x.producer is not None]
             hidden = next((self._bad[n] for n in made_by if n in self._bad), None)
         if hidden is not None:
-            what = f"a later operation hides that in the forward, but its derivative is {word} in the backward"
+            what = f"a later operation hides that in the forward pass, but its derivative is {word} in the backward"
             cause = self._born(hidden, what)
             cause.evidence |= evidence
             cause.growth = False

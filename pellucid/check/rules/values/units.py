@@ -214,7 +214,7 @@ class DeadUnits(Rule):
                     cause_site(op),
                     f"all {dead} units of this {op.name} are zero for every input: the output of {held.below} is never above zero.",
                     evidence={"units": len(on), "layer": name, "called_at": op.site},
-                    fix=f"leave the {op.name} out, or apply it before {held.below}",
+                    fix=f"remove the {op.name}, or apply it before {held.below}",
                 )
                 continue
             self.report(

@@ -110,7 +110,7 @@ class VanishingGradient(Flowing):
             if op.number not in numbers_:
                 continue
             key = _flat_key(op)
-            fix = "scale the inputs to about -1 to 1 (subtract their mean, divide by their deviation), or start with smaller weights"
+            fix = "scale the inputs to about -1 to 1 (subtract their mean, divide by their standard deviation), or start with smaller weights"
             if op.name == "softmax":
                 fix = (
                     "divide the scores by the square root of the head's width: `scores / d ** 0.5`"
