@@ -485,6 +485,11 @@ ORDER = {
     "median of equals": (lambda x: tuple(x.median(1)), zeros_too(5, 8)),
     "nanmedian": (lambda x: tuple((x / (x > 0)).nanmedian(1)), floats(4, 9)),
     "kthvalue": (lambda x: tuple(x.kthvalue(3, 1)), floats(4, 9, 2)),
+    "kthvalue of equals": (lambda x: tuple(x.kthvalue(5, 0, keepdim=True)), whole(3, 40, 6)),
+    "kthvalue of a transposed one": (lambda x: tuple(x.kthvalue(2, 1)), turned(5, 4, 3)),
+    "last of a vector": (lambda x: tuple(x.kthvalue(9)), floats(9)),
+    "sort in another order": (lambda x: tuple(x.sort(1, descending=True)), turned(5, 4, 3)),
+    "argsort of the middle": (lambda x: x.movedim(0, 1).argsort(0), floats(5, 40, 3)),
     "kthvalue of doubles": (lambda x: tuple(x.kthvalue(7)), floats(4, 9, dtype=torch.float64)),
     "cumsum": (lambda x: x.cumsum(1), floats(3, 40)),
     "cumsum across": (lambda x: x.cumsum(0), floats(5, 20)),
@@ -760,12 +765,6 @@ LOSSES = {
     ),
 }
 CASES = {**INDEXING, **COPIES, **PRODUCTS, **REDUCTIONS, **POOLING, **ORDER, **LOSSES}
-# Calls of Python that are left: PyTorch's choice among equals, its layout of a sorted transpose.
-IN_PYTHON = {
-    "sort of a transposed one": {"sort"},
-    "kthvalue": {"kthvalue"},
-    "kthvalue of doubles": {"kthvalue"},
-}
 
 
 def called(function):
@@ -793,7 +792,33 @@ def test_native_and_eager_for_other_values(name):
             assert a.dtype is b.dtype and a.shape == b.shape
             np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-4, atol=1e-5)
     assert len(compiled.versions) == 1 and compiled.versions[0].hits == len(SEEDS) - 1
-    assert {op for op, _ in called(compiled)} == IN_PYTHON.get(name, set()), called(compiled)
+    assert not called(compiled)
+
+
+@pytest.mark.parametrize(
+    "kind", [torch.float32, torch.float64, torch.int64, torch.bfloat16], ids=str
+)
+def test_equals_and_nan_in_order_are_those_of_eager_execution(kind):
+    generator = torch.Generator().manual_seed(4)
+    functions = [
+        lambda x: tuple(x.permute(2, 0, 1).sort(1)),
+        lambda x: tuple(x.transpose(0, 2).sort(0, descending=True)),
+        lambda x: tuple(x.sort(-1, stable=True)),
+        lambda x: tuple(x.kthvalue(7, 1)),
+        lambda x: tuple(x.kthvalue(20, 1, keepdim=True)),
+        lambda x: tuple(x.permute(2, 0, 1).kthvalue(1, 2)),
+    ]
+    for f in functions:
+        compiled = torch.compile(f, fullgraph=True)
+        for _ in range(3):
+            x = torch.randint(0, 4, (3, 40, 5), generator=generator).to(kind)
+            if kind.is_floating_point:
+                x[torch.rand(x.shape, generator=generator) > 0.9] = float("nan")
+                x[torch.rand(x.shape, generator=generator) > 0.9] = -0.0
+            for a, b in zip(compiled(x), f(x), strict=True):
+                assert a.stride() == b.stride() and a.dtype is b.dtype
+                np.testing.assert_array_equal(a.double().numpy(), b.double().numpy())
+        assert not called(compiled)
 
 
 # Functions with positions that they take and ones that they refuse.

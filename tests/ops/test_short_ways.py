@@ -330,3 +330,89 @@ def test_views_of_large_and_empty_arrays():
     assert torch.zeros(0, 4).t().view(2, 0).shape == (2, 0)
     y = torch.zeros(1).expand(70_000)
     assert y.view(7, 10_000).stride() == (0, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_elements_at_a_mask(kind):
+    rng = np.random.default_rng(12)
+    for x in layouts(rng, kind):
+        if not x.ndim:
+            continue
+        for shape in {x.shape, x.shape[:1]}:
+            mask = torch.from_numpy(rng.random(shape) > 0.5)
+            for m in (mask, mask.t().contiguous().t() if mask.ndim == 2 else mask, ~mask & mask):
+                same(x[m], generally(lambda x=x, m=m: x[m]))
+                assert x[m].is_contiguous()
+                if not kind.is_floating_point:
+                    continue
+                grads = []
+                for way in (lambda call: call(), generally):
+                    w = x.detach().clone().requires_grad_()
+                    y = way(lambda w=w, m=m: w[m])
+                    assert y.grad_fn.name() == "IndexBackward0" and y.requires_grad
+                    y.backward(torch.ones_like(y) * 3)
+                    grads.append(w.grad)
+                same(*grads)
+    with pytest.raises(IndexError):
+        torch.zeros(2, 3)[torch.zeros(2, 2, dtype=torch.bool)]
+    with pytest.raises(IndexError):
+        torch.zeros(2)[torch.zeros(2, 2, dtype=torch.bool)]
+
+
+def test_a_mask_that_changes_before_backward_is_noticed():
+    w, mask = torch.ones(3, requires_grad=True), torch.tensor([True, False, True])
+    y = w[mask].sum()
+    mask[1] = True
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+    v = (w * 1)[torch.tensor([True, False, True])]
+    (g,) = torch.autograd.grad((v * v).sum(), w, create_graph=True)
+    assert torch.autograd.grad(g.sum(), w)[0].tolist() == [2, 0, 2]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_constant_borders(kind):
+    for x in layouts(np.random.default_rng(13), kind):
+        if x.ndim != 2 or len(x) < 2:
+            continue
+        for pad in ((1, 2), (0, 0, 3, 1), (-1, 1), (2, 0, -1, -1), (0, 0), ()):
+            for value in (0.0, -0.0, 0, 2.0, None):
+                made = F.pad(x, pad, value=value)
+                edges = [(0, 0)] * (2 - len(pad) // 2) + [
+                    (pad[k], pad[k + 1]) for k in range(len(pad) - 2, -1, -2)
+                ]
+                cut = x.contiguous()._array[
+                    tuple(
+                        slice(max(0, -a), n - max(0, -b))
+                        for n, (a, b) in zip(x.shape, edges, strict=True)
+                    )
+                ]
+                want = np.pad(
+                    cut,
+                    [(max(0, a), max(0, b)) for a, b in edges],
+                    constant_values=np.array(0 if value is None else value).astype(cut.dtype),
+                )
+                same(made, torch.from_numpy(want.astype(np.float64)).to(kind))
+                assert made.numel() == 0 or not np.may_share_memory(made._array, x._array)
+
+
+def test_cosine_similarity_casts_only_what_differs():
+    x = torch.randn(3, 4, requires_grad=True)
+    names, waiting = set(), [F.cosine_similarity(x, x.detach() + 1).grad_fn]
+    while waiting:
+        node = waiting.pop()
+        names.add(node.name())
+        waiting += [n for n, _ in node.next_functions if n is not None]
+    assert "ToCopyBackward0" not in names
+    assert F.cosine_similarity(x, x.double()).dtype is torch.float64
+
+
+def test_an_equation_serves_again():
+    x, y = torch.randn(2, 3), torch.randn(3, 4)
+    for _ in range(2):
+        assert torch.allclose(torch.einsum("ij,jk->ik", x, y), x @ y)
+        assert torch.einsum("...j,jk", x, y).shape == (2, 4)
+        with pytest.raises(RuntimeError, match="fewer operands"):
+            torch.einsum("ij,jk->ik", x)
+        with pytest.raises(RuntimeError, match="invalid subscript"):
+            torch.einsum("i1,jk->ik", x, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...ir import Instruction, Value
@@ -42,26 +43,51 @@ def _serves(x: Any, *out: Any) -> bool:
     )
 
 
+def _in_memory(dim: int, *values: Any) -> tuple[Any, ...]:
+    """The dimension, and the values, with the dimensions in the order in which the first result
+    lies in memory: lines along a dimension are the same in any order of the others.
+    """
+    out = values[1]
+    if out.contiguous or not isinstance(values[0], Value):
+        return dim, *values
+    found = sorted(range(len(out.shape)), key=lambda d: -out.strides[d])
+    return found.index(dim), *[
+        replace(
+            v,
+            shape=tuple([v.shape[d] for d in found]),
+            strides=tuple([v.strides[d] for d in found]),
+        )
+        for v in values
+    ]
+
+
 def _ordered(i: Instruction, ex: Executable, dim: int, k: int, largest: bool) -> Native | str:
     """The first `k` in order, with their places: by selection where they are few, else by sorting."""
-    x, (values, index) = i.inputs[0], i.outputs
-    dim %= len(x.shape)
+    dim, x, values, index = _in_memory(dim % len(i.inputs[0].shape), i.inputs[0], *i.outputs)
     how = i.params["how"]
     few = 0 < k <= order.MOST and i.op != "sort" and how != "top unordered"
     name = ("largest" if largest else "smallest") if few else "sort"
     function = order.native(name, x.dtype)
-    if function is None or not _serves(x, values, index) or not values.size:
+    if function is None or not _serves(x) or not values.size:
         return OTHER
     n = x.shape[dim]
     count, grain, inner = order.lines(x.shape, dim)
 
     def emit(schedule: Schedule) -> None:
-        arrays = [compact(ex, schedule, x), ex.place(values, schedule), ex.place(index, schedule)]
+        results = [
+            ex.place(v, schedule) if v.contiguous else schedule.room(v.nbytes)
+            for v in (values, index)
+        ]
+        arrays = [compact(ex, schedule, x), *results]
         sizes: list[Any] = [*order.numbers(n, k, inner, largest, False, how)]
         sizes.append(schedule.room(order.scratch(n, team(ex), ITEMSIZE[x.dtype])))
         schedule.native(
             function, ["team", *arrays, *sizes, count, grain], f"{i.op} of {count} lines of {n}"
         )
+        for v, made in zip((values, index), results, strict=True):
+            if not v.contiguous:  # a copy of two-byte floats lies in order, the places do not
+                read, write = Access(v.dtype, row_major(v.shape, 1)), Access(v.dtype, steps(v))
+                copied(schedule, v.shape, made, read, ex.place(v, schedule), write)
 
     return Native(emit, f"{i.op} of {count} lines", x.nbytes + values.nbytes + index.nbytes, 0)
 
@@ -80,6 +106,35 @@ def topk(i: Instruction, ex: Executable) -> Native | str:
     if not isinstance(x, Value) or not x.shape:
         return OTHER
     return _ordered(i, ex, i.params["dim"], i.params["k"], bool(i.params["largest"]))
+
+
+def kth(i: Instruction, ex: Executable) -> Native | str:
+    """The k-th in order along a dimension: the last of the first k, arranged as far as PyTorch
+    does.
+    """
+    x, k = i.inputs[0], i.params["k"]
+    if not isinstance(x, Value) or not x.shape or not _serves(x, *i.outputs):
+        return OTHER
+    function, dim = order.native("sort", x.dtype), i.params["dim"] % len(x.shape)
+    if function is None:
+        return OTHER
+    n = x.shape[dim]
+    count, grain, inner = order.lines(x.shape, dim)
+    title = f"{i.op} of {count} lines of {n}"
+
+    def emit(schedule: Schedule) -> None:
+        first = [schedule.room(count * k * ITEMSIZE[out.dtype]) for out in i.outputs]
+        sizes: list[Any] = [*order.numbers(n, k, inner, False, False, "choice")]
+        sizes.append(schedule.room(order.scratch(n, team(ex), ITEMSIZE[x.dtype])))
+        schedule.native(
+            function, ["team", compact(ex, schedule, x), *first, *sizes, count, grain], title
+        )
+        for out, found in zip(i.outputs, first, strict=True):
+            last = found.at((k - 1) * inner * ITEMSIZE[out.dtype])
+            read, write = Access(out.dtype, (k * inner, 1)), Access(out.dtype, (inner, 1))
+            copied(schedule, (count // inner, inner), last, read, ex.place(out, schedule), write)
+
+    return Native(emit, title, x.nbytes + 12 * count, x.size)
 
 
 def extreme(i: Instruction, ex: Executable) -> Native | str:
@@ -228,6 +283,7 @@ def _running(
 LOWERINGS: dict[str, Lowering] = {
     "sort": InFloat32(sort),
     "topk": InFloat32(topk),
+    "kthvalue": InFloat32(kth),
     "max_dim": InFloat32(extreme),
     "min_dim": InFloat32(extreme),
     "argmax": InFloat32(extreme),

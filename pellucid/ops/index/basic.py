@@ -7,6 +7,7 @@ dimensions differently beside integers; PyTorch's rule follows from the two step
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any
@@ -17,8 +18,9 @@ from numpy import ndarray
 from ... import shapes
 from ...backends.numpy_cpu import strided
 from ...backends.scatter import add_at
-from ...core.bind import view_result
-from ...core.modes import state
+from ...core.bind import view_result, wrap
+from ...core.callers import make_recorder
+from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS
@@ -150,6 +152,8 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
                         and a.ndim
                         and (picks.dtype == np.int64 or picks.dtype.kind == "b")
                     ):
+                        if picks.dtype.kind == "b" and picks.shape == a.shape[: picks.ndim]:
+                            return _masked(self, index, a[picks])
                         return index_op.call(self, index, spec=(True,))
                 elif index is None:
                     return unsqueeze(self, 0)
@@ -169,6 +173,22 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
     if spec:
         return index_op.call(view, *tensors, spec=spec)
     return view if view is not self else alias_op.call(self)
+
+
+def _masked(x: Tensor, mask: Tensor, picked: ndarray) -> Tensor:
+    """The elements of a plain tensor that a mask of its first dimensions picked, as the operation
+    that was to pick them returns them.
+    """
+    if not picked.flags.c_contiguous:
+        picked = np.ascontiguousarray(picked)
+    if not (x._rg and local.grad):
+        return wrap(picked)
+    return _record_masked()(x, mask, picked, {"spec": (True,)})
+
+
+@functools.cache
+def _record_masked() -> Any:
+    return make_recorder(index_op, (True, False))
 
 
 def basic_tuple(index: tuple[Any, ...]) -> tuple[Any, Any, bool]:

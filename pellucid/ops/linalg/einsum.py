@@ -4,6 +4,7 @@ several comes from opt_einsum.
 
 from __future__ import annotations
 
+import functools
 from math import prod
 from typing import Any
 
@@ -55,14 +56,15 @@ def _parse(text: str, where: str) -> list[int | None]:
     return labels
 
 
+@functools.lru_cache(256)
 def _from_string(
-    equation: str, operands: list[Any]
+    equation: str, count: int
 ) -> tuple[list[list[int | None]], list[int | None] | None]:
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
-    if len(terms) < len(operands):
+    if len(terms) < count:
         raise OperationError("einsum(): more operands were provided than specified in the equation")
-    if len(terms) > len(operands):
+    if len(terms) > count:
         raise OperationError(
             "einsum(): fewer operands were provided than specified in the equation"
         )
@@ -334,7 +336,7 @@ def einsum(*args: Any) -> Tensor:
             list(rest[0]) if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else list(rest)
         )
         _all_tensors(operands)
-        inputs, output = _from_string(equation, operands)
+        inputs, output = _from_string(equation, len(operands))
     _all_tensors(operands)
     if not operands:
         raise OperationError("einsum(): must provide at least one operand")

@@ -36,14 +36,13 @@ def _sides(pad: Sequence[int], ndim: int) -> list[tuple[int, int]]:
 
 def _pad(xp: Any, x: Any, *, pad: tuple[int, ...], value: Any) -> Any:
     sides = _sides(pad, x.ndim)
-    inner = x[
-        tuple(slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, sides, strict=True))
-    ]
-    shape = tuple(n + a + b for n, (a, b) in zip(x.shape, sides, strict=True))
-    out = xp.full(shape, value, x.dtype)
-    out[tuple(slice(max(0, a), n - max(0, b)) for n, (a, b) in zip(shape, sides, strict=True))] = (
-        inner
-    )
+    inner = x
+    if min(pad, default=0) < 0:
+        inner = x[tuple([slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, sides)])]
+    shape = tuple([n + a + b for n, (a, b) in zip(x.shape, sides)])
+    plain = type(value) is float and not value and math.copysign(1.0, value) > 0
+    out = xp.zeros(shape, x.dtype) if plain else xp.full(shape, value, x.dtype)
+    out[tuple([slice(max(0, a), n - max(0, b)) for n, (a, b) in zip(shape, sides)])] = inner
     return out
 
 
@@ -89,7 +88,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
     tensor([9, 1, 2])
     """
     a = require_tensor(input, "constant_pad_nd")._array
-    pad = tuple(as_index(n) for n in pad)
+    pad = tuple([n if type(n) is int else as_index(n) for n in pad])
     if len(pad) % 2:
         raise OperationError(f"Length of pad must be even but instead it equals {len(pad)}")
     if len(pad) > 2 * a.ndim:
@@ -106,11 +105,12 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
             )
         if (before < 0 and -before > size) or (after < 0 and size + min(before, 0) + after < 0):
             raise OperationError("narrow(): length must be non-negative.")
-    number = number_array(value, a.dtype)[()]
-    result = constant_pad_op.call(
-        input, pad=pad, value=number if number.dtype.kind == "V" else number.item()
-    )
-    return in_format(result, input)
+    if a.dtype.kind == "f" and type(value) is float and not value:
+        number = value
+    else:
+        given = number_array(value, a.dtype)[()]
+        number = given if given.dtype.kind == "V" else given.item()
+    return in_format(constant_pad_op.call(input, pad=pad, value=number), input)
 
 
 # ---- other modes -----------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def pad(
         raise ArgumentTypeError(
             f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}"
         )
-    pad = tuple(as_index(n) for n in pad)
+    pad = tuple([n if type(n) is int else as_index(n) for n in pad])
     if len(pad) % 2:
         raise OperationError("Padding length must be divisible by 2")
     if len(pad) > 2 * a.ndim:

@@ -38,7 +38,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         raise OperationError(
             f"expected common dtype to be floating point, yet common dtype is {common.scalar_type_name}"
         )
-    a, b = F.cast(a, dtype=common.numpy), F.cast(b, dtype=common.numpy)
+    if a.dtype is not b.dtype:
+        a, b = F.cast(a, dtype=common.numpy), F.cast(b, dtype=common.numpy)
     shape = broadcast_shapes(a._array.shape, b._array.shape)
     # Norms are taken after broadcasting, which matters when `dim` itself is broadcast.
     a, b = F.expand(a, shape=shape), F.expand(b, shape=shape)

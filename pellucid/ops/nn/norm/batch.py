@@ -416,7 +416,7 @@ def _move(running: list[Any], mean: Any, var: Any, shape: tuple[int, ...], momen
     for r, value in zip(running, (mean, var * (count / max(count - 1, 1))), strict=True):
         if r is not None:
             r *= r.dtype.type(1 - momentum)
-            r += (momentum * value).astype(r.dtype).reshape(r.shape)
+            r += (momentum * value).astype(r.dtype, copy=False).reshape(r.shape)
 
 
 def check_pair(running_mean: Tensor | None, running_var: Tensor | None) -> None:
