@@ -135,3 +135,23 @@ def test_same_padding_keeps_the_size():
         ((before, after),) = shapes.same_padding((kernel,))
         assert before + after == kernel - 1
         assert shapes.conv_shape(1, (1, 1, 9), (1, 1, kernel), padding="same") == (1, 1, 9)
+
+
+def test_shapes_of_convolutions_that_are_remembered():
+    for _ in range(2):  # the second time it is looked up
+        assert shapes.conv_shape(2, (8, 3, 9, 9), (4, 3, 3, 3), (4,), 2, (1, 0)) == (8, 4, 5, 4)
+        assert shapes.conv_shape(2, (8, 3, 9, 9), (4, 3, 3, 3), (4,), [2, 2], [1, 0]) == (
+            8,
+            4,
+            5,
+            4,
+        )
+        assert shapes.conv_shape(1, [2, 3, 9], [4, 3, 3], None, 1, "same") == (2, 4, 9)
+        with pytest.raises(RuntimeError, match="negative padding"):
+            shapes.conv_shape(1, (2, 3, 9), (4, 3, 3), None, 1, -1)
+        with pytest.raises(RuntimeError, match="expected input"):
+            shapes.conv_shape(1, (2, 4, 9), (4, 3, 3))
+    from pellucid.shapes.conv import whole
+
+    assert whole(1) and whole((1, 2)) and whole("same") and whole(())
+    assert not (whole(True) or whole((True, 1)) or whole([1]) or whole(1.0) or whole(None))

@@ -6,7 +6,9 @@ dimension.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from ..errors import ShapeError
 from .dims import Shape, text
@@ -38,6 +40,34 @@ def conv_shape(
         >>> conv_shape(2, (8, 3, 32, 32), (16, 3, 5, 5), (16,), stride=2)
         (8, 16, 14, 14)
     """
+    given = (n, x, weight, bias, stride, padding, dilation, groups)
+    plain = type(groups) is int and whole(stride) and whole(padding) and whole(dilation)
+    if plain and type(x) is type(weight) is tuple and (bias is None or type(bias) is tuple):
+        return _known_conv_shape(*given)
+    return _conv_shape(*given)
+
+
+def whole(value: Any) -> bool:
+    """Whether an argument is a number or a tuple of them, and nothing that is only equal to one; or
+    a text.
+    """
+    kind = type(value)
+    return kind is int or kind is str or kind is tuple and _INT.issuperset(map(type, value))
+
+
+_INT = frozenset((int,))
+
+
+def _conv_shape(
+    n: int,
+    x: Sequence[int],
+    weight: Sequence[int],
+    bias: Sequence[int] | None,
+    stride: Sizes,
+    padding: Sizes | str,
+    dilation: Sizes,
+    groups: int,
+) -> Shape:
     x, weight, batched = _conv_operands(f"conv{n}d", n, x, weight, stride, groups, padding)
     n = len(weight) - 2
     steps, dils = per_dim(stride, n, "stride"), per_dim(dilation, n, "dilation")
@@ -82,6 +112,9 @@ def conv_shape(
     _check_not_empty(x)
     out = tuple((p - k) // s + 1 for p, k, s in zip(padded, spread, steps))
     return (x[0], weight[0], *out) if batched else (weight[0], *out)
+
+
+_known_conv_shape = functools.lru_cache(2048)(_conv_shape)
 
 
 def conv_transpose_shape(
