@@ -447,13 +447,16 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
             UserWarning,
             stacklevel=2,
         )
-    return make_tensor(
+    result = make_tensor(
         lend(
             with_known_dtype(
                 ndarray.view(np.ndarray) if type(ndarray) is not np.ndarray else ndarray
             )
         )
     )
+    if observe.observers:
+        observe.notify("made", result, [])
+    return result
 
 
 class _Capsule:

@@ -305,7 +305,8 @@ def _switches_off(tree: Any) -> bool:
             and isinstance(call.args[0], ast.Constant)
             and call.args[0].value is False
         )
-    return name in ("no_grad", "inference_mode")
+    on = call is not None and call.args and getattr(call.args[0], "value", None) is False
+    return name in ("no_grad", "inference_mode") and not on
 
 
 @lru_cache(maxsize=256)
@@ -331,21 +332,43 @@ def _blocks(text: str) -> tuple[tuple[int, int, int | None], ...]:
 
 def without_gradients(stack: Iterable[source.Site]) -> source.Line | None:
     """The line of the innermost of some positions that stands in a block that switches gradients
-    off; of a decorated function its decorator.
+    off; of a decorated function its decorator. Where there is none, the statement of
+    a function that switches them off and leaves them so.
     """
-    for site in stack:
-        line = source.describe(site)
-        if line is not None:
-            blocks = _blocks("".join(linecache.getlines(line.file)))
-            around = [block for block in blocks if block[0] <= line.line <= block[1]]
-            if around:
-                decorator = max(around)[2]
-                if decorator is None:
-                    return line
-                return line._replace(
-                    line=decorator, text=linecache.getline(line.file, decorator).strip()
-                )
+    lines = [line for site in stack if (line := source.describe(site)) is not None]
+    for line in lines:
+        blocks = _blocks("".join(linecache.getlines(line.file)))
+        around = [block for block in blocks if block[0] <= line.line <= block[1]]
+        if around:
+            decorator = max(around)[2]
+            return line if decorator is None else _at(line, decorator)
+    for line in reversed(lines):
+        switches = _switches("".join(linecache.getlines(line.file)))
+        if switches:
+            return _at(line, max((n for n in switches if n <= line.line), default=switches[0]))
     return None
+
+
+def _at(line: source.Line, number: int) -> source.Line:
+    return line._replace(line=number, text=linecache.getline(line.file, number).strip())
+
+
+@lru_cache(maxsize=256)
+def _switches(text: str) -> tuple[int, ...]:
+    """The lines of statements that switch gradients off in a function that leaves them so."""
+    tree = _parsed(text)
+    found: list[int] = []
+    for function in ast.walk(tree) if tree is not None else ():
+        if isinstance(function, _FUNCTIONS) and function.name != "__enter__":
+            switches = [
+                n
+                for n in ast.walk(function)
+                if isinstance(n, ast.Expr) and "set_grad_enabled" in ast.unparse(n.value)
+            ]
+            last = max(switches, key=lambda n: n.lineno, default=None)
+            if last is not None and _switches_off(last.value):
+                found.append(last.lineno)
+    return tuple(found)
 
 
 def carried(start: source.Site | None, goals: Iterable[source.Site]) -> list[str] | None:

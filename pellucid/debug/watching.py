@@ -21,7 +21,7 @@ from ..core import function, observe, reverse, source
 from ..core.tape import Node, count
 from ..core.tensor import Tensor
 from .questions.backward import BackwardNotes, Fault, largest_of
-from .questions.finite import FiniteNotes, is_finite
+from .questions.finite import GROWN, FiniteNotes, is_finite
 from .questions.steps import Call, Step, Steps
 
 # values of at most so many elements are recognized when they come back as another tensor
@@ -233,6 +233,8 @@ class Watch(Steps):
             for k, x in enumerate(inputs)
             if isinstance(x, Tensor) and not is_finite(x)
         }
+        leaves = [x for x in inputs if isinstance(x, Tensor) and x._rg and x._node is None]
+        diverged = next((d for x in leaves if (d := self.about(x).get("diverged"))), None)
         for t in made:
             if isinstance(t, Tensor) and not is_finite(t):
                 self.finite.note(
@@ -243,6 +245,7 @@ class Watch(Steps):
                     t,
                     bad,
                     self._modules[-1] if self._modules else None,
+                    diverged,
                 )
 
     def inplace(self, name: str, tensor: Tensor, result: Any) -> None:
@@ -252,6 +255,7 @@ class Watch(Steps):
             self._note("op", name, (self._taint(result),), self._taint(tensor))
         if not is_finite(result):
             self.finite.overwritten(self.token(tensor), self.token(result))
+            self.finite.written(tensor._array, source.capture(3), name)
 
     def data_taken(self, tensor: Tensor, result: Tensor) -> None:
         if tensor._rg:
@@ -264,6 +268,8 @@ class Watch(Steps):
         tainted = tuple(
             dict.fromkeys(self._taint(t) for t in sources if self.comes_from_gradients(t))
         )
+        if not is_finite(tensor):
+            self.finite.written(tensor._array, source.capture(3), "torch.tensor")
         if tainted:
             self._note("through-number", "torch.tensor", tainted, self._taint(tensor))
         elif self._returned(tensor) is None and not tensor._rg:
@@ -398,16 +404,20 @@ class Watch(Steps):
                 self._about(p)["cleared"] = site
 
     def optimizer_step(self, optimizer: Any) -> None:
+        step = f"{type(optimizer).__name__}.step"
         for group in optimizer.param_groups:
             for p in group["params"]:
-                if (
-                    p._grad is not None
-                    and not is_finite(p)
-                    and not self._about(p).keys() & {"bad", "overflow"}
-                ):
-                    step = f"{type(optimizer).__name__}.step"
-                    detail = f"the update caused it; its gradient was finite (at most {largest_of(p._grad):.4g}), lr = {group.get('lr')}"
+                if p._grad is None or self._about(p).keys() & {"bad", "overflow", "diverged"}:
+                    continue
+                size, rate = largest_of(p), group.get("lr")
+                if not is_finite(p):
+                    detail = f"the update caused it; its gradient was finite (at most {largest_of(p._grad):.4g}), lr = {rate}"
                     self._about(p)["overflow"] = Fault(
+                        "nan-forward", step, source.capture(3), detail
+                    )
+                elif size > GROWN:
+                    detail = f"the values had grown to {size:.3g} with the update here, lr = {rate}"
+                    self._about(p)["diverged"] = Fault(
                         "nan-forward", step, source.capture(3), detail
                     )
 

@@ -851,8 +851,8 @@ case(
     "loss",
     """
 model = nn.Linear(2, 1)
-x = torch.tensor([[1.0, float("nan")], [2.0, 3.0]])
-out = model(x)  # here
+x = torch.tensor([[1.0, float("nan")], [2.0, 3.0]])  # here
+out = model(x)
 loss = out.mean()
 loss.backward()
 """,
@@ -2561,4 +2561,109 @@ model = M()
 model(torch.randn(2, 3)).sum().backward()
 """,
     name="variable never read",
+)
+case(
+    "nan-forward",
+    "loss",
+    """
+x = torch.randn(20, 3)
+x[4, 1] = float("nan")  # here
+y = x.sum(1)
+model = nn.Linear(3, 1)
+loss = nn.functional.mse_loss(model(x).squeeze(1), y)
+loss.backward()
+""",
+    name="an assignment to the data",
+)
+case(
+    "dead-relu",
+    "net[0].weight.grad",
+    """
+net = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
+with torch.no_grad():
+    net[0].weight.zero_()
+    net[0].bias.fill_(-1)
+x = torch.randn(8, 3)
+length = (net(x) ** 2).sum(1).sqrt()  # here
+loss = (length - 1).pow(2).mean()
+loss.backward()
+""",
+    name="a NaN that ReLU swallows",
+)
+case(
+    "no-grad-block",
+    "encoder.weight.grad",
+    """
+encoder, head = nn.Linear(5, 5), nn.Linear(5, 1)
+@torch.inference_mode(False)
+@torch.no_grad()  # here
+def embed(x):
+    return encoder(x).tanh()
+x = torch.randn(7, 5)
+loss = head(embed(x)).mean()
+loss.backward()
+""",
+    name="the second decorator",
+)
+case(
+    "no-grad-block",
+    "net.weight.grad",
+    """
+net, head = nn.Linear(5, 5), nn.Linear(5, 1)
+def validate(x):
+    torch.set_grad_enabled(False)  # here
+    return net(x).mean()
+validate(torch.randn(3, 5))
+y = net(torch.randn(3, 5))
+torch.set_grad_enabled(True)
+loss = head(y).mean()
+loss.backward()
+""",
+    name="switched off for all that follows",
+)
+case(
+    "nan-forward",
+    "loss",
+    """
+rows = np.array([[1.0, 2.0], [3.0, np.nan], [5.0, 6.0]], dtype=np.float32)
+x = torch.from_numpy(rows)  # here
+net = nn.Linear(2, 1)
+loss = net(x).mean()
+loss.backward()
+""",
+    name="an array with NaN",
+)
+case(
+    "nan-forward",
+    "loss",
+    """
+from torch.utils.data import DataLoader, TensorDataset
+x = torch.rand(64, 4)
+x = torch.log(x - 0.01)  # here
+y = torch.rand(64, 1)
+net = nn.Linear(4, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for a, b in DataLoader(TensorDataset(x, y), batch_size=16):
+    loss = nn.functional.mse_loss(net(a), b)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    name="rows of a table",
+)
+case(
+    "nan-forward",
+    "loss",
+    """
+net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
+opt = torch.optim.SGD(net.parameters(), lr=5.0)
+x = torch.randn(32, 4)
+y = x.sum(1, keepdim=True)
+for step in range(40):
+    loss = nn.functional.mse_loss(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()  # here
+""",
+    name="the parameters have grown",
 )

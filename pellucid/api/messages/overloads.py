@@ -184,14 +184,7 @@ def _called(
         entries = [e for e in entries if (e[0] == "Tensor") is method]
     if len({e[1] for e in entries}) > 1:
         entries = [e for e in entries if e[1] == said]
-    if not entries:
-        return None
-    space, name, function = entries[0]
-    # what runs may have been given other code since the table was made: the frame runs the former
-    if frame.f_code not in WRAPPERS:
-        while function.__code__ is not frame.f_code and hasattr(function, "__wrapped__"):
-            function = function.__wrapped__
-    return space, name, function
+    return entries[0] if entries else None
 
 
 def _written(node: ast.Call | None, frame: FrameType) -> tuple[str, str]:

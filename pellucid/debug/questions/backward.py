@@ -12,6 +12,7 @@ from ...core.tape import Node, walk
 from ...core.tensor import OutputSlot, Tensor
 
 TINY = 1e-12  # a gradient smaller than this, relative to what came in, counts as zero
+CAME_IN = "before the first recorded operation used it"
 ROUNDING = 1e-5  # the same for sums in which equal terms cancel: what is left of them is rounding
 
 
@@ -166,7 +167,8 @@ class BackwardNotes:
                 detail = f"{came.nonzero} paths meet in its result, and their gradients cancel"
                 return Fault("cancels", node.name(), node.source, detail, module_of(node))
             return came.fault
-        cause, detail = zero_cause(node, k, g, gi, self._masks, size <= TINY * largest)
+        exact = size == 0 or size <= TINY * largest  # a NaN that reached it is no measure
+        cause, detail = zero_cause(node, k, g, gi, self._masks, exact)
         return (
             None
             if cause is None
@@ -189,7 +191,7 @@ class BackwardNotes:
         fault = Fault("nan-backward", node.name(), node.source, detail, module_of(node))
         # activations can hide in the forward pass that a value was infinite
         if came_in is not None:
-            detail = f"its {came_in} was not finite before the first recorded operation used it"
+            detail = f"its {came_in} was not finite {CAME_IN}"
             fault = Fault("nan-forward", node.op.name, node.source, detail, module_of(node))
         self.bad = self.bad or fault
         self._bad_now = self._bad_now or fault

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -9,9 +10,12 @@ import numpy as np
 
 from ...core import source
 from ...core.tensor import Tensor
-from .backward import Fault, largest_of
+from .backward import CAME_IN, Fault, largest_of
 
 GROWN = 1e10  # finite values beyond this are themselves a sign that something diverged
+
+
+_WAYS = {"copy_": "an assignment", "torch.tensor": "the numbers that the tensor was made of"}
 
 
 class Birth(NamedTuple):
@@ -44,6 +48,8 @@ class FiniteNotes:
         self.bad: dict[int, tuple[int, ...]] = {}
         # bad values that nothing noted made: where they were first used
         self.entered: dict[int, Entry] = {}
+        # id of the array that has the memory -> that array, and what put a bad value into it
+        self._origins: dict[int, tuple[Any, Fault]] = {}
         self._order = 0
 
     def note(
@@ -55,9 +61,10 @@ class FiniteNotes:
         out: Tensor,
         numbers: dict[int, int],
         module: str | None,
+        diverged: Fault | None = None,
     ) -> None:
         """One result that is not finite; `numbers` are those of the tensors among the inputs that
-        are not, by position.
+        are not, by position; `diverged`: the update that made a parameter among them huge.
         """
         self._order += 1
         made = _kinds(out)
@@ -68,15 +75,20 @@ class FiniteNotes:
             if tensor_number not in self.bad and tensor_number not in self.entered:
                 names = getattr(op, "args", ())
                 name = names[position] if position < len(names) else f"argument {position}"
-                detail = f"its {name} {_count(inputs[position]._array)} before the first recorded operation used it"
+                array = inputs[position]._array
+                detail = f"its {name} {_count(array)} {CAME_IN}"
                 guilty = before[position][0] or inputs[position]._rg
-                self.entered[tensor_number] = Entry(
-                    Fault("nan-forward", op.name, site, detail, module), guilty
-                )
+                fault = Fault("nan-forward", op.name, site, detail, module)
+                origin = self._origin(array) if before[position][0] else None
+                if origin is not None:
+                    fault = origin
+                self.entered[tensor_number] = Entry(fault, guilty)
         if (made[0] and not had_nan) or (made[1] and not made[0] and not had_inf and not had_nan):
             wanted = not made[0] and any(_is_bad_number(v) for v in (*params.values(), *inputs))
             fault = Fault("nan-forward", op.name, site, _born(op, inputs, out, had_inf), module)
-            self.births[number] = Birth(self._order, made[0], wanted, fault)
+            self.births[number] = Birth(self._order, made[0], wanted, diverged or fault)
+            if made[0] and out._node is None:
+                self._hold(out._array, fault)
         self.bad[number] = tuple(numbers.values())
         for table in (self.bad, self.births, self.entered):
             while len(table) > self.limit:
@@ -85,6 +97,38 @@ class FiniteNotes:
     def overwritten(self, number: int, made_of: int) -> None:
         """A bad value was written into a tensor."""
         self.bad[number] = (*self.bad.get(number, ()), made_of)
+
+    def written(self, array: Any, site: Any, how: str) -> None:
+        """A bad value was written into memory, or came with it from outside, on a line."""
+        by = _WAYS.get(how, how)
+        detail = f"{by} put it there; what was written {_count(array)} {CAME_IN}"
+        self._hold(array, Fault("nan-forward", how, site, detail, None))
+
+    def _hold(self, array: Any, fault: Fault) -> None:
+        owner = _owner(array)
+        if type(owner) is np.ndarray:
+            self._origins.setdefault(id(owner), (weakref.ref(owner), fault))
+            while len(self._origins) > self.limit:
+                del self._origins[next(iter(self._origins))]
+
+    def _origin(self, array: Any) -> Fault | None:
+        """What put a NaN into the memory of an array, or into the table that its row was taken of."""
+        owner = _owner(array)
+        held = self._origins.get(id(owner))
+        if held is not None and held[0]() is owner:
+            return held[1]
+        if type(array) is not np.ndarray or not array.ndim or array.dtype.kind != "f":
+            return None
+        rows = np.ascontiguousarray(array).reshape(len(array), -1)
+        row = rows[np.isnan(rows).any(1)][:1]
+        for ref, fault in self._origins.values():
+            table = ref()
+            if table is None or table.dtype != array.dtype or table.shape[1:] != array.shape[1:]:
+                continue
+            flat = table.reshape(len(table), -1)
+            if ((flat == row) | (np.isnan(flat) & np.isnan(row))).all(1).any():
+                return fault
+        return None
 
     def blame(self, number: int) -> tuple[Fault | None, int | None]:
         """The place that made a value NaN or Inf, or the number of the tensor that came in so
@@ -112,6 +156,13 @@ class FiniteNotes:
             return self.entered[min(guilty)].fault, min(guilty)
         chosen = real or sorted(births, key=lambda b: b.order)
         return (chosen[0].fault if chosen else None), None
+
+
+def _owner(array: Any) -> Any:
+    """The array that has the memory of a view."""
+    while getattr(array, "base", None) is not None:
+        array = array.base
+    return array
 
 
 def _kinds(x: Any) -> tuple[bool, bool]:

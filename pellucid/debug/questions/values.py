@@ -15,7 +15,7 @@ from ...core.tensor import Tensor
 from ...errors import facts_of
 from ..graph import Facts
 from ..watching import Watch
-from .backward import Fault, Growth, largest_of
+from .backward import CAME_IN, Fault, Growth, largest_of
 from .finite import count_text, is_finite
 from .naming import title
 from .result import Explanation
@@ -303,8 +303,10 @@ def _fault(fault: Fault, facts: list[str]) -> Explanation:
         text = f"the forward pass is finite; NaN or Inf first appeared in the derivative of {fault.name}"
         fix = "keep its input away from the point where the derivative is infinite (for where(): make both branches finite)"
         return Explanation("nan-backward", text, fix, fault.line, [fault.detail, *facts])
-    if "before any operation" in fault.detail:
-        text = f"NaN or Inf was already in the data: the first operation that used it is {fault.name}; {fault.detail}"
+    if CAME_IN in fault.detail:
+        text = f"NaN or Inf was in the data that {fault.name} was given: {fault.detail}"
+        if "put it there" in fault.detail:
+            text = f"NaN or Inf came into the data here: {fault.detail}"
         return Explanation(
             "nan-forward",
             text,
@@ -314,7 +316,8 @@ def _fault(fault: Fault, facts: list[str]) -> Explanation:
         )
     text = f"the first NaN or Inf appeared in the forward pass, in {fault.name}: {fault.detail}"
     if fault.name.endswith(".step"):
-        text = f"{fault.name} made a parameter NaN or Inf: {fault.detail}"
+        what = "huge" if "had grown to" in fault.detail else "NaN or Inf"
+        text = f"{fault.name} made a parameter {what}: {fault.detail}"
     return Explanation("nan-forward", text, _domain(fault.name, fault.detail), fault.line, facts)
 
 
